@@ -1,0 +1,55 @@
+"""separatrix: lines, boundaries and groups from tables, each with a certificate.
+
+Names are loaded on first use, so that ``import separatrix`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+#: Public name → module that holds it.
+_HOME = {
+    "InputError": "separatrix.messages",
+    "Notice": "separatrix.messages",
+    "scan": "separatrix.rows.scan",
+    "Rows": "separatrix.rows.rows",
+    "Moments": "separatrix.statistics.moments",
+    "TriangularFactor": "separatrix.statistics.triangular",
+    "LinearRegression": "separatrix.models.linear_regression",
+    "Ridge": "separatrix.models.ridge",
+    "RidgePath": "separatrix.models.ridge",
+    "RidgeCV": "separatrix.models.ridge",
+    "Lasso": "separatrix.models.lasso",
+    "ElasticNet": "separatrix.models.lasso",
+    "LassoPath": "separatrix.models.lasso_path",
+    "LassoCV": "separatrix.models.lasso_path",
+    "TotalLeastSquares": "separatrix.models.total_least_squares",
+    "PolynomialRegression": "separatrix.models.polynomial",
+    "HuberRegressor": "separatrix.models.robust",
+    "LeastAbsoluteRegressor": "separatrix.models.robust",
+    "LeastSquaresClassifier": "separatrix.models.least_squares_classifier",
+    "BasicLinearClassifier": "separatrix.models.basic_linear_classifier",
+    "save": "separatrix.storage",
+    "load": "separatrix.storage",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from separatrix.messages import InputError as InputError
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,1 @@
+"""Numba loops: arrays and scalars in, arrays out."""

@@ -1,0 +1,99 @@
+"""What the library says when it refuses or doubts: one sentence, the place, the remedy.
+
+Every refusal is an :class:`InputError`; every doubt is a :class:`Notice` with a stable code.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+
+class InputError(ValueError):
+    """The input cannot be used. The text says what is wrong, where, and what to do about it."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        place = ", ".join(
+            text
+            for text in (
+                f"file {file}" if file is not None else "",
+                f"row {row}" if row is not None else "",
+                f"column {column!r}" if column is not None else "",
+            )
+            if text
+        )
+        sentence = f"{place}: {what}" if place else what
+        super().__init__(f"{sentence} {remedy}" if remedy else sentence)
+        self.what, self.file, self.row, self.column, self.remedy = what, file, row, column, remedy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive the journey between processes (keyword-only arguments would be lost)."""
+        return _rebuild, (self.what, self.file, self.row, self.column, self.remedy)
+
+
+def _rebuild(
+    what: str, file: str | None, row: int | None, column: str | None, remedy: str | None
+) -> InputError:
+    return InputError(what, file=file, row=row, column=column, remedy=remedy)
+
+
+class Notice(UserWarning):
+    """A doubt worth saying. Mute one with ``warnings.filterwarnings("ignore", "SEP001")``."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """The documentation entry of one notice code."""
+
+    code: str
+    title: str
+    reason: str
+
+
+#: Every code that can be raised, with the reason shown in the documentation.
+DOUBTS: dict[str, Doubt] = {
+    doubt.code: doubt
+    for doubt in (
+        Doubt(
+            "SEP001",
+            "dependent columns",
+            "Some columns are combinations of others: the fitted values are unique, the coefficients "
+            "are not; the answer with the smallest norm was returned.",
+        ),
+        Doubt(
+            "SEP002",
+            "few trusted digits",
+            "The columns are so nearly dependent that fewer than four digits of the coefficients "
+            "can be trusted.",
+        ),
+        Doubt(
+            "SEP003",
+            "tolerance not reached",
+            "The solver stopped at its limit of iterations; the certificate shows the gap that is left.",
+        ),
+        Doubt(
+            "SEP004",
+            "solution not unique",
+            "The problem has more than one solution of the same quality; one of them was returned.",
+        ),
+        Doubt(
+            "SEP005",
+            "unseen level",
+            "A discrete column holds a level that was absent in training; it was encoded as all zeros.",
+        ),
+    )
+}
+
+
+def doubt(code: str, text: str) -> None:
+    """Warn with a coded :class:`Notice`: ``SEP001 text``."""
+    assert code in DOUBTS, code
+    warnings.warn(f"{code} {text}", Notice, stacklevel=3)

@@ -1,0 +1,146 @@
+"""What every linear model shares: validated rows in, a hyperplane out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from separatrix.messages import InputError
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.encoding import Encoding
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import Term
+from separatrix.shapes.hyperplane import Hyperplane
+from separatrix.solvers.solution import Certificate, Solution
+
+
+def weights_of(sample_weight: Any, n: int) -> Floats | None:
+    """Sample weights as an array of length n, checked; None stays None."""
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight, dtype=float)
+    if w.ndim == 0:
+        w = np.full(n, float(w))
+    if w.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise InputError("sample_weight must be finite and not negative.")
+    if not w.any():
+        raise InputError("sample_weight is zero for every row: nothing is left to fit.")
+    return w
+
+
+class RowsModel(BaseEstimator):  # type: ignore[misc]
+    """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`."""
+
+    _sparse_ok = True
+    _multi_output = False
+
+    def _training_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        encode_target: Callable[[Any], tuple[Floats, list[Term]]] | None = None,
+        reset: bool = True,
+    ) -> Rows:
+        """Validate and wrap what ``fit`` was given; sets ``n_features_in_`` and the names.
+
+        ``encode_target`` turns class labels into numbers (n x k) with a term for each column.
+        """
+        if isinstance(X, Rows):
+            if y is not None or sample_weight is not None:
+                raise InputError(
+                    "Rows carry their own target and weights.",
+                    remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
+                )
+            if not X.schema.targets:
+                raise InputError("The rows have no target.", remedy="Use scan(…, target='column').")
+            self.n_features_in_ = len(X.schema.names)
+            self.feature_names_in_ = np.array(X.schema.names, dtype=object)
+            return X
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr" if self._sparse_ok else False,
+            dtype=np.float64,
+            multi_output=self._multi_output,
+            y_numeric=encode_target is None,
+        )
+        if encode_target is None:
+            target, terms = np.asarray(y, dtype=np.float64), None
+        else:
+            target, terms = encode_target(y)
+        names = getattr(self, "feature_names_in_", None)
+        w = weights_of(sample_weight, X.shape[0])
+        return ArrayRows(
+            sparse.csr_array(X) if sparse.issparse(X) else X,
+            target,
+            w,
+            names=None if names is None else [str(name) for name in names],
+            targets=terms,
+        )
+
+    def _design(self, X: Any) -> Matrix:
+        """The design matrix of new rows: by the learned encoding, or plain and validated."""
+        check_is_fitted(self)
+        encoding: Encoding | None = getattr(self, "encoding_", None)
+        if encoding is not None and encoding.matrix is not None:
+            from separatrix.rows.scan import rows_like
+
+            return encoding.apply(rows_like(X, encoding.schema).collect()).x
+        if isinstance(X, Rows):
+            X = X.collect().x
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr" if self._sparse_ok else False,
+            dtype=np.float64,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse_ok
+        tags.target_tags.multi_output = self._multi_output
+        return tags
+
+
+class LinearModel(RowsModel):
+    """A model whose prediction is the affine map x ↦ coef·x + intercept."""
+
+    coef_: Floats
+    intercept_: Any
+    certificate_: Certificate
+
+    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
+        """Expose a solution in scikit-learn's layout: 1-D for one target that came as 1-D."""
+        self.coef_ = solution.coef[:, 0].copy() if flat else solution.coef.T.copy()
+        self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept.copy()
+        self.certificate_ = solution.certificate
+        self.n_iter_ = max(1, solution.iterations)
+        self.encoding_ = encoding
+
+    @property
+    def hyperplane_(self) -> Hyperplane:
+        """What was learned, as geometry."""
+        check_is_fitted(self)
+        return Hyperplane(
+            np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), self.encoding_.names
+        )
+
+    def predict(self, X: Any) -> Floats:
+        """coef·x + intercept for every row."""
+        x = self._design(X)
+        return np.asarray(x @ self.coef_.T + self.intercept_)

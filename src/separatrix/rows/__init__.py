@@ -1,0 +1,1 @@
+"""Tables in: columns with names become blocks of numbers, read once."""

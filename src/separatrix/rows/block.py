@@ -1,0 +1,94 @@
+"""A block: some rows as numbers, dense or sparse behind one set of products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from separatrix.rows.schema import Terms
+
+Floats = NDArray[np.float64]
+Matrix = Any  # NDArray[float64] or scipy.sparse.csr_array
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows ``x`` (n x d, dense or CSR), targets ``y`` (n x k), weights ``w`` (n, or None: all one).
+
+    ``parts`` labels each row with the part of the data it belongs to (a fold, a class, the test
+    part), for statistics that are kept by part.
+    """
+
+    x: Matrix
+    y: Floats
+    w: Floats | None
+    terms: Terms
+    targets: Terms
+    parts: NDArray[np.int64] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.x.shape[0])
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.n) if self.w is None else float(self.w.sum())
+
+    def dense(self, start: int = 0, stop: int | None = None) -> Floats:
+        """Rows ``start:stop`` of ``x`` as a dense array (a view where ``x`` is dense)."""
+        part = self.x[start:stop]
+        return part.toarray() if sparse.issparse(part) else part
+
+    def matvec(self, b: Floats) -> Floats:
+        """X b."""
+        return np.asarray(self.x @ b)
+
+    def rmatvec(self, r: Floats) -> Floats:
+        """Xᵀ r."""
+        return np.asarray(self.x.T @ r)
+
+    def sandwich(self, curvature: Floats) -> Floats:
+        """Xᵀ D X with D = diag(curvature)."""
+        if sparse.issparse(self.x):
+            return np.asarray((self.x.T @ self.x.multiply(curvature[:, None])).toarray())
+        return np.asarray(self.x.T @ (self.x * curvature[:, None]))
+
+    def gram(self) -> Floats:
+        """X Xᵀ, all pairs of rows."""
+        g = self.x @ self.x.T
+        return np.asarray(g.toarray() if sparse.issparse(g) else g)
+
+    def take(self, index: NDArray[Any] | slice) -> Block:
+        """The rows of the block that ``index`` names."""
+        return Block(
+            self.x[index],
+            self.y[index],
+            None if self.w is None else self.w[index],
+            self.terms,
+            self.targets,
+            None if self.parts is None else self.parts[index],
+        )
+
+
+def concatenate(blocks: list[Block]) -> Block:
+    """Blocks over the same terms, one below the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    first = blocks[0]
+    stack = sparse.vstack if sparse.issparse(first.x) else np.concatenate
+    weights = [np.ones(b.n) if b.w is None else b.w for b in blocks]
+    parts = [b.parts for b in blocks if b.parts is not None]
+    return Block(
+        stack([b.x for b in blocks]),
+        np.concatenate([b.y for b in blocks]),
+        None if all(b.w is None for b in blocks) else np.concatenate(weights),
+        first.terms,
+        first.targets,
+        np.concatenate(parts) if len(parts) == len(blocks) else None,
+    )

@@ -1,0 +1,1 @@
+"""Splits, scores, rules for choosing along a path."""

@@ -1,0 +1,1 @@
+"""Fitted geometry: what was learned, apart from how."""

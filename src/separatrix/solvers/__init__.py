@@ -1,0 +1,1 @@
+"""Problem in, Solution out: one file a method."""

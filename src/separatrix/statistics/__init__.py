@@ -1,0 +1,1 @@
+"""What one pass over the rows becomes; everything here merges with ``+``."""

@@ -1,0 +1,52 @@
+"""A statistic for every part of the data (fold, class, test part) from one pass."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+
+from separatrix.rows.block import Block
+from separatrix.rows.rows import Statistic
+
+S = TypeVar("S", bound=Statistic)
+
+
+class Grouped(Generic[S]):
+    """One ``inner`` statistic per value of ``block.parts``; merges part by part."""
+
+    def __init__(self, inner: S, parts: dict[int, S] | None = None) -> None:
+        self.inner = inner
+        self.parts: dict[int, S] = {} if parts is None else parts
+
+    def fresh(self) -> Self:
+        """An empty one over the same inner statistic."""
+        return type(self)(self.inner)
+
+    def update(self, block: Block) -> None:
+        """Split the block by part, each part to its own statistic."""
+        assert block.parts is not None, "the rows carry no parts"
+        labels = block.parts
+        if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
+            order = np.argsort(labels, kind="stable")
+            block, labels = block.take(order), labels[order]
+        values, starts = np.unique(labels, return_index=True)
+        for value, a, b in zip(values, starts, [*starts[1:], len(labels)], strict=True):
+            self._part(int(value)).update(block.take(slice(a, b)))
+
+    def _part(self, value: int) -> S:
+        if value not in self.parts:
+            self.parts[value] = self.inner.fresh()
+        return self.parts[value]
+
+    def __add__(self, other: Self) -> Self:
+        merged = dict(self.parts)
+        for value, part in other.parts.items():
+            merged[value] = merged[value] + part if value in merged else part
+        return type(self)(self.inner, merged)
+
+    def total(self, without: int | None = None) -> S:
+        """All parts together; ``without`` leaves one out (the training side of a fold)."""
+        kept = [self.parts[v] for v in sorted(self.parts) if v != without]
+        return reduce(lambda a, b: a + b, kept) if kept else self.inner.fresh()

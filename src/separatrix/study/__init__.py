@@ -1,0 +1,1 @@
+"""The main job: split, compare, choose, measure once."""

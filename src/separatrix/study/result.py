@@ -1,0 +1,84 @@
+"""What a study found: everything that the leaderboard, ``result.json`` and the report show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from separatrix.rows.block import Floats
+from separatrix.rows.profile import ColumnProfile
+
+
+@dataclass(frozen=True)
+class Score:
+    """A measured quantity with its 95 % interval."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the leaderboard: a candidate and its cross-validated error."""
+
+    name: str
+    label: str
+    metric: str
+    folds: tuple[float, ...]
+    mean: float
+    standard_error: float
+    chosen: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The test part, opened once: row numbers, truth, prediction, and scores of a classifier."""
+
+    rows: Floats
+    truth: Any
+    predicted: Any
+    scores: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Error against amount of training data: one row of ``train`` and ``validation`` per size."""
+
+    sizes: tuple[int, ...]
+    train: Floats
+    validation: Floats
+    metric: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """The whole story of one ``separatrix fit``.
+
+    ``said`` lists what was inferred, each with its reason and how to override it; ``winner`` is the
+    name of the entry that was measured on the test part, ``reason`` why it was taken.
+    """
+
+    source: str
+    target: str
+    task: str
+    seed: int
+    test_fraction: float
+    n_train: int
+    n_test: int
+    columns: tuple[ColumnProfile, ...]
+    leaderboard: tuple[Entry, ...]
+    winner: str
+    reason: str
+    test: tuple[Score, ...]
+    baseline_test: tuple[Score, ...]
+    model: Any
+    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    held: Held | None = None
+    curve: Curve | None = None
+    training: Any = None
+    command: str = ""
