@@ -44,6 +44,23 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Training:
+    """The training part as the chosen model saw it, thinned to what pictures need.
+
+    ``x`` is the design (dummies in place, gaps filled) with its column ``names``; ``scores`` are
+    those of a classifier; ``rows`` are the row numbers in the table, so that a point can be named.
+    """
+
+    x: Floats
+    y: Any
+    w: Floats | None = None
+    names: tuple[str, ...] = ()
+    predicted: Any = None
+    scores: Floats | None = None
+    rows: Any = None
+
+
+@dataclass(frozen=True)
 class Curve:
     """Error against amount of training data: one row of ``train`` and ``validation`` per size."""
 
@@ -80,5 +97,5 @@ class Study:
     classes: tuple[str, ...] = ()
     held: Held | None = None
     curve: Curve | None = None
-    training: Any = None
+    training: Training | None = None
     command: str = ""
