@@ -1,0 +1,141 @@
+"""Folds from one pass: every fold's moments, and the moments of all the others together.
+
+    train(f) = Σ_{g ≠ f} moments(g),     test(f) = moments(f)
+
+The training side is merged from the other folds, never taken as the total minus the fold: a
+difference of two large scatters would lose the digits that the merge keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.messages import InputError
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import Rows
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Moments
+
+Index = NDArray[np.int64]
+#: scikit-learn's ``cv``: None (5 folds), a number of folds, a splitter, or (train, test) pairs.
+CV = Any
+#: Moments of the training rows and of the held-out rows of one fold.
+FoldMoments = tuple[Moments, Moments]
+
+DEFAULT_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Folds:
+    """(train, test) row numbers of every fold; ``labels`` when the test parts tile the table."""
+
+    pairs: tuple[tuple[Index, Index], ...]
+    labels: Index | None
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def folds_of(cv: CV, n: int, y: Any = None, groups: Any = None) -> Folds:
+    """What scikit-learn's ``cv`` means for ``n`` rows.
+
+    A whole number k gives k contiguous folds in row order, as scikit-learn does for regression.
+    """
+    from sklearn.model_selection import check_cv
+
+    cv = DEFAULT_FOLDS if cv is None else cv
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        cv = list(cv)
+    if isinstance(cv, int | np.integer) and not 2 <= cv <= n:
+        raise InputError(
+            f"cv={cv} folds cannot be made of n_samples={n} rows.",
+            remedy=f"Choose cv between 2 and {n}." if n >= 2 else "Give at least two rows.",
+        )
+    splitter = check_cv(cv, y, classifier=False)
+    pairs = tuple(
+        (_row_numbers(train, n), _row_numbers(test, n))
+        for train, test in splitter.split(np.empty((n, 1)), y, groups)
+    )
+    return Folds(pairs, _labels(pairs, n))
+
+
+def _row_numbers(index: Any, n: int) -> Index:
+    """Row numbers, also where a fold is given as a mask of rows."""
+    rows = np.asarray(index)
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.asarray(np.flatnonzero(rows), dtype=np.int64)
+    return np.asarray(rows, dtype=np.int64)
+
+
+def _labels(pairs: tuple[tuple[Index, Index], ...], n: int) -> Index | None:
+    """The fold of each row, if every row is tested once and trains every other fold."""
+    tests = [test for _, test in pairs]
+    if sum(map(len, tests)) != n or not all(len(a) + len(b) == n for a, b in pairs):
+        return None
+    labels = np.full(n, -1, dtype=np.int64)
+    for fold, test in enumerate(tests):
+        labels[test] = fold
+    if (labels < 0).any():
+        return None
+    for fold, (train, _) in enumerate(pairs):
+        seen = np.zeros(n, dtype=bool)
+        seen[train] = True
+        if not np.array_equal(seen, labels != fold):
+            return None
+    return labels
+
+
+def fold_moments(rows: Rows, cv: CV = None) -> list[FoldMoments]:
+    """Training and held-out moments of every fold; one pass when the folds tile the table."""
+    if not isinstance(rows, ArrayRows):
+        return _hashed_fold_moments(rows, DEFAULT_FOLDS if cv is None else cv)
+    folds = folds_of(cv, rows.block.n, rows.block.y[:, 0])
+    if folds.labels is None:
+        halves = [
+            (rows.take(train).reduce(Moments()), rows.take(test).reduce(Moments()))
+            for train, test in folds.pairs
+        ]
+    else:
+        by_fold = rows.with_parts(folds.labels).reduce(Grouped(Moments()))
+        halves = _each_without_the_others([by_fold.parts[fold] for fold in range(len(folds))])
+    _refuse_weightless(halves)
+    return halves
+
+
+def _each_without_the_others(parts: list[Moments]) -> list[FoldMoments]:
+    """(merge of the other parts, part): what stands before it plus what stands after it."""
+    before = list(accumulate(parts, initial=Moments()))
+    after = list(accumulate(reversed(parts), initial=Moments()))[::-1]
+    return [(before[f] + after[f + 1], part) for f, part in enumerate(parts)]
+
+
+def _refuse_weightless(halves: list[FoldMoments]) -> None:
+    for fold, (train, test) in enumerate(halves):
+        if not train.weight or not test.weight:
+            side = "held-out" if train.weight else "training"
+            raise InputError(
+                f"The {side} rows of fold {fold} have no weight.",
+                remedy="Use fewer folds, or folds that spread the weighted rows.",
+            )
+
+
+def _hashed_fold_moments(rows: Rows, cv: CV) -> list[FoldMoments]:
+    """Folds of a table that is read as a stream: a row's fold depends on its content alone."""
+    if not isinstance(cv, int | np.integer):
+        raise InputError(
+            "A table that is read as a stream has no row numbers for cv to name.",
+            remedy="Give cv as a number of folds.",
+        )
+    from separatrix.rows.parts import Parts
+    from separatrix.statistics.preparation import prepare_parts
+
+    prepared = prepare_parts(rows.with_parts(Parts(seed=0, test=0.0, folds=int(cv))))
+    halves = [prepared.training(without=fold)[1:] for fold in range(int(cv))]
+    _refuse_weightless(halves)
+    return halves

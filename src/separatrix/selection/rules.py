@@ -1,0 +1,81 @@
+"""Choosing a point of a path: from errors or likelihoods along it to one index.
+
+Penalties may be in any order; among equals the largest penalty, the simplest model, wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.rows.block import Floats
+from separatrix.statistics.moments import Moments
+
+
+def validation_error(test: Moments, coefs: Floats, intercepts: Floats, target: int = 0) -> Floats:
+    """Mean squared error of many models at once, from the moments of the held-out rows alone.
+
+    (yy − 2 b·xy + bᵀ xx b) / W + (ȳ − a − b·x̄)²     for each row b of ``coefs`` (m x d)
+
+    The first term is the spread of the residuals about their mean, the second that mean squared.
+    """
+    cross = coefs @ test.xy[:, target]
+    square = np.einsum("ij,ij->i", coefs @ test.xx, coefs)
+    spread = (test.yy[target, target] - 2.0 * cross + square) / test.weight
+    bias = test.y_mean[target] - intercepts - coefs @ test.x_mean
+    return np.asarray(np.maximum(spread, 0.0) + bias**2)
+
+
+def minimum(penalties: Floats, errors: Floats) -> int:
+    """Index of the least error; errors by fold (m x k) are averaged first."""
+    mean = errors if errors.ndim == 1 else errors.mean(axis=1)
+    return _largest(penalties, mean <= np.nanmin(mean))
+
+
+def one_standard_error(penalties: Floats, errors: Floats) -> int:
+    """Index of the largest penalty whose mean error is within one standard error of the least.
+
+    mean(α) ≤ min mean + s/√k,     s the standard deviation over the k folds at the minimum
+    """
+    mean = errors.mean(axis=1)
+    best = minimum(penalties, errors)
+    k = errors.shape[1]
+    spread = float(errors[best].std(ddof=1)) / np.sqrt(k) if k > 1 else 0.0
+    return _largest(penalties, mean <= mean[best] + spread)
+
+
+def _largest(penalties: Floats, admitted: NDArray[np.bool_]) -> int:
+    return int(np.argmax(np.where(admitted, penalties, -np.inf)))
+
+
+#: The rules that choose from errors by fold, by the name users give them.
+RULES: dict[str, Callable[[Floats, Floats], int]] = {
+    "min": minimum,
+    "one_se": one_standard_error,
+}
+
+
+def aic(squares: Floats, freedom: Floats, n: float) -> Floats:
+    """Akaike's criterion, −2 log L + 2 k: see :func:`information`."""
+    return information(squares, freedom, n, 2.0)
+
+
+def bic(squares: Floats, freedom: Floats, n: float) -> Floats:
+    """Schwarz's criterion, −2 log L + log(n) k: see :func:`information`."""
+    return information(squares, freedom, n, np.log(n))
+
+
+def information(squares: Floats, freedom: Floats, n: float, price: float) -> Floats:
+    """−2 log L + price · k  =  n log(2π RSS/n) + n + price · k.
+
+    The likelihood is Gaussian with its variance estimated at each point (RSS/n), and k is
+    ``freedom``, the effective number of coefficients including the intercept. ``n`` is the sum of
+    the weights. Where k > n/2 the estimated variance says more about the number of coefficients
+    than about the noise, and a path that ends in interpolation would always win there: such
+    points get +∞.
+    """
+    variance = np.maximum(squares / n, np.finfo(float).tiny)
+    value = n * (np.log(2.0 * np.pi * variance) + 1.0) + price * freedom
+    return np.where(freedom > np.maximum(n / 2.0, 1.0), np.inf, value)
