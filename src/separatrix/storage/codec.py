@@ -1,0 +1,223 @@
+"""Values as JSON plus named tensors, and back.
+
+Numbers that JSON can hold stay in JSON; numeric arrays become tensors that JSON points to; our own
+data classes are written as their constructor's arguments. Anything else is refused by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from separatrix.messages import InputError
+from separatrix.storage.registry import ENUMS, MODELS, RECORDS, class_in, listed
+
+Tensors = dict[str, NDArray[Any]]
+
+#: Array types that the tensor format knows.
+_TENSOR_TYPES = {
+    *("float64", "float32", "float16", "bool"),
+    *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
+}
+_TAG = "is"
+
+
+class Damaged(Exception):
+    """The content of a file does not have the form that it should."""
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def encode(value: Any, tensors: Tensors, path: str) -> Any:
+    """``value`` in JSON; its arrays go to ``tensors`` under names that start with ``path``."""
+    if value is None or type(value) in (bool, str, int):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {_TAG: "float", "value": repr(value)}
+    if type(value) is list:
+        return [encode(v, tensors, f"{path}.{i}") for i, v in enumerate(value)]
+    if type(value) is tuple:
+        return _tagged("tuple", items=encode(list(value), tensors, path))
+    if type(value) is dict:
+        pairs = [
+            [encode(k, tensors, f"{path}.key{i}"), encode(v, tensors, f"{path}.{i}")]
+            for i, (k, v) in enumerate(value.items())
+        ]
+        return _tagged("dict", items=pairs)
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, tensors, path)
+    if isinstance(value, np.generic):
+        return _tagged("scalar", dtype=value.dtype.name, value=encode(value.item(), tensors, path))
+    if sparse.issparse(value):
+        rows = sparse.csr_array(value)
+        parts = {k: encode(getattr(rows, k), tensors, f"{path}.{k}") for k in _CSR}
+        return _tagged("csr", shape=list(rows.shape), **parts)
+    return _encode_own(value, tensors, path)
+
+
+_CSR = ("data", "indices", "indptr")
+
+
+def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
+    """One of our own classes: enumeration, data class or estimator."""
+    name = type(value).__name__
+    if listed(ENUMS, value):
+        return _tagged("enum", of=name, value=value.value)
+    if listed(RECORDS, value):
+        fields = {f: encode(getattr(value, f), tensors, f"{path}.{f}") for f in _fields(value)}
+        return _tagged("record", of=name, fields=fields)
+    if listed(MODELS, value):
+        state = {k: v for k, v in sorted(vars(value).items()) if _is_fitted_attribute(k)}
+        return _tagged(
+            "model",
+            of=name,
+            params=encode(value.get_params(deep=False), tensors, f"{path}.params"),
+            state={k: encode(v, tensors, f"{path}.{k}") for k, v in state.items()},
+        )
+    raise InputError(
+        f"cannot be stored: {path} is of type {type(value).__module__}.{type(value).__qualname__}.",
+        remedy="Only plain values, arrays and separatrix's own models can be saved.",
+    )
+
+
+def _encode_array(value: NDArray[Any], tensors: Tensors, path: str) -> Any:
+    if value.dtype.name in _TENSOR_TYPES:
+        tensors[path] = value
+        return _tagged("array", tensor=path)
+    if value.dtype.kind in "OU":
+        items = encode(value.ravel().tolist(), tensors, path)
+        return _tagged(
+            "objects", shape=list(value.shape), items=items, text=value.dtype.kind == "U"
+        )
+    raise InputError(f"cannot be stored: {path} is an array of type {value.dtype}.")
+
+
+def _is_fitted_attribute(name: str) -> bool:
+    """By scikit-learn's custom. A leading underscore marks what stays behind (training rows)."""
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _fields(kind: Any) -> list[str]:
+    """What the constructor of a class takes, by name."""
+    cls = kind if isinstance(kind, type) else type(kind)
+    return list(inspect.signature(cls).parameters)
+
+
+def _tagged(tag: str, **content: Any) -> dict[str, Any]:
+    return {_TAG: tag, **content}
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def decode(value: Any, tensors: Tensors) -> Any:
+    """What :func:`encode` wrote. Raises :class:`Damaged` for anything it cannot have written."""
+    if isinstance(value, list):
+        return [decode(v, tensors) for v in value]
+    if not isinstance(value, dict):
+        return value
+    reader = _READERS.get(value.get(_TAG, ""))
+    if reader is None:
+        raise Damaged(f"unknown content {str(value.get(_TAG))[:40]!r}")
+    try:
+        return reader(value, tensors)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise Damaged(f"{value[_TAG]}: {problem}") from problem
+
+
+def _read_float(value: dict[str, Any], _: Tensors) -> float:
+    return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value["value"]]
+
+
+def _read_tuple(value: dict[str, Any], tensors: Tensors) -> tuple[Any, ...]:
+    return tuple(decode(_list(value["items"]), tensors))
+
+
+def _read_dict(value: dict[str, Any], tensors: Tensors) -> dict[Any, Any]:
+    return {decode(k, tensors): decode(v, tensors) for k, v in _list(value["items"])}
+
+
+def _read_array(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
+    return tensors[value["tensor"]]
+
+
+def _read_objects(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
+    items = decode(_list(value["items"]), tensors)
+    if value["text"]:
+        return np.array(items, dtype=str).reshape(value["shape"])
+    flat = np.empty(len(items), dtype=object)
+    flat[:] = items
+    return flat.reshape(value["shape"])
+
+
+def _read_scalar(value: dict[str, Any], tensors: Tensors) -> Any:
+    if value["dtype"] not in _TENSOR_TYPES and not str(value["dtype"]).startswith("str"):
+        raise Damaged(f"unknown number type {value['dtype']!r}")
+    item = decode(value["value"], tensors)
+    return np.str_(item) if isinstance(item, str) else np.dtype(value["dtype"]).type(item)
+
+
+def _read_csr(value: dict[str, Any], tensors: Tensors) -> Any:
+    parts = tuple(decode(value[k], tensors) for k in _CSR)
+    rows = sparse.csr_array(parts, shape=tuple(value["shape"]))
+    rows.check_format(full_check=True)
+    return rows
+
+
+def _read_enum(value: dict[str, Any], _: Tensors) -> Any:
+    return _known(ENUMS, value)(value["value"])
+
+
+def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
+    cls = _known(RECORDS, value)
+    fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
+    surplus = sorted(set(fields) - set(_fields(cls)))
+    if surplus:
+        raise Damaged(f"{value['of']} has no field {surplus[0]!r}")
+    return cls(**fields)
+
+
+def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
+    cls = _known(MODELS, value)
+    params = decode(value["params"], tensors)
+    if sorted(params) != sorted(_fields(cls)):
+        raise Damaged(f"{value['of']} does not have the parameters {sorted(params)}")
+    model = cls(**params)
+    for name, content in value["state"].items():
+        if not _is_fitted_attribute(name) or isinstance(getattr(cls, name, None), property):
+            raise Damaged(f"{value['of']} has no attribute {name!r} to restore")
+        setattr(model, name, decode(content, tensors))
+    return model
+
+
+def _known(table: dict[str, str], value: dict[str, Any]) -> type[Any]:
+    cls = class_in(table, value["of"])
+    if cls is None:
+        raise Damaged(f"{str(value['of'])[:60]!r} is not one of the classes that a file may hold")
+    return cls
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise Damaged("a list is missing")
+    return value
+
+
+_READERS = {
+    "float": _read_float,
+    "tuple": _read_tuple,
+    "dict": _read_dict,
+    "array": _read_array,
+    "objects": _read_objects,
+    "scalar": _read_scalar,
+    "csr": _read_csr,
+    "enum": _read_enum,
+    "record": _read_record,
+    "model": _read_model,
+}

@@ -1,0 +1,147 @@
+"""The container: a safetensors file whose metadata is JSON text under a few fixed keys.
+
+    8 bytes  length of the header, little endian
+    header   JSON: the metadata and, for each tensor, its type, shape and place
+    bytes    the tensors one after the other
+
+Written here key by key in sorted order, so that equal content gives equal bytes; read by the
+safetensors library, which checks every place and length before any array is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.storage.codec import Damaged, Tensors, decode
+from separatrix.storage.files import whole_file
+
+FORMAT_VERSION = 1
+_NAMES = {
+    **{"float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL"},
+    **{f"int{b}": f"I{b}" for b in (8, 16, 32, 64)},
+    **{f"uint{b}": f"U{b}" for b in (8, 16, 32, 64)},
+}
+
+
+def to_json(value: Any) -> str:
+    """Canonical JSON: no spaces, keys sorted, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+    )
+
+
+def write(
+    path: str | os.PathLike[str], kind: str, content: dict[str, Any], arrays: Tensors
+) -> None:
+    """Write ``content`` (JSON values by key) and the tensors under the format name ``kind``."""
+    tensors = {name: _little_endian(arrays[name]) for name in sorted(arrays)}
+    metadata = {key: to_json(value) for key, value in content.items()}
+    metadata |= {"format": kind, "format_version": str(FORMAT_VERSION)}
+    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
+    start = 0
+    for name, array in tensors.items():
+        stop = start + array.nbytes
+        place = {"dtype": _NAMES[array.dtype.name], "shape": list(array.shape)}
+        header[name] = {**place, "data_offsets": [start, stop]}
+        start = stop
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # tensors start on a multiple of eight bytes
+    with whole_file(path) as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for array in tensors.values():
+            file.write(array.tobytes())
+
+
+def _little_endian(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    big = array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big")
+    return array.astype(array.dtype.newbyteorder("<")) if big else array
+
+
+class Container:
+    """A file opened for reading: its kind and version checked, its tensors in memory."""
+
+    def __init__(self, path: str | os.PathLike[str], kind: str) -> None:
+        from safetensors import SafetensorError, safe_open
+
+        self.path = Path(path)
+        _refuse_unreadable(self.path)
+        try:
+            with safe_open(str(self.path), framework="np") as file:
+                self.metadata: dict[str, str] = file.metadata() or {}
+                self.tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, MemoryError) as problem:
+            raise InputError(
+                f"is not a readable {kind} file: it is cut short, damaged, or something else "
+                f"({str(problem)[:120]}).",
+                file=str(path),
+                remedy=_REMEDY,
+            ) from problem
+        self._check_format(kind)
+
+    def _check_format(self, kind: str) -> None:
+        found = self.metadata.get("format")
+        if found != kind:
+            what = "no separatrix file" if found is None else f"a {found[:60]} file"
+            raise InputError(f"is {what}; a {kind} file is needed.", file=str(self.path))
+        version = self.metadata.get("format_version", "")
+        if not version.isdecimal() or len(version) > 9:
+            raise InputError("has no legible format version.", file=str(self.path), remedy=_REMEDY)
+        if int(version) > FORMAT_VERSION:
+            raise InputError(
+                f"has format version {version}; this separatrix reads up to {FORMAT_VERSION}.",
+                file=str(self.path),
+                remedy="Update separatrix to read it.",
+            )
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.metadata
+
+    def json(self, key: str) -> Any:
+        """The JSON under ``key``, not decoded further."""
+        if key not in self.metadata:
+            raise self.damaged(f"{key!r} is missing")
+        try:
+            return json.loads(self.metadata[key])
+        except (ValueError, RecursionError) as problem:
+            raise self.damaged(f"{key!r} is not JSON") from problem
+
+    def value(self, key: str) -> Any:
+        """The value under ``key``, rebuilt."""
+        return self.rebuild(self.json(key))
+
+    def rebuild(self, value: Any) -> Any:
+        """A value from its JSON form; every fault becomes one sentence that names the file."""
+        try:
+            return decode(value, self.tensors)
+        except (Damaged, InputError) as problem:
+            raise self.damaged(str(problem)) from problem
+        except RecursionError as problem:
+            raise self.damaged("it is nested too deeply") from problem
+
+    def damaged(self, reason: str) -> InputError:
+        """The refusal of a file whose container is sound but whose content is not."""
+        return InputError(
+            f"the content is damaged or was not written by separatrix ({reason[:200]}).",
+            file=str(self.path),
+            remedy=_REMEDY,
+        )
+
+
+_REMEDY = "Write it again with separatrix, or copy it again from its source."
+
+
+def _refuse_unreadable(path: Path) -> None:
+    if path.is_dir():
+        raise InputError("is a directory.", file=str(path), remedy="Name the file in it.")
+    if not path.exists():
+        raise InputError("does not exist.", file=str(path), remedy="Check the path.")

@@ -1,0 +1,72 @@
+"""Files that are either whole or absent: written under a temporary name, synced, renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from separatrix.messages import InputError
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write into; it takes its name only if the block ends without an error."""
+    target = Path(path)
+    try:
+        if _is_device(target):  # nothing to rename: the device takes the bytes as they come
+            with target.open("wb") as file:
+                yield file
+            return
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        partial.open("xb").close()
+    except OSError as problem:
+        raise cannot_write(target, problem) from problem
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(target)
+    except OSError as problem:
+        partial.unlink(missing_ok=True)
+        raise cannot_write(target, problem) from problem
+    except BaseException:  # Ctrl-C included: leave nothing behind
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` as UTF-8, whole or not at all."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def cannot_write(path: Path | str, problem: OSError) -> InputError:
+    """The refusal for a failed write, with the reason in plain words."""
+    reasons = {
+        errno.ENOSPC: ("the disk is full.", "Free some space or write to another disk."),
+        errno.EDQUOT: ("the disk quota is used up.", "Free some space or write elsewhere."),
+        errno.EFBIG: (
+            "the file size limit is reached.",
+            "Raise it (ulimit -f) or write elsewhere.",
+        ),
+        errno.EACCES: ("writing here is not permitted.", "Choose another place to write to."),
+        errno.EROFS: ("this disk is read-only.", "Choose another place to write to."),
+        errno.ENOENT: ("the directory does not exist.", "Create it first."),
+        errno.EISDIR: ("this is a directory.", "Name a file in it."),
+        errno.ENOTDIR: ("part of this path is a file.", "Name a directory that exists."),
+    }
+    what, remedy = reasons.get(problem.errno or 0, (f"cannot write: {problem.strerror}.", None))
+    return InputError(what, file=str(path), remedy=remedy)
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not stat.S_ISREG(path.stat().st_mode) and not path.is_dir()

@@ -1,0 +1,92 @@
+"""``.sx``: a fitted model, with its parameters, columns, classes, certificate and scores."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.storage.codec import Tensors, encode
+from separatrix.storage.container import Container, write
+from separatrix.storage.registry import MODELS, listed
+
+KIND = "separatrix model"
+
+
+def save(model: Any, path: str | os.PathLike[str], *, story: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to ``path``; the file is whole or absent, and equal models equal bytes.
+
+    ``story`` holds further values to keep beside the model (how it was chosen, its scores); they
+    are read back with :func:`load_story`.
+    """
+    if not listed(MODELS, model):
+        raise InputError(
+            f"{type(model).__module__}.{type(model).__qualname__} is not a separatrix model.",
+            remedy="Only models of this library can be saved as .sx files.",
+        )
+    if not hasattr(model, "n_features_in_"):
+        raise InputError(
+            f"This {type(model).__name__} is not fitted yet.", remedy="Call fit first."
+        )
+    tensors: Tensors = {}
+    body = encode(model, tensors, "model")
+    content = {
+        "class": body["of"],
+        "parameters": body["params"],
+        "attributes": body["state"],
+        "versions": {name: version(name) for name in ("separatrix", "numpy", "scikit-learn")},
+    }
+    for key, value in (story or {}).items():
+        content[f"story {key}"] = encode(value, tensors, key)
+    write(path, KIND, content, tensors)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model in a ``.sx`` file. Nothing in the file is executed or imported by name."""
+    file = Container(path, KIND)
+    body = {
+        "is": "model",
+        "of": file.json("class"),
+        "params": file.json("parameters"),
+        "state": file.json("attributes"),
+    }
+    model = file.rebuild(body)
+    fault = _fault(model)
+    if fault:
+        raise file.damaged(fault)
+    return model
+
+
+def load_story(path: str | os.PathLike[str], key: str) -> Any:
+    """What was kept beside the model under ``key``; None if there is no such thing."""
+    file = Container(path, KIND)
+    return file.value(f"story {key}") if f"story {key}" in file else None
+
+
+def _fault(model: Any) -> str:
+    """Why a restored model cannot predict: its parts do not fit together; empty if they do."""
+    if not isinstance(getattr(model, "n_features_in_", None), int | np.integer):
+        return "the number of columns is missing"
+    encoding = getattr(model, "encoding_", None)
+    if encoding is not None:
+        if type(encoding).__name__ != "Encoding":
+            return "the encoding is of the wrong kind"
+        wanted = (len(encoding.raw), len(encoding.terms))
+        if encoding.matrix is not None and encoding.matrix.shape != wanted:
+            return f"the encoding has shape {encoding.matrix.shape}, its terms say {wanted}"
+        if len(encoding.schema.names) != model.n_features_in_:
+            return "the columns and their number disagree"
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        return ""
+    if not isinstance(coef, np.ndarray) or coef.dtype.kind != "f" or coef.ndim not in (1, 2):
+        return "the coefficients are not numbers"
+    columns = len(getattr(model, "term_names_", ())) or (
+        model.n_features_in_ if encoding is None else len(encoding.terms)
+    )
+    if coef.shape[-1] != columns:
+        return f"there are {coef.shape[-1]} coefficients for {columns} columns"
+    return ""

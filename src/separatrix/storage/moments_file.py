@@ -1,0 +1,142 @@
+"""``.moments``: what a table becomes when its rows may not travel. Files of several sites add up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Moments
+from separatrix.storage.codec import Tensors, encode
+from separatrix.storage.container import Container, write
+
+KIND = "separatrix moments"
+
+
+@dataclass(frozen=True)
+class StoredMoments:
+    """Moments of the raw terms by part of the data, with the schema and the split behind them."""
+
+    schema: Schema
+    parts: Any
+    groups: Grouped[Moments]
+
+    def __add__(self, other: StoredMoments) -> StoredMoments:
+        """Both tables together. Columns must agree; levels may differ and are united."""
+        differences = differing(self, other)
+        if differences:
+            raise InputError(
+                f"The summaries do not fit together: {'; '.join(differences)}.",
+                remedy="Summarise both tables with the same columns, kinds and options.",
+            )
+        theirs = {
+            part: _moved(m, other.schema, self.schema) for part, m in other.groups.parts.items()
+        }
+        groups = self.groups + Grouped(Moments(), theirs)
+        schema = replace(
+            self.schema,
+            columns=_united(self.schema.columns, other.schema.columns),
+            targets=_united(self.schema.targets, other.schema.targets),
+        )
+        return StoredMoments(schema, self.parts, groups)
+
+
+def save_moments(stored: StoredMoments, path: str | os.PathLike[str]) -> None:
+    """Write moments by part to ``path``, whole or not at all."""
+    tensors: Tensors = {}
+    groups = {str(k): stored.groups.parts[k] for k in sorted(stored.groups.parts)}
+    content = {
+        "schema": encode(stored.schema, tensors, "schema"),
+        "parts": encode(stored.parts, tensors, "parts"),
+        "groups": {k: encode(m, tensors, f"part {k}") for k, m in groups.items()},
+    }
+    write(path, KIND, content, tensors)
+
+
+def load_moments(path: str | os.PathLike[str]) -> StoredMoments:
+    """The moments in a file, checked: shapes that agree, finite numbers, a known schema."""
+    file = Container(path, KIND)
+    schema, parts, groups = file.value("schema"), file.value("parts"), file.json("groups")
+    if not isinstance(schema, Schema) or type(parts).__name__ != "Parts":
+        raise file.damaged("the schema is of the wrong kind")
+    if not isinstance(groups, dict) or not groups:
+        raise file.damaged("there are no moments in it")
+    found: dict[int, Moments] = {}
+    for key, value in groups.items():
+        moments = file.rebuild(value)
+        if not key.lstrip("-").isdecimal() or not _sound(moments):
+            raise file.damaged(f"the moments of part {key[:20]!r} do not fit together")
+        found[int(key)] = moments
+    return StoredMoments(schema, parts, Grouped(Moments(), dict(sorted(found.items()))))
+
+
+def _sound(moments: Any) -> bool:
+    if not isinstance(moments, Moments):
+        return False
+    p = len(moments.terms) + len(moments.targets)
+    return (
+        isinstance(moments.mean, np.ndarray)
+        and isinstance(moments.scatter, np.ndarray)
+        and moments.mean.shape == (p,)
+        and moments.scatter.shape == (p, p)
+        and bool(np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all())
+        and moments.count > 0
+        and moments.weight > 0
+    )
+
+
+def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
+    """What keeps two summaries from being added, a phrase for each difference."""
+    said = []
+    for role, ours, theirs in (
+        ("column", a.schema.columns, b.schema.columns),
+        ("target", a.schema.targets, b.schema.targets),
+    ):
+        left, right = ({c.name: c.kind for c in side} for side in (ours, theirs))
+        said += [f"{role} {n!r} is only in the first" for n in left if n not in right]
+        said += [f"{role} {n!r} is only in the second" for n in right if n not in left]
+        said += [
+            f"{role} {n!r} is {left[n]} in the first and {right[n]} in the second"
+            for n in left
+            if n in right and left[n] != right[n]
+        ]
+    for option in ("weight", "missing", "unseen"):
+        ours, theirs = getattr(a.schema, option), getattr(b.schema, option)
+        if ours != theirs:
+            said.append(f"{option} is {ours!r} in the first and {theirs!r} in the second")
+    if a.parts != b.parts:
+        said.append(f"the split is {a.parts} in the first and {b.parts} in the second")
+    return said
+
+
+def _united(ours: tuple[Column, ...], theirs: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Own columns in own order, with the levels of both."""
+    levels = {column.name: column.levels for column in theirs}
+    return tuple(
+        replace(c, levels=tuple(sorted({*c.levels, *levels[c.name]})))
+        if c.kind is Kind.DISCRETE
+        else c
+        for c in ours
+    )
+
+
+def _moved(moments: Moments, of: Schema, to: Schema) -> Moments:
+    """The same moments with gaps standing at the origins of ``to``.
+
+    A gap holds its column's origin; with z the gap's indicator, x' = x + (o' − o) z is linear.
+    """
+    origin = {column.name: column.origin for column in to.columns}
+    matrix = np.eye(moments.d)
+    for column in of.columns:
+        value, gap = Term(column.name), Term(column.name, missing=True)
+        position = moments.terms.position
+        if value in position and gap in position:
+            matrix[position[gap], position[value]] = origin[column.name] - column.origin
+    if np.array_equal(matrix, np.eye(moments.d)):
+        return moments
+    return moments.mapped(matrix, moments.terms)
