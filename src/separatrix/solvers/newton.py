@@ -1,0 +1,120 @@
+"""Newton's method, damped: x ← x + t·δ with ∇²f δ = −∇f, and t halved until f falls enough.
+
+Near the minimum the full step is taken and the number of right digits doubles; far from it the
+line search keeps every step downhill. Where the curvature is singular, the least addition to its
+diagonal that makes it definite is used. A problem may keep its variables above ``lower(x)``:
+a variable at its bound that wants to cross it is left out of the step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from separatrix.rows.block import Floats
+from separatrix.solvers.problem import CurvedProblem, offers, require
+from separatrix.solvers.solution import Certificate, Solution
+
+Flags = NDArray[np.bool_]
+EPS = float(np.finfo(float).eps)
+#: Fraction of the decrease promised by the slope that a step must deliver.
+SUFFICIENT = 1e-4
+
+
+def newton(
+    problem: CurvedProblem,
+    start: Floats,
+    *,
+    tol: float = 1e-10,
+    max_iter: int = 100,
+    slope_unit: float | None = None,
+) -> Solution:
+    """Minimise f from ``start`` until max |∇f| ≤ ``tol`` · ``slope_unit``.
+
+    ``slope_unit`` is the size of the terms that cancel in ∇f at the minimum (default: the slope
+    at the start). The status is "solved", "rounding" (no step lowers f any more: all digits are
+    used up), or "limit reached".
+    """
+    require("Newton's method", problem, "value", "gradient", "hessian")
+    x = np.array(start, dtype=float)
+    history: list[float] = []
+    status, unit = "", slope_unit or 0.0
+    while not status:
+        f, slope = float(problem.value(x)), np.asarray(problem.gradient(x))
+        history.append(f)
+        low = _lower(problem, x)
+        free = ~((x <= low) & (slope > 0))
+        kkt = float(np.abs(slope[free]).max(initial=0.0))
+        unit = unit or kkt or 1.0
+        if kkt <= tol * unit:
+            status = "solved"
+        elif len(history) > max_iter:
+            status = "limit reached"
+        else:
+            new = _step(problem, x, f, slope, low, free)
+            status, x = ("rounding", x) if new is None else ("", new)
+    return Solution(
+        x.reshape(-1, 1),
+        np.zeros(1),
+        Certificate(
+            "Newton's method: the slope vanishes"
+            if status == "solved"
+            else f"Newton's method: stopped ({status})",
+            primal=history[-1],
+            kkt=kkt / unit,
+            tolerance=tol,
+        ),
+        status,
+        len(history) - 1,
+        np.array(history),
+    )
+
+
+def _lower(problem: CurvedProblem, x: Floats) -> Floats:
+    if offers(problem, "lower"):
+        return np.asarray(problem.lower(x))  # type: ignore[attr-defined]
+    return np.full(x.shape, -np.inf)
+
+
+def _step(
+    problem: CurvedProblem, x: Floats, f: float, slope: Floats, low: Floats, free: Flags
+) -> Floats | None:
+    """The next point, or None where rounding hides any further decrease."""
+    at = np.flatnonzero(free)
+    direction = np.zeros_like(x)
+    direction[at] = -_solve(np.asarray(problem.hessian(x))[np.ix_(at, at)], slope[at])
+    t = 1.0
+    while t > EPS:
+        new = np.maximum(x + t * direction, low)
+        change = float(problem.value(new)) - f
+        if change <= SUFFICIENT * float(slope @ (new - x)):
+            return new
+        if abs(change) <= 8 * EPS * abs(f) and _flatter(problem, new, slope, free):
+            return new  # f cannot tell the two apart any more, but the slope can
+        t *= 0.5
+    return None
+
+
+def _flatter(problem: CurvedProblem, new: Floats, slope: Floats, free: Flags) -> bool:
+    there = np.abs(np.asarray(problem.gradient(new))[free]).max(initial=0.0)
+    return bool(there < 0.9 * np.abs(slope[free]).max(initial=0.0))
+
+
+def _solve(hessian: Floats, slope: Floats) -> Floats:
+    """H⁻¹g by Cholesky after equilibration; the diagonal is raised only as far as needed."""
+    unit = np.sqrt(np.maximum(np.diag(hessian), 0.0))
+    unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
+    scaled = hessian / np.outer(unit, unit)
+    lift = 0.0
+    while True:
+        try:
+            factor = linalg.cho_factor(scaled + lift * np.eye(len(unit)), check_finite=False)
+            solved = linalg.cho_solve(factor, slope / unit, check_finite=False) / unit
+            if np.isfinite(solved).all():
+                return np.asarray(solved)
+        except linalg.LinAlgError:
+            pass
+        lift = max(10.0 * lift, 1e-14)
+        if lift > 1e20:
+            return np.asarray(slope / unit**2)
