@@ -1,1 +1,36 @@
-"""One function a picture."""
+"""Pictures in scikit-learn's Display style, each with a description in words.
+
+Nothing of matplotlib is imported before a picture is drawn.
+"""
+
+from separatrix.pictures.coefficients import CoefficientDisplay
+from separatrix.pictures.confusion import ConfusionDisplay
+from separatrix.pictures.display import Display
+from separatrix.pictures.distances import DistanceDisplay
+from separatrix.pictures.folds import FoldDisplay
+from separatrix.pictures.gap import GapDisplay
+from separatrix.pictures.learning_curve import LearningCurveDisplay
+from separatrix.pictures.leverage import LeverageDisplay
+from separatrix.pictures.path import PathDisplay
+from separatrix.pictures.precision_recall import PrecisionRecallDisplay
+from separatrix.pictures.quantiles import QuantileDisplay
+from separatrix.pictures.residuals import ResidualDisplay
+from separatrix.pictures.roc import RocDisplay
+from separatrix.pictures.scale_location import ScaleLocationDisplay
+
+__all__ = [
+    "CoefficientDisplay",
+    "ConfusionDisplay",
+    "Display",
+    "DistanceDisplay",
+    "FoldDisplay",
+    "GapDisplay",
+    "LearningCurveDisplay",
+    "LeverageDisplay",
+    "PathDisplay",
+    "PrecisionRecallDisplay",
+    "QuantileDisplay",
+    "ResidualDisplay",
+    "RocDisplay",
+    "ScaleLocationDisplay",
+]

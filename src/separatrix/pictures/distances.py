@@ -1,0 +1,118 @@
+"""Signed distances to the boundary, class by class.
+
+Two classes: (w·x − t)/‖w‖, positive on the side of the second class. More classes: the distance to
+the nearest boundary of the row's own class, positive where the row is on its own side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.pictures.display import Display
+from separatrix.pictures.style import MUTED, SERIES, WIDTH, dress, ink, plain
+from separatrix.pictures.wording import counted, number
+from separatrix.rows.block import Floats
+
+BINS = 32
+_MOST = 12
+
+
+@dataclass(eq=False)
+class DistanceDisplay(Display):
+    """A histogram for each class, one above the other; ``own_side`` as for several classes."""
+
+    distance: Floats
+    y: Any
+    labels: Sequence[str]
+    own_side: bool = False
+
+    title: ClassVar[str] = "Distance to the boundary by class"
+
+    @classmethod
+    def from_scores(cls, y: Any, scores: Any, coef: Any, classes: Sequence[Any]) -> Self:
+        """From the scores of a linear classifier and its normals (k x d), in the design's units."""
+        s, normals = np.asarray(scores, dtype=float), np.atleast_2d(np.asarray(coef, dtype=float))
+        labels, truth = [str(c) for c in classes], np.array([str(label) for label in y])
+        if s.ndim == 1 or s.shape[1] == 1:
+            return cls(np.ravel(s) / _length(normals[0]), truth, labels)
+        if s.shape[1] == 2:
+            between = normals[1] - normals[0] if normals.shape[0] == 2 else normals[0]
+            return cls((s[:, 1] - s[:, 0]) / _length(between), truth, labels)
+        place = {label: i for i, label in enumerate(labels)}
+        own = np.array([place[label] for label in truth])
+        apart = np.linalg.norm(normals[:, None, :] - normals[None, :, :], axis=2)
+        apart[apart == 0] = np.inf
+        lead = (s[np.arange(own.size), own][:, None] - s) / apart[own]
+        lead[np.arange(own.size), own] = np.inf
+        return cls(lead.min(axis=1), truth, labels, own_side=True)
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
+        """Of a fitted linear classifier."""
+        return cls.from_scores(y, model.decision_function(X), model.coef_, model.classes_)
+
+    def wrong(self, i: int) -> int:
+        """Rows of class i on the wrong side."""
+        own = self.distance[np.asarray(self.y) == self.labels[i]]
+        positive = self.own_side or i == 1
+        return int(np.sum(own < 0 if positive else own > 0))
+
+    @property
+    def description(self) -> str:
+        """Median and wrong-side count of each class."""
+        told = []
+        for i, label in enumerate(self.labels[:_MOST]):
+            own = self.distance[np.asarray(self.y) == label]
+            if own.size:
+                told.append(
+                    f"{label}: median {number(float(np.median(own)), 2)}, "
+                    f"{self.wrong(i):,} of {counted(own.size, 'row')} on the wrong side"
+                )
+        what = "nearest boundary of the own class" if self.own_side else "boundary"
+        return f"Signed distance to the {what}. {'; '.join(told)}."
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """A strip for each class."""
+        strips = min(max(len(self.labels), 2), _MOST)
+        return WIDTH, 0.7 + strips * (1.15 if strips < 4 else 0.6)
+
+    def _draw(self, ax: Any) -> None:
+        if not self.distance.size:
+            raise InputError("There are no rows to draw.")
+        labels = list(self.labels)[:_MOST]
+        edges = np.histogram_bin_edges(self.distance, BINS)
+        counts = [
+            np.histogram(self.distance[np.asarray(self.y) == label], edges)[0] for label in labels
+        ]
+        ax.axvline(0.0, color=ink(ax), linewidth=1.0)
+        for i, (label, count) in enumerate(zip(labels, counts, strict=True)):
+            colour = SERIES[i % len(SERIES)]
+            height = 0.76 * count / max(count.max(initial=1), 1)
+            ax.stairs(height - i, edges, baseline=-i, fill=True, color=colour, alpha=0.35)
+            ax.stairs(height - i, edges, baseline=-i, color=colour, linewidth=1.2)
+            ax.axhline(-i, color=MUTED, linewidth=0.6)
+            ax.annotate(
+                f"{plain(label)}  ({self.wrong(i):,} on the wrong side)",
+                (0.01, 0.97 - i),
+                xycoords=("axes fraction", "data"),
+                fontsize=8.5,
+                color=colour,
+                va="top",
+            )
+        ax.set_ylim(-len(labels) + 0.98, 1.02)
+        ax.set_yticks([])
+        dress(ax, grid=None)
+        ax.spines["left"].set_visible(False)
+        side = "own side →" if self.own_side else f"side of {plain(self.labels[-1], 14)} →"
+        ax.set_xlabel(f"signed distance to the boundary ({side})")
+
+
+def _length(normal: Floats) -> float:
+    """‖w‖, or 1 for the normal of no plane."""
+    return float(np.linalg.norm(normal)) or 1.0

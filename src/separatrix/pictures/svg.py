@@ -1,0 +1,155 @@
+"""A drawn picture as a small ``<svg>`` element that fits into any page.
+
+matplotlib's output is rewritten: colours become variables with a fallback, fonts are the page's,
+dots of a cloud become a few paths, coordinates keep a tenth of a unit, and no id can clash.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from separatrix.pictures.style import SETTINGS, VARIABLES
+
+if TYPE_CHECKING:
+    from separatrix.pictures.display import Display
+
+#: Dots of one cloud are dealt into so many paths: where they overlap the colour deepens.
+LAYERS = 8
+
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_COLOUR = re.compile("|".join(VARIABLES), re.IGNORECASE)
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+
+
+def to_svg(display: Display, prefix: str) -> str:
+    """The picture as an ``<svg role="img">`` with ``<title>`` and ``<desc>``."""
+    root = ET.fromstring(_drawn(display))
+    _forget_namespaces(root)
+    for cloud in [g for g in root.iter("g") if g.get("id", "").startswith("dots-")]:
+        _gather(cloud)
+    for cells in [g for g in root.iter("g") if g.get("id") == "cells"]:
+        cells.set("shape-rendering", "crispEdges")
+    for element in root.iter():
+        _slim(element)
+    _rename(root, prefix)
+    for tag in ("metadata", "style"):
+        _drop(root, tag)
+    box = root.get("viewBox", "")
+    root.attrib = {
+        "class": "picture",
+        "viewBox": box,
+        "role": "img",
+        "aria-labelledby": f"{prefix}-title {prefix}-desc",
+        "stroke-linejoin": "round",
+    }
+    for tag, text in (("desc", display.description), ("title", display.title)):
+        told = ET.Element(tag, {"id": f"{prefix}-{tag}"})
+        told.text = text
+        root.insert(0, told)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _drawn(display: Display) -> str:
+    """matplotlib's SVG of the picture, the same bytes every time."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    page = io.StringIO()
+    with rc_context(SETTINGS), warnings.catch_warnings():
+        # Letters that the measuring font lacks are still written: the reader's font has them.
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure = Figure(figsize=display.size, layout="constrained")
+        ax = figure.add_subplot()
+        display._draw(ax)
+        figure.patch.set_visible(False)
+        ax.patch.set_visible(False)
+        FigureCanvasSVG(figure).print_svg(page, metadata={"Date": None, "Creator": None})
+    return page.getvalue()
+
+
+def _forget_namespaces(root: ET.Element) -> None:
+    """Plain names, as in HTML."""
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        for key in [k for k in element.attrib if k.startswith("{")]:
+            element.set(key.rpartition("}")[2], element.attrib.pop(key))
+
+
+def _gather(cloud: ET.Element) -> None:
+    """Replace one element per dot by a few paths of round-capped strokes without length."""
+    width = cloud.get("id", "").removeprefix("dots-")
+    uses = list(cloud.iter("use"))
+    if not uses:
+        return
+    holder = next(g for g in cloud.iter("g") if any(child.tag == "use" for child in g))
+    look = dict(re.findall(r"([\w-]+): ([^;]+)", uses[0].get("style", "")))
+    points = [f"M{float(u.get('x', 0)):.1f} {float(u.get('y', 0)):.1f}h0" for u in uses]
+    for child in list(cloud):
+        cloud.remove(child)
+    group = ET.SubElement(cloud, "g", {"clip-path": holder.get("clip-path", "none")})
+    group.set("style", f"stroke: {look['fill']}; stroke-opacity: {look.get('fill-opacity', 1)}")
+    group.attrib |= {"stroke-width": width, "stroke-linecap": "round", "fill": "none"}
+    for layer in range(min(LAYERS, len(points))):
+        ET.SubElement(group, "path", {"d": "".join(points[layer::LAYERS])})
+
+
+def _slim(element: ET.Element) -> None:
+    """Shorter numbers, variables for colours, the page's fonts, no empty space between tags."""
+    if element.text and not element.text.strip():
+        element.text = None
+    element.tail = None
+    for key in ("d", "x", "y", "transform", "width", "height", "points"):
+        if key in element.attrib:
+            element.set(key, _shortened(element.attrib[key]))
+    style = element.get("style")
+    if style is None:
+        return
+    style = re.sub(r"font: ([^;']*?)([\d.]+)px [^;]*", _font, style)
+    style = re.sub(r"stroke-(?:linecap|linejoin|miterlimit): [^;]+;? ?", "", style)
+    element.set("style", _COLOUR.sub(_variable, style).strip())
+
+
+def _shortened(text: str) -> str:
+    short = _NUMBER.sub(lambda m: f"{float(m[0]):.1f}".removesuffix(".0"), text)
+    return re.sub(r"\s*\n\s*|\s*([MLCQzZ])\s*", r"\1", short).strip()
+
+
+def _font(match: re.Match[str]) -> str:
+    weight = f"font-weight: {match[1].strip()}; " if match[1].strip() else ""
+    return f"{weight}font-size: {float(match[2]):g}px"
+
+
+def _variable(match: re.Match[str]) -> str:
+    colour = match[0].lower()
+    return f"var(--{VARIABLES[colour]}, {colour})"
+
+
+def _rename(root: ET.Element, prefix: str) -> None:
+    """Keep only the ids that something points to, each with the prefix of this picture."""
+    wanted: set[str] = set()
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            wanted.update(_REFERENCE.findall(value))
+            if key == "href":
+                wanted.add(value.removeprefix("#"))
+    names = {name: f"{prefix}-{i}" for i, name in enumerate(sorted(wanted))}
+    for element in root.iter():
+        own = element.attrib.pop("id", None)
+        if own in names:
+            element.set("id", names[own])
+        for key, value in list(element.attrib.items()):
+            if key == "href":
+                element.set(key, "#" + names[value.removeprefix("#")])
+            elif "url(#" in value:
+                element.set(key, _REFERENCE.sub(lambda m: f"url(#{names[m[1]]})", value))
+
+
+def _drop(root: ET.Element, tag: str) -> None:
+    for parent in root.iter():
+        for child in [c for c in parent if c.tag == tag]:
+            parent.remove(child)

@@ -1,0 +1,89 @@
+"""Numbers and names of measures as a reader meets them, in pictures and on the page alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A quantity that models are judged by: its name, in words, and which way is better."""
+
+    short: str
+    words: str
+    higher_is_better: bool = False
+    share: bool = False
+
+
+MEASURES = {
+    "rmse": Measure("RMSE", "root mean squared error"),
+    "mse": Measure("MSE", "mean squared error"),
+    "mae": Measure("MAE", "mean absolute error"),
+    "r2": Measure("R²", "share of the variation explained (R²)", True),
+    "accuracy": Measure("Accuracy", "share of rows classified rightly", True, True),
+    "balanced_accuracy": Measure("Balanced accuracy", "mean share right over classes", True, True),
+    "error": Measure("Error rate", "share of rows classified wrongly", False, True),
+    "auc": Measure("AUC", "area under the ROC curve", True),
+    "f1": Measure("F1", "harmonic mean of precision and recall", True),
+    "log_loss": Measure("Log loss", "mean negative log-likelihood"),
+}
+
+_ALIASES = {
+    "r²": "r2",
+    "r2_score": "r2",
+    "error_rate": "error",
+    "misclassification": "error",
+    "roc_auc": "auc",
+    "area": "auc",
+    "logloss": "log_loss",
+}
+
+
+def measure(name: str) -> Measure:
+    """What is known of a measure by its name; an unknown one is an error: lower is better."""
+    key = name.strip().lower().replace(" ", "_").replace("-", "_")
+    return MEASURES.get(_ALIASES.get(key, key), Measure(name, name))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits, a true minus sign, and no empty zeros."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if value == round(value) and size < 1e7:
+        text = f"{value:,.0f}"
+    elif 1e-4 <= size < 1e7:
+        text = f"{value:,.{max(0, digits - 1 - math.floor(math.log10(size)))}f}"
+    else:
+        lead, power = f"{value:.{digits - 1}e}".split("e")
+        text = f"{lead}e{int(power)}"
+    return text.replace("-", "−")
+
+
+def scored(value: float, name: str) -> str:
+    """The value of a measure: shares in per cent, others to three digits or three decimals."""
+    known = measure(name)
+    if not math.isfinite(value):
+        return number(value)
+    if known.share:
+        return f"{100 * value:.1f} %"
+    if known.higher_is_better:
+        return f"{value:.3f}".replace("-", "−")
+    return number(value, 4)
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """``1 row``, ``1,200 rows``."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    items = list(words)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joint} {items[-1]}"
