@@ -5,7 +5,10 @@ Every refusal is an :class:`InputError`; every doubt is a :class:`Notice` with a
 
 from __future__ import annotations
 
+import difflib
+import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -94,6 +97,21 @@ DOUBTS: dict[str, Doubt] = {
 
 
 def doubt(code: str, text: str) -> None:
-    """Warn with a coded :class:`Notice`: ``SEP001 text``."""
+    """Warn with a coded :class:`Notice`, ``SEP001 text``, placed at the caller's own line."""
     assert code in DOUBTS, code
-    warnings.warn(f"{code} {text}", Notice, stacklevel=3)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("separatrix"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{code} {text}", Notice, stacklevel=level - 1)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``Did you mean 'income'?``, or the names there are when none is near."""
+    names = list(known)
+    folded = {other.casefold(): other for other in names}
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    if near:
+        return f"Did you mean {folded[near[0]]!r}?"
+    shown = ", ".join(repr(other) for other in names[:12])
+    more = f", … ({len(names)} in all)" if len(names) > 12 else ""
+    return f"There are: {shown}{more}." if names else "There are none."

@@ -96,7 +96,7 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
         """The design matrix of new rows: by the learned encoding, or plain and validated."""
         check_is_fitted(self)
         encoding: Encoding | None = getattr(self, "encoding_", None)
-        if encoding is not None and encoding.matrix is not None:
+        if encoding is not None and not encoding.plain:
             from separatrix.rows.scan import rows_like
 
             return encoding.apply(rows_like(X, encoding.schema).collect()).x

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.rows.rows import Rows, S, reduce_on_threads
-from separatrix.rows.schema import Column, Schema, Term, Terms
-
-#: Rows below which a second thread costs more than it saves.
-ROWS_PER_THREAD = 20_000
+from separatrix.rows.parts import Parts, block_content
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 
 
-class ArrayRows(Rows):
+class ArrayRows(InMemory):
     """Numeric rows in memory. One block; split over threads when it is large."""
 
     def __init__(
@@ -38,35 +35,42 @@ class ArrayRows(Rows):
             targets = [Term("y" if y.shape[1] == 1 else f"y{j}") for j in range(y.shape[1])]
         self.schema = Schema(
             tuple(Column(name) for name in features),
-            tuple(Column(name) for name in dict.fromkeys(t.column for t in targets)),
+            _target_columns(targets),
         )
+        self._row_ids: NDArray[np.int64] | None = None
         self.block = Block(
             x, y, w, Terms(tuple(Term(name) for name in features)), Terms(tuple(targets)), parts
         )
 
-    def blocks(self) -> Iterator[Block]:
-        yield self.block
+    @property
+    def row_ids(self) -> NDArray[np.int64]:
+        """The number that each row has among those given first."""
+        return np.arange(1, self.block.n + 1) if self._row_ids is None else self._row_ids
 
-    def with_parts(self, parts: NDArray[np.int64]) -> ArrayRows:
-        """The same rows, each labelled with its part."""
-        other = object.__new__(ArrayRows)
-        other.schema, other.block = self.schema, replace(self.block, parts=parts)
-        return other
+    def with_parts(self, parts: Parts | NDArray[np.int64]) -> ArrayRows:
+        """The same rows, each labelled with its part: as given, or by the content of the rows."""
+        labels = (
+            parts.assign_in_memory(block_content(self.block)) if isinstance(parts, Parts) else parts
+        )
+        return self._like(replace(self.block, parts=labels), self._row_ids)
 
     def take(self, index: NDArray[Any] | slice) -> ArrayRows:
         """Some of the rows."""
+        return self._like(self.block.take(index), self.row_ids[index])
+
+    def _like(self, block: Block, row_ids: NDArray[np.int64] | None) -> ArrayRows:
         other = object.__new__(ArrayRows)
-        other.schema, other.block = self.schema, self.block.take(index)
+        other.schema, other.block, other._row_ids = self.schema, block, row_ids
         return other
 
-    def reduce(self, statistic: S) -> S:
-        n = self.block.n
-        threads = max(1, min(os.cpu_count() or 1, n // ROWS_PER_THREAD))
-        cuts = [n * i // threads for i in range(threads + 1)]
-        return reduce_on_threads(
-            statistic,
-            [
-                lambda a=a, b=b: iter([self.block.take(slice(a, b))])  # type: ignore[misc]
-                for a, b in zip(cuts, cuts[1:], strict=False)
-            ],
-        )
+
+def _target_columns(targets: Sequence[Term]) -> tuple[Column, ...]:
+    """One column for each name; those that come as level indicators are discrete."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for term in targets:
+        known = levels.setdefault(term.column, ())
+        levels[term.column] = known if term.level is None else (*known, term.level)
+    return tuple(
+        Column(name, Kind.DISCRETE if known else Kind.NUMERIC, known)
+        for name, known in levels.items()
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Block:
     def dense(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows ``start:stop`` of ``x`` as a dense array (a view where ``x`` is dense)."""
         part = self.x[start:stop]
-        return part.toarray() if sparse.issparse(part) else part
+        return np.asarray(part.toarray() if sparse.issparse(part) else part)
 
     def matvec(self, b: Floats) -> Floats:
         """X b."""
@@ -75,11 +75,36 @@ class Block:
             None if self.parts is None else self.parts[index],
         )
 
+    def aligned(self, terms: Terms, targets: Terms) -> Block:
+        """Over the given terms; one unknown here (a level not met) is zero in every row."""
+        if terms.items == self.terms.items and targets.items == self.targets.items:
+            return self
+        x = _spread(self.x, [terms.position[t] for t in self.terms], len(terms))
+        y = _spread(self.y, [targets.position[t] for t in self.targets], len(targets))
+        return Block(x, y, self.w, terms, targets, self.parts)
+
+
+def _spread(x: Matrix, at: list[int], width: int) -> Matrix:
+    """Column j of x becomes column at[j] of ``width`` columns; the others are zero."""
+    if sparse.issparse(x):
+        moved = sparse.csr_array((x.data, np.asarray(at)[x.indices], x.indptr), (x.shape[0], width))
+        moved.sort_indices()
+        return moved
+    wide = np.zeros((x.shape[0], width), order="F")
+    wide[:, at] = x
+    return wide
+
 
 def concatenate(blocks: list[Block]) -> Block:
-    """Blocks over the same terms, one below the other."""
+    """Blocks one below the other, over all the terms that any of them has."""
     if len(blocks) == 1:
         return blocks[0]
+    terms, targets = blocks[0].terms, blocks[0].targets
+    for block in blocks[1:]:
+        terms, targets = terms.union(block.terms), targets.union(block.targets)
+    blocks = [block.aligned(terms, targets) for block in blocks]
+    if len({sparse.issparse(block.x) for block in blocks}) == 2:
+        blocks = [replace(block, x=sparse.csr_array(block.x)) for block in blocks]
     first = blocks[0]
     stack = sparse.vstack if sparse.issparse(first.x) else np.concatenate
     weights = [np.ones(b.n) if b.w is None else b.w for b in blocks]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, Self, TypeVar
+from itertools import pairwise
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, concatenate
 from separatrix.rows.schema import Schema
@@ -25,11 +30,21 @@ class Statistic(Protocol):
 
 S = TypeVar("S", bound=Statistic)
 
+#: Rows below which a second thread costs more than it saves.
+ROWS_PER_THREAD = 20_000
+
 
 class Rows(ABC):
     """A table as a stream of blocks. The same statistic runs in memory, over files, or on Dask."""
 
     schema: Schema
+
+    #: Rows left out of the last pass because their target or weight was missing.
+    dropped: int = 0
+    #: What was inferred or left out, a sentence each.
+    notes: tuple[str, ...] = ()
+    #: Columns that were there but not asked for.
+    ignored: tuple[str, ...] = ()
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -46,10 +61,61 @@ class Rows(ABC):
         """All rows as one block in memory."""
         return concatenate(list(self.blocks()))
 
+    def with_parts(self, parts: Any) -> Rows:
+        """The same rows, each labelled with its part (:class:`~separatrix.rows.parts.Parts`)."""
+        return self.read().with_parts(parts)
 
-def reduce_on_threads(
-    statistic: S, pieces: list[Callable[[], Iterator[Block]]]
-) -> S:
+    def read(self) -> InMemory:
+        """The table in memory, where rows can be counted and taken."""
+        from separatrix.rows.memory import of_block
+
+        return of_block(self.schema, self.collect())
+
+
+class InMemory(Rows):
+    """Rows in memory. ``row_ids`` are the numbers of the rows in their source, from 1."""
+
+    block: Block
+
+    def __len__(self) -> int:
+        return self.block.n
+
+    def blocks(self) -> Iterator[Block]:
+        """The one block."""
+        yield self.block
+
+    def read(self) -> Self:
+        """Itself."""
+        return self
+
+    @property
+    @abstractmethod
+    def row_ids(self) -> NDArray[np.int64]:
+        """The number that each row has in the source."""
+
+    @abstractmethod
+    def take(self, index: NDArray[Any] | slice) -> Self:
+        """Some of the rows, by position or mask."""
+
+    @abstractmethod
+    def with_parts(self, parts: Any) -> Self:
+        """The same rows, each labelled with its part: as given, or by content and seed."""
+
+    def reduce(self, statistic: S) -> S:
+        """One pass over the rows, on threads when there are many."""
+        n = self.block.n
+        threads = max(1, min(os.cpu_count() or 1, n // ROWS_PER_THREAD))
+        cuts = [n * i // threads for i in range(threads + 1)]
+        return reduce_on_threads(
+            statistic,
+            [
+                lambda a=a, b=b: iter([self.block.take(slice(a, b))])  # type: ignore[misc]
+                for a, b in pairwise(cuts)
+            ],
+        )
+
+
+def reduce_on_threads(statistic: S, pieces: list[Callable[[], Iterator[Block]]]) -> S:
     """Reduce each piece on a thread of its own; add up in the order of the pieces.
 
     The order is fixed, so the numbers do not depend on which thread was faster.

@@ -6,7 +6,7 @@ gaps yields one more indicator that is 1 where the value is missing. Terms are w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -35,7 +35,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A named column. ``levels`` of a discrete column may be empty: found while reading.
+    """A named column. ``levels`` of a discrete column are empty until known: found while reading.
+
+    Once they are known, a level outside them is unseen.
 
     ``origin`` stands in for missing numbers until their replacement is known: near the middle of
     the column, so that the later correction (a linear map) loses no digits.
@@ -65,6 +67,18 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """Names of the feature columns."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def named(self) -> dict[str, Column]:
+        """Every column that is read, feature or target, by name."""
+        return {column.name: column for column in self.columns + self.targets}
+
+    def ordered(self, terms: Iterable[Term]) -> Terms:
+        """Terms in the order of the schema: by column, the value or sorted levels, then the gap."""
+        place = {name: i for i, name in enumerate(self.named)}
+        return Terms(
+            tuple(sorted(terms, key=lambda t: (place[t.column], t.missing, t.level or "")))
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,229 @@
+"""One Arrow column as numbers: values with their gaps, or levels with their codes.
+
+Numbers of every width, booleans, decimals and points in time become float64; text, categories and
+whatever was asked to be discrete become levels. A gap is a null or a NaN, whatever the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.rows.schema import Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: Codes of a value that is missing, and of a level that is not among the known ones.
+GAP, UNSEEN = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a batch was read: file (or another name of the source), rows before its first."""
+
+    file: str | None = None
+    start: int = 0
+
+    def row(self, index: int) -> int:
+        """Number of a row of the batch as people count: the first row of data is 1."""
+        return self.start + index + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Values of a numeric column; ``gaps`` is None where there are none, values there are NaN."""
+
+    values: Floats
+    gaps: NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Codes into ``names`` of a discrete column; −1 is a gap, −2 a level outside ``names``."""
+
+    codes: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    @property
+    def gaps(self) -> NDArray[np.bool_] | None:
+        """Where the value is missing, or None."""
+        missing = self.codes == GAP
+        return missing if missing.any() else None
+
+
+def kind_of(name: str, type_: pa.DataType) -> Kind:
+    """The kind that a column of this Arrow type is taken for."""
+    from pyarrow import types
+
+    if types.is_boolean(type_):
+        return Kind.BOOLEAN
+    if types.is_dictionary(type_) or is_text(type_):
+        return Kind.DISCRETE
+    if is_number(type_) or is_time(type_) or types.is_null(type_):
+        return Kind.NUMERIC
+    raise InputError(
+        f"holds values of type {type_}, which are neither numbers nor levels.",
+        column=name,
+        remedy=f"Turn it into plain columns, or leave it out with kinds={{{name!r}: 'ignore'}}.",
+    )
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether values are strings."""
+    from pyarrow import types
+
+    return bool(
+        types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_)
+    )
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values are integers, floats or decimals."""
+    from pyarrow import types
+
+    return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
+
+
+def is_time(type_: pa.DataType) -> bool:
+    """Whether values are dates, times or durations."""
+    from pyarrow import types
+
+    return bool(types.is_temporal(type_)) and not types.is_interval(type_)
+
+
+def numbers(array: pa.Array, name: str, place: Place) -> Numbers:
+    """The column as float64; refuses text and infinite values by row."""
+    values = _floats(array, name, place)
+    if np.isfinite(values.sum()):  # one cheap look: a single NaN or infinity would poison the sum
+        return Numbers(values, None)
+    infinite = np.isinf(values)
+    if infinite.any():
+        i = int(infinite.argmax())
+        raise InputError(
+            f"holds an infinite value ({values[i]}).",
+            file=place.file,
+            row=place.row(i),
+            column=name,
+            remedy="Correct it, or leave the cell empty if the value is not known.",
+        )
+    gaps = np.isnan(values)
+    return Numbers(values, gaps if gaps.any() else None)
+
+
+def _floats(array: pa.Array, name: str, place: Place) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = array.type
+    if pa.types.is_dictionary(type_):
+        return _floats(array.dictionary_decode(), name, place)
+    if is_text(type_):
+        array = _parsed(array, name, place)
+    elif is_time(type_):
+        array = _seconds(array)
+    elif type_ != pa.float64():
+        array = pc.cast(array, pa.float64(), safe=False)
+    if array.null_count:
+        array = pc.fill_null(array, float("nan"))
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _parsed(array: pa.Array, name: str, place: Place) -> pa.Array:
+    """Text as numbers; the first value that is none is named with its row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(array.cast(pa.string()))
+    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    try:
+        return pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        for i, value in enumerate(text.to_pylist()):
+            if value is not None and not _is_float(value):
+                raise text_in_numbers(value, name, place.file, place.row(i)) from None
+        raise
+
+
+def _is_float(text: str) -> bool:
+    import pyarrow as pa
+
+    try:
+        pa.scalar(text).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def text_in_numbers(value: str, name: str, file: str | None, row: int) -> InputError:
+    """The refusal of a word among numbers."""
+    shown = value if len(value) <= 40 else value[:37] + "…"
+    return InputError(
+        f"{shown!r} is not a number, but the column holds numbers.",
+        file=file,
+        row=row,
+        column=name,
+        remedy="Correct the value, or read the column as levels with "
+        f"kinds={{{name!r}: 'discrete'}}.",
+    )
+
+
+_TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+def _seconds(array: pa.Array) -> pa.Array:
+    """Points in time as seconds since 1970-01-01, times of day and durations as seconds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = array.type
+    if pa.types.is_date32(type_):
+        return pc.multiply(pc.cast(pc.cast(array, pa.int32()), pa.float64()), 86400.0)
+    ticks = 1e3 if pa.types.is_date64(type_) else _TICKS[type_.unit]
+    whole = pc.cast(array, pa.int32()) if pa.types.is_time32(type_) else pc.cast(array, pa.int64())
+    return pc.divide(pc.cast(whole, pa.float64(), safe=False), ticks)
+
+
+def levels(array: pa.Array) -> Levels:
+    """The column as codes and the names of the levels met, in sorted order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(array.type):
+        if pa.types.is_floating(array.type):  # a NaN is a gap, not a level
+            array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        array = array.dictionary_encode()
+    codes = array.indices
+    if codes.null_count:
+        codes = pc.fill_null(codes.cast(pa.int64()), -1)
+    found = np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+    texts = [level_text(value) for value in array.dictionary.to_pylist()]
+    return _tidy(found, texts)
+
+
+def _tidy(codes: NDArray[np.int64], texts: list[str | None]) -> Levels:
+    """Codes into the sorted names that are met; levels of equal text are one level."""
+    met = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+    names = sorted(
+        {text for text, here in zip(texts, met, strict=True) if here and text is not None}
+    )
+    rank = {name: i for i, name in enumerate(names)}
+    table = np.array([rank.get(text, -1) if text is not None else -1 for text in texts] + [-1])
+    return Levels(table[codes], tuple(names))
+
+
+def level_text(value: Any) -> str | None:
+    """A level as text: whole numbers without a decimal point, so that 3 and 3.0 are one level."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    return str(value)
