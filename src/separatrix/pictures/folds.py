@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.style import BLUE, MUTED, WIDTH, dress, ink, plain
+from separatrix.pictures.style import BLUE, MUTED, WIDTH, dress, ink, label_measure, wrapped
 from separatrix.pictures.wording import listed, measure, scored
 from separatrix.rows.block import Floats
 
@@ -43,8 +43,8 @@ class FoldDisplay(Display):
             if np.size(self.scores[i])
         ]
         return (
-            f"Mean {measure(self.metric).short} over the folds, with the range of the folds, best "
-            f"first: {listed(told[:6])}."
+            f"{measure(self.metric).short}, mean and range over the folds, best first: "
+            f"{listed(told[:6])}."
         )
 
     @property
@@ -61,9 +61,8 @@ class FoldDisplay(Display):
             ax.plot(values, np.full(values.size, -i), "o", ms=5, mew=0, alpha=0.55, color=colour)
             mark = ink(ax) if label == self.winner else MUTED
             ax.plot([values.mean()] * 2, [-i - 0.3, -i + 0.3], color=mark, linewidth=2)
-        ax.set_yticks(-np.arange(len(self.labels)), [plain(label, 22) for label in self.labels])
+        ax.set_yticks(-np.arange(len(self.labels)), [wrapped(label) for label in self.labels])
         ax.set_ylim(-len(self.labels) + 0.4, 0.6)
         dress(ax, grid="x")
         ax.spines["left"].set_visible(False)
-        side = "higher" if measure(self.metric).higher_is_better else "lower"
-        ax.set_xlabel(f"{measure(self.metric).short} ({side} is better)")
+        label_measure(ax.xaxis, measure(self.metric))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.style import BLUE, MUTED, WIDTH, dress, plain
+from separatrix.pictures.style import BLUE, MUTED, WIDTH, dress, label_measure, wrapped
 from separatrix.pictures.wording import listed, measure, number, scored
 
 
@@ -65,9 +65,8 @@ class GapDisplay(Display):
             if np.isfinite(low) and np.isfinite(high):
                 ax.plot([low, high], [-i, -i], color=colour, linewidth=1.6)
             ax.plot([value], [-i], "o", ms=6, mew=0, color=colour)
-        ax.set_yticks(-np.arange(len(self.parts)), [plain(part, 22) for part in self.parts])
+        ax.set_yticks(-np.arange(len(self.parts)), [wrapped(part) for part in self.parts])
         ax.set_ylim(-len(self.parts) + 0.4, 0.6)
         dress(ax, grid="x")
         ax.spines["left"].set_visible(False)
-        side = "higher" if measure(self.metric).higher_is_better else "lower"
-        ax.set_xlabel(f"{measure(self.metric).short} ({side} is better)")
+        label_measure(ax.xaxis, measure(self.metric))

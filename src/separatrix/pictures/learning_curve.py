@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.style import BLUE, ORANGE, dress
+from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure
 from separatrix.pictures.wording import measure, scored
 from separatrix.rows.block import Floats
 
@@ -91,5 +91,5 @@ class LearningCurveDisplay(Display):
             ax.plot(self.sizes, mean, marker=marker, ms=4, color=colour, label=label)
         dress(ax)
         ax.set_xlabel("training rows")
-        ax.set_ylabel(measure(self.metric).short)
+        label_measure(ax.yaxis, measure(self.metric), side=False)
         ax.legend(frameon=False, fontsize=9, loc="best")

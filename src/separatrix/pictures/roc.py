@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.decision.roc import RocCurve, roc_curve
 from separatrix.pictures.display import Display
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, dress
+from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, dress
 from separatrix.pictures.wording import number
 
 
@@ -79,7 +79,8 @@ class RocDisplay(Display):
         )
         ax.plot(curve.fpr, curve.tpr, color=BLUE, label=f"curve, area {curve.area:.3f}")
         if self.decided is not None:
-            ax.plot(*self.decided, "o", ms=6, color=BLUE, mew=0, label="threshold in use")
+            look = {"ms": 7, "mfc": PAPER, "mec": BLUE, "mew": 1.6, "linestyle": "none"}
+            ax.plot(*self.decided, marker="o", label="threshold in use", **look)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(-0.01, 1.02)
         dress(ax)

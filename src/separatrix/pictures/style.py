@@ -6,7 +6,10 @@ colour as its fallback (see :mod:`separatrix.pictures.svg`), so a page can recol
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
+
+from separatrix.pictures.wording import Measure
 
 INK = "#1f2328"
 MUTED = "#6a7280"
@@ -74,6 +77,22 @@ def plain(text: object, limit: int = 26) -> str:
     whole = " ".join(str(text).split())
     cut = whole if len(whole) <= limit else whole[: limit - 1].rstrip() + "…"
     return cut.replace("$", r"\$")
+
+
+def wrapped(text: object, width: int = 18) -> str:
+    """A label over two lines where one would be long."""
+    lines = textwrap.wrap(plain(text, 2 * width), width) or [""]
+    return "\n".join(lines)
+
+
+def label_measure(axis: Any, known: Measure, *, side: bool = True) -> None:
+    """Name the measure on an axis, with the better side if asked; shares in per cent."""
+    if known.share:
+        from matplotlib.ticker import PercentFormatter
+
+        axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    better = "higher" if known.higher_is_better else "lower"
+    axis.set_label_text(f"{known.short} ({better} is better)" if side else known.short)
 
 
 def log_ticks(ax: Any) -> None:

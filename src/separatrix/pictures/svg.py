@@ -36,8 +36,7 @@ def to_svg(display: Display, prefix: str) -> str:
     for element in root.iter():
         _slim(element)
     _rename(root, prefix)
-    for tag in ("metadata", "style"):
-        _drop(root, tag)
+    _drop(root)
     box = root.get("viewBox", "")
     root.attrib = {
         "class": "picture",
@@ -45,6 +44,7 @@ def to_svg(display: Display, prefix: str) -> str:
         "role": "img",
         "aria-labelledby": f"{prefix}-title {prefix}-desc",
         "stroke-linejoin": "round",
+        "font-family": "system-ui, sans-serif",
     }
     for tag, text in (("desc", display.description), ("title", display.title)):
         told = ET.Element(tag, {"id": f"{prefix}-{tag}"})
@@ -103,6 +103,8 @@ def _slim(element: ET.Element) -> None:
     if element.text and not element.text.strip():
         element.text = None
     element.tail = None
+    if element.get("transform", "").startswith("rotate(-0 "):
+        del element.attrib["transform"]
     for key in ("d", "x", "y", "transform", "width", "height", "points"):
         if key in element.attrib:
             element.set(key, _shortened(element.attrib[key]))
@@ -110,6 +112,7 @@ def _slim(element: ET.Element) -> None:
     if style is None:
         return
     style = re.sub(r"font: ([^;']*?)([\d.]+)px [^;]*", _font, style)
+    style = re.sub(r"font-family: [^;]*;? ?", "", style)
     style = re.sub(r"stroke-(?:linecap|linejoin|miterlimit): [^;]+;? ?", "", style)
     element.set("style", _COLOUR.sub(_variable, style).strip())
 
@@ -149,7 +152,10 @@ def _rename(root: ET.Element, prefix: str) -> None:
                 element.set(key, _REFERENCE.sub(lambda m: f"url(#{names[m[1]]})", value))
 
 
-def _drop(root: ET.Element, tag: str) -> None:
-    for parent in root.iter():
-        for child in [c for c in parent if c.tag == tag]:
-            parent.remove(child)
+def _drop(element: ET.Element) -> None:
+    """Take out what draws nothing: metadata, page-wide styles, groups without content."""
+    for child in list(element):
+        _drop(child)
+        hollow = child.tag in ("g", "defs") and len(child) == 0
+        if hollow or child.tag in ("metadata", "style"):
+            element.remove(child)

@@ -64,13 +64,19 @@ def number(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
+def exact(value: float) -> str:
+    """A number as it stands in a table: up to six digits, none of them an empty zero."""
+    text = f"{value:,.6g}" if 1e-4 <= abs(value) < 1e7 or value == 0 else f"{value:.6g}"
+    return text.replace("-", "−")
+
+
 def scored(value: float, name: str) -> str:
     """The value of a measure: shares in per cent, others to three digits or three decimals."""
     known = measure(name)
     if not math.isfinite(value):
         return number(value)
     if known.share:
-        return f"{100 * value:.1f} %"
+        return f"{100 * value:.1f} %".replace("-", "−")
     if known.higher_is_better:
         return f"{value:.3f}".replace("-", "−")
     return number(value, 4)

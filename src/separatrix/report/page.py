@@ -1,0 +1,168 @@
+"""From a study to one HTML file: nothing is fetched, nothing is sent."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import platform
+import re
+from dataclasses import dataclass
+from importlib import metadata, resources
+from typing import Any
+
+from separatrix.pictures.inference import inference
+from separatrix.report import figures, tables, verdict
+from separatrix.report.figures import Gallery
+from separatrix.storage.files import write_text
+from separatrix.study.result import Study
+
+_SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def render(study: Study) -> str:
+    """The page as text. The same study gives the same bytes."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("separatrix.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["coded"] = coded
+    environment.filters["tied"] = tied
+    return environment.get_template("page.html.j2").render(_story(study))
+
+
+def write(study: Study, path: str | os.PathLike[str]) -> None:
+    """Write the page, whole or not at all."""
+    write_text(path, render(study))
+
+
+def _story(study: Study) -> dict[str, Any]:
+    """Everything that the template shows."""
+    from markupsafe import Markup
+
+    found = inference(study.model)
+    script = _part("page.js")
+    certificate = getattr(study.model, "certificate_", None)
+    figured = {
+        "comparison": figures.comparison(study),
+        "measured": figures.measured(study),
+        "coefficients": figures.coefficients(study, found),
+        "diagnostics": figures.classification(study)
+        if study.task == "classification"
+        else figures.regression(study, found),
+        "learning": figures.learning(study),
+    }
+    return {
+        "study": study,
+        "source": verdict.source_name(study),
+        "label": verdict.label_of(study),
+        "verdict": verdict.sentences(study),
+        "tiles": verdict.tiles(study),
+        "data": tables.data_table(study),
+        "data_sentence": tables.data_sentence(study),
+        "leaderboard": tables.leaderboard_table(study),
+        "folds": max((len(e.folds) for e in study.leaderboard), default=0),
+        "scores": tables.score_table(study),
+        "coefficients": None if found is None else tables.coefficient_table(found),
+        "inference": found,
+        "kind": type(study.model).__name__,
+        "certificate": certificate,
+        "certificate_numbers": tables.certificate_numbers(certificate),
+        "warned": tables.warned(study.warnings),
+        "galleries": {name: _drawn(name, gallery) for name, gallery in figured.items()},
+        "commands": commands(study),
+        "python": python_code(study),
+        "versions": _versions(),
+        "style": Markup(_part("style.css")),
+        "script": Markup(script),
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture on the page."""
+
+    title: str
+    svg: Any
+    caption: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Pictures ready for the page, and what is said of those that are missing."""
+
+    figures: tuple[Figure, ...]
+    missing: tuple[str, ...]
+
+
+def _drawn(name: str, gallery: Gallery) -> Drawn:
+    from markupsafe import Markup
+
+    shown = tuple(
+        Figure(p.title, Markup(p.to_svg(f"{name}-{i}")), p.description)
+        for i, p in enumerate(gallery.pictures)
+    )
+    return Drawn(shown, tuple(gallery.missing))
+
+
+def _part(name: str) -> str:
+    """A file of this package as text."""
+    return resources.files("separatrix.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def coded(text: str) -> Any:
+    """Options, and what stands between backticks, as code."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][\w-]*(?:[ =][\w./=…-]*\w)?)", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece.strip("`")) if i % 2 else escape(piece)
+        for i, piece in enumerate(pieces)
+    )
+
+
+def tied(text: str) -> str:
+    """A per cent sign stays on the line of its number."""
+    return text.replace(" %", "\u202f%")
+
+
+def commands(study: Study) -> list[tuple[str, str]]:
+    """What to type next, and what made this page."""
+    typed = [("Predict new rows", "separatrix predict model.sx new.csv --out predicted.csv")]
+    return [*typed, ("Make this page again", study.command)] if study.command else typed
+
+
+def python_code(study: Study) -> str:
+    """The same two things in Python."""
+    lines = [
+        "import separatrix",
+        "",
+        'model = separatrix.load("model.sx")',
+        'predicted = model.predict(separatrix.scan("new.csv"))',
+    ]
+    if type(study.model).__module__.startswith("separatrix."):
+        shown = " ".join(repr(study.model).split())
+        lines += [
+            "",
+            "# the same kind of model, fitted to the whole table",
+            f"rows = separatrix.scan({study.source!r}, target={study.target!r})",
+            f"model = separatrix.{shown}.fit(rows)",
+        ]
+    return "\n".join(lines)
+
+
+def _versions() -> list[tuple[str, str]]:
+    """What computed the numbers."""
+    found = [("Python", platform.python_version())]
+    for name in _SHOWN_VERSIONS:
+        try:
+            found.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            continue
+    return found

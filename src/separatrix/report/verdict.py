@@ -1,0 +1,158 @@
+"""The first paragraph of the page: what was asked, what won, and how good it is, in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from separatrix.pictures.wording import Measure, counted, measure, number, scored
+from separatrix.study.result import Entry, Score, Study
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number that is read from across the room."""
+
+    value: str
+    label: str
+    detail: str
+
+
+def source_name(study: Study) -> str:
+    """The table's name without its directory."""
+    return PurePath(study.source).name or study.source
+
+
+def winner_of(study: Study) -> Entry | None:
+    """The leaderboard's line of the model that was chosen."""
+    return next((e for e in study.leaderboard if e.name == study.winner), None)
+
+
+def label_of(study: Study) -> str:
+    """What the chosen model is called."""
+    entry = winner_of(study)
+    return entry.label if entry else study.winner
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a candidate is the dummy that looks at no column."""
+    return name.lower() in {"baseline", "dummy", "mean", "most_frequent"}
+
+
+def main_scores(study: Study) -> tuple[Score, Score | None] | None:
+    """The test score in the leaderboard's own measure (else the first), and the baseline's."""
+    if not study.test:
+        return None
+    entry = winner_of(study)
+    wanted = measure(entry.metric) if entry else None
+    own = next((s for s in study.test if measure(s.metric) == wanted), study.test[0])
+    return own, counterpart(study, own.metric)
+
+
+def counterpart(study: Study, metric: str) -> Score | None:
+    """The baseline's score in the same measure."""
+    return next((s for s in study.baseline_test if measure(s.metric) == measure(metric)), None)
+
+
+def sentences(study: Study) -> list[str]:
+    """The verdict, one sentence after the other."""
+    return [_asked(study), _won(study), *_measured(study)]
+
+
+def _asked(study: Study) -> str:
+    count = len([c for c in study.columns if c.name != study.target])
+    others = f"the {count:,} other columns" if count > 1 else "the other column"
+    rows = counted(study.n_train + study.n_test, "row")
+    kinds = ""
+    if study.task == "classification" and study.classes:
+        kinds = f" ({counted(len(study.classes), 'class', 'classes')})"
+    return (
+        f"How well can {study.target}{kinds} be predicted from {others} of "
+        f"{source_name(study)} ({rows})?"
+    )
+
+
+def _won(study: Study) -> str:
+    count = len([e for e in study.leaderboard if not is_baseline(e.name)])
+    if is_baseline(study.winner):
+        tried = counted(count, "model")
+        return f"None of {tried} did better than the baseline, which looks at no column."
+    if count < 2:
+        return f"{label_of(study)} was fitted."
+    reason = study.reason.strip().rstrip(".")
+    because = f": {reason[0].lower()}{reason[1:]}" if reason else ""
+    return f"Of {counted(count, 'model')} compared, {label_of(study)} was chosen{because}."
+
+
+def _measured(study: Study) -> list[str]:
+    pair = main_scores(study)
+    if pair is None:
+        return ["No rows were set apart, so there is no honest score of it."]
+    own, base = pair
+    known = measure(own.metric)
+    said = [
+        f"On {counted(study.n_test, 'row')} that it had not seen, its {known.words} is "
+        f"{scored(own.value, own.metric)}{_interval(own)}."
+    ]
+    if base is None or is_baseline(study.winner):
+        return said
+    said.append(
+        f"The baseline’s is {scored(base.value, base.metric)}{_interval(base)}: "
+        f"{_comparison(own, base, known)}."
+    )
+    if _overlap(own, base):
+        said.append(
+            f"The two intervals overlap, so {counted(study.n_test, 'test row')} alone do not "
+            "settle that it is better."
+        )
+    return said
+
+
+def _interval(score: Score) -> str:
+    if not (math.isfinite(score.low) and math.isfinite(score.high)):
+        return ""
+    low, high = scored(score.low, score.metric), scored(score.high, score.metric)
+    return f" (95 % interval {low} to {high})"
+
+
+def _comparison(own: Score, base: Score, known: Measure) -> str:
+    if known.higher_is_better:
+        change = own.value - base.value
+        size = f"{abs(100 * change):.1f} points" if known.share else number(abs(change), 3)
+        return f"{size} {'more' if change >= 0 else 'less'} with the model"
+    if base.value == 0:
+        return "the baseline makes no error at all"
+    change = 100 * (1 - own.value / base.value)
+    return f"{abs(change):.0f} % {'less' if change >= 0 else 'more'} error with the model"
+
+
+def _overlap(own: Score, base: Score) -> bool:
+    ends = (own.low, own.high, base.low, base.high)
+    return all(map(math.isfinite, ends)) and own.low <= base.high and base.low <= own.high
+
+
+def tiles(study: Study) -> list[Tile]:
+    """The test score, the baseline's, one more score, and the certificate."""
+    pair = main_scores(study)
+    shown: list[Tile] = []
+    if pair is not None:
+        own, base = pair
+        detail = _interval(own).strip(" ()")
+        label = f"{measure(own.metric).short} on {counted(study.n_test, 'test row')}"
+        shown.append(Tile(scored(own.value, own.metric), label, detail))
+        if base is not None:
+            value = scored(base.value, base.metric)
+            label = f"{measure(base.metric).short} of the baseline"
+            shown.append(Tile(value, label, _interval(base).strip(" ()")))
+        other = next((s for s in study.test if s.metric != own.metric), None)
+        if other is not None:
+            value = scored(other.value, other.metric)
+            shown.append(Tile(value, measure(other.metric).short, _interval(other).strip(" ()")))
+    certificate = getattr(study.model, "certificate_", None)
+    if certificate is not None:
+        holds = bool(getattr(certificate, "holds", True))
+        digits = getattr(certificate, "digits", math.nan)
+        detail = f"about {digits:.0f} digits can be trusted" if math.isfinite(digits) else ""
+        shown.append(Tile("Holds" if holds else "Short", "Certificate of the fit", detail))
+    return shown

@@ -1,0 +1,176 @@
+"""Studies made by hand from scikit-learn's bundled tables, so that the page is tested by itself."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LassoCV, RidgeClassifier, lasso_path
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import cross_val_score, learning_curve
+
+from separatrix import LinearRegression
+from separatrix.rows.profile import ColumnProfile
+from separatrix.rows.schema import Kind
+from separatrix.solvers.solution import Certificate
+from separatrix.study.result import Curve, Entry, Held, Score, Study, Training
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def profiles(x, y, names, target):
+    numeric = [
+        ColumnProfile(n, Kind.NUMERIC, len(c), 0, c.min(), c.max(), c.mean(), c.std())
+        for n, c in zip(names, x.T, strict=True)
+    ]
+    if np.asarray(y).dtype.kind == "f":
+        own = ColumnProfile(target, Kind.NUMERIC, len(y), 0, y.min(), y.max(), y.mean(), y.std())
+    else:
+        levels = {str(k): int(n) for k, n in zip(*np.unique(y, return_counts=True), strict=True)}
+        own = ColumnProfile(target, Kind.DISCRETE, len(y), 0, levels=levels)
+    return (*numeric, own)
+
+
+def entry(name, label, model, x, y, scoring, metric, **more):
+    folds = -cross_val_score(model, x, y, scoring=scoring, cv=5)
+    if metric == "error":
+        folds = 1 + folds
+    return Entry(
+        name, label, metric, tuple(folds), folds.mean(), folds.std(ddof=1) / np.sqrt(5), **more
+    )
+
+
+def interval(metric, value, spread):
+    low, high = value - spread, value + spread
+    return Score(metric, value, max(0.0, low) if metric == "error" else low, high)
+
+
+def regression_study(model, name, label):
+    data = load_diabetes(scaled=False)
+    names = ["age", "sex", "bmi", "pressure", "s1", "s2", "s3", "s4", "s5", "glucose"]
+    x, y = data.data, data.target
+    test = np.arange(0, 442, 5)
+    train = np.setdiff1d(np.arange(442), test)
+    model.fit(x[train], y[train])
+    fitted, predicted = model.predict(x[train]), model.predict(x[test])
+    how = (x[train], y[train], "neg_root_mean_squared_error", "rmse")
+    sizes, inner, outer = learning_curve(
+        model, x[train], y[train], scoring=how[2], train_sizes=np.linspace(0.15, 1, 6)
+    )[:3]
+    rmse = mean_squared_error(y[test], predicted) ** 0.5
+    return Study(
+        source="data/diabetes.csv",
+        target="progression",
+        task="regression",
+        seed=0,
+        test_fraction=0.2,
+        n_train=train.size,
+        n_test=test.size,
+        columns=profiles(x, y, names, "progression"),
+        leaderboard=(
+            entry("linear", "Least squares", LinearRegression(), *how),
+            entry("lasso", "Lasso", LassoCV(), *how, chosen={"alpha": 0.0321}),
+            entry("baseline", "Baseline (mean)", DummyRegressor(), *how),
+        ),
+        winner=name,
+        reason="It is the simplest model within one standard error of the best.",
+        test=(interval("rmse", rmse, 4.9), interval("r2", 1 - rmse**2 / y[test].var(), 0.12)),
+        baseline_test=(interval("rmse", y[test].std(), 6.1), interval("r2", -0.002, 0.01)),
+        model=model,
+        said=(
+            "progression has 214 different numbers, so this is regression; --task classification "
+            "would take them for classes.",
+            "No value is missing, so --missing mean had nothing to do.",
+        ),
+        held=Held(test, y[test], predicted),
+        curve=Curve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
+        training=Training(x[train], y[train], None, tuple(names), fitted, None, train),
+        command="separatrix fit data/diabetes.csv --target progression --seed 0",
+    )
+
+
+class PathModel(LassoCV):
+    """A stand-in for models that keep their path."""
+
+    def fit(self, x, y):
+        super().fit(x, y)
+        self.coefs_ = lasso_path(x - x.mean(0), y - y.mean(), alphas=self.alphas_)[1]
+        self.certificate_ = Certificate(
+            "Penalised least squares, solved", 1503.2, 1503.19, 0.01, 1e-9, 1e-4, condition=227.0
+        )
+        return self
+
+
+def classification_study(loader, target):
+    data = loader()
+    x = (data.data - data.data.mean(0)) / data.data.std(0)
+    y = data.target_names[data.target]
+    test = np.arange(0, y.size, 4)
+    train = np.setdiff1d(np.arange(y.size), test)
+    model = RidgeClassifier(alpha=200.0).fit(x[train], y[train])
+    model.certificate_ = Certificate("Closed form")
+    called = model.predict(x[test])
+    how = (x[train], y[train], "accuracy", "error")
+    wrong = float(np.mean(called != y[test]))
+    most = float(np.mean(y[test] != DummyClassifier().fit(x, y).predict(x)[0]))
+    scores = model.decision_function(x[test])
+    return Study(
+        source=f"{target}.csv",
+        target=target,
+        task="classification",
+        seed=1,
+        test_fraction=0.25,
+        n_train=train.size,
+        n_test=test.size,
+        columns=profiles(data.data, y, [str(n) for n in data.feature_names], target),
+        leaderboard=(
+            entry("least_squares", "Least-squares classifier", RidgeClassifier(alpha=200.0), *how),
+            entry("baseline", "Baseline (most frequent)", DummyClassifier(), *how),
+        ),
+        winner="least_squares",
+        reason="It has the least error.",
+        test=(interval("error", wrong, 0.03), interval("accuracy", 1 - wrong, min(0.03, wrong))),
+        baseline_test=(interval("error", most, 0.08), interval("accuracy", 1 - most, 0.08)),
+        model=model,
+        said=("The positive class is the last in order; --positive LABEL sets another.",),
+        warnings=("SEP001 proline is a combination of other columns.",),
+        classes=tuple(str(c) for c in model.classes_),
+        held=Held(test, y[test], called, scores),
+        training=Training(x[train], y[train], names=(), predicted=model.predict(x[train])),
+        command=f"separatrix fit {target}.csv --target {target}",
+    )
+
+
+@pytest.fixture(scope="session")
+def linear():
+    return regression_study(LinearRegression(), "linear", "Least squares")
+
+
+@pytest.fixture(scope="session")
+def lasso():
+    return regression_study(PathModel(), "lasso", "Lasso")
+
+
+@pytest.fixture(scope="session")
+def wine():
+    return classification_study(load_wine, "cultivar")
+
+
+@pytest.fixture(scope="session")
+def cancer():
+    return classification_study(load_breast_cancer, "diagnosis")
+
+
+@pytest.fixture(scope="session")
+def bare(linear):
+    """What is left when neither rows nor a curve were kept, and nothing was set apart."""
+    return replace(
+        linear, held=None, curve=None, training=None, test=(), baseline_test=(), n_test=0, said=()
+    )
+
+
+@pytest.fixture(scope="session")
+def studies(linear, lasso, wine, cancer, bare):
+    return {"linear": linear, "lasso": lasso, "wine": wine, "cancer": cancer, "bare": bare}
