@@ -61,7 +61,7 @@ class CentredMap:
         w = self.root_weight**2
         squares = self.x.multiply(self.x) if sparse.issparse(self.x) else self.x**2
         raw = squares.T @ w - self.centre * (2.0 * (self.x.T @ w) - self.centre * w.sum())
-        return np.maximum(np.asarray(raw, dtype=float).ravel(), 0.0)
+        return np.asarray(np.maximum(np.asarray(raw).ravel(), 0.0))
 
 
 def conjugate_gradient(

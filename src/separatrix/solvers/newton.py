@@ -1,8 +1,8 @@
 """Newton's method, damped: x ← x + t·δ with ∇²f δ = −∇f, and t halved until f falls enough.
 
 Near the minimum the full step is taken and the number of right digits doubles; far from it the
-line search keeps every step downhill. Where the curvature is singular, the least addition to its
-diagonal that makes it definite is used. A problem may keep its variables above ``lower(x)``:
+line search keeps every step downhill. Where the curvature is singular or too slight, its diagonal
+is raised until a step succeeds. A problem may keep its variables above ``lower(x)``:
 a variable at its bound that wants to cross it is left out of the step.
 """
 
@@ -20,6 +20,8 @@ Flags = NDArray[np.bool_]
 EPS = float(np.finfo(float).eps)
 #: Fraction of the decrease promised by the slope that a step must deliver.
 SUFFICIENT = 1e-4
+#: Step lengths that are tried along one direction.
+HALVES = 0.5 ** np.arange(7)
 
 
 def newton(
@@ -39,7 +41,7 @@ def newton(
     require("Newton's method", problem, "value", "gradient", "hessian")
     x = np.array(start, dtype=float)
     history: list[float] = []
-    status, unit = "", slope_unit or 0.0
+    status, unit, lift = "", slope_unit or 0.0, 0.0
     while not status:
         f, slope = float(problem.value(x)), np.asarray(problem.gradient(x))
         history.append(f)
@@ -52,7 +54,7 @@ def newton(
         elif len(history) > max_iter:
             status = "limit reached"
         else:
-            new = _step(problem, x, f, slope, low, free)
+            new, lift = _step(problem, x, f, slope, low, free, lift)
             status, x = ("rounding", x) if new is None else ("", new)
     return Solution(
         x.reshape(-1, 1),
@@ -78,22 +80,52 @@ def _lower(problem: CurvedProblem, x: Floats) -> Floats:
 
 
 def _step(
-    problem: CurvedProblem, x: Floats, f: float, slope: Floats, low: Floats, free: Flags
-) -> Floats | None:
-    """The next point, or None where rounding hides any further decrease."""
-    at = np.flatnonzero(free)
-    direction = np.zeros_like(x)
-    direction[at] = -_solve(np.asarray(problem.hessian(x))[np.ix_(at, at)], slope[at])
-    t = 1.0
-    while t > EPS:
-        new = np.maximum(x + t * direction, low)
-        change = float(problem.value(new)) - f
-        if change <= SUFFICIENT * float(slope @ (new - x)):
-            return new
-        if abs(change) <= 8 * EPS * abs(f) and _flatter(problem, new, slope, free):
-            return new  # f cannot tell the two apart any more, but the slope can
-        t *= 0.5
-    return None
+    problem: CurvedProblem,
+    x: Floats,
+    f: float,
+    slope: Floats,
+    low: Floats,
+    free: Flags,
+    lift: float,
+) -> tuple[Floats | None, float]:
+    """The next point (None where rounding hides any further decrease) and the lift after it.
+
+    Halving the step mends one that is too long; a direction in which f hardly bends at all needs
+    more curvature on the diagonal instead (``lift``), which later steps give back.
+    """
+    hessian = np.asarray(problem.hessian(x))
+    while lift <= 1e12:
+        direction = _direction(hessian, slope, low - x, free, lift)
+        promised = -float(slope @ direction)
+        for t in HALVES:
+            new = np.maximum(x + t * direction, low)
+            change = float(problem.value(new)) - f
+            if change <= -SUFFICIENT * t * promised:
+                return new, lift * 0.01 if lift > 1e-12 else 0.0
+            if abs(change) <= 8 * EPS * abs(f) and _flatter(problem, new, slope, free):
+                return new, lift  # f cannot tell the two apart any more, but the slope can
+            if t * promised <= EPS * abs(f):
+                return None, lift
+        lift = max(100.0 * lift, 1e-8)
+    return None, lift
+
+
+def _direction(hessian: Floats, slope: Floats, room: Floats, free: Flags, lift: float) -> Floats:
+    """Where the parabola through x is lowest, no variable going down by more than its room.
+
+    A variable that would cross its bound goes exactly to it, and the others adjust to that.
+    """
+    moved = np.zeros_like(slope)
+    open_, held = free.copy(), ~free
+    while True:
+        at = np.flatnonzero(open_)
+        pull = slope[at] + hessian[np.ix_(at, np.flatnonzero(held))] @ moved[held]
+        moved[at] = -_solve(hessian[np.ix_(at, at)], pull, lift)
+        crossing = open_ & (moved < room)
+        if not crossing.any():
+            return moved
+        moved[crossing] = room[crossing]
+        open_, held = open_ & ~crossing, held | crossing
 
 
 def _flatter(problem: CurvedProblem, new: Floats, slope: Floats, free: Flags) -> bool:
@@ -101,12 +133,11 @@ def _flatter(problem: CurvedProblem, new: Floats, slope: Floats, free: Flags) ->
     return bool(there < 0.9 * np.abs(slope[free]).max(initial=0.0))
 
 
-def _solve(hessian: Floats, slope: Floats) -> Floats:
+def _solve(hessian: Floats, slope: Floats, lift: float) -> Floats:
     """H⁻¹g by Cholesky after equilibration; the diagonal is raised only as far as needed."""
     unit = np.sqrt(np.maximum(np.diag(hessian), 0.0))
     unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
     scaled = hessian / np.outer(unit, unit)
-    lift = 0.0
     while True:
         try:
             factor = linalg.cho_factor(scaled + lift * np.eye(len(unit)), check_finite=False)
