@@ -20,8 +20,8 @@ _HOME = {
     "TriangularFactor": "separatrix.statistics.triangular",
     "LinearRegression": "separatrix.models.linear_regression",
     "Ridge": "separatrix.models.ridge",
-    "RidgePath": "separatrix.models.ridge",
-    "RidgeCV": "separatrix.models.ridge",
+    "RidgePath": "separatrix.models.ridge_path",
+    "RidgeCV": "separatrix.models.ridge_path",
     "Lasso": "separatrix.models.lasso",
     "ElasticNet": "separatrix.models.lasso",
     "LassoPath": "separatrix.models.lasso_path",
@@ -32,6 +32,7 @@ _HOME = {
     "LeastAbsoluteRegressor": "separatrix.models.robust",
     "LeastSquaresClassifier": "separatrix.models.least_squares_classifier",
     "BasicLinearClassifier": "separatrix.models.basic_linear_classifier",
+    "run_study": "separatrix.study.run",
     "save": "separatrix.storage",
     "load": "separatrix.storage",
 }

@@ -78,7 +78,7 @@ class Container:
         try:
             with safe_open(str(self.path), framework="np") as file:
                 self.metadata: dict[str, str] = file.metadata() or {}
-                self.tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}
+                self.tensors: Tensors = {k: file.get_tensor(k) for k in list(file.keys())}
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, MemoryError) as problem:
             raise InputError(
                 f"is not a readable {kind} file: it is cut short, damaged, or something else "

@@ -74,9 +74,6 @@ def _fault(model: Any) -> str:
     if encoding is not None:
         if type(encoding).__name__ != "Encoding":
             return "the encoding is of the wrong kind"
-        wanted = (len(encoding.raw), len(encoding.terms))
-        if encoding.matrix is not None and encoding.matrix.shape != wanted:
-            return f"the encoding has shape {encoding.matrix.shape}, its terms say {wanted}"
         if len(encoding.schema.names) != model.n_features_in_:
             return "the columns and their number disagree"
     coef = getattr(model, "coef_", None)

@@ -1,4 +1,4 @@
-"""``.moments``: what a table becomes when its rows may not travel. Files of several sites add up."""
+"""``.moments``: what a table becomes when its rows may not travel. Several files add up."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.rows.schema import Column, Kind, Schema, Term
+from separatrix.rows.schema import Column, Kind, Schema
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preparation import with_origins
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
 
@@ -35,7 +36,8 @@ class StoredMoments:
                 remedy="Summarise both tables with the same columns, kinds and options.",
             )
         theirs = {
-            part: _moved(m, other.schema, self.schema) for part, m in other.groups.parts.items()
+            part: with_origins(m, other.schema, self.schema)
+            for part, m in other.groups.parts.items()
         }
         groups = self.groups + Grouped(Moments(), theirs)
         schema = replace(
@@ -123,20 +125,3 @@ def _united(ours: tuple[Column, ...], theirs: tuple[Column, ...]) -> tuple[Colum
         else c
         for c in ours
     )
-
-
-def _moved(moments: Moments, of: Schema, to: Schema) -> Moments:
-    """The same moments with gaps standing at the origins of ``to``.
-
-    A gap holds its column's origin; with z the gap's indicator, x' = x + (o' − o) z is linear.
-    """
-    origin = {column.name: column.origin for column in to.columns}
-    matrix = np.eye(moments.d)
-    for column in of.columns:
-        value, gap = Term(column.name), Term(column.name, missing=True)
-        position = moments.terms.position
-        if value in position and gap in position:
-            matrix[position[gap], position[value]] = origin[column.name] - column.origin
-    if np.array_equal(matrix, np.eye(moments.d)):
-        return moments
-    return moments.mapped(matrix, moments.terms)

@@ -37,7 +37,7 @@ class Entry:
 class Held:
     """The test part, opened once: row numbers, truth, prediction, and scores of a classifier."""
 
-    rows: Floats
+    rows: Any
     truth: Any
     predicted: Any
     scores: Floats | None = None

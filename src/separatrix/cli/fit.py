@@ -1,0 +1,185 @@
+"""``separatrix fit``: from a table to a chosen, certified and honestly measured model."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from separatrix.cli.failure import GateFailed
+from separatrix.cli.options import (
+    json_option,
+    reading_options,
+    scanned,
+    split_options,
+    stem_of,
+    table_at,
+)
+from separatrix.cli.output import print_json, progress
+from separatrix.messages import InputError
+
+
+@click.command(short_help="Compare models on a table and keep the best.")
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", help="The column to predict.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
+@click.option("--models", metavar="NAME,NAME", help="Compare only these (and the baseline).")
+@click.option("--task", metavar="TASK", help="regression or classification, if not by the target.")
+@click.option(
+    "--min-score",
+    "gates",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="Fail (exit code 1) if the test score is worse. Repeatable.",
+)
+@split_options
+@reading_options
+@json_option
+@click.pass_context
+def fit(
+    context: click.Context,
+    /,
+    table: str,
+    target: str | None,
+    out: Path | None,
+    models: str | None,
+    task: str | None,
+    gates: tuple[str, ...],
+    as_json: bool,
+    seed: int,
+    test: float,
+    folds: int,
+    **reading: Any,
+) -> None:
+    """Fit models to TABLE, choose one, measure it once on rows that none of them saw.
+
+    TABLE is a CSV or Parquet file, a glob, a .moments file, sample:NAME, or - for standard input.
+
+    \b
+    Try:
+      separatrix fit sample:diabetes --target progression
+      separatrix fit sample:wine --target cultivar --out wine
+      separatrix fit sample:houses --target price --min-score r2=0.8
+    """
+    from separatrix.cli.gates import check, parse
+    from separatrix.cli.results import ready, write_all
+
+    wanted = parse(gates)
+    place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
+    source = _opened(context, table, target, reading)
+    from separatrix.study.run import run_study
+
+    with progress(quiet=as_json) as report:
+        study = run_study(
+            source,
+            task=task,
+            models=None if models is None else [m.strip() for m in models.split(",") if m.strip()],
+            seed=seed,
+            test=test,
+            folds=folds,
+            progress=report,
+            source=Path(table).name,
+            command=_again(context),
+        )
+    judged = check(wanted, study)
+    document = write_all(study, place)
+    failed = [gate for gate in judged if not gate["passed"]]
+    if as_json:
+        print_json({**document, "directory": str(place), "gates": judged})
+        context.exit(1 if failed else 0)
+    from separatrix.cli.telling import tell
+
+    tell(study, place, _in_python(context, table, target))
+    if failed:
+        raise GateFailed("; ".join(gate["message"] for gate in failed))
+
+
+def _opened(context: click.Context, table: str, target: str | None, reading: dict[str, Any]) -> Any:
+    """Rows of a table, or the moments in a file; a summary has its target inside already."""
+    if not table.endswith(".moments"):
+        if target is None:
+            raise _no_target(table, reading)
+        return scanned(table, target, **reading)
+    from separatrix.storage import load_moments
+
+    stored = load_moments(table)
+    given = [
+        name
+        for name in ("seed", "test", "folds", *reading)
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise InputError(
+            f"--{given[0].removesuffix('s') if given[0] == 'kinds' else given[0]} was fixed when "
+            "the table was summarised.",
+            file=table,
+            remedy="Leave it out, or summarise the table again.",
+        )
+    known = [column.name for column in stored.schema.targets]
+    if target is not None and target not in known:
+        raise InputError(
+            f"the target of these moments is {known[0]!r}, not {target!r}.",
+            file=table,
+            remedy="Leave --target out, or summarise the table again.",
+        )
+    return stored
+
+
+def _no_target(table: str, reading: dict[str, Any]) -> InputError:
+    """Without a target, at least the columns to choose from are shown."""
+    names = scanned(table, None, **reading).schema.names
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return InputError(
+        "no target is named.",
+        file=table,
+        remedy=f"Add --target COLUMN, one of: {shown}.",
+    )
+
+
+def _again(context: click.Context) -> str:
+    """The command that gives the same result, without what does not change it."""
+    words = ["separatrix", "fit", str(context.params["table"])]
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        origin = context.get_parameter_source(option.name or "")
+        if origin is not click.core.ParameterSource.COMMANDLINE or not isinstance(
+            option, click.Option
+        ):
+            continue
+        if option.name in ("out", "as_json", "gates"):
+            continue
+        for item in value if isinstance(value, tuple) else (value,):
+            words += [option.opts[0], str(item)]
+    return shlex.join(words)
+
+
+def _in_python(context: click.Context, table: str, target: str | None) -> str:
+    """The same thing in Python, to be pasted."""
+    given = context.params
+    if table.endswith(".moments"):
+        return (
+            "from separatrix.storage import load_moments\n"
+            "from separatrix.study import run_study\n"
+            f"study = run_study(load_moments({table!r}))"
+        )
+    scan = [repr(table_at(table)), f"target={target!r}"]
+    scan += [
+        f"{name}={given[name]!r}"
+        for name in ("weight", "missing", "unseen")
+        if _differs(context, name)
+    ]
+    if given["kinds"]:
+        pairs = (text.rpartition("=") for text in given["kinds"])
+        scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
+    study = [f"{n}={given[n]!r}" for n in ("task", "seed", "test", "folds") if _differs(context, n)]
+    if given["models"]:
+        study.append(f"models={[m.strip() for m in given['models'].split(',')]!r}")
+    words = ", ".join([f"sx.scan({', '.join(scan)})", *study])
+    return f"import separatrix as sx\nstudy = sx.run_study({words})"
+
+
+def _differs(context: click.Context, name: str) -> bool:
+    default = next(p.get_default(context) for p in context.command.params if p.name == name)
+    return bool(context.params[name] != default)

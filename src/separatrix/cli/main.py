@@ -1,0 +1,106 @@
+"""The entry point: finds the command, and turns every way to end into words and an exit code.
+
+0 good    1 a gate that was asked for failed    2 usage or bad input    130 interrupted
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from separatrix import __version__
+from separatrix.cli.explain import explain
+from separatrix.cli.failure import GateFailed, describe
+from separatrix.cli.fit import fit
+from separatrix.cli.merge import merge
+from separatrix.cli.predict import predict
+from separatrix.cli.report import report
+from separatrix.cli.samples import samples
+from separatrix.cli.summarise import summarise
+from separatrix.messages import InputError
+
+OPENING = """\
+Try:
+  separatrix fit sample:diabetes --target progression
+  separatrix predict diabetes-separatrix/model.sx sample:diabetes
+  separatrix report diabetes-separatrix
+"""
+
+
+class Opening(click.Group):
+    """A group whose help opens with commands that can be pasted and run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which people need them."""
+        return list(self.commands)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Three commands first, then what Click writes."""
+        formatter.write(OPENING + "\n")
+        super().format_help(ctx, formatter)
+
+
+@click.group(cls=Opening, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="separatrix", message="%(prog)s %(version)s")
+def separatrix() -> None:
+    """Lines, boundaries and groups from tables, each with a certificate."""
+
+
+for _command in (fit, predict, report, summarise, merge, samples, explain):
+    separatrix.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(given))
+
+
+def run(given: list[str]) -> int:
+    """Run the command; the exit code."""
+    as_json = "--json" in given
+    try:
+        code = separatrix.main(given, prog_name="separatrix", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        describe("interrupted", "Interrupted; nothing half-written is left behind.", as_json)
+        return 130
+    except GateFailed as failed:
+        describe("gate", str(failed), as_json)
+        return 1
+    except click.ClickException as problem:
+        describe("usage", _usage(problem), as_json)
+        return 2
+    except InputError as problem:
+        place = {"file": problem.file, "row": problem.row, "column": problem.column}
+        describe("input", str(problem), as_json, remedy=problem.remedy, **place)
+        return 2
+    except MemoryError:
+        describe("input", "There is not enough memory for this. Use a smaller table.", as_json)
+        return 2
+    except OSError as problem:
+        return _could_not_print(problem, as_json)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(problem: click.ClickException) -> str:
+    """Click's sentence with the way to the help of the command at fault."""
+    context = getattr(problem, "ctx", None)
+    hint = "" if context is None else f" See {context.command_path} --help."
+    return problem.format_message().rstrip() + hint
+
+
+def _could_not_print(problem: OSError, as_json: bool) -> int:
+    """Standard output is on a full disk, or something of the kind."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    what = "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
+    place = problem.filename or "standard output"
+    describe("input", f"{place}: {what}. Write somewhere else.", as_json)
+    return 2

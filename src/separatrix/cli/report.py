@@ -1,0 +1,46 @@
+"""``separatrix report``: the page of a study, rebuilt from what the model file keeps of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from separatrix.cli.options import json_option
+from separatrix.cli.output import print_json, say
+from separatrix.messages import InputError
+
+
+@click.command(short_help="Rebuild the report of a stored model.")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="HTML file to write.")
+@json_option
+def report(model: Path, out: Path | None, as_json: bool) -> None:
+    """Write the report of MODEL, a model.sx file or the directory that holds it.
+
+    \b
+    Try:
+      separatrix report diabetes-separatrix
+      separatrix report diabetes-separatrix/model.sx --out page.html
+    """
+    from separatrix.cli.results import MODEL, REPORT
+    from separatrix.report import write
+    from separatrix.storage import load, load_story
+
+    file = model / MODEL if model.is_dir() else model
+    fitted = load(file)
+    study = load_story(file, "study")
+    if study is None:
+        raise InputError(
+            "holds a model without the story of how it was chosen, so there is nothing to report.",
+            file=str(file),
+            remedy="Models written by separatrix fit have it.",
+        )
+    page = file.with_name(REPORT) if out is None else out
+    write(replace(study, model=fitted), page)
+    if as_json:
+        print_json({"report": str(page)})
+    else:
+        click.echo(str(page))
+        say("Open it in any browser; it needs no network.")

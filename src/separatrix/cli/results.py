@@ -1,0 +1,98 @@
+"""The files of a study: written side by side under a temporary name, moved in place at the end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import secrets
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.messages import InputError
+from separatrix.storage import save
+from separatrix.storage.files import cannot_write, write_text
+from separatrix.study.document import document_of, plain
+from separatrix.study.result import Held, Study
+
+MODEL, REPORT, PREDICTIONS, RESULT = "model.sx", "report.html", "predictions.csv", "result.json"
+
+
+def ready(place: Path) -> Path:
+    """A directory that can be written to; asked before any work is done."""
+    if place.exists() and not place.is_dir():
+        raise InputError(
+            "exists and is not a directory.", file=str(place), remedy="Choose another --out."
+        )
+    if not place.parent.is_dir():
+        raise InputError(
+            "does not exist.", file=str(place.parent), remedy="Create it, or choose another --out."
+        )
+    return place
+
+
+def write_all(study: Study, place: Path) -> dict[str, Any]:
+    """Write everything to ``place``; the content of ``result.json``.
+
+    Files of an earlier study in the same directory are replaced, any others are left alone.
+    """
+    from separatrix.report import write as write_report
+
+    document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
+    partial = place.with_name(f".{place.name}.{secrets.token_hex(4)}.partial")
+    try:
+        partial.mkdir()
+        save(study.model, partial / MODEL, story={"study": without_model(study)})
+        write_report(study, partial / REPORT)
+        if study.held is not None:
+            write_text(partial / PREDICTIONS, predictions(study.held, study.target, study.classes))
+        write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        place.mkdir(exist_ok=True)
+        (place / PREDICTIONS).unlink(missing_ok=True)  # one of an earlier study would mislead
+        for file in sorted(partial.iterdir()):
+            file.replace(place / file.name)
+    except OSError as problem:
+        raise cannot_write(place, problem) from problem
+    except InputError as problem:  # the temporary name means nothing to the user
+        raise _renamed(problem, partial, place) from problem
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return document
+
+
+def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:
+    if problem.file is None:
+        return problem
+    file = problem.file.replace(str(partial), str(place))
+    return InputError(problem.what, file=file, remedy=problem.remedy)
+
+
+def without_model(study: Study) -> Study:
+    """The story to keep in the model file, next to the model itself."""
+    return replace(study, model=None)
+
+
+def predictions(held: Held, target: str, classes: tuple[str, ...]) -> str:
+    """The test part as CSV: row number in the table, truth, prediction, scores by class."""
+    header = ["row", target, "predicted"]
+    columns: list[list[Any]] = [plain(held.rows), plain(held.truth), plain(held.predicted)]
+    if held.scores is not None:
+        scores = np.asarray(held.scores, dtype=float).reshape(len(held.truth), -1)
+        named = classes if scores.shape[1] == len(classes) else classes[-1:]
+        header += [f"score {name}" for name in named]
+        columns += [plain(column) for column in scores.T]
+    return as_csv(header, columns)
+
+
+def as_csv(header: list[str], columns: list[list[Any]]) -> str:
+    """Columns as CSV text; numbers are written so that reading them gives the same bits."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(header)
+    out.writerows(zip(*columns, strict=True))
+    return text.getvalue()

@@ -1,0 +1,74 @@
+"""What ``fit`` says when it is done: the leaderboard, the verdict, and what to type next."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+
+import click
+
+from separatrix.cli.output import console, say
+from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.study.result import Score, Study
+
+NAMES = {
+    **{"rmse": "RMSE", "r2": "R²", "mae": "MAE"},
+    **{"accuracy": "accuracy", "error": "error rate", "auc": "AUC"},
+}
+
+
+def tell(study: Study, place: Path, python: str) -> None:
+    """Results to standard output; remarks, files and next steps to standard error."""
+    for sentence in study.said:
+        say(f"· {sentence}")
+    for warning in study.warnings:
+        say(f"! {warning} (separatrix explain {warning.split()[0]})")
+    leaderboard(study)
+    for line in verdict(study):
+        click.echo(line)
+    files = [MODEL, REPORT, *([PREDICTIONS] if study.held is not None else []), RESULT]
+    say(f"Wrote {', '.join(files)} to {place}/")
+    say(f"Next: separatrix predict {shlex.quote(str(place / MODEL))} NEW.csv")
+    say("In Python:")
+    for line in python.splitlines():
+        say(f"  {line}")
+
+
+def leaderboard(study: Study) -> None:
+    """Cross-validated errors, the chosen one marked."""
+    from rich import box
+    from rich.table import Table
+
+    metric = NAMES[study.leaderboard[0].metric]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", no_wrap=True)
+    table.add_column(f"{metric}, {len(study.leaderboard[0].folds)} folds", justify="right")
+    table.add_column("± s.e.", justify="right")
+    table.add_column("what it is", overflow="ellipsis")
+    for entry in study.leaderboard:
+        won = entry.name == study.winner
+        name = f"{'→' if won else ' '} {entry.name}"
+        if math.isnan(entry.mean):
+            table.add_row(name, "–", "–", entry.note)
+            continue
+        numbers = (f"{entry.mean:.4g}", f"{entry.standard_error:.2g}")
+        table.add_row(name, *numbers, entry.label, style="bold" if won else "")
+    console(stderr=False).print(table)
+
+
+def verdict(study: Study) -> list[str]:
+    """The choice, its score on the test part, and the certificate."""
+    first = study.test[0]
+    dummy = next((s for s in study.baseline_test if s.metric == first.metric), None)
+    beside = "" if dummy is None else f" (baseline {dummy.value:.4g})"
+    scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in study.test)
+    return [
+        f"Chosen: {study.winner}. {study.reason}",
+        f"Test part ({study.n_test} rows, opened once): {scores}.",
+        f"Certificate: {study.model.certificate_}",
+    ]
+
+
+def _score(score: Score) -> str:
+    return f"{NAMES[score.metric]} {score.value:.4g} [{score.low:.4g}, {score.high:.4g}]"

@@ -1,0 +1,48 @@
+"""The learning curve: error against the amount of training data, on the training part alone."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from separatrix.messages import InputError, Notice
+from separatrix.study.candidates import Candidate
+from separatrix.study.data import TEST, RowBench
+from separatrix.study.result import Curve
+
+#: Shares of the training rows of a fold.
+SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+FEWEST_ROWS = 5
+
+
+def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int) -> Curve | None:
+    """Error on the rows used and on the fold left out, by size; a row for each size.
+
+    Each size is a prefix of one random order, so that a larger set contains the smaller ones.
+    """
+    order = np.random.default_rng(seed).permutation(len(bench.labels))
+    folds = bench.fold_labels
+    inside = [
+        order[(bench.labels[order] != TEST) & (bench.labels[order] != fold)] for fold in folds
+    ]
+    outside = [np.flatnonzero(bench.labels == fold) for fold in folds]
+    fewest = min(len(rows) for rows in inside)
+    sizes = sorted({max(FEWEST_ROWS, int(share * fewest)) for share in SHARES})
+    train, validation, kept = [], [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)
+        for size in sizes:
+            try:
+                pairs = [
+                    bench.error(candidate, rows[:size], out)[:2]
+                    for rows, out in zip(inside, outside, strict=True)
+                ]
+            except InputError:  # too few rows for this model: the curve starts further right
+                continue
+            kept.append(size)
+            train.append([a for a, _ in pairs])
+            validation.append([b for _, b in pairs])
+    if len(kept) < 2:
+        return None
+    return Curve(tuple(kept), np.array(train), np.array(validation), metric)

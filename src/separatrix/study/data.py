@@ -1,0 +1,151 @@
+"""The data of a study, split once: a test part that stays closed, and folds to compare on.
+
+Both benches answer the same question, the error of a candidate on a fold that it did not see: one
+from moments kept by fold (the rows are not read again), one from the rows themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Kind
+from separatrix.selection.rules import validation_error
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.kept import KeptMoments
+from separatrix.statistics.moments import Moments
+from separatrix.statistics.preparation import design_moments, learn_encoding
+from separatrix.study.candidates import Candidate
+
+TEST = -1
+
+
+@dataclass(frozen=True)
+class MomentBench:
+    """Moments by fold, and those of the test part."""
+
+    folds: KeptMoments
+    test: Moments | None
+
+    @classmethod
+    def of(cls, schema: Any, groups: Grouped[Moments]) -> MomentBench:
+        """From moments grouped by part; refuses a split with too little on either side."""
+        folds = {part: m for part, m in groups.parts.items() if part != TEST}
+        test = groups.parts.get(TEST)
+        if len(folds) < 2:
+            raise too_small(groups.total().count)
+        return cls(KeptMoments(schema, folds), test)
+
+    @property
+    def k(self) -> int:
+        """Number of folds."""
+        return len(self.folds.parts)
+
+    def fold_error(self, candidate: Candidate, fold: int) -> tuple[float, Any]:
+        """RMSE on one fold of the candidate fitted to the others; and the fitted model."""
+        model = _fit(candidate, self.folds.without(fold))
+        return mse(model, self.folds.parts[fold]) ** 0.5, model
+
+    def fit(self, candidate: Candidate) -> Any:
+        """The candidate fitted to all folds."""
+        return _fit(candidate, self.folds)
+
+
+def _fit(candidate: Candidate, kept: KeptMoments) -> Any:
+    """One that tunes finds its folds among the parts; any other needs the total alone."""
+    model = candidate.make(len(kept.parts))
+    if candidate.tuned:
+        return model.fit(kept)
+    raw = kept.reduce(Moments())
+    encoding = learn_encoding(kept.schema, raw)
+    return model.fit(design_moments(encoding, raw)).adopt(encoding)
+
+
+def mse(model: Any, raw: Moments) -> float:
+    """Mean squared error on rows of which only raw moments are left."""
+    design = design_moments(model.encoding_, raw)
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    return float(validation_error(design, coef, intercept)[0])
+
+
+@dataclass(frozen=True)
+class RowBench:
+    """The rows of the table and the part of each."""
+
+    table: InMemory
+    labels: NDArray[np.int64]
+
+    @property
+    def k(self) -> int:
+        """Number of folds that hold rows."""
+        return len(self.fold_labels)
+
+    @property
+    def fold_labels(self) -> list[int]:
+        """Labels of the folds that hold rows."""
+        return [int(v) for v in np.unique(self.labels) if v != TEST]
+
+    @property
+    def training(self) -> NDArray[np.intp]:
+        """Positions of the rows of all folds."""
+        return np.flatnonzero(self.labels != TEST)
+
+    @property
+    def held(self) -> NDArray[np.intp]:
+        """Positions of the rows of the test part."""
+        return np.flatnonzero(self.labels == TEST)
+
+    def fold_error(self, candidate: Candidate, fold: int) -> tuple[float, Any]:
+        """Error on one fold of the candidate fitted to the others; and the fitted model."""
+        label = self.fold_labels[fold]
+        inside = np.flatnonzero((self.labels != TEST) & (self.labels != label))
+        outside = np.flatnonzero(self.labels == label)
+        return self.error(candidate, inside, outside)[1:]
+
+    def error(
+        self, candidate: Candidate, inside: NDArray[np.intp], outside: NDArray[np.intp]
+    ) -> tuple[float, float, Any]:
+        """Error of the candidate fitted to ``inside`` on those rows, and on ``outside``."""
+        train = self.table.take(inside)
+        model = candidate.make(max(2, self.k - 1)).fit(train)
+        return (
+            error_on(model, train),
+            error_on(model, self.table.take(outside)),
+            model,
+        )
+
+    def fit(self, candidate: Candidate) -> Any:
+        """The candidate fitted to all folds."""
+        return candidate.make(self.k).fit(self.table.take(self.training))
+
+
+def truth_of(rows: InMemory) -> NDArray[Any]:
+    """The target as a column of numbers, or of class names."""
+    block = rows.block
+    if rows.schema.targets[0].kind is Kind.NUMERIC:
+        return np.asarray(block.y[:, 0])
+    names = np.array([str(term.level) for term in block.targets])
+    return np.asarray(names[np.argmax(block.y, axis=1)])
+
+
+def error_on(model: Any, rows: InMemory) -> float:
+    """RMSE for numbers, the share of wrong answers for classes; weighted."""
+    truth, predicted = truth_of(rows), model.predict(rows)
+    w: Floats = np.ones(len(truth)) if rows.block.w is None else rows.block.w
+    if truth.dtype.kind == "f":
+        return float(np.sqrt(np.average((truth - predicted) ** 2, weights=w)))
+    return float(np.average(truth != predicted, weights=w))
+
+
+def too_small(n: int) -> InputError:
+    """The refusal of a table that cannot be split."""
+    return InputError(
+        f"{n} rows are too few to hold a test part back and compare models on the rest.",
+        remedy="Give more rows, or fit one model in Python: LinearRegression().fit(rows).",
+    )

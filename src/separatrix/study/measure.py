@@ -1,0 +1,127 @@
+"""Scores with their 95 % intervals, from the rows of the test part.
+
+Regression: intervals by resampling the rows (seeded). Shares: Wilson's interval. Area under the
+ROC curve: the spread of the placement values of each class among the other (DeLong).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from separatrix.rows.block import Floats
+from separatrix.statistics.moments import Moments
+from separatrix.study.result import Score
+
+_Z = float(stats.norm.isf(0.025))
+DRAWS = 1000
+#: Rows are resampled in at most so many groups, formed at random: the cost does not grow with n.
+GROUPS = 2000
+
+
+def regression_scores(
+    truth: Floats, predicted: Floats, weight: Floats | None, seed: int
+) -> tuple[Score, ...]:
+    """RMSE, R² = 1 − Σe²/Σ(y − ȳ)², MAE."""
+    w = np.ones(len(truth)) if weight is None else weight
+    error = truth - predicted
+    center = np.average(truth, weights=w)  # shifts y before squaring: no digits are lost
+    y = truth - center
+    sums = np.stack([w, w * error**2, w * np.abs(error), w * y, w * y**2], axis=1)
+    point = _from_sums(sums.sum(axis=0)[None])
+    drawn = _from_sums(_resampled(sums, seed))
+    low, high = np.nanpercentile(drawn, [2.5, 97.5], axis=0)
+    names = ("rmse", "r2", "mae")
+    return tuple(
+        Score(name, float(v), float(a), float(b))
+        for name, v, a, b in zip(names, point[0], low, high, strict=True)
+    )
+
+
+def _resampled(sums: Floats, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    n = len(sums)
+    if n > GROUPS:
+        group = rng.permutation(n) * GROUPS // n
+        sums = np.stack([np.bincount(group, column, GROUPS) for column in sums.T], axis=1)
+    counts = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=DRAWS)
+    return np.asarray(counts @ sums)
+
+
+def _from_sums(sums: Floats) -> Floats:
+    w, squares, absolute, y, yy = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = yy - y**2 / w
+        r2 = np.where(total > 0, 1.0 - squares / total, np.nan)
+        return np.stack([np.sqrt(squares / w), r2, absolute / w], axis=1)
+
+
+def scores_from_moments(test: Moments, mse: float) -> tuple[Score, ...]:
+    """RMSE and R² where only moments are left; the intervals take errors to be normal.
+
+    n·MSE/σ² is then χ² with n degrees of freedom; R² inherits the interval of its numerator.
+    """
+    n = test.weight
+    spread = float(test.yy[0, 0]) / n
+    low, high = (float(mse * n / stats.chi2.ppf(q, n)) for q in (0.975, 0.025))
+    rmse = Score("rmse", mse**0.5, low**0.5, high**0.5)
+    if spread <= 0:
+        return (rmse,)
+    return rmse, Score("r2", 1 - mse / spread, 1 - high / spread, 1 - low / spread)
+
+
+def classification_scores(
+    truth: NDArray[Any],
+    predicted: NDArray[Any],
+    margin: Floats | None,
+    positive: Any,
+    weight: Floats | None,
+) -> tuple[Score, ...]:
+    """Accuracy and error; with two classes and a ``margin`` the area under the ROC curve too."""
+    w = np.ones(len(truth)) if weight is None else weight
+    low, high = wilson(float(w @ (truth == predicted) / w.sum()), _effective(w))
+    share = float(w @ (truth == predicted) / w.sum())
+    scores = [Score("accuracy", share, low, high), Score("error", 1 - share, 1 - high, 1 - low)]
+    if margin is not None:
+        mine = truth == positive
+        if mine.any() and not mine.all():
+            scores.append(_auc(margin[mine], w[mine], margin[~mine], w[~mine]))
+    return tuple(scores)
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """The interval of a share of n: those shares whose own spread does not exclude this one."""
+    z2 = _Z**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return float(max(0.0, middle - half)), float(min(1.0, middle + half))
+
+
+def _effective(w: Floats) -> float:
+    """How many equal weights tell as much as these: (Σw)²/Σw²."""
+    return float(w.sum() ** 2 / (w**2).sum())
+
+
+def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
+    """The weight of pairs in the right order, ties counting one half."""
+    of_up = _placement(up, down, w_down)
+    of_down = 1.0 - _placement(down, up, w_up)
+    area = float(np.average(of_up, weights=w_up))
+    variance = sum(
+        float(np.average((place - area) ** 2, weights=w)) / max(_effective(w) - 1, 1)
+        for place, w in ((of_up, w_up), (of_down, w_down))
+    )
+    half = _Z * variance**0.5
+    return Score("auc", area, max(0.0, area - half), min(1.0, area + half))
+
+
+def _placement(values: Floats, others: Floats, w: Floats) -> Floats:
+    """The share of ``others`` below each value, half of those that equal it."""
+    order = np.argsort(others)
+    heaps = np.append(0.0, np.cumsum(w[order]))
+    ranked = others[order]
+    below, upto = (heaps[np.searchsorted(ranked, values, side)] for side in ("left", "right"))
+    return np.asarray((below + upto) / (2 * heaps[-1]))

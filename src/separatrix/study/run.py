@@ -1,0 +1,256 @@
+"""The main job: split first, compare on the folds, open the test part once.
+
+rows ─ split ─┬─ folds ─ cross-validation ─ choice ─ fit to all folds ─┐
+              └─ test part ────────────────────────────────────────────┴─ scores, once
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import Notice
+from separatrix.rows.parts import Parts
+from separatrix.rows.profile import profile
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Moments
+from separatrix.storage import StoredMoments
+from separatrix.study import announce, tasks
+from separatrix.study.candidates import BASELINE, Candidate, candidates
+from separatrix.study.compare import Bench, choose, compare
+from separatrix.study.curve import learning_curve
+from separatrix.study.data import MomentBench, RowBench, mse, too_small, truth_of
+from separatrix.study.measure import (
+    classification_scores,
+    regression_scores,
+    scores_from_moments,
+)
+from separatrix.study.progress import stages
+from separatrix.study.result import Held, Score, Study, Training
+from separatrix.study.size import fits_in_memory
+from separatrix.study.tasks import CLASSIFICATION, REGRESSION
+
+METRIC = {REGRESSION: "rmse", CLASSIFICATION: "error"}
+#: Training rows that a picture shows at most.
+SHOWN_ROWS = 20_000
+FEWEST_HELD, FEWEST_TRAINING = 2, 4
+
+
+def run_study(
+    rows: Rows | StoredMoments,
+    *,
+    task: str | None = None,
+    models: Sequence[str] | None = None,
+    seed: int = 0,
+    test: float = 0.2,
+    folds: int = 5,
+    progress: Any = None,
+    source: str = "",
+    command: str = "",
+) -> Study:
+    """Compare models on ``rows`` and measure the winner once on rows that none of them saw.
+
+    ``progress`` is called with (stage, done, total), or is a callback of scikit-learn's interface.
+    A table too large for memory, or one of which only moments are left, is studied from moments.
+    """
+    told = {"seed": seed, "source": source, "command": command}
+    if isinstance(rows, StoredMoments):
+        return _from_moments(rows, models, progress, told, announce.only_moments())
+    parts = Parts(seed, test, folds)
+    target = announce.one_target(rows.schema)
+    if task is not None:
+        tasks.refuse_task(task, target)
+    if fits_in_memory(rows):
+        return _from_rows(rows.read(), parts, task, models, progress, told)
+    taken = tasks.take_for(target, rows.blocks())
+    if (task or taken.task) == CLASSIFICATION:
+        raise announce.too_large_to_classify()
+    groups = rows.with_parts(parts).reduce(Grouped(Moments()))
+    stored = StoredMoments(rows.schema, parts, groups)
+    said = ((taken.said,) if task is None else ()) + announce.too_large(rows)
+    return _from_moments(stored, models, progress, told, said)
+
+
+# -- rows in memory --------------------------------------------------------------------------------
+
+
+def _from_rows(
+    table: InMemory,
+    parts: Parts,
+    task: str | None,
+    models: Sequence[str] | None,
+    progress: Any,
+    told: dict[str, Any],
+) -> Study:
+    said: list[str] = []
+    if task is None:
+        taken = tasks.take_for(table.schema.targets[0], [table.block])
+        task = taken.task
+        said.append(taken.said)
+    if task == CLASSIFICATION:
+        table = tasks.with_classes(table)
+    announce.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
+    split = table.with_parts(parts)
+    labels = np.asarray(split.block.parts)
+    bench = RowBench(table, labels)
+    if len(bench.held) < FEWEST_HELD or len(bench.training) < FEWEST_TRAINING or bench.k < 2:
+        raise too_small(len(labels))
+    columns = profile(table)
+    entrants, left_out = candidates(task, models, len(table.block.terms))
+    said += announce.about(table, columns, bench, parts)
+    said += [left_out] if left_out else []
+    moments = _moment_bench(split, task)
+
+    def bench_for(candidate: Candidate) -> Bench:
+        return moments if moments is not None and candidate.from_moments else bench
+
+    with stages(progress, len(entrants) + 3) as step:
+        leaderboard = compare(entrants, bench_for, METRIC[task], step)
+        winner, reason = choose(leaderboard)
+        best = _named(entrants, winner)
+        step(f"fitting {winner} to the training part")
+        model, doubts = _fitted(best, bench, moments)
+        step("opening the test part")
+        held, scores = _measured(model, bench, parts.seed)
+        baseline = _fitted(_named(entrants, BASELINE), bench, moments)[0]
+        step("learning curve")
+        curve = learning_curve(best, bench, METRIC[task], parts.seed)
+    classes = tuple(str(c) for c in getattr(model, "classes_", ()))
+    said += announce.about_classes(classes)
+    return Study(
+        target=table.schema.targets[0].name,
+        task=task,
+        test_fraction=parts.test,
+        n_train=len(bench.training),
+        n_test=len(bench.held),
+        columns=columns,
+        leaderboard=leaderboard,
+        winner=winner,
+        reason=reason,
+        test=scores,
+        baseline_test=_measured(baseline, bench, parts.seed)[1],
+        model=model,
+        said=tuple(said),
+        warnings=doubts,
+        classes=classes,
+        held=held,
+        curve=curve,
+        training=_shown(model, bench),
+        **told,
+    )
+
+
+def _moment_bench(split: InMemory, task: str) -> MomentBench | None:
+    """Moments by part from one pass; None where filling gaps needs more than moments."""
+    if task != REGRESSION or split.schema.missing == "regress":
+        return None
+    return MomentBench.of(split.schema, split.reduce(Grouped(Moments())))
+
+
+def _fitted(
+    candidate: Candidate, bench: RowBench, moments: MomentBench | None
+) -> tuple[Any, tuple[str, ...]]:
+    """The candidate on all folds, and its doubts.
+
+    A penalty is tuned on the folds that the comparison used; the others get the rows, which hold
+    more digits than moments and allow residuals and leverage to be shown.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", Notice)
+        if moments is not None and candidate.tuned:
+            model = moments.fit(candidate)
+        else:
+            model = bench.fit(candidate)
+    doubts = [str(w.message) for w in caught if issubclass(w.category, Notice)]
+    return model, tuple(dict.fromkeys(doubts))
+
+
+def _measured(model: Any, bench: RowBench, seed: int) -> tuple[Held, tuple[Score, ...]]:
+    rows = bench.table.take(bench.held)
+    truth, predicted, w = truth_of(rows), model.predict(rows), rows.block.w
+    if truth.dtype.kind == "f":
+        held = Held(rows.row_ids, truth, predicted)
+        return held, regression_scores(truth, predicted, w, seed)
+    margin = model.decision_function(rows) if hasattr(model, "decision_function") else None
+    two = margin is not None and len(model.classes_) == 2
+    single = np.asarray(margin, dtype=float).ravel() if two else None
+    scores = classification_scores(truth, predicted, single, model.classes_[-1], w)
+    return Held(rows.row_ids, truth, predicted, margin), scores
+
+
+def _shown(model: Any, bench: RowBench) -> Training:
+    """The training part for pictures: all of it, or an even selection of a large one."""
+    at = bench.training
+    if len(at) > SHOWN_ROWS:
+        at = at[np.linspace(0, len(at) - 1, SHOWN_ROWS).astype(int)]
+    rows = bench.table.take(at)
+    design = model.encoding_.apply(rows.block)
+    scores = model.decision_function(rows) if hasattr(model, "decision_function") else None
+    return Training(
+        design.dense(),
+        truth_of(rows),
+        rows.block.w,
+        model.encoding_.names,
+        model.predict(rows),
+        scores,
+        rows.row_ids,
+    )
+
+
+def _named(entrants: list[Candidate], name: str) -> Candidate:
+    return next(c for c in entrants if c.name == name)
+
+
+# -- moments alone ---------------------------------------------------------------------------------
+
+
+def _from_moments(
+    stored: StoredMoments,
+    models: Sequence[str] | None,
+    progress: Any,
+    told: dict[str, Any],
+    said: tuple[str, ...],
+) -> Study:
+    parts, schema = stored.parts, stored.schema
+    target = announce.one_target(schema)
+    tasks.refuse_task(REGRESSION, target)
+    bench = MomentBench.of(schema, stored.groups)
+    test = bench.test
+    training = bench.folds.reduce(Moments())
+    if test is None or test.count < FEWEST_HELD or training.count < FEWEST_TRAINING:
+        raise too_small(stored.groups.total().count)
+    announce.refuse_no_spread(training, target.name)
+    entrants, _ = candidates(REGRESSION, models, 0)
+    entrants = announce.refuse_rows_needed(entrants, models)
+    with stages(progress, len(entrants) + 2) as step:
+        leaderboard = compare(entrants, lambda _: bench, METRIC[REGRESSION], step)
+        winner, reason = choose(leaderboard)
+        step(f"fitting {winner} to the training part")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", Notice)
+            model = bench.fit(_named(entrants, winner))
+        step("opening the test part")
+        baseline = bench.fit(_named(entrants, BASELINE))
+    columns = announce.columns_of_moments(schema, stored.groups.total())
+    said += announce.about_moments(training, test, columns, parts, schema)
+    return Study(
+        **{**told, "seed": parts.seed},
+        target=target.name,
+        task=REGRESSION,
+        test_fraction=parts.test,
+        n_train=training.count,
+        n_test=test.count,
+        columns=columns,
+        leaderboard=leaderboard,
+        winner=winner,
+        reason=reason,
+        test=scores_from_moments(test, mse(model, test)),
+        baseline_test=scores_from_moments(test, mse(baseline, test)),
+        model=model,
+        said=said,
+        warnings=tuple(dict.fromkeys(str(w.message) for w in caught)),
+    )

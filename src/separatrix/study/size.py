@@ -1,0 +1,43 @@
+"""Whether a table can be read into memory whole, or must be studied from one pass."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from separatrix.rows.rows import InMemory, Rows
+
+#: Never read more than this, however large the machine.
+MOST_BYTES = 4 << 30
+#: Text grows and shrinks when it becomes numbers; compressed columns only grow.
+GROWTH = {"text": 2.0, "compressed": 6.0}
+
+
+def fits_in_memory(rows: Rows) -> bool:
+    """Whether the raw rows take less than a quarter of the memory that is there."""
+    if isinstance(rows, InMemory):
+        return True
+    paths = getattr(getattr(rows, "source", None), "paths", None)
+    if paths is None:  # a table in memory already; a cluster's is not ours to fetch
+        return hasattr(rows, "source")
+    return sum(_bytes(path, len(rows.schema.named)) for path in paths) < budget()
+
+
+def _bytes(path: str, columns: int) -> float:
+    if path.lower().endswith((".parquet", ".pq")):
+        import pyarrow.parquet as pq
+
+        metadata: Any = pq.read_metadata(path)
+        return float(metadata.num_rows) * columns * 8
+    growth = GROWTH["compressed" if path.endswith(".gz") else "text"]
+    return Path(path).stat().st_size * growth
+
+
+def budget() -> float:
+    """Bytes that a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of the machine."""
+    asked = os.environ.get("SEPARATRIX_MEMORY")
+    if asked:
+        return float(asked) * 1e6
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(machine / 4, MOST_BYTES)
