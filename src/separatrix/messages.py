@@ -102,7 +102,7 @@ def doubt(code: str, text: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("separatrix"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"{code} {text}", Notice, stacklevel=level - 1)
+    warnings.warn(f"{code} {text}", Notice, stacklevel=level)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
+import numpy as np
 from sklearn.base import RegressorMixin
 
-from separatrix.models.base import LinearModel
-from separatrix.solvers.least_squares import solve_least_squares
-from separatrix.statistics.preparation import prepare
+from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
+from separatrix.models.summary import Evidence, InferenceMixin
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Floats
+from separatrix.solvers.least_squares import fit_least_squares, say
+from separatrix.solvers.minimum_norm import solve_wide
+from separatrix.solvers.solution import LeastSquares
 
 
-class LinearRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
+class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, AdditiveModel):  # type: ignore[misc]
     """min over b, a of Σ w (y − a − b·x)².
+
+    The answer does not depend on the units of the columns. Where columns depend on each other the
+    fitted values are still unique; of the coefficients the shortest set is returned, and the
+    dependent columns are named on ``certificate_``.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
         Whether the map has a constant ``a``.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the map; shapes as in scikit-learn.
+    certificate_ : how good the answer is, and how many of its digits can be trusted.
+    marginal_coef_ : the slope of every column on its own, as if columns were uncorrelated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import LinearRegression
+    >>> x = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> model = LinearRegression().fit(x, [3.1, 4.9, 7.0, 9.0])
+    >>> model.coef_.round(2), round(model.intercept_, 2)
+    (array([1.98]), 1.05)
     """
 
     _multi_output = True
@@ -25,10 +47,26 @@ class LinearRegression(RegressorMixin, LinearModel):  # type: ignore[misc]
     def __init__(self, *, fit_intercept: bool = True) -> None:
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
-        rows = self._training_rows(X, y, sample_weight)
-        prepared = prepare(rows)
-        solution = solve_least_squares(prepared.moments, fit_intercept=self.fit_intercept)
-        self._accept(solution, prepared.encoding, flat=getattr(y, "ndim", 1) == 1)
-        return self
+    def _solve(self, given: Given) -> LeastSquares:
+        assert given.moments is not None
+        solution = fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)
+        self.evidence_ = Evidence.of(solution, given.moments, fit_intercept=self.fit_intercept)
+        return solution
+
+    def _solve_wide(self, rows: ArrayRows) -> LeastSquares:
+        solution = solve_wide(rows.block, fit_intercept=self.fit_intercept)
+        say(solution.certificate)
+        self.evidence_ = None  # no degrees of freedom are left to judge coefficients by
+        return solution
+
+    @property
+    def marginal_coef_(self) -> Floats:
+        """σ_xy / σ_xx column by column: what d separate one-column fits would give.
+
+        Equal to ``coef_`` where columns are uncorrelated; the difference shows the harm otherwise.
+        """
+        assert self.moments_ is not None
+        m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
+        variance = np.diag(m.xx)[:, None]
+        slope = np.divide(m.xy, variance, out=np.zeros_like(m.xy), where=variance > 0)
+        return slope[:, 0] if np.ndim(self.coef_) == 1 else slope.T

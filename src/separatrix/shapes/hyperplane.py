@@ -1,6 +1,6 @@
 """The hyperplane w·x = t, and affine maps x ↦ W x + a with one hyperplane per output.
 
-    score(x) = w·x − t,     signed distance = (w·x − t) / ‖w‖
+score(x) = w·x − t,     signed distance = (w·x − t) / ‖w‖
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Hyperplane:
 
     def signed_distance(self, x: Matrix) -> Floats:
         """Distance to the hyperplane, positive on the side that w points to."""
-        return self.score(x) / np.linalg.norm(self.coef, axis=1)
+        return np.asarray(self.score(x) / np.linalg.norm(self.coef, axis=1))
 
     def projection(self, x: Floats) -> Floats:
         """The nearest point of the hyperplane to every row (one output only)."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats
 
@@ -16,7 +17,8 @@ class Certificate:
 
     ``gap`` = primal − dual bounds how far the objective can be from its best value; ``kkt`` is the
     largest violation of the optimality conditions, relative to the size of their terms; both are
-    judged against ``tolerance``. ``digits`` is the number of decimal digits of the worst
+    judged against ``tolerance``, the gap relative to ``scale`` (the objective of a model without
+    coefficients, say). ``digits`` is the number of decimal digits of the worst
     coefficient that rounding leaves to be trusted. A number that a method does not have is NaN.
     """
 
@@ -26,6 +28,7 @@ class Certificate:
     gap: float = np.nan
     kkt: float = np.nan
     tolerance: float = np.nan
+    scale: float = np.nan
     condition: float = np.nan
     rank: int | None = None
     digits: float = np.nan
@@ -39,8 +42,8 @@ class Certificate:
         """Whether every measured violation is within the tolerance."""
         if np.isnan(self.tolerance):
             return True
-        scale = max(abs(self.primal), abs(self.dual), np.finfo(float).tiny)
-        gap = self.gap / scale if np.isfinite(scale) else self.gap
+        sizes = [abs(v) for v in (self.primal, self.dual, self.scale) if np.isfinite(v)]
+        gap = self.gap / max(*sizes, np.finfo(float).tiny) if sizes else self.gap
         return not (gap > self.tolerance or self.kkt > self.tolerance)
 
     def __str__(self) -> str:
@@ -86,3 +89,18 @@ class Solution:
     iterations: int = 0
     history: Floats = field(default_factory=lambda: np.zeros(0))
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LeastSquares(Solution):
+    """A least-squares solution with what inference needs.
+
+    ``rss`` holds Σ w r² per target; ``inverse`` is (XᵀX)⁻¹ over (1, x), or over x where there is no
+    intercept, zero for dependent columns (a generalised inverse); ``identified`` marks coefficients
+    that are unique; ``rank`` counts independent columns.
+    """
+
+    rss: Floats = field(default_factory=lambda: np.zeros(0))
+    inverse: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    identified: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    rank: int = 0

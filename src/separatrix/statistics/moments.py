@@ -98,7 +98,7 @@ class Moments:
         """Covariances of columns of unit variance; constant columns have none and give NaN."""
         sd = np.sqrt(np.diag(self.scatter))
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.scatter / np.outer(sd, sd)
+            return np.asarray(self.scatter / np.outer(sd, sd))
 
     @property
     def x_mean(self) -> Floats:
@@ -164,7 +164,8 @@ def _of_block(block: Block) -> Moments:
         return Moments(block.terms, block.targets)
     kept = Block(x, y, w, block.terms, block.targets)
     chunk = int(np.clip(200_000 // max(p, 1), 64, 8192))
-    buffer = np.empty((min(chunk, n), p))
+    by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
+    buffer = np.empty((min(chunk, n), p), order="F" if by_column else "C")
     shift = np.zeros(p)
     first = slice(0, len(buffer))
     shift[:d] = kept.dense(0, len(buffer)).mean(axis=0)
@@ -197,5 +198,5 @@ def not_finite(block: Block, total: Floats) -> InputError:
     return InputError(
         "contains NaN or infinity.",
         column=term.column,
-        remedy="Remove these rows, or read the table with scan(…, missing='mean') to fill the gaps.",
+        remedy="Remove these rows, or fill the gaps with scan(…, missing='mean').",
     )

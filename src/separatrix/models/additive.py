@@ -1,0 +1,127 @@
+"""Models that need only the moments of their rows: they fit tables, streams, sums and updates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.messages import InputError
+from separatrix.models.base import LinearModel
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import Column, Schema
+from separatrix.solvers.solution import Solution
+from separatrix.statistics.moments import Moments
+from separatrix.statistics.preparation import prepare
+
+#: Columns up to which a table with fewer rows than columns keeps its moments, to be added to.
+KEPT = 2_000
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a fit may draw on: ``moments`` of the design (None where it has more columns than rows);
+    its ``rows``, where they can be read again; and the ``source``, the table before it was encoded
+    (folds encode it anew).
+    """
+
+    moments: Moments | None
+    rows: Rows | None = None
+    source: Rows | None = None
+
+
+class AdditiveModel(LinearModel):
+    """``fit`` takes X and y, Rows, or Moments."""
+
+    moments_: Moments | None
+    _rows: Rows | None
+
+    @abstractmethod
+    def _solve(self, given: Given) -> Solution:
+        """From the moments of the design."""
+
+    @abstractmethod
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        """From rows that are no more than their columns."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
+        if isinstance(X, Moments):
+            return self._fit_moments(X)
+        source = self._training_rows(X, y, sample_weight)
+        rows: Rows = source
+        flat = is_flat(rows, y)
+        if isinstance(rows, ArrayRows) and rows.block.n <= rows.block.x.shape[1]:
+            small = rows.block.x.shape[1] <= KEPT
+            self.moments_ = rows.reduce(Moments()) if small else None
+            encoding = identity(rows.schema)
+            solution = self._solve_wide(rows)
+        else:
+            prepared = prepare(rows)
+            rows, encoding, self.moments_ = prepared.rows, prepared.encoding, prepared.moments
+            solution = self._solve(Given(prepared.moments, rows, source))
+        self._rows = rows
+        self._accept(solution, encoding, flat=flat)
+        return self
+
+    def _fit_moments(self, moments: Moments) -> Self:
+        names = tuple(str(term) for term in moments.terms)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.moments_, self._rows = moments, None
+        solution = self._solve(Given(moments))
+        encoding = identity(Schema(tuple(Column(name) for name in names)))
+        self._accept(solution, encoding, flat=len(moments.targets) == 1)
+        return self
+
+    def adopt(self, encoding: Encoding) -> Self:
+        """Read new tables by ``encoding``: for a model that was fitted to moments of its design."""
+        check_is_fitted(self)
+        self.encoding_ = encoding
+        self.n_features_in_ = len(encoding.schema.names)
+        self.feature_names_in_ = np.array(encoding.schema.names, dtype=object)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Training rows stay behind: a model is not a copy of its data."""
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_rows"}
+
+
+class IncrementalMixin:
+    """``partial_fit`` for additive models: the moments of new rows join those seen before."""
+
+    moments_: Moments | None
+    _rows: Rows | None
+
+    def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to these rows together with all rows given before."""
+        first = not hasattr(self, "coef_")
+        rows = self._training_rows(X, y, sample_weight, reset=first)
+        if not isinstance(rows, ArrayRows):
+            raise InputError(
+                "partial_fit takes numeric X and y.",
+                remedy="For tables with names and levels, merge their moments and fit those.",
+            )
+        moments = rows.reduce(Moments())
+        if not first:
+            if self.moments_ is None:
+                raise InputError(
+                    "The first fit had fewer rows than columns and kept no moments to add to.",
+                    remedy="Start with partial_fit, or give all rows to fit.",
+                )
+            moments = self.moments_ + moments
+        self.moments_, self._rows = moments, None
+        solution = self._solve(Given(moments))
+        self._accept(solution, identity(rows.schema), flat=is_flat(rows, y))
+        return self
+
+
+def is_flat(rows: Rows, y: Any) -> bool:
+    """Whether coefficients come as one vector: a single target, not given as a column of a matrix."""
+    return len(rows.schema.targets) == 1 and (y is None or np.asarray(y).ndim == 1)

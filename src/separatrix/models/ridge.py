@@ -1,0 +1,107 @@
+"""Ridge regression: one penalty, every penalty, or the one that predicts best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from separatrix.messages import InputError
+from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
+from separatrix.models.summary import no_summary
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block, Floats
+from separatrix.solvers.certificate import certify_shrunk
+from separatrix.solvers.least_squares import fit_least_squares
+from separatrix.solvers.minimum_norm import centred, solve_wide
+from separatrix.solvers.ridge import CLAIM, Spectrum, fit_ridge
+from separatrix.solvers.solution import Certificate, Solution
+from separatrix.statistics.moments import Moments
+
+SHRUNK = (
+    "Ridge coefficients are shrunk on purpose: their bias is unknown, so standard errors and p "
+    "values would not mean what they say. Use LinearRegression for inference."
+)
+
+
+class RidgeFamily(RegressorMixin, AdditiveModel):  # type: ignore[misc]
+    """What the ridge estimators share: the scale of the penalty, and refusing inference."""
+
+    _multi_output = True
+    fit_intercept: bool
+    standardize: bool
+
+    def summary(self, *_: Any, **__: Any) -> None:
+        """Refused: see the message."""
+        no_summary(SHRUNK)
+
+    def _about(self, m: Moments) -> tuple[Moments, Floats]:
+        """The moments that are fitted, over scaled columns, and the scale."""
+        m = m if self.fit_intercept else m.about_origin()
+        scale = np.ones(m.d)
+        if self.standardize:
+            deviation = np.sqrt(np.diag(m.xx) / m.weight)
+            scale = np.where(deviation > 1e-14 * np.abs(m.x_mean), deviation, 1.0)
+            m = m.mapped(np.diag(1.0 / scale), m.terms)
+        return m, scale
+
+    def _decompose_wide(self, block: Block) -> Spectrum:
+        scale = None if self.standardize else np.ones(block.x.shape[1])
+        return Spectrum.of_rows(block, scale, fit_intercept=self.fit_intercept)
+
+    def _certify_wide(
+        self, rows: ArrayRows, s: Spectrum, coef: Floats, alpha: Floats
+    ) -> Certificate:
+        x, y, *_ = centred(rows.block, self.fit_intercept)
+        return certify_shrunk(x / s.scale, y, coef * s.scale[:, None], alpha, CLAIM)
+
+
+class Ridge(IncrementalMixin, RidgeFamily):
+    """min over b, a of Σ w (y − a − b·x)² + α ‖b‖²; the intercept is not penalised.
+
+    Parameters
+    ----------
+    alpha : float or one per target, default=1.0
+        Weight of the penalty; 0 is least squares.
+    fit_intercept : bool, default=True
+    standardize : bool, default=False
+        Measure the penalty on columns of unit variance, so that the fit does not depend on units.
+        Coefficients are in the units of the table either way.
+    """
+
+    def __init__(
+        self, alpha: Any = 1.0, *, fit_intercept: bool = True, standardize: bool = False
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _penalties(self, targets: int) -> Floats:
+        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=float))
+        if alpha.ndim > 1 or len(alpha) not in (1, targets) or not (alpha >= 0).all():
+            raise InputError(
+                f"alpha={self.alpha!r} must be one number ≥ 0, or one for each of {targets} targets."
+            )
+        return np.broadcast_to(alpha, (targets,))
+
+    def _solve(self, given: Given) -> Solution:
+        assert given.moments is not None
+        alpha = self._penalties(len(given.moments.targets))
+        if not alpha.all():
+            return fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)
+        m, scale = self._about(given.moments)
+        solution = fit_ridge(m, alpha)
+        return replace(solution, coef=solution.coef / scale[:, None])
+
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        alpha = self._penalties(rows.block.y.shape[1])
+        if not alpha.all():
+            return solve_wide(rows.block, fit_intercept=self.fit_intercept)
+        spectrum = self._decompose_wide(rows.block)
+        coefs, intercepts = spectrum.coefs(alpha)
+        at = np.arange(len(alpha))
+        coef = coefs[at, :, at].T
+        certificate = self._certify_wide(rows, spectrum, coef, alpha)
+        return Solution(coef, intercepts[at, at], certificate)

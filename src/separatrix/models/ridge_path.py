@@ -1,0 +1,217 @@
+"""The whole ridge path, and the point of it that a criterion or rows left out would choose."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.models.additive import Given, IncrementalMixin
+from separatrix.models.ridge import RidgeFamily
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block, Floats
+from separatrix.rows.rows import Rows
+from separatrix.selection import rules
+from separatrix.selection.folds import fold_moments, folds_of
+from separatrix.solvers.ridge import RidgeWalk, Spectrum, walk_moments
+from separatrix.solvers.solution import Solution
+from separatrix.statistics.leave_one_out import LeaveOneOut
+
+
+class RidgePathBase(RidgeFamily):
+    """Walk the path, choose a point, keep both."""
+
+    alphas: Any
+
+    @abstractmethod
+    def _best(self, walk: RidgeWalk, given: Given) -> int:
+        """Index of the penalty to predict with."""
+
+    def coef_at(self, alpha: float) -> tuple[Floats, Floats]:
+        """Coefficients and intercept at any penalty, on the grid or not."""
+        coefs, intercepts = self.spectrum_.coefs(np.array([float(alpha)]))
+        if np.ndim(self.coef_) == 1:
+            return coefs[0, :, 0], intercepts[0, 0]
+        return coefs[0].T, intercepts[0]
+
+    def _solve(self, given: Given) -> Solution:
+        assert given.moments is not None
+        m, scale = self._about(given.moments)
+        spectrum = Spectrum.of_moments(m, scale)
+        walk = walk_moments(m, spectrum, self._grid(spectrum))
+        return self._choose(walk, self._best(walk, given))
+
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        spectrum = self._decompose_wide(rows.block)
+        alphas = self._grid(spectrum)
+        coefs, intercepts = spectrum.coefs(alphas)
+        positive = np.maximum(alphas, np.finfo(float).tiny)
+        certificates = tuple(
+            self._certify_wide(rows, spectrum, coef, np.full(coef.shape[1], a))
+            for coef, a in zip(coefs, positive, strict=True)
+        )
+        walk = RidgeWalk(spectrum, alphas, coefs, intercepts, certificates)
+        return self._choose(walk, self._best(walk, Given(None, rows, rows)))
+
+    def _grid(self, spectrum: Spectrum) -> Floats:
+        if self.alphas is None or isinstance(self.alphas, int | np.integer):
+            return spectrum.grid(100 if self.alphas is None else int(self.alphas))
+        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=float))
+        if alphas.ndim != 1 or not alphas.size or not (alphas >= 0).all():
+            raise InputError("alphas must be a list of penalties ≥ 0, a number of them, or None.")
+        return alphas
+
+    def _choose(self, walk: RidgeWalk, best: int) -> Solution:
+        one = walk.coefs.shape[2] == 1
+        self.spectrum_ = walk.spectrum
+        self.alphas_, self.alpha_ = walk.alphas, float(walk.alphas[best])
+        self.coefs_ = walk.coefs[:, :, 0] if one else walk.coefs.transpose(0, 2, 1)
+        self.intercepts_ = walk.intercepts[:, 0] if one else walk.intercepts
+        self.gaps_ = np.array([c.gap for c in walk.certificates])
+        return Solution(walk.coefs[best], walk.intercepts[best], walk.certificates[best])
+
+
+class RidgePath(IncrementalMixin, RidgePathBase):
+    """Ridge for every α from one decomposition; the model of the best criterion predicts.
+
+    Parameters
+    ----------
+    alphas : array, int or None, default=None
+        Penalties to report; a number or None places that many (100) between "nothing moves" and
+        "least squares", by the data themselves.
+    criterion : {"bic", "aic", "gcv"}, default="bic"
+        Chooses ``alpha_``. ``gcv`` is generalised cross-validation, n·RSS/(n − df)².
+    fit_intercept : bool, default=True
+    standardize : bool, default=False
+        As in :class:`Ridge`.
+
+    Attributes
+    ----------
+    alphas_, coefs_, intercepts_ : the path; ``coefs_`` is (m x d) for one target, else (m x k x d).
+    degrees_of_freedom_, aic_, bic_, gcv_ : one number per penalty.
+    gaps_ : certified distance of every point of the path from its optimum.
+    spectrum_ : the decomposition, which :meth:`coef_at` evaluates at any penalty.
+    """
+
+    def __init__(
+        self,
+        alphas: Any = None,
+        *,
+        criterion: str = "bic",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.criterion = criterion
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _best(self, walk: RidgeWalk, given: Given) -> int:  # noqa: ARG002
+        spectrum, alphas, n = walk.spectrum, walk.alphas, walk.spectrum.weight
+        freedom = spectrum.degrees_of_freedom(alphas) + int(self.fit_intercept)
+        squares = spectrum.squares(alphas).mean(axis=1)
+        self.degrees_of_freedom_ = freedom
+        self.aic_ = rules.aic(squares, freedom, n)
+        self.bic_ = rules.bic(squares, freedom, n)
+        self.gcv_ = np.where(freedom < n, n * squares / np.maximum(n - freedom, 1e-12) ** 2, np.inf)
+        criteria = {"aic": self.aic_, "bic": self.bic_, "gcv": self.gcv_}
+        if self.criterion not in criteria:
+            raise InputError(f"criterion={self.criterion!r} is none of {', '.join(criteria)}.")
+        return rules.minimum(alphas, criteria[self.criterion])
+
+
+class RidgeCV(RidgePathBase):
+    """Ridge with the penalty that predicts best on rows left out.
+
+    Parameters
+    ----------
+    alphas : array, int or None, default=None
+        As in :class:`RidgePath`.
+    cv : None, int, splitter or (train, test) pairs, default=None
+        None leaves out every row once, in closed form; otherwise folds, whose moments come from
+        one pass over the rows.
+    rule : {"min", "one_se"}, default="min"
+        The least mean error, or the largest penalty within one standard error of it (with folds).
+    fit_intercept : bool, default=True
+    standardize : bool, default=False
+        As in :class:`Ridge`.
+
+    Attributes
+    ----------
+    alpha_ : the penalty chosen.
+    mse_path_ : mean squared error on rows left out, penalties x folds (one column for None).
+    best_score_ : minus the mean error at ``alpha_``.
+    """
+
+    def __init__(
+        self,
+        alphas: Any = None,
+        *,
+        cv: Any = None,
+        rule: str = "min",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.rule = rule
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    def _best(self, walk: RidgeWalk, given: Given) -> int:
+        if self.rule not in rules.RULES:
+            raise InputError(f"rule={self.rule!r} is none of {', '.join(rules.RULES)}.")
+        if given.rows is None or given.source is None:
+            raise InputError(
+                "Errors on rows left out need the rows, and only their moments were given.",
+                remedy="Use RidgePath, which chooses by BIC, AIC or GCV from moments alone.",
+            )
+        if self.cv is None:
+            errors = self._leave_one_out(walk, given.rows)[:, None]
+        elif given.moments is None:
+            errors = self._errors_by_rows(walk.alphas, given.rows.collect())
+        else:
+            errors = self._errors_by_moments(walk.alphas, given.source)
+        best = rules.RULES[self.rule](walk.alphas, errors)
+        self.mse_path_, self.best_score_ = errors, -float(errors[best].mean())
+        return best
+
+    def _leave_one_out(self, walk: RidgeWalk, rows: Rows) -> Floats:
+        s = walk.spectrum
+        base = 1.0 / s.weight if self.fit_intercept else 0.0
+        statistic = LeaveOneOut(
+            s.directions / s.scale[:, None],
+            s.shrunk(walk.alphas),
+            s.cross,
+            s.x_mean,
+            s.y_mean,
+            base,
+        )
+        return np.asarray(rows.reduce(statistic).total / s.weight / s.cross.shape[1])
+
+    def _errors_by_moments(self, alphas: Floats, source: Rows) -> Floats:
+        columns = []
+        for train, test in fold_moments(source, self.cv):
+            spectrum = Spectrum.of_moments(*self._about(train))
+            coefs, intercepts = spectrum.coefs(alphas)
+            each = [
+                rules.validation_error(test, coefs[:, :, k], intercepts[:, k], k)
+                for k in range(coefs.shape[2])
+            ]
+            columns.append(np.mean(each, axis=0))
+        return np.stack(columns, axis=1)
+
+    def _errors_by_rows(self, alphas: Floats, whole: Block) -> Floats:
+        columns = []
+        for train, test in folds_of(self.cv, whole.n, whole.y[:, 0]).pairs:
+            coefs, intercepts = self._decompose_wide(whole.take(train)).coefs(alphas)
+            block = whole.take(test)
+            w = np.ones(block.n) if block.w is None else block.w
+            each = [
+                w @ (block.y[:, [k]] - block.x @ coefs[:, :, k].T - intercepts[:, k]) ** 2 / w.sum()
+                for k in range(coefs.shape[2])
+            ]
+            columns.append(np.mean(each, axis=0))
+        return np.stack(columns, axis=1)

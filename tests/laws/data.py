@@ -1,0 +1,30 @@
+"""Small tables that every law is tried on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.registry import Row
+
+Table = tuple[NDArray[np.float64], NDArray[np.float64] | NDArray[np.str_]]
+
+
+def table(row: Row, n: int = 60, d: int = 4, seed: int = 0) -> Table:
+    """Correlated features, and a target that suits the estimator's task."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d)) @ (np.eye(d) + 0.3) + rng.uniform(-2, 2, d)
+    slope = np.array([1.5, -2.0, 0.5, 1.0])[:d]
+    signal = (x - x.mean(axis=0)) @ slope
+    y = 3.0 + signal + 0.3 * rng.standard_normal(n)
+    if row.task == "regression":
+        return x, y
+    names = np.array(["low", "middle", "high"])
+    return x, names[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
+
+
+def outcome(row: Row, model: object, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the model says, as numbers: predictions, or scores of a classifier."""
+    if row.task == "regression":
+        return np.asarray(model.predict(x), dtype=float)  # type: ignore[attr-defined]
+    return np.asarray(model.decision_function(x), dtype=float)  # type: ignore[attr-defined]

@@ -1,0 +1,143 @@
+"""What must not matter: units, the order of rows, repeats against weights, blocks, copies."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+import separatrix as sx
+from separatrix.rows.arrays import ArrayRows
+from tests.laws.data import outcome, table
+from tests.registry import REGISTRY, Row
+
+every = pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
+unit_free = pytest.mark.parametrize(
+    "row", [row for row in REGISTRY if row.unit_free], ids=lambda row: row.name
+)
+
+
+def _agree(row: Row, a: np.ndarray, b: np.ndarray) -> None:
+    assert_allclose(a, b, rtol=row.precision, atol=row.precision * np.abs(b).max())
+
+
+@unit_free
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_units_do_not_matter(row: Row, factor: float) -> None:
+    x, y = table(row)
+    scale = np.array([factor, 1.0, 1.0 / factor, 1.0])
+    plain = row.make().fit(x, y)
+    scaled = row.make().fit(x * scale, y)
+    _agree(row, outcome(row, scaled, x * scale), outcome(row, plain, x))
+    if hasattr(plain, "coef_"):
+        _agree(row, scaled.coef_ * scale[: plain.coef_.shape[-1]], plain.coef_)
+
+
+@unit_free
+def test_a_far_origin_does_not_matter_to_a_model_with_intercept(row: Row) -> None:
+    model = row.make()
+    if not model.get_params().get("fit_intercept", True) or not row.shift_free:
+        pytest.skip("this model is tied to the origin by definition")
+    x, y = table(row)
+    moved = x + np.array([1e4, 0.0, -1e4, 0.0])
+    _agree_loosely = max(row.precision, 1e-6)
+    a, b = row.make().fit(moved, y), model.fit(x, y)
+    assert_allclose(outcome(row, a, moved), outcome(row, b, x), rtol=_agree_loosely, atol=1e-5)
+
+
+@every
+def test_order_of_rows_does_not_matter(row: Row) -> None:
+    x, y = table(row)
+    order = np.random.default_rng(1).permutation(len(x))
+    if not row.order_free:
+        pytest.skip("its folds are contiguous rows, as in scikit-learn")
+    _agree(row, outcome(row, row.make().fit(x[order], y[order]), x), outcome(row, row.make().fit(x, y), x))
+
+
+@every
+def test_weights_are_repeated_rows(row: Row) -> None:
+    x, y = table(row)
+    w = np.random.default_rng(2).integers(0, 4, len(x))
+    if not row.order_free:
+        pytest.skip("repeating rows moves the borders of contiguous folds")
+    weighted = row.make().fit(x, y, sample_weight=w.astype(float))
+    repeated = row.make().fit(np.repeat(x, w, axis=0), np.repeat(y, w))
+    _agree(row, outcome(row, weighted, x), outcome(row, repeated, x))
+
+
+@every
+def test_copies_and_pickles_predict_the_same(row: Row) -> None:
+    x, y = table(row)
+    model = row.make().fit(x, y)
+    expected = outcome(row, model, x)
+    assert np.array_equal(outcome(row, pickle.loads(pickle.dumps(model)), x), expected)
+    assert np.array_equal(outcome(row, clone(model).fit(x, y), x), expected)
+
+
+@every
+def test_saved_models_predict_the_same_and_save_the_same(row: Row, tmp_path) -> None:
+    x, y = table(row)
+    model = row.make().fit(x, y)
+    sx.save(model, tmp_path / "a.sx")
+    loaded = sx.load(tmp_path / "a.sx")
+    assert type(loaded) is type(model)
+    assert np.array_equal(outcome(row, loaded, x), outcome(row, model, x))
+    sx.save(loaded, tmp_path / "b.sx")
+    assert (tmp_path / "a.sx").read_bytes() == (tmp_path / "b.sx").read_bytes()
+
+
+@every
+def test_small_integer_and_float32_input(row: Row) -> None:
+    x, y = table(row)
+    x32 = np.round(x * 8).astype(np.float32)
+    a = outcome(row, row.make().fit(x32, y), x32)
+    b = outcome(row, row.make().fit(x32.astype(float), y), x32.astype(float))
+    _agree(row, a, b)
+
+
+@pytest.mark.parametrize("row", [r for r in REGISTRY if r.additive], ids=lambda row: row.name)
+@pytest.mark.parametrize("size", [1, 7, 59, 60])
+def test_block_size_does_not_matter(row: Row, size: int) -> None:
+    x, y = table(row)
+    if row.task != "regression":
+        pytest.skip("class labels reach the blocks through tables, tested with them")
+    whole = row.make().fit(ArrayRows(x, y))
+    split = row.make().fit(_Pieces(x, y, size))
+    _agree(row, outcome(row, split, x), outcome(row, whole, x))
+
+
+class _Pieces(ArrayRows):
+    """The same rows, handed over in blocks of a given size."""
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, size: int) -> None:
+        super().__init__(x, y)
+        self.size = size
+
+    def blocks(self):
+        for start in range(0, self.block.n, self.size):
+            yield self.block.take(slice(start, start + self.size))
+
+    def reduce(self, statistic):
+        total = statistic.fresh()
+        for block in self.blocks():
+            total.update(block)
+        return total
+
+
+@every
+def test_names_are_kept(row: Row) -> None:
+    import pandas as pd
+
+    x, y = table(row)
+    frame = pd.DataFrame(x, columns=["height", "weight", "age", "dose"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = row.make().fit(frame, y)
+        model.predict(frame)
+    assert list(model.feature_names_in_) == ["height", "weight", "age", "dose"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"dose": "dosage"}))
