@@ -105,11 +105,7 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
     from separatrix.storage import load_moments
 
     stored = load_moments(table)
-    given = [
-        name
-        for name in ("seed", "test", "folds", *reading)
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]
+    given = [name for name in ("seed", "test", "folds", *reading) if _given(context, name)]
     if given:
         raise InputError(
             f"--{given[0].removesuffix('s') if given[0] == 'kinds' else given[0]} was fixed when "
@@ -143,10 +139,7 @@ def _again(context: click.Context) -> str:
     words = ["separatrix", "fit", str(context.params["table"])]
     for option in context.command.params:
         value = context.params.get(option.name or "")
-        origin = context.get_parameter_source(option.name or "")
-        if origin is not click.core.ParameterSource.COMMANDLINE or not isinstance(
-            option, click.Option
-        ):
+        if not isinstance(option, click.Option) or not _given(context, option.name or ""):
             continue
         if option.name in ("out", "as_json", "gates"):
             continue
@@ -168,18 +161,17 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     scan += [
         f"{name}={given[name]!r}"
         for name in ("weight", "missing", "unseen")
-        if _differs(context, name)
+        if _given(context, name)
     ]
     if given["kinds"]:
         pairs = (text.rpartition("=") for text in given["kinds"])
         scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
-    study = [f"{n}={given[n]!r}" for n in ("task", "seed", "test", "folds") if _differs(context, n)]
+    study = [f"{n}={given[n]!r}" for n in ("task", "seed", "test", "folds") if _given(context, n)]
     if given["models"]:
         study.append(f"models={[m.strip() for m in given['models'].split(',')]!r}")
     words = ", ".join([f"sx.scan({', '.join(scan)})", *study])
     return f"import separatrix as sx\nstudy = sx.run_study({words})"
 
 
-def _differs(context: click.Context, name: str) -> bool:
-    default = next(p.get_default(context) for p in context.command.params if p.name == name)
-    return bool(context.params[name] != default)
+def _given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

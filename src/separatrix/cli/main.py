@@ -34,7 +34,7 @@ Try:
 class Opening(click.Group):
     """A group whose help opens with commands that can be pasted and run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _: click.Context) -> list[str]:
         """In the order in which people need them."""
         return list(self.commands)
 

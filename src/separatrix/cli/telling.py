@@ -6,7 +6,8 @@ import math
 import shlex
 from pathlib import Path
 
-import click
+from rich import box
+from rich.table import Table
 
 from separatrix.cli.output import console, say
 from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
@@ -24,9 +25,10 @@ def tell(study: Study, place: Path, python: str) -> None:
         say(f"· {sentence}")
     for warning in study.warnings:
         say(f"! {warning} (separatrix explain {warning.split()[0]})")
-    leaderboard(study)
+    out = console(stderr=False)
+    out.print(leaderboard(study))
     for line in verdict(study):
-        click.echo(line)
+        out.print(line, soft_wrap=not out.is_terminal)
     files = [MODEL, REPORT, *([PREDICTIONS] if study.held is not None else []), RESULT]
     say(f"Wrote {', '.join(files)} to {place}/")
     say(f"Next: separatrix predict {shlex.quote(str(place / MODEL))} NEW.csv")
@@ -35,11 +37,8 @@ def tell(study: Study, place: Path, python: str) -> None:
         say(f"  {line}")
 
 
-def leaderboard(study: Study) -> None:
+def leaderboard(study: Study) -> Table:
     """Cross-validated errors, the chosen one marked."""
-    from rich import box
-    from rich.table import Table
-
     metric = NAMES[study.leaderboard[0].metric]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", no_wrap=True)
@@ -54,7 +53,7 @@ def leaderboard(study: Study) -> None:
             continue
         numbers = (f"{entry.mean:.4g}", f"{entry.standard_error:.2g}")
         table.add_row(name, *numbers, entry.label, style="bold" if won else "")
-    console(stderr=False).print(table)
+    return table
 
 
 def verdict(study: Study) -> list[str]:

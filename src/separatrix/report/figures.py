@@ -29,7 +29,7 @@ from separatrix.pictures import (
 from separatrix.pictures.inference import Inference
 from separatrix.pictures.wording import measure
 from separatrix.report.tables import fold_interval, ordered_entries
-from separatrix.report.verdict import counterpart, main_scores, winner_of
+from separatrix.report.verdict import counterpart, main_scores, spoken, winner_of
 from separatrix.rows.block import Floats
 from separatrix.study.result import Study, Training
 
@@ -57,11 +57,10 @@ def comparison(study: Study) -> Gallery:
     gallery = Gallery()
     entries = [e for e in ordered_entries(study) if len(e.folds)]
     if entries:
-        winner = winner_of(study)
-        labels = [e.label for e in entries]
+        names = [spoken(e.name) for e in entries]
         scores = [np.asarray(e.folds, dtype=float) for e in entries]
-        name = winner.label if winner else None
-        gallery.pictures.append(FoldDisplay(labels, scores, entries[0].metric, name))
+        winner = spoken(study.winner)
+        gallery.pictures.append(FoldDisplay(names, scores, entries[0].metric, winner))
     return gallery
 
 
@@ -133,8 +132,8 @@ def _path(study: Study, scale: Floats | None) -> PathDisplay:
 
 def _scale(part: Training | None) -> Floats | None:
     """The standard deviation of every column of the design."""
-    if part is None:
-        return None
+    if part is None or part.scale is not None or part.x is None:
+        return None if part is None else part.scale
     x = np.asarray(part.x, dtype=float)
     w = np.ones(x.shape[0]) if part.w is None else part.w
     mean = np.average(x, axis=0, weights=w)
@@ -172,12 +171,14 @@ def _leverage(
     """By the model's own leverages; else, for least squares, from the design of the pictures."""
     if found is None or found.intervals is None:
         raise InputError("Leverage belongs to least squares: this model has no such number.")
-    if found.leverage is not None and found.leverage.size == residuals.size:
-        count = found.estimates.size + (found.intercept_row is not None)
-        return LeverageDisplay.from_fit(
-            residuals, found.leverage, found.sigma, count, rows=names, many=MANY
-        )
-    if part is None:
+    if part is None or found.intercept_row is None:
+        raise InputError("The training rows were not kept, so leverage cannot be drawn.")
+    own = found.leverage if part.leverage is None else part.leverage
+    if own is not None and own.size == residuals.size:
+        pull = residuals if part.w is None else residuals * np.sqrt(part.w)
+        count = found.estimates.size + 1
+        return LeverageDisplay.from_fit(pull, own, found.sigma, count, rows=names, many=MANY)
+    if part.x is None or part.x.shape[1] != found.estimates.size:
         raise InputError("The training rows were not kept, so leverage cannot be drawn.")
     return LeverageDisplay.from_design(part.x, residuals, w=part.w, rows=names, many=MANY)
 

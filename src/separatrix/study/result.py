@@ -49,15 +49,19 @@ class Training:
 
     ``x`` is the design (dummies in place, gaps filled) with its column ``names``; ``scores`` are
     those of a classifier; ``rows`` are the row numbers in the table, so that a point can be named.
+    A stored study has no ``x``, which would be a copy of the data, but what pictures need of it:
+    ``scale``, the deviation of each column, and the ``leverage`` of each row.
     """
 
-    x: Floats
+    x: Floats | None
     y: Any
     w: Floats | None = None
     names: tuple[str, ...] = ()
     predicted: Any = None
     scores: Floats | None = None
     rows: Any = None
+    scale: Floats | None = None
+    leverage: Floats | None = None
 
 
 @dataclass(frozen=True)

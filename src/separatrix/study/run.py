@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.messages import Notice
+from separatrix.messages import InputError, Notice
+from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
 from separatrix.rows.rows import InMemory, Rows
@@ -184,21 +185,31 @@ def _measured(model: Any, bench: RowBench, seed: int) -> tuple[Held, tuple[Score
 
 def _shown(model: Any, bench: RowBench) -> Training:
     """The training part for pictures: all of it, or an even selection of a large one."""
-    at = bench.training
-    if len(at) > SHOWN_ROWS:
-        at = at[np.linspace(0, len(at) - 1, SHOWN_ROWS).astype(int)]
-    rows = bench.table.take(at)
+    n = len(bench.training)
+    some = np.linspace(0, n - 1, SHOWN_ROWS).astype(int) if n > SHOWN_ROWS else np.arange(n)
+    rows = bench.table.take(bench.training[some])
     design = model.encoding_.apply(rows.block)
-    scores = model.decision_function(rows) if hasattr(model, "decision_function") else None
+    moments = ArrayRows(design.dense(), w=design.w).reduce(Moments())
+    leverage = _leverage(model)
     return Training(
-        design.dense(),
+        None,
         truth_of(rows),
         rows.block.w,
         model.encoding_.names,
         model.predict(rows),
-        scores,
+        model.decision_function(rows) if hasattr(model, "decision_function") else None,
         rows.row_ids,
+        np.sqrt(np.diag(moments.covariance)),
+        None if leverage is None or len(leverage) != n else leverage[some],
     )
+
+
+def _leverage(model: Any) -> Any:
+    """How far each training row pulls its own fitted value, where the model can tell."""
+    try:
+        return model.summary().leverage
+    except (AttributeError, InputError):
+        return None
 
 
 def _named(entrants: list[Candidate], name: str) -> Candidate:
