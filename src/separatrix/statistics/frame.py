@@ -101,10 +101,11 @@ def frame_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Frame:
         m.d == 0 or (m.d < m.count and linalg.eigvalsh(correlation)[0] > INDEPENDENT)
     ):
         return Frame(centre, size, None, y_centre, fit_intercept)
-    r = rows.reduce(TriangularFactor()).r
+    r = rows.reduce(TriangularFactor(shift=m.mean)).r
     # below its first row, the factor of [1 X Y] is that of the centred [X Y]
     r = (r[1:] if fit_intercept else r)[:, 1 : 1 + m.d] / unit * varies
-    offset = float(np.abs(centre[varies] / unit[varies]).max(initial=1.0))
+    # the rows themselves are rounded: columns far from zero depend on each other up to that
+    offset = float(np.abs(moments.x_mean[varies] / unit[varies]).max(initial=1.0))
     turn, scale, dropped = _turned(r, unit, EPS * max(m.d, 10) * offset)
     names = tuple(str(m.terms.items[j]) for j in dropped)
     return Frame(centre, scale / np.sqrt(m.weight), turn, y_centre, fit_intercept, names)

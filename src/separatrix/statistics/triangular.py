@@ -20,7 +20,10 @@ _NO_TERMS = Terms(())
 
 
 class TriangularFactor:
-    """R of [√w, √w·X, √w·Y], mergeable with ``+``."""
+    """R of [√w, √w·X, √w·Y], mergeable with ``+``.
+
+    ``shift`` (over X, then Y) is subtracted from rows: columns far from zero keep their digits.
+    """
 
     def __init__(
         self,
@@ -28,13 +31,14 @@ class TriangularFactor:
         targets: Terms = _NO_TERMS,
         count: int = 0,
         r: Floats | None = None,
+        shift: Floats | None = None,
     ) -> None:
-        self.terms, self.targets, self.count = terms, targets, count
+        self.terms, self.targets, self.count, self.shift = terms, targets, count, shift
         self.r = np.zeros((0, 1 + len(terms) + len(targets))) if r is None else r
 
     def fresh(self) -> Self:
         """An empty one."""
-        return type(self)()
+        return type(self)(shift=self.shift)
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block, in pieces small enough to stay in cache."""
@@ -46,19 +50,22 @@ class TriangularFactor:
             rows = np.concatenate(
                 [np.ones((stop - start, 1)), kept.dense(start, stop), kept.y[start:stop]], axis=1
             )
+            if self.shift is not None:
+                rows[:, 1:] -= self.shift
             if kept.w is not None:
                 rows *= np.sqrt(kept.w[start:stop])[:, None]
-            piece = TriangularFactor(block.terms, block.targets, stop - start, _r_of(rows))
+            r = _r_of(rows)
+            piece = TriangularFactor(block.terms, block.targets, stop - start, r, self.shift)
             self.__dict__.update((self + piece).__dict__)
 
     def __add__(self, other: TriangularFactor) -> Self:
         if not other.count:
             return self
         if not self.count:
-            return type(self)(other.terms, other.targets, other.count, other.r)
+            return type(self)(other.terms, other.targets, other.count, other.r, other.shift)
         terms, targets = self.terms.union(other.terms), self.targets.union(other.targets)
         stacked = np.vstack([_aligned(part, terms, targets) for part in (self, other)])
-        return type(self)(terms, targets, self.count + other.count, _r_of(stacked))
+        return type(self)(terms, targets, self.count + other.count, _r_of(stacked), self.shift)
 
 
 def _aligned(factor: TriangularFactor, terms: Terms, targets: Terms) -> Floats:

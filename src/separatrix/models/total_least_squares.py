@@ -1,0 +1,47 @@
+"""Total least squares: errors in the columns as well as in the target."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import RegressorMixin
+
+from separatrix.models.additive import is_flat
+from separatrix.models.base import LinearModel
+from separatrix.solvers.total_least_squares import fit_total_least_squares
+from separatrix.statistics.preparation import prepare
+
+
+class TotalLeastSquares(RegressorMixin, LinearModel):  # type: ignore[misc]
+    """min over b, a of Σ w (y − a − b·x)² / (1 + ‖b‖²): squared distances at right angles.
+
+    Least squares blames the target for every error; this model blames the columns as well, each in
+    proportion. An orthogonal distance adds squares of all columns, so it depends on their units by
+    definition: give columns and target units in which their errors are about equal.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Whether the plane may miss the origin; it then goes through the means.
+
+    Notes
+    -----
+    Says so (SEP004) where several planes are equally near; refuses where the nearest plane is
+    parallel to the direction of the target. Several targets are fitted together: one flat of lower
+    dimension, not one plane each.
+    """
+
+    _multi_output = True
+
+    def __init__(self, *, fit_intercept: bool = True) -> None:
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
+        rows = self._training_rows(X, y, sample_weight)
+        prepared = prepare(rows)
+        solution = fit_total_least_squares(
+            prepared.rows, prepared.moments, fit_intercept=self.fit_intercept
+        )
+        self._accept(solution, prepared.encoding, flat=is_flat(rows, y))
+        return self
