@@ -55,7 +55,11 @@ def test_order_of_rows_does_not_matter(row: Row) -> None:
     order = np.random.default_rng(1).permutation(len(x))
     if not row.order_free:
         pytest.skip("its folds are contiguous rows, as in scikit-learn")
-    _agree(row, outcome(row, row.make().fit(x[order], y[order]), x), outcome(row, row.make().fit(x, y), x))
+    _agree(
+        row,
+        outcome(row, row.make().fit(x[order], y[order]), x),
+        outcome(row, row.make().fit(x, y), x),
+    )
 
 
 @every

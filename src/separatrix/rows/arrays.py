@@ -29,7 +29,7 @@ class ArrayRows(InMemory):
         parts: NDArray[np.int64] | None = None,
     ) -> None:
         n, d = x.shape
-        y = np.empty((n, 0)) if y is None else y.reshape(n, -1)
+        y = np.empty((n, 0)) if y is None else y[:, None] if y.ndim == 1 else y
         features = tuple(names) if names is not None else tuple(f"x{j}" for j in range(d))
         if targets is None:
             targets = [Term("y" if y.shape[1] == 1 else f"y{j}") for j in range(y.shape[1])]

@@ -1,0 +1,202 @@
+"""Ridge: one penalty, all of them, the best one; each against independent references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn import linear_model as reference
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
+
+import separatrix as sx
+
+rng = np.random.default_rng(11)
+ALPHAS = np.logspace(-3, 3, 13)
+
+
+def sample(n: int = 60, d: int = 6, k: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    local = np.random.default_rng(n + 10 * d + k)
+    x = local.standard_normal((n, d)) * np.logspace(-1, 1, d) + 2
+    y = x @ local.standard_normal((d, max(k, 1))) + local.standard_normal((n, max(k, 1)))
+    return x, y if k else y[:, 0]
+
+
+@pytest.mark.parametrize("shape", [(60, 6), (20, 50), (10, 10)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("k", [0, 2])
+def test_agrees_with_scikit_learn(shape: tuple[int, int], fit_intercept: bool, k: int) -> None:
+    x, y = sample(*shape, k)
+    w = rng.uniform(0.1, 3, len(x))
+    ours = sx.Ridge(0.7, fit_intercept=fit_intercept).fit(x, y, sample_weight=w)
+    theirs = reference.Ridge(0.7, fit_intercept=fit_intercept, solver="svd")
+    theirs.fit(x, y, sample_weight=w)
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8, atol=1e-11)
+    assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8, atol=1e-10)
+    assert ours.certificate_.holds
+
+
+def test_one_penalty_per_target() -> None:
+    x, y = sample(k=2)
+    model = sx.Ridge([0.1, 10.0]).fit(x, y)
+    for j, alpha in enumerate([0.1, 10.0]):
+        assert_allclose(model.coef_[j], sx.Ridge(alpha).fit(x, y[:, j]).coef_, rtol=1e-10)
+    with pytest.raises(sx.InputError, match="alpha"):
+        sx.Ridge([1.0, 2.0, 3.0]).fit(x, y)
+    with pytest.raises(sx.InputError, match="alpha"):
+        sx.Ridge(-1.0).fit(x, y)
+
+
+def test_no_penalty_is_least_squares() -> None:
+    x, y = sample()
+    assert_allclose(
+        sx.Ridge(0.0).fit(x, y).coef_, sx.LinearRegression().fit(x, y).coef_, rtol=1e-10
+    )
+    few, target = sample(5, 9)
+    expected = reference.LinearRegression().fit(few, target).coef_
+    assert_allclose(sx.Ridge(0.0).fit(few, target).coef_, expected, atol=1e-10)
+
+
+def test_the_intercept_is_not_penalised() -> None:
+    x, y = sample()
+    model = sx.Ridge(1e12).fit(x, y + 1000.0)
+    assert_allclose(model.intercept_, (y + 1000.0).mean(), rtol=1e-6)
+
+
+def test_badly_mixed_units_keep_their_digits() -> None:
+    x, y = sample(d=3)
+    units = np.array([1e8, 1.0, 1e-6])
+    mixed = x * units
+    alpha = 1e-9
+    for model in (sx.Ridge(alpha), sx.RidgePath([alpha])):
+        model.fit(mixed, y)
+        centred = (mixed - mixed.mean(axis=0)).astype(np.longdouble)
+        gram = centred.T @ centred + np.longdouble(alpha) * np.eye(3)
+        scale = np.sqrt(np.diag(gram))
+        right = centred.T @ (y - y.mean())
+        even = np.linalg.solve(
+            (gram / np.outer(scale, scale)).astype(float), (right / scale).astype(float)
+        )
+        assert_allclose(model.coef_, even / scale.astype(float), rtol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(60, 6), (15, 40)])
+def test_the_path_is_right_everywhere(shape: tuple[int, int]) -> None:
+    x, y = sample(*shape)
+    path = sx.RidgePath(ALPHAS).fit(x, y)
+    assert path.coefs_.shape == (len(ALPHAS), shape[1])
+    for i, alpha in enumerate(ALPHAS):
+        theirs = reference.Ridge(alpha, solver="svd").fit(x, y)
+        assert_allclose(path.coefs_[i], theirs.coef_, rtol=1e-7, atol=1e-10)
+        assert_allclose(path.intercepts_[i], theirs.intercept_, rtol=1e-7)
+    assert path.gaps_.max() < 1e-10 * (y**2).sum()
+    coef, intercept = path.coef_at(0.123)
+    theirs = reference.Ridge(0.123, solver="svd").fit(x, y)
+    assert_allclose(coef, theirs.coef_, rtol=1e-7, atol=1e-10)
+    assert_allclose(intercept, theirs.intercept_, rtol=1e-7)
+
+
+def test_information_criteria_and_degrees_of_freedom() -> None:
+    x, y = sample()
+    path = sx.RidgePath(ALPHAS, criterion="aic").fit(x, y)
+    centred = x - x.mean(axis=0)
+    for i, alpha in enumerate(ALPHAS):
+        hat = centred @ np.linalg.solve(centred.T @ centred + alpha * np.eye(6), centred.T)
+        freedom = np.trace(hat) + 1
+        rss = ((y - x @ path.coefs_[i] - path.intercepts_[i]) ** 2).sum()
+        assert_allclose(path.degrees_of_freedom_[i], freedom, rtol=1e-9)
+        likelihood = -0.5 * 60 * (np.log(2 * np.pi * rss / 60) + 1)
+        assert_allclose(path.aic_[i], -2 * likelihood + 2 * freedom, rtol=1e-8)
+        assert_allclose(path.gcv_[i], 60 * rss / (60 - freedom) ** 2, rtol=1e-8)
+    assert path.alpha_ == ALPHAS[path.aic_.argmin()]
+
+
+def test_the_automatic_grid_spans_the_path() -> None:
+    x, y = sample()
+    for factor in (1e-6, 1.0, 1e6):
+        path = sx.RidgePath().fit(x * factor, y)
+        assert len(path.alphas_) == 100
+        assert path.degrees_of_freedom_.min() < 1.5
+        assert path.degrees_of_freedom_.max() > 6.9
+
+
+@pytest.mark.parametrize("shape", [(60, 6), (15, 40)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_leave_one_out_is_what_leaving_out_gives(
+    shape: tuple[int, int], fit_intercept: bool
+) -> None:
+    x, y = sample(*shape)
+    model = sx.RidgeCV(ALPHAS, fit_intercept=fit_intercept).fit(x, y)
+    for i, alpha in enumerate(ALPHAS):
+        errors = []
+        for train, test in LeaveOneOut().split(x):
+            one = reference.Ridge(alpha, fit_intercept=fit_intercept, solver="svd")
+            errors.append((y[test] - one.fit(x[train], y[train]).predict(x[test])) ** 2)
+        assert_allclose(model.mse_path_[i, 0], np.mean(errors), rtol=1e-6)
+    assert model.alpha_ == ALPHAS[model.mse_path_.mean(axis=1).argmin()]
+
+
+@pytest.mark.parametrize(
+    "cv", [5, KFold(4, shuffle=True, random_state=1), ShuffleSplit(3, random_state=2)]
+)
+@pytest.mark.parametrize("shape", [(60, 6), (20, 40)])
+def test_folds_agree_with_scikit_learn(cv, shape: tuple[int, int]) -> None:
+    x, y = sample(*shape)
+    ours = sx.RidgeCV(ALPHAS, cv=cv).fit(x, y)
+    theirs = reference.RidgeCV(ALPHAS, cv=cv, scoring="neg_mean_squared_error").fit(x, y)
+    assert ours.alpha_ == theirs.alpha_
+    assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-7)
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_several_targets_share_a_penalty() -> None:
+    x, y = sample(k=3)
+    ours = sx.RidgeCV(ALPHAS).fit(x, y)
+    theirs = reference.RidgeCV(ALPHAS).fit(x, y)
+    assert ours.alpha_ == theirs.alpha_
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6)
+    assert ours.coefs_.shape == (len(ALPHAS), 3, 6)
+
+
+def test_one_standard_error_takes_the_larger_penalty() -> None:
+    x, y = sample(40, 6)
+    least = sx.RidgeCV(ALPHAS, cv=5).fit(x, y)
+    rule = sx.RidgeCV(ALPHAS, cv=5, rule="one_se").fit(x, y)
+    errors = least.mse_path_.mean(axis=1)
+    best = errors.argmin()
+    limit = errors[best] + least.mse_path_[best].std(ddof=1) / np.sqrt(5)
+    assert rule.alpha_ == ALPHAS[errors <= limit].max()
+    assert rule.alpha_ >= least.alpha_
+    with pytest.raises(sx.InputError, match="rule"):
+        sx.RidgeCV(ALPHAS, rule="best").fit(x, y)
+
+
+def test_sparse_rows_and_updates() -> None:
+    x = sparse.random_array((200, 15), density=0.2, rng=1, format="csr")
+    y = rng.standard_normal(200)
+    whole = sx.Ridge(0.5).fit(x.toarray(), y)
+    assert_allclose(sx.Ridge(0.5).fit(x, y).coef_, whole.coef_, rtol=1e-10)
+    model = sx.Ridge(0.5)
+    for start in range(0, 200, 50):
+        model.partial_fit(x[start : start + 50], y[start : start + 50])
+    assert_allclose(model.coef_, whole.coef_, rtol=1e-10)
+    assert not hasattr(sx.RidgeCV(), "partial_fit")
+
+
+@pytest.mark.parametrize("model", [sx.Ridge(), sx.RidgePath(), sx.RidgeCV()])
+def test_inference_is_refused_with_a_reason(model) -> None:
+    x, y = sample()
+    with pytest.raises(sx.InputError, match="shrunk on purpose"):
+        model.fit(x, y).summary()
+
+
+def test_moments_alone_cannot_leave_rows_out() -> None:
+    from separatrix.rows.arrays import ArrayRows
+
+    x, y = sample()
+    m = ArrayRows(x, y).reduce(sx.Moments())
+    assert_allclose(
+        sx.RidgePath(ALPHAS).fit(m).coef_, sx.RidgePath(ALPHAS).fit(x, y).coef_, rtol=1e-9
+    )
+    with pytest.raises(sx.InputError, match="only their moments"):
+        sx.RidgeCV(ALPHAS).fit(m)
