@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 
 from separatrix.messages import InputError
 from separatrix.models.base import LinearModel
+from separatrix.models.targets import one_number
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
 from separatrix.solvers.huber import fit_huber
@@ -72,7 +73,7 @@ class HuberRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
                 f"alpha={self.alpha!r} rewards large coefficients.", remedy="Use 0 or more."
             )
         prepared = prepare(self._training_rows(X, y, sample_weight))
-        one_target(prepared.moments.targets)
+        one_number(prepared.moments.targets)
         solution = fit_huber(
             prepared.rows,
             prepared.moments,
@@ -93,17 +94,6 @@ class HuberRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
 
 def _residuals_of(model: LinearModel, block: Block) -> Floats:
     return np.asarray(block.y[:, 0] - block.matvec(model.coef_) - model.intercept_)
-
-
-def one_target(targets: Any) -> None:
-    """Refuse several targets, and classes, where a model predicts one number."""
-    if len(targets) != 1:
-        names = ", ".join(str(term) for term in targets)
-        raise InputError(
-            f"This model predicts one number per row, but the target has {len(targets)} parts: "
-            f"{names}.",
-            remedy="Fit each numeric target by itself, or use a classifier for classes.",
-        )
 
 
 class LeastAbsoluteRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
@@ -142,7 +132,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         prepared = prepare(self._training_rows(X, y, sample_weight))
-        one_target(prepared.moments.targets)
+        one_number(prepared.moments.targets)
         solution = fit_least_absolute(
             prepared.rows,
             prepared.moments,

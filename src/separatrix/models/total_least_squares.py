@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 
 from separatrix.models.additive import is_flat
 from separatrix.models.base import LinearModel
+from separatrix.models.targets import numeric
 from separatrix.solvers.total_least_squares import fit_total_least_squares
 from separatrix.statistics.preparation import prepare
 
@@ -40,6 +41,7 @@ class TotalLeastSquares(RegressorMixin, LinearModel):  # type: ignore[misc]
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         rows = self._training_rows(X, y, sample_weight)
         prepared = prepare(rows)
+        numeric(prepared.moments.targets)
         solution = fit_total_least_squares(
             prepared.rows, prepared.moments, fit_intercept=self.fit_intercept
         )

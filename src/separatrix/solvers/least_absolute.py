@@ -139,7 +139,7 @@ def _solution(
         if at_corner <= primal * (1.0 + 1e-9):
             primal, beta = at_corner, corner.beta
         dual = max(dual, table.bound(corner.u))
-    dual = min(dual, primal)
+    dual = min(max(dual, 0.0), primal)  # u = 0 is always allowed
     r = frame.rank
     whole = (table.beta + table.unit * beta)[:, None]
     coef, intercept = frame.restore(whole[:r], whole[r:].sum(axis=0))

@@ -1,0 +1,56 @@
+"""What a model asks of its target: one number, numbers, or a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from separatrix.messages import InputError
+from separatrix.rows.schema import Term
+
+
+def numeric(targets: Iterable[Term]) -> None:
+    """Refuse a target of classes where numbers are predicted."""
+    column = next((term.column for term in targets if term.level is not None), None)
+    if column is not None:
+        raise InputError(
+            "the target holds classes, and this model predicts numbers.",
+            column=column,
+            remedy="Use a classifier, or read it as a number with scan(…, kinds={…: 'numeric'}).",
+        )
+
+
+def one_number(targets: Iterable[Term]) -> None:
+    """Refuse classes, and several targets at once."""
+    terms = tuple(targets)
+    numeric(terms)
+    if len(terms) != 1:
+        raise InputError(
+            f"This model predicts one number per row, but there are {len(terms)} targets: "
+            f"{', '.join(map(str, terms))}.",
+            remedy="Fit each target by itself.",
+        )
+
+
+def classes(targets: Iterable[Term]) -> tuple[str, ...]:
+    """The levels of a target that holds classes."""
+    terms = tuple(targets)
+    columns = {term.column for term in terms}
+    if len(columns) != 1 or any(term.level is None for term in terms):
+        names = ", ".join(sorted(columns))
+        raise InputError(
+            "a classifier needs one target that holds classes, and this one holds numbers.",
+            column=names,
+            remedy="Read it as classes: scan(…, kinds={…: 'discrete'}).",
+        )
+    return tuple(str(term.level) for term in terms)
+
+
+def two_or_more(labels: Iterable[object]) -> None:
+    """Refuse to tell apart what is all one class."""
+    known = list(labels)
+    if len(known) < 2:
+        only = f" ({known[0]!r})" if known else ""
+        raise InputError(
+            f"The target has only one class{only}: there is nothing to tell apart.",
+            remedy="Give rows of at least two classes.",
+        )
