@@ -53,23 +53,3 @@ def assign_parts(
             word += ordinal[i] * _STRIDE
         u = float(_mix(_mix(word)) >> np.uint64(11)) * 2.0**-53
         out[i] = -1 if u < test else min(folds - 1, int((u - test) * scale))
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def order_by_part(
-    parts: NDArray[np.int64], low: int, starts: NDArray[np.int64], order: NDArray[np.int64]
-) -> None:
-    """Counting sort: ``order`` lists the rows part by part, each part in its old order.
-
-    ``starts`` has one entry per part and one more; it holds where each part begins afterwards.
-    """
-    starts[:] = 0
-    for i in range(parts.size):
-        starts[parts[i] - low + 1] += 1
-    for k in range(1, starts.size):
-        starts[k] += starts[k - 1]
-    at = starts.copy()
-    for i in range(parts.size):
-        k = parts[i] - low
-        order[at[k]] = i
-        at[k] += 1

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.rows.schema import Terms
+from separatrix.rows.scratch import scratch
 
 Floats = NDArray[np.float64]
 Matrix = Any  # NDArray[float64] or scipy.sparse.csr_array
@@ -67,7 +68,7 @@ class Block:
     def take(self, index: NDArray[Any] | slice) -> Block:
         """The rows of the block that ``index`` names."""
         return Block(
-            self.x[index],
+            _taken(self.x, index),
             self.y[index],
             None if self.w is None else self.w[index],
             self.terms,
@@ -82,6 +83,15 @@ class Block:
         x = _spread(self.x, [terms.position[t] for t in self.terms], len(terms))
         y = _spread(self.y, [targets.position[t] for t in self.targets], len(targets))
         return Block(x, y, self.w, terms, targets, self.parts)
+
+
+def _taken(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
+    """Rows of a matrix; one laid out by columns is gathered column by column and stays so."""
+    if isinstance(index, slice) or sparse.issparse(x) or x.flags.c_contiguous:
+        return x[index]
+    where = np.flatnonzero(index) if index.dtype == bool else index
+    columns = scratch((x.shape[1], len(where)), "C")
+    return np.take(x.T, where, axis=1, out=columns, mode="wrap").T
 
 
 def _spread(x: Matrix, at: list[int], width: int) -> Matrix:

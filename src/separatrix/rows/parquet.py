@@ -53,7 +53,7 @@ def _opened(path: str) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path, buffer_size=1 << 20)
+        return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
     except (pa.ArrowException, OSError) as reason:
         raise _damaged(path, reason, None) from reason
 

@@ -17,6 +17,7 @@ from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.columns import GAP, UNSEEN, Levels, Numbers, Place, levels, numbers
 from separatrix.rows.parts import Parts, Words, content_of
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
+from separatrix.rows.scratch import scratch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -210,12 +211,13 @@ def _terms(column: Column, found: Numbers | Levels) -> list[Term]:
 
 
 def _side_by_side(columns: tuple[Column, ...], decoded: Decoded, terms: Terms, n: int) -> Floats:
-    x = np.zeros((n, len(terms)), order="F")
+    x = scratch((n, len(terms)))
     j = 0
     for column in columns:
         found = decoded[column.name]
         if isinstance(found, Levels):
             here = np.flatnonzero(found.codes >= 0)
+            x[:, j : j + len(found.names)] = 0.0
             x[here, j + found.codes[here]] = 1.0
             j += len(found.names)
         else:

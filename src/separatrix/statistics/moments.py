@@ -18,6 +18,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Term, Terms
+from separatrix.rows.scratch import scratch
 
 _NO_TERMS = Terms(())
 
@@ -165,7 +166,7 @@ def _of_block(block: Block) -> Moments:
     kept = Block(x, y, w, block.terms, block.targets)
     chunk = int(np.clip(200_000 // max(p, 1), 64, 8192))
     by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
-    buffer = np.empty((min(chunk, n), p), order="F" if by_column else "C")
+    buffer = scratch((min(chunk, n), p), "F" if by_column else "C")
     shift = np.zeros(p)
     first = slice(0, len(buffer))
     shift[:d] = kept.dense(0, len(buffer)).mean(axis=0)
