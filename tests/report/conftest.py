@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import LassoCV, RidgeClassifier, lasso_path
+from sklearn.linear_model import Lasso, RidgeClassifier, lasso_path
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import cross_val_score, learning_curve
 
 from separatrix import LinearRegression
+from separatrix.report import render
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.solvers.solution import Certificate
@@ -70,9 +71,15 @@ def regression_study(model, name, label):
         n_test=test.size,
         columns=profiles(x, y, names, "progression"),
         leaderboard=(
-            entry("linear", "Least squares", LinearRegression(), *how),
-            entry("lasso", "Lasso", LassoCV(), *how, chosen={"alpha": 0.0321}),
-            entry("baseline", "Baseline (mean)", DummyRegressor(), *how),
+            entry("linear", "least squares", LinearRegression(), *how),
+            entry(
+                "lasso",
+                "lasso, penalty by cross-validation",
+                Lasso(),
+                *how,
+                chosen={"alpha": 0.0321},
+            ),
+            entry("baseline", "the mean", DummyRegressor(), *how),
         ),
         winner=name,
         reason="It is the simplest model within one standard error of the best.",
@@ -91,12 +98,13 @@ def regression_study(model, name, label):
     )
 
 
-class PathModel(LassoCV):
+class PathModel(Lasso):
     """A stand-in for models that keep their path."""
 
     def fit(self, x, y):
         super().fit(x, y)
-        self.coefs_ = lasso_path(x - x.mean(0), y - y.mean(), alphas=self.alphas_)[1]
+        self.alphas_, self.coefs_, _ = lasso_path(x - x.mean(0), y - y.mean(), alphas=40)
+        self.alpha_ = self.alpha
         self.certificate_ = Certificate(
             "Penalised least squares, solved", 1503.2, 1503.19, 0.01, 1e-9, 1e-4, condition=227.0
         )
@@ -126,8 +134,8 @@ def classification_study(loader, target):
         n_test=test.size,
         columns=profiles(data.data, y, [str(n) for n in data.feature_names], target),
         leaderboard=(
-            entry("least_squares", "Least-squares classifier", RidgeClassifier(alpha=200.0), *how),
-            entry("baseline", "Baseline (most frequent)", DummyClassifier(), *how),
+            entry("least_squares", "least squares", RidgeClassifier(alpha=200.0), *how),
+            entry("baseline", "most frequent class", DummyClassifier(), *how),
         ),
         winner="least_squares",
         reason="It has the least error.",
@@ -145,12 +153,12 @@ def classification_study(loader, target):
 
 @pytest.fixture(scope="session")
 def linear():
-    return regression_study(LinearRegression(), "linear", "Least squares")
+    return regression_study(LinearRegression(), "linear", "least squares")
 
 
 @pytest.fixture(scope="session")
 def lasso():
-    return regression_study(PathModel(), "lasso", "Lasso")
+    return regression_study(PathModel(), "lasso", "lasso, penalty by cross-validation")
 
 
 @pytest.fixture(scope="session")
@@ -169,6 +177,11 @@ def bare(linear):
     return replace(
         linear, held=None, curve=None, training=None, test=(), baseline_test=(), n_test=0, said=()
     )
+
+
+@pytest.fixture(scope="session")
+def pages(studies):
+    return {name: render(study) for name, study in studies.items()}
 
 
 @pytest.fixture(scope="session")

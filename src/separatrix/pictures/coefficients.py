@@ -110,6 +110,7 @@ class CoefficientDisplay(Display):
         raw.set_yticks(place, [number(self.estimates[j], 3) for j in shown])
         raw.tick_params(length=0, labelcolor=MUTED)
         raw.spines["right"].set_visible(False)
+        raw.patch.set_visible(False)
         ax.annotate(
             "per unit",
             (1, 1),

@@ -86,7 +86,8 @@ class DistanceDisplay(Display):
         if not self.distance.size:
             raise InputError("There are no rows to draw.")
         labels = list(self.labels)[:_MOST]
-        edges = np.histogram_bin_edges(self.distance, BINS)
+        bins = int(np.clip(2 * np.sqrt(self.distance.size), 8, BINS))
+        edges = np.histogram_bin_edges(self.distance, bins)
         counts = [
             np.histogram(self.distance[np.asarray(self.y) == label], edges)[0] for label in labels
         ]

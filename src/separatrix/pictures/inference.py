@@ -88,8 +88,9 @@ def _from_summary(summary: Any, bare: Inference) -> Inference:
     intervals = np.asarray(summary.intervals, dtype=float)
     first = (estimates[0], *(column[0] for column in columns), *intervals[0]) if skip else None
     errors, t_values, p_values = (column[skip:] for column in columns)
+    names = tuple(str(name) for name in summary.names)[skip:]
     return Inference(
-        tuple(str(name) for name in summary.names)[skip:],
+        names if len(names) == bare.estimates.size else bare.names,
         estimates[skip:],
         float(estimates[0]) if skip else None,
         intervals[skip:],

@@ -47,24 +47,26 @@ class LeverageDisplay(Display):
         if found is None or found.leverage is None or found.residuals is None:
             reason = "" if found is None else found.reason
             raise InputError(f"{type(model).__name__} gives no leverage.", remedy=reason or None)
-        parameters = found.estimates.size + (found.intercept_row is not None)
-        return cls.from_fit(
-            found.residuals, found.leverage, found.sigma, parameters, rows=rows, many=many
-        )
+        return cls.from_fit(found.residuals, found.leverage, found.sigma, rows=rows, many=many)
 
     @classmethod
     def from_fit(
         cls,
         residuals: Floats,
         leverage: Floats,
-        sigma: float | None,
-        parameters: int,
+        sigma: float | None = None,
+        parameters: int | None = None,
         *,
         rows: Any = None,
         many: int = MANY,
     ) -> Self:
-        """From raw residuals: each is divided by its own standard deviation σ√(1 − h)."""
+        """From raw residuals: each is divided by its own standard deviation σ√(1 − h).
+
+        The leverages are the diagonal of a projection: those of all rows add up to its rank p.
+        """
         h = np.clip(leverage, 0.0, 1.0)
+        if parameters is None:
+            parameters = max(1, round(float(h.sum())))
         if sigma is None:
             sigma = float(np.sqrt(np.sum(residuals**2) / max(residuals.size - parameters, 1)))
         own = sigma * np.sqrt(1 - h)

@@ -161,24 +161,30 @@ def regression(study: Study, found: Inference | None) -> Gallery:
         QuantileDisplay.from_predictions(y, fitted, rows=names),
         ScaleLocationDisplay.from_predictions(y, fitted, rows=names, many=MANY),
     ]
-    gallery.add(lambda: _leverage(found, part, y - fitted, names))
+    gallery.add(lambda: _leverage(found, part, y - fitted, names, study.n_train))
     return gallery
 
 
 def _leverage(
-    found: Inference | None, part: Training | None, residuals: Floats, names: list[str] | None
+    found: Inference | None,
+    part: Training | None,
+    residuals: Floats,
+    names: list[str] | None,
+    total: int,
 ) -> LeverageDisplay:
     """By the model's own leverages; else, for least squares, from the design of the pictures."""
     if found is None or found.intervals is None:
         raise InputError("Leverage belongs to least squares: this model has no such number.")
-    if part is None or found.intercept_row is None:
+    if part is None:
         raise InputError("The training rows were not kept, so leverage cannot be drawn.")
     own = found.leverage if part.leverage is None else part.leverage
     if own is not None and own.size == residuals.size:
         pull = residuals if part.w is None else residuals * np.sqrt(part.w)
-        count = found.estimates.size + 1
+        # Leverages of all rows add up to the rank; those of a selection do not.
+        count = None if residuals.size == total else found.estimates.size + 1
         return LeverageDisplay.from_fit(pull, own, found.sigma, count, rows=names, many=MANY)
-    if part.x is None or part.x.shape[1] != found.estimates.size:
+    no_constant = found.intercept_row is None
+    if part.x is None or no_constant or part.x.shape[1] != found.estimates.size:
         raise InputError("The training rows were not kept, so leverage cannot be drawn.")
     return LeverageDisplay.from_design(part.x, residuals, w=part.w, rows=names, many=MANY)
 

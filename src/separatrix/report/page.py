@@ -46,6 +46,7 @@ def _story(study: Study) -> dict[str, Any]:
     from markupsafe import Markup
 
     found = inference(study.model)
+    winner = verdict.winner_of(study)
     script = _part("page.js")
     certificate = getattr(study.model, "certificate_", None)
     figured = {
@@ -60,7 +61,8 @@ def _story(study: Study) -> dict[str, Any]:
     return {
         "study": study,
         "source": verdict.source_name(study),
-        "label": verdict.label_of(study),
+        "label": verdict.spoken(study.winner),
+        "gloss": verdict.gloss(winner) if winner else "",
         "verdict": verdict.sentences(study),
         "tiles": verdict.tiles(study),
         "data": tables.data_table(study),
@@ -68,7 +70,9 @@ def _story(study: Study) -> dict[str, Any]:
         "leaderboard": tables.leaderboard_table(study),
         "folds": max((len(e.folds) for e in study.leaderboard), default=0),
         "scores": tables.score_table(study),
-        "coefficients": None if found is None else tables.coefficient_table(found),
+        "coefficients": tables.class_coefficient_table(study.model, study.classes)
+        if found is None
+        else tables.coefficient_table(found),
         "inference": found,
         "kind": type(study.model).__name__,
         "certificate": certificate,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.messages import DOUBTS
-from separatrix.pictures.inference import Inference
+from separatrix.pictures.inference import Inference, names_of
 from separatrix.pictures.wording import counted, exact, listed, measure, number, scored
-from separatrix.report.verdict import counterpart, is_baseline
+from separatrix.report.verdict import counterpart, gloss, spoken
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.study.result import Entry, Score, Study
@@ -31,11 +32,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: its heading cell, a badge beside it, the other cells."""
+    """A row of a table: its heading cell with a badge and a gloss, then the other cells."""
 
     name: str
     cells: tuple[Cell, ...]
     badge: str = ""
+    gloss: str = ""
     strong: bool = False
 
 
@@ -129,10 +131,8 @@ def leaderboard_table(study: Study) -> Table:
             Cell(span, right=True),
             Cell("; ".join(text for text in (inside, entry.note) if text)),
         )
-        badge = "chosen" if won else "baseline" if is_baseline(entry.name) else ""
-        if badge in entry.label.lower():
-            badge = ""
-        lines.append(Line(entry.label, cells, badge, strong=won))
+        badge = "chosen" if won else ""
+        lines.append(Line(spoken(entry.name), cells, badge, gloss(entry), strong=won))
     short = measure(study.leaderboard[0].metric).short if study.leaderboard else "Score"
     heads = (("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True))
     return Table((*heads, ("Chosen inside", False)), tuple(lines))
@@ -195,6 +195,22 @@ def coefficient_table(found: Inference) -> Table:
         lines.insert(0, Line("intercept", _estimate(value, error, t_value, p_value, low, high)))
     heads = ("Term", "Coefficient", "Standard error", "95 % interval", "t", "p")
     return Table(tuple((h, h != "Term") for h in heads), tuple(lines), note)
+
+
+def class_coefficient_table(model: Any, labels: Sequence[str]) -> Table | None:
+    """Coefficients of several outputs or classes side by side; None where there are none."""
+    coef = np.asarray(getattr(model, "coef_", np.zeros(0)), dtype=float)
+    if coef.ndim != 2:
+        return None
+    heads = list(labels) if len(labels) == len(coef) else [str(k) for k in range(len(coef))]
+    names = names_of(model, coef.shape[1])
+    kept = np.sort(np.argsort(-np.abs(coef).max(axis=0), kind="stable")[:MOST_ROWS])
+    lines = [Line(names[j], tuple(_figure(v) for v in coef[:, j])) for j in kept]
+    constant = np.ravel(getattr(model, "intercept_", np.zeros(0)))
+    if constant.size == len(coef):
+        lines.insert(0, Line("intercept", tuple(_figure(float(v)) for v in constant)))
+    note = "" if kept.size == len(names) else f"The {kept.size} longest of {len(names):,} rows."
+    return Table((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
 def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:

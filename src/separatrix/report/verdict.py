@@ -29,10 +29,17 @@ def winner_of(study: Study) -> Entry | None:
     return next((e for e in study.leaderboard if e.name == study.winner), None)
 
 
-def label_of(study: Study) -> str:
-    """What the chosen model is called."""
-    entry = winner_of(study)
-    return entry.label if entry else study.winner
+def spoken(name: str) -> str:
+    """A candidate's name in a sentence."""
+    return name.replace("_", " ")
+
+
+def gloss(entry: Entry) -> str:
+    """What a candidate's label adds to its name."""
+    label = entry.label.strip()
+    if label.lower().startswith(spoken(entry.name).lower()):
+        label = label[len(entry.name) :]
+    return label.lstrip(" ,:–-")
 
 
 def is_baseline(name: str) -> bool:
@@ -79,10 +86,10 @@ def _won(study: Study) -> str:
         tried = counted(count, "model")
         return f"None of {tried} did better than the baseline, which looks at no column."
     if count < 2:
-        return f"{label_of(study)} was fitted."
+        return f"{spoken(study.winner).capitalize()} was fitted."
     reason = study.reason.strip().rstrip(".")
     because = f": {reason[0].lower()}{reason[1:]}" if reason else ""
-    return f"Of {counted(count, 'model')} compared, {label_of(study)} was chosen{because}."
+    return f"Of {counted(count, 'model')} compared, {spoken(study.winner)} was chosen{because}."
 
 
 def _measured(study: Study) -> list[str]:

@@ -1,0 +1,120 @@
+"""Laws that every picture keeps: axes, words, SVG."""
+
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from separatrix.pictures.residuals import ResidualDisplay
+from separatrix.pictures.style import SERIES, VARIABLES
+from tests.pictures.gallery import NASTY, every_picture
+
+PICTURES = every_picture()
+each = pytest.mark.parametrize("name", PICTURES)
+
+
+@each
+def test_draws_on_axes_given_and_on_its_own(name):
+    display = PICTURES[name]
+    ax = Figure().add_subplot()
+    assert display.plot(ax=ax) is display
+    assert display.ax_ is ax
+    assert ax.has_data() or ax.patches
+    alone = display.plot()
+    assert alone.figure_ is not ax.figure
+    assert alone.figure_.axes[0] is alone.ax_
+
+
+@each
+def test_is_told_in_words_with_numbers(name):
+    text = PICTURES[name].description
+    assert re.search(r"\d", text), text
+    assert text.endswith(".")
+    assert "nan" not in text.lower().replace("naïve", "")
+    assert 30 < len(text) < 700
+
+
+@each
+def test_svg_is_named_small_and_the_same_every_time(name):
+    display = PICTURES[name]
+    text = display.to_svg("one")
+    assert text == display.to_svg("one")
+    root = ET.fromstring(text)
+    assert root.get("role") == "img"
+    told = {child.tag: child for child in root if child.tag in ("title", "desc")}
+    assert told["title"].text == display.title
+    assert told["desc"].text == display.description
+    assert root.get("aria-labelledby").split() == [told[t].get("id") for t in ("title", "desc")]
+    assert len(text) < 30_000
+    assert "http" not in text
+    assert "<style" not in text
+
+
+@each
+def test_ids_are_unique_own_and_all_used(name):
+    text = PICTURES[name].to_svg("p7")
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert all(i.startswith("p7-") for i in ids)
+    wanted = {*re.findall(r"url\(#([^)]+)\)", text), *re.findall(r'href="#([^"]+)"', text)}
+    assert wanted <= set(ids)
+
+
+@each
+def test_every_colour_can_be_changed_by_the_page(name):
+    text = PICTURES[name].to_svg()
+    bare = re.sub(r"var\(--[a-z0-9-]+, #[0-9a-f]{6}\)", "", text)
+    assert not re.findall(r"(?:fill|stroke): ?#[0-9a-f]{3,6}", bare)
+
+
+def test_strange_names_survive():
+    root = ET.fromstring(PICTURES["raw coefficients"].to_svg())
+    texts = ["".join(t.itertext()) for t in root.iter("text")]
+    for name in NASTY[:3]:
+        assert name in texts
+    assert any(t.startswith("xxx") and t.endswith("…") for t in texts)
+
+
+def test_a_notebook_gets_a_whole_svg():
+    ET.fromstring(PICTURES["gap"]._repr_svg_())
+    assert 'xmlns="http://www.w3.org/2000/svg"' in PICTURES["gap"]._repr_svg_()
+
+
+def test_dots_become_few_nodes_and_many_points_a_density():
+    rng = np.random.default_rng(1)
+    few = ResidualDisplay(rng.normal(size=4000), rng.normal(size=4000)).to_svg()
+    assert few.count("<use") <= 6
+    assert few.count("h0") == 4000
+    many = ResidualDisplay(rng.normal(size=60_000), rng.normal(size=60_000)).to_svg()
+    assert many.count("h0") == 0
+    assert "crispEdges" in many
+    assert len(many) < 45_000
+
+
+def test_palette_is_told_apart_without_colour_vision():
+    """Pairs stay apart in simulated deuteranopia and protanopia, or differ in lightness."""
+    linear = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in SERIES]) ** 2.2
+    blind = {
+        "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+        "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    }
+    for matrix in blind.values():
+        seen = np.clip(linear @ np.array(matrix).T, 0, 1) ** (1 / 2.2)
+        for i in range(4):
+            for j in range(i):
+                assert np.linalg.norm(seen[i] - seen[j]) > 0.12, (SERIES[i], SERIES[j])
+    assert len(VARIABLES) == 4 + len(SERIES)
+
+
+def test_importing_pictures_draws_in_nothing_heavy():
+    code = (
+        "import sys, separatrix.pictures, separatrix.report;"
+        "print([m for m in ('matplotlib', 'sklearn', 'numba', 'pyarrow', 'jinja2')"
+        " if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

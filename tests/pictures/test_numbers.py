@@ -1,0 +1,246 @@
+"""What the pictures show is right: numbers against independent references."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import RidgeClassifier, lasso_path
+from sklearn.metrics import confusion_matrix
+
+from separatrix import LinearRegression
+from separatrix.messages import InputError
+from separatrix.pictures import (
+    CoefficientDisplay,
+    ConfusionDisplay,
+    DistanceDisplay,
+    FoldDisplay,
+    GapDisplay,
+    LearningCurveDisplay,
+    LeverageDisplay,
+    PathDisplay,
+    QuantileDisplay,
+    ResidualDisplay,
+    RocDisplay,
+    ScaleLocationDisplay,
+)
+from separatrix.pictures.inference import inference
+from separatrix.pictures.labels import spread
+from separatrix.pictures.wording import exact, listed, measure, number, scored
+
+X, Y = load_diabetes(return_X_y=True)
+
+
+def test_leverage_and_cook_agree_with_statsmodels():
+    influence = sm.OLS(Y, sm.add_constant(X)).fit().get_influence()
+    display = LeverageDisplay.from_design(X, sm.OLS(Y, sm.add_constant(X)).fit().resid)
+    assert display.parameters == 11
+    np.testing.assert_allclose(display.leverage, influence.hat_matrix_diag, rtol=1e-9)
+    np.testing.assert_allclose(display.residuals, influence.resid_studentized_internal, rtol=1e-9)
+    np.testing.assert_allclose(display.cooks_distance, influence.cooks_distance[0], rtol=1e-9)
+    worst = np.argsort(-influence.cooks_distance[0])[:3]
+    for row in worst:
+        assert f"row {row} (" in display.description
+
+
+def test_leverage_of_a_fitted_model_and_of_its_design_are_one():
+    model = LinearRegression().fit(X, Y)
+    own = LeverageDisplay.from_estimator(model)
+    other = LeverageDisplay.from_design(X, Y - model.predict(X))
+    np.testing.assert_allclose(own.leverage, other.leverage, rtol=1e-8)
+    np.testing.assert_allclose(own.cooks_distance, other.cooks_distance, rtol=1e-7)
+
+
+def test_rank_loss_and_a_row_of_leverage_one():
+    x = np.column_stack([X[:30, 0], X[:30, 0] * 2, np.eye(30)[0]])
+    design = sm.add_constant(x)
+    display = LeverageDisplay.from_design(x, Y[:30] - design @ np.linalg.pinv(design) @ Y[:30])
+    assert display.parameters == 3
+    assert display.leverage[0] == pytest.approx(1)
+    assert "1 row with leverage 1 not shown" in display.description
+    display.to_svg()
+
+
+def test_weights_count_in_leverage():
+    w = np.arange(1.0, 443.0) % 3 + 0.5
+    root, design = np.sqrt(w), sm.add_constant(X)
+    scaled = sm.OLS(Y * root, design * root[:, None]).fit()
+    display = LeverageDisplay.from_design(X, Y - design @ scaled.params, w=w)
+    reference = scaled.get_influence()
+    np.testing.assert_allclose(display.leverage, reference.hat_matrix_diag, rtol=1e-8)
+    np.testing.assert_allclose(display.cooks_distance, reference.cooks_distance[0], rtol=1e-8)
+
+
+def test_coefficients_come_with_their_intervals():
+    reference = sm.OLS(Y, sm.add_constant(X)).fit()
+    model = LinearRegression().fit(X, Y)
+    found = inference(model)
+    np.testing.assert_allclose(found.estimates, reference.params[1:], rtol=1e-8)
+    np.testing.assert_allclose(found.intervals, reference.conf_int()[1:], rtol=1e-8)
+    np.testing.assert_allclose(found.intercept_row[0], reference.params[0])
+    display = CoefficientDisplay.from_estimator(model, X)
+    clear = (reference.pvalues[1:] < 0.05).sum()
+    assert f"{clear} of 10 have a 95 % interval that leaves out zero" in display.description
+    sizes = np.abs(display.estimates * X.std(0))[display.shown]
+    assert (np.diff(sizes) <= 0).all()
+
+
+def test_a_refused_summary_leaves_coefficients_and_the_reason():
+    def refuse():
+        raise InputError("The theory does not hold.")
+
+    model = SimpleNamespace(coef_=np.array([1.0, 0.0]), intercept_=2.0, summary=refuse)
+    found = inference(model)
+    assert found.reason == "The theory does not hold."
+    assert found.intervals is None
+    display = CoefficientDisplay.from_estimator(model)
+    assert "1 coefficient exactly zero" in display.description
+    with pytest.raises(InputError, match="no leverage"):
+        LeverageDisplay.from_estimator(model)
+
+
+def test_only_the_longest_of_many_are_shown_and_it_is_said():
+    display = CoefficientDisplay([f"c{j}" for j in range(50)], np.arange(50.0))
+    assert display.shown == list(range(49, 29, -1))
+    assert "The 20 largest of 50 are shown." in display.description
+
+
+def test_path_takes_either_orientation_and_knows_the_chosen_point():
+    alphas, coefs, _ = lasso_path(X, Y - Y.mean())
+    names = [f"c{j}" for j in range(10)]
+    model = SimpleNamespace(alphas_=alphas, coefs_=coefs, alpha_=alphas[50])
+    tall = SimpleNamespace(alphas_=alphas, coefs_=coefs.T, alpha_=alphas[50])
+    a, b = PathDisplay.from_estimator(model), PathDisplay.from_estimator(tall)
+    np.testing.assert_array_equal(a.coefs, b.coefs)
+    np.testing.assert_array_equal(a.coefs[a.at], coefs[:, 50])
+    assert f"{np.count_nonzero(coefs[:, 50])} are not zero" in a.description
+    with pytest.raises(InputError, match="shape"):
+        PathDisplay(alphas, coefs, names)
+    with pytest.raises(InputError, match="keeps no path"):
+        PathDisplay.from_estimator(SimpleNamespace())
+
+
+def test_path_with_a_penalty_of_zero_and_a_constant_path():
+    display = PathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
+    assert display.alphas.tolist() == [1, 10]
+    assert display.named == []
+    display.to_svg()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8))
+def test_labels_are_spread_apart_in_order(places):
+    moved = spread(np.array(places), 1.0)
+    order = np.argsort(places, kind="stable")
+    assert (np.diff(moved[order]) >= 1 - 1e-9).all()
+    assert moved.mean() == pytest.approx(np.mean(places), abs=1e-9)
+
+
+def test_confusion_counts_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    truth, called = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
+    w = rng.uniform(size=200)
+    display = ConfusionDisplay.from_predictions(truth, called, sample_weight=w)
+    np.testing.assert_allclose(display.counts, confusion_matrix(truth, called, sample_weight=w))
+    np.testing.assert_allclose(
+        display.shares, confusion_matrix(truth, called, normalize="true", sample_weight=w)
+    )
+    absent = ConfusionDisplay.from_predictions([1, 1], [1, 1], labels=[0, 1])
+    assert absent.counts.tolist() == [[0, 0], [0, 2]]
+    assert "2 of 2 rows are right" in absent.description
+
+
+def test_distances_are_geometry():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 3))
+    y = np.where(x[:, 0] + 0.3 * rng.normal(size=60) > 0, "b", "a")
+    model = RidgeClassifier().fit(x, y)
+    display = DistanceDisplay.from_estimator(model, x, y)
+    w, t = np.ravel(model.coef_), -float(np.ravel(model.intercept_)[0])
+    foot = x - np.outer(display.distance, w / np.linalg.norm(w))
+    np.testing.assert_allclose(foot @ w, t, atol=1e-12)
+    wrong = model.predict(x) != y
+    assert display.wrong(0) + display.wrong(1) == wrong.sum()
+
+
+def test_distance_of_several_classes_is_to_the_nearest_own_boundary():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
+    x += np.repeat([[0, 3], [3, 0], [-2, -2]], 30, axis=0)
+    model = RidgeClassifier().fit(x, y)
+    display = DistanceDisplay.from_estimator(model, x, y)
+    np.testing.assert_array_equal(display.distance > 0, model.predict(x) == y)
+    row = int(np.argmax(display.distance))
+    own = list(model.classes_).index(y[row])
+    to_other = []
+    for k in set(range(3)) - {own}:
+        normal = model.coef_[own] - model.coef_[k]
+        offset = model.intercept_[own] - model.intercept_[k]
+        to_other.append((normal @ x[row] + offset) / np.linalg.norm(normal))
+    assert display.distance[row] == pytest.approx(min(to_other))
+
+
+def test_roc_marks_the_decision_in_use():
+    y, score = np.array([0, 0, 1, 1, 1]), np.array([-2.0, 0.5, -0.1, 0.3, 2.0])
+    display = RocDisplay.from_predictions(y, score)
+    assert display.decided == (0.5, pytest.approx(2 / 3))
+    assert RocDisplay.from_predictions(y, score, threshold=None).decided is None
+
+
+def test_worst_rows_are_named_by_the_names_given():
+    residuals = np.zeros(50)
+    residuals[[7, 21, 40]] = 5, -9, 3
+    rows = [f"id{i}" for i in range(50)]
+    for display in (
+        ResidualDisplay(np.arange(50.0), residuals, rows),
+        QuantileDisplay(residuals, rows),
+        ScaleLocationDisplay(np.arange(50.0), residuals, rows),
+    ):
+        told = [w.strip("(),.") for w in display.description.split() if w.startswith("id")]
+        assert told == ["id21", "id7", "id40"]
+        assert all(f">{name}<" in display.to_svg() for name in told)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_tiny_and_perfect_fits_are_drawn(n):
+    for display in (
+        ResidualDisplay.from_predictions(np.ones(n), np.ones(n)),
+        QuantileDisplay(np.zeros(n)),
+        ScaleLocationDisplay(np.ones(n), np.zeros(n)),
+        LeverageDisplay.from_design(np.ones((n, 2)), np.zeros(n)),
+        ConfusionDisplay.from_predictions(["a"] * n, ["a"] * n),
+    ):
+        assert "nan" not in display.description
+        display.to_svg()
+
+
+def test_learning_curve_says_whether_more_rows_help():
+    sizes, flat = [50, 100, 200, 400], np.full((4, 5), 2.0)
+    falling = np.array([9.0, 6, 4, 3])[:, None] + np.linspace(-0.1, 0.1, 5)
+    assert "more rows may help" in LearningCurveDisplay(sizes, flat, falling, "rmse").description
+    assert "change little" in LearningCurveDisplay(sizes, flat, flat, "rmse").description
+    rising = LearningCurveDisplay(sizes, flat, 1 - falling / 10, "accuracy")
+    assert "more rows may help" in rising.description
+
+
+def test_folds_and_gap_speak_in_the_measures_own_direction():
+    folds = FoldDisplay(["low", "high"], [np.array([0.1, 0.2]), np.array([0.8, 0.9])], "accuracy")
+    assert folds.description.index("high") < folds.description.index("low ")
+    assert "85.0 %" in folds.description
+    gap = GapDisplay(["training", "test"], [50.0, 60.0], [np.nan, 55], [np.nan, 65], "rmse")
+    assert "Test is 20 % higher than training." in gap.description
+
+
+def test_wording():
+    assert number(-1234.5678) == "−1,235"
+    assert number(0.000012345) == "1.234e−5"
+    assert (number(np.nan), number(np.inf), number(3.0)) == ("–", "∞", "3")
+    assert exact(42.2) == "42.2"
+    assert scored(0.0123, "error") == "1.2 %"
+    assert scored(-0.01, "r2") == "−0.010"
+    assert measure("ROC AUC") == measure("auc")
+    assert not measure("something new").higher_is_better
+    assert [listed("a"), listed("ab"), listed("abc")] == ["a", "a and b", "a, b and c"]

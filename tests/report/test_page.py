@@ -1,0 +1,252 @@
+"""The page as text: whole, self-contained, accessible, the same bytes every time."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyRegressor
+
+from separatrix.messages import InputError
+from separatrix.report import render, write
+from separatrix.rows.profile import ColumnProfile
+from separatrix.rows.schema import Kind
+from separatrix.study.result import Held, Score, Training
+
+EACH = pytest.mark.parametrize("name", ["linear", "lasso", "wine", "cancer", "bare"])
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Checks nesting while reading, and keeps what the tests ask about."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.tags, self.headings = [], [], [], []
+        self.svgs, self.text = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == [], f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append((tag, attrs))
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        if tag in {"h1", "h2", "h3", "h4"}:
+            self.headings.append(int(tag[1]))
+        if tag == "svg":
+            self.svgs.append([attrs])
+        elif "svg" in self.open and tag in {"title", "desc"}:
+            self.svgs[-1].append((tag, attrs))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open[-1] == tag, f"</{tag}> closes <{self.open[-1]}>"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if not {"script", "style", "svg"} & set(self.open):
+            self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).replace("\u202f", " ").split())
+
+
+@EACH
+def test_parses_and_every_part_is_named(pages, name):
+    page = Page(pages[name])
+    assert len(page.ids) == len(set(page.ids))
+    assert page.headings[0] == 1
+    assert page.headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in zip(page.headings, page.headings[1:], strict=False))
+    assert dict(page.tags)["html"]["lang"] == "en"
+    heads = [attrs for tag, attrs in page.tags if tag == "th"]
+    assert heads
+    assert all(attrs.get("scope") in {"row", "col"} for attrs in heads)
+    links = [attrs["href"][1:] for tag, attrs in page.tags if tag == "a"]
+    assert set(links) <= set(page.ids)
+
+
+@EACH
+def test_every_picture_has_a_text_alternative(pages, name):
+    page = Page(pages[name])
+    for attrs, *told in page.svgs:
+        assert attrs["role"] == "img"
+        assert [tag for tag, _ in told[:2]] == ["title", "desc"]
+        assert attrs["aria-labelledby"].split() == [a["id"] for _, a in told[:2]]
+    assert sum(tag == "figcaption" for tag, _ in page.tags) == len(page.svgs)
+    assert len(page.svgs) >= 2
+
+
+@EACH
+def test_nothing_is_fetched_and_the_file_is_small(pages, name):
+    text = pages[name]
+    assert len(text.encode()) < 500_000
+    assert "http://" not in text
+    assert "https://" not in text
+    page = Page(text)
+    assert not [t for t, a in page.tags if t in {"link", "img", "iframe", "object"} or "src" in a]
+    assert "@import" not in text
+    assert not [u for u in re.findall(r"url\(([^)]*)", text) if not u.startswith(("#", "data:"))]
+    policy = next(a["content"] for t, a in page.tags if a.get("http-equiv"))
+    assert "default-src 'none'" in policy
+    script = re.search(r"<script>(.*?)</script>", text, re.S)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert len(script) < 3_000
+
+
+@pytest.mark.parametrize("name", ["linear", "wine"])
+def test_same_study_same_bytes(studies, pages, name):
+    assert render(studies[name]) == pages[name]
+
+
+def test_order_of_the_story(pages):
+    sections = [a["id"] for t, a in Page(pages["linear"]).tags if t == "section"]
+    assert sections == [
+        "inferred",
+        "data",
+        "leaderboard",
+        "test",
+        "model",
+        "certificate",
+        "diagnostics",
+        "learning",
+        "warnings",
+        "again",
+    ]
+
+
+def test_verdict_tells_the_test_score_against_the_baseline(linear, pages):
+    words = Page(pages["linear"]).words
+    score, base = linear.test[0], linear.baseline_test[0]
+    assert "How well can progression be predicted from the 10 other columns" in words
+    assert f"root mean squared error is {score.value:.2f}" in words
+    assert f"{100 * (1 - score.value / base.value):.0f} % less error with the model" in words
+    assert "linear was chosen: it is the simplest model" in words
+    assert "opened once" in words
+    assert "overlap" not in words
+    close = Score("rmse", base.value + 1, base.value - 5, base.value + 7)
+    assert "The two intervals overlap" in render(replace(linear, test=(close,)))
+
+
+def test_coefficients_have_names_and_intervals(linear, pages):
+    words = Page(pages["linear"]).words
+    summary = linear.model.summary()
+    assert f"σ = {summary.sigma:.4g}" in words
+    assert "Standard error" in words
+    assert str(linear.model.certificate_).split(".")[0] in words
+    for title in ("Quantiles of the residuals", "Residuals against leverage", "Coefficients"):
+        assert title in words
+
+
+def test_lasso_page_has_the_path_and_the_reason_for_no_intervals(pages):
+    words = Page(pages["lasso"]).words
+    assert "Path over the penalty" in words
+    assert "Without intervals." in words
+    assert "Leverage belongs to least squares" in words
+    assert "alpha = 0.0321" in words
+
+
+def test_classifiers_show_decisions_on_the_test_part(pages):
+    two, three = Page(pages["cancer"]).words, Page(pages["wine"]).words
+    for title in ("Confusion", "Distance to the boundary by class"):
+        assert title in two
+        assert title in three
+    assert "ROC curve with its hull" in two
+    assert "Precision against recall" in two
+    assert "ROC curve" not in three
+    assert "class_0" in three
+
+
+def test_warnings_show_code_reason_and_how_to_mute(pages):
+    words = Page(pages["cancer"]).words
+    assert "SEP001 proline is a combination of other columns." in words
+    assert "separatrix explain SEP001" in words
+    assert 'warnings.filterwarnings("ignore", "SEP001")' in words
+
+
+def test_hostile_names_are_text(linear):
+    evil = "<script>alert(1)</script>"
+    profile = ColumnProfile(evil, Kind.DISCRETE, 9, 3, levels={"</table>": 4, '"&': 2})
+    study = replace(
+        linear,
+        target=evil,
+        source=f"/tmp/{evil}.csv",
+        columns=(*linear.columns, profile),
+        said=(f"{evil} was --task `regression`.",),
+        warnings=(evil,),
+        command=f"separatrix fit '{evil}'",
+        reason=evil,
+    )
+    text = render(study)
+    assert text.count("<script>") == 1
+    page = Page(text)
+    assert evil in page.words
+    assert "3 (33.3 %)" in page.words
+
+
+def test_many_columns_are_cut_and_it_is_said(linear):
+    wide = tuple(ColumnProfile(f"c{i}", Kind.NUMERIC, 9, 0, 0.0, 1.0) for i in range(3000))
+    text = render(replace(linear, columns=wide))
+    assert "The first 100 of 3,000 columns are shown." in text
+    assert len(text.encode()) < 500_000
+
+
+def test_large_tables_stay_small_pages(linear):
+    rng = np.random.default_rng(0)
+    n = 50_000
+    x, noise = rng.normal(size=(n, 10)), rng.normal(size=n)
+    part = Training(x, x[:, 0] + noise, None, (), x[:, 0], None, np.arange(n))
+    text = render(replace(linear, training=part, n_train=n))
+    assert len(text.encode()) < 500_000
+    part = Training(x[:2000], noise[:2000], None, (), x[:2000, 0], None, np.arange(2000))
+    assert len(render(replace(linear, training=part, n_train=2000)).encode()) < 500_000
+
+
+def test_when_the_baseline_wins_it_is_said(linear):
+    model = DummyRegressor().fit(linear.training.x, linear.training.y)
+    study = replace(linear, winner="baseline", model=model, test=linear.baseline_test)
+    words = Page(render(study)).words
+    assert "None of 2 models did better than the baseline" in words
+    assert "DummyRegressor has no coefficients" in words
+    assert "carries no certificate" in words
+
+
+def test_a_study_without_rows_says_what_is_missing(pages):
+    words = Page(pages["bare"]).words
+    assert "No rows were set apart" in words
+    assert "residuals cannot be drawn" in words
+    assert "Nothing: everything was given." in words
+
+
+def test_test_part_of_one_class_has_no_roc_but_a_reason(cancer):
+    held = cancer.held
+    keep = np.asarray(held.truth) == "benign"
+    one = Held(held.rows[keep], held.truth[keep], held.predicted[keep], held.scores[keep])
+    words = Page(render(replace(cancer, held=one))).words
+    assert "A ROC curve compares two classes; the rows hold 1." in words
+    assert "Confusion" in words
+
+
+def test_written_whole_or_not_at_all(bare, pages, tmp_path):
+    path = tmp_path / "report.html"
+    write(bare, path)
+    assert path.read_text(encoding="utf-8") == pages["bare"]
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(InputError, match="full"):
+        write(bare, "/dev/full")
+    with pytest.raises(InputError, match="directory"):
+        write(bare, tmp_path / "absent" / "report.html")
