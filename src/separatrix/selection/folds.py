@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.rows import Rows
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.parts import Parts
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preparation import prepare, prepare_parts
 
 Index = NDArray[np.int64]
 #: scikit-learn's ``cv``: None (5 folds), a number of folds, a splitter, or (train, test) pairs.
@@ -91,28 +94,79 @@ def _labels(pairs: tuple[tuple[Index, Index], ...], n: int) -> Index | None:
     return labels
 
 
+@dataclass(frozen=True)
+class Folded:
+    """``moments`` of all rows over the design of ``encoding``, and both sides of every fold.
+
+    Each fold's sides are over a design that was learned from its training rows alone.
+    """
+
+    encoding: Encoding
+    moments: Moments
+    halves: list[FoldMoments]
+
+
 def fold_moments(rows: Rows, cv: CV = None) -> list[FoldMoments]:
     """Training and held-out moments of every fold; one pass when the folds tile the table."""
-    if not isinstance(rows, ArrayRows):
-        return _hashed_fold_moments(rows, DEFAULT_FOLDS if cv is None else cv)
-    folds = folds_of(cv, rows.block.n, rows.block.y[:, 0])
-    if folds.labels is None:
-        halves = [
-            (rows.take(train).reduce(Moments()), rows.take(test).reduce(Moments()))
-            for train, test in folds.pairs
-        ]
+    return folded(rows, cv).halves
+
+
+def folded(rows: Rows, cv: CV = None) -> Folded:
+    """Moments of the table and of its folds; one pass when the folds tile the table.
+
+    A table that is read as a stream has no row numbers: its folds go by the content of the rows.
+    """
+    if not isinstance(rows, InMemory):
+        found = _by_part(rows.with_parts(Parts(seed=0, test=0.0, folds=_number(cv))))
     else:
-        by_fold = rows.with_parts(folds.labels).reduce(Grouped(Moments()))
-        halves = _each_without_the_others([by_fold.parts[fold] for fold in range(len(folds))])
-    _refuse_weightless(halves)
-    return halves
+        folds = folds_of(cv, len(rows), rows.block.y[:, 0])
+        if folds.labels is None:
+            prepared = prepare(rows)
+            halves = [_overlapping(rows, train, test) for train, test in folds.pairs]
+            found = Folded(prepared.encoding, prepared.moments, halves)
+        elif isinstance(rows, ArrayRows):
+            found = _of_arrays(rows.with_parts(folds.labels), len(folds))
+        else:
+            found = _by_part(rows.with_parts(folds.labels))
+    _refuse_weightless(found.halves)
+    return found
 
 
-def _each_without_the_others(parts: list[Moments]) -> list[FoldMoments]:
-    """(merge of the other parts, part): what stands before it plus what stands after it."""
+def _of_arrays(rows: ArrayRows, k: int) -> Folded:
+    """Rows that are a matrix already: before the fold plus after the fold, k merges each way."""
+    by_fold = rows.reduce(Grouped(Moments())).parts
+    parts = [by_fold.get(fold, Moments()) for fold in range(k)]
     before = list(accumulate(parts, initial=Moments()))
     after = list(accumulate(reversed(parts), initial=Moments()))[::-1]
-    return [(before[f] + after[f + 1], part) for f, part in enumerate(parts)]
+    halves = [(before[f] + after[f + 1], part) for f, part in enumerate(parts)]
+    return Folded(identity(rows.schema), before[-1], halves)
+
+
+def _by_part(rows: Rows) -> Folded:
+    """Folds of a table with levels and gaps, each design learned from its training rows."""
+    prepared = prepare_parts(rows)
+    whole = prepared.training()
+    sides = [prepared.training(without=fold) for fold in prepared.folds]
+    return Folded(whole.encoding, whole.moments, [(s.moments, s.left) for s in sides])
+
+
+def _overlapping(rows: InMemory, train: Index, test: Index) -> FoldMoments:
+    """One fold whose rows are listed: a row may train twice, or not at all."""
+    index = np.concatenate([train, test])
+    labels = np.repeat(np.array([0, 1], dtype=np.int64), [len(train), len(test)])
+    side = prepare_parts(rows.take(index).with_parts(labels)).training(without=1)
+    return side.moments, side.left
+
+
+def _number(cv: CV) -> int:
+    if cv is None:
+        return DEFAULT_FOLDS
+    if not isinstance(cv, int | np.integer) or cv < 2:
+        raise InputError(
+            "A table that is read as a stream has no row numbers for cv to name.",
+            remedy="Give cv as a number of folds, at least 2.",
+        )
+    return int(cv)
 
 
 def _refuse_weightless(halves: list[FoldMoments]) -> None:
@@ -123,19 +177,3 @@ def _refuse_weightless(halves: list[FoldMoments]) -> None:
                 f"The {side} rows of fold {fold} have no weight.",
                 remedy="Use fewer folds, or folds that spread the weighted rows.",
             )
-
-
-def _hashed_fold_moments(rows: Rows, cv: CV) -> list[FoldMoments]:
-    """Folds of a table that is read as a stream: a row's fold depends on its content alone."""
-    if not isinstance(cv, int | np.integer):
-        raise InputError(
-            "A table that is read as a stream has no row numbers for cv to name.",
-            remedy="Give cv as a number of folds.",
-        )
-    from separatrix.rows.parts import Parts
-    from separatrix.statistics.preparation import prepare_parts
-
-    prepared = prepare_parts(rows.with_parts(Parts(seed=0, test=0.0, folds=int(cv))))
-    halves = [prepared.training(without=fold)[1:] for fold in range(int(cv))]
-    _refuse_weightless(halves)
-    return halves

@@ -1,0 +1,78 @@
+"""Newton steps on the support of a lasso solution; coefficients that reach zero leave it.
+
+    RᵀR = G + diag(q) + δI,      RᵀR Δ = g − ℓ sign(b) − q b
+
+As long as no sign changes the objective is quadratic and b + Δ is its lowest point. On the way
+there the first coefficient to vanish is dropped: one row and column leave the factor, by plane
+rotations, at the cost of a triangular solve and not of a new factor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def solve_upper(r, k, x):  # type: ignore[no-untyped-def]
+    """x ← (RᵀR)⁻¹ x with the leading k x k part of R."""
+    for j in range(k):
+        x[j] /= r[j, j]
+        share = x[j]
+        for i in range(j + 1, k):
+            x[i] -= share * r[j, i]
+    for j in range(k - 1, -1, -1):
+        total = x[j]
+        for i in range(j + 1, k):
+            total -= r[j, i] * x[i]
+        x[j] = total / r[j, j]
+
+
+@njit(cache=True, nogil=True)
+def drop(r, k, out):  # type: ignore[no-untyped-def]
+    """Remove column ``out`` from the k x k factor: shift, then rotate the bulge away."""
+    for i in range(k):
+        for j in range(max(out, i - 1), k - 1):
+            r[i, j] = r[i, j + 1]
+    for j in range(out, k - 1):
+        a, b = r[j, j], r[j + 1, j]
+        h = np.hypot(a, b)
+        c, s = a / h, b / h
+        r[j, j], r[j + 1, j] = h, 0.0
+        for i in range(j + 1, k - 1):
+            upper, lower = r[j, i], r[j + 1, i]
+            r[j, i] = c * upper + s * lower
+            r[j + 1, i] = c * lower - s * upper
+
+
+@njit(cache=True, nogil=True)
+def shed(r, b, grad, l1, l2, damping):  # type: ignore[no-untyped-def]
+    """Step to the lowest point of the orthant of ``b``, dropping coefficients met at zero.
+
+    ``r``, ``b`` and ``grad`` (the gradient on the support) change in place.
+    """
+    k = b.shape[0]
+    at = np.arange(k)
+    move = np.empty(k)
+    pull = np.empty(k)
+    while k:
+        for i in range(k):
+            j = at[i]
+            pull[i] = grad[j] - l2[j] * b[j] - (l1[j] if b[j] > 0.0 else -l1[j])
+            move[i] = pull[i]
+        solve_upper(r, k, move)
+        length, out = 1.0, -1
+        for i in range(k):
+            here, step = b[at[i]], move[i]
+            if here * step < 0.0 and abs(here) < length * abs(step):
+                length, out = abs(here) / abs(step), i
+        for i in range(k):
+            j = at[i]
+            b[j] += length * move[i]
+            grad[j] -= length * (pull[i] - (l2[j] + damping) * move[i])
+        if out < 0:
+            break
+        b[at[out]] = 0.0
+        drop(r, k, out)
+        at[out : k - 1] = at[out + 1 : k].copy()
+        k -= 1

@@ -1,0 +1,142 @@
+"""Lasso and elastic net: least squares with coefficients drawn to zero, some all the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+from sklearn.base import RegressorMixin
+
+from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
+from separatrix.models.summary import no_summary
+from separatrix.rows.arrays import ArrayRows
+from separatrix.solvers.elastic_net import solve_elastic_net
+from separatrix.solvers.elastic_net_problem import Settings
+from separatrix.solvers.solution import Solution
+
+SELECTED = (
+    "the lasso chose which coefficients are zero by looking at the same rows, and shrank the "
+    "others; the theory of standard errors and p values does not hold after such a choice. Fit "
+    "LinearRegression to the chosen columns on rows that were not used to choose them."
+)
+
+
+class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):  # type: ignore[misc]
+    """min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖².
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        α, the weight of the penalty; 0 is least squares.
+    l1_ratio : float, default=0.5
+        ρ, the share of the ℓ₁ part: 1 is the lasso, 0 is ridge.
+    fit_intercept : bool, default=True
+        Whether the map has a constant ``a``, which is never penalised.
+    max_iter : int, default=10000
+        Sweeps of coordinate descent at most.
+    tol : float, default=1e-8
+        Duality gap at which to stop, as a share of the objective without coefficients.
+    positive : bool, default=False
+        Allow no negative coefficient.
+    standardize : bool, default=False
+        Measure the penalty on columns of unit variance, so that the fit does not depend on units.
+        Coefficients are in the units of the table either way.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the map; shapes as in scikit-learn.
+    certificate_ : duality gap and distance to the optimality conditions.
+    n_iter_ : sweeps of coordinate descent.
+    """
+
+    _multi_output = True
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = 10_000,
+        tol: float = 1e-8,
+        positive: bool = False,
+        standardize: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.positive = positive
+        self.standardize = standardize
+
+    def _solve(self, given: Given) -> Solution:
+        assert given.moments is not None
+        return solve_elastic_net(
+            given.moments, float(self.alpha), settings_of(self), rows=given.rows
+        )
+
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        source = rows.block if self.moments_ is None or not self.alpha else self.moments_
+        return solve_elastic_net(source, float(self.alpha), settings_of(self))
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """``coef_`` as a sparse matrix."""
+        return sparse.csr_matrix(self.coef_)
+
+    def summary(self, *_: Any, **__: Any) -> None:
+        """Refused: see the message."""
+        no_summary(SELECTED)
+
+
+class Lasso(ElasticNet):
+    """min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ‖b‖₁: the elastic net without ℓ₂ part.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        α, the weight of the penalty; 0 is least squares.
+    fit_intercept, max_iter, tol, positive, standardize
+        As in :class:`ElasticNet`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import Lasso
+    >>> x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> model = Lasso(alpha=0.25).fit(x, [0.0, 1.0, 2.0, 3.0])
+    >>> model.coef_.round(2)
+    array([0.8, 0. ])
+    """
+
+    l1_ratio = 1.0
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: int = 10_000,
+        tol: float = 1e-8,
+        positive: bool = False,
+        standardize: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.positive = positive
+        self.standardize = standardize
+
+
+def settings_of(model: Any) -> Settings:
+    """The elastic net that an estimator's parameters ask for."""
+    return Settings(
+        l1_ratio=float(model.l1_ratio),
+        fit_intercept=bool(model.fit_intercept),
+        positive=bool(model.positive),
+        standardize=bool(model.standardize),
+        tol=float(model.tol),
+        max_iter=int(model.max_iter),
+    )

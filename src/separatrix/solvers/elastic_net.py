@@ -1,0 +1,128 @@
+"""Lasso and elastic net at one penalty: from moments or from columns, with a certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import optimize
+
+from separatrix.messages import InputError, doubt
+from separatrix.rows.block import Block, Floats
+from separatrix.rows.rows import Rows
+from separatrix.solvers.elastic_net_certificate import certify_elastic_net
+from separatrix.solvers.elastic_net_columns import problem_from_block
+from separatrix.solvers.elastic_net_moments import problem_from_moments
+from separatrix.solvers.elastic_net_path import Stopping
+from separatrix.solvers.elastic_net_problem import Problem, Settings
+from separatrix.solvers.least_squares import fit_least_squares
+from separatrix.solvers.minimum_norm import centred, solve_wide
+from separatrix.solvers.ridge import Spectrum
+from separatrix.solvers.solution import Solution
+from separatrix.statistics.moments import Moments
+
+#: What an elastic net is solved from: moments, or rows in memory where columns outnumber rows.
+Source = Moments | Block
+
+#: More columns than rows, and than this: their moments would be larger than the table.
+WIDE = 2_000
+
+
+def problem_of(source: Source, settings: Settings, target: int = 0) -> Problem:
+    """The problem of one target, on the inner products that the source offers."""
+    if not source.weight:
+        raise InputError("There are no rows to fit.")
+    if isinstance(source, Moments):
+        return problem_from_moments(source, settings, target)
+    return problem_from_block(source, settings, target)
+
+
+def solve_elastic_net(
+    source: Source,
+    alpha: float,
+    settings: Settings,
+    *,
+    rows: Rows | None = None,
+    start: Floats | None = None,
+) -> Solution:
+    """Solve for every target.
+
+    ``rows`` (if they can be read again) serve α = 0 alone; ``start`` (d) are coefficients near the
+    solution, if some are known.
+    """
+    if not (np.isfinite(alpha) and alpha >= 0.0):
+        raise InputError(f"alpha={alpha!r} must be a number ≥ 0.")
+    if alpha == 0.0 and not settings.positive:
+        if isinstance(source, Moments):
+            return fit_least_squares(rows, source, fit_intercept=settings.fit_intercept)
+        return solve_wide(source, fit_intercept=settings.fit_intercept)
+    found = [
+        _solve_target(source, alpha, settings, target, start)
+        for target in range(len(source.targets))
+    ]
+    coef = np.stack([b for b, _, _ in found], axis=1)
+    certificate = certify_elastic_net(source, coef, alpha, settings)
+    if not certificate.holds:
+        doubt(
+            "SEP003",
+            f"the duality gap is {certificate.gap:.1e} of an objective of {certificate.primal:.3g} "
+            f"after {settings.max_iter} sweeps. Raise max_iter, tol or alpha.",
+        )
+    return Solution(
+        coef,
+        np.array([a for _, a, _ in found]),
+        certificate,
+        status="solved" if certificate.holds else "stopped early",
+        iterations=max(n for _, _, n in found),
+    )
+
+
+def _solve_target(
+    source: Source, alpha: float, settings: Settings, target: int, start: Floats | None
+) -> tuple[Floats, float, int]:
+    """Coefficients, intercept and number of sweeps."""
+    problem = problem_of(source, settings, target)
+    if alpha == 0.0:
+        return _non_negative(source, problem, target)
+    if settings.l1_ratio == 0.0 and isinstance(source, Block) and not settings.positive:
+        return _ridge_on_rows(source, problem, alpha, target)
+    stopping = Stopping(settings.tol, 0.1 * settings.tol, settings.max_iter)
+    path = problem.path([alpha], stopping, start)
+    return path.coefs[0], float(path.intercepts[0]), path.sweeps
+
+
+def _ridge_on_rows(
+    block: Block, problem: Problem, alpha: float, target: int
+) -> tuple[Floats, float, int]:
+    """Without ℓ₁ part every column takes part: solve in the space of the rows instead."""
+    u, settings = problem.units, problem.settings
+    scale = np.ones_like(u.x_scale)
+    if settings.standardize:
+        scale[u.live] = u.x_scale[u.live]
+    spectrum = Spectrum.of_rows(block, scale, fit_intercept=settings.fit_intercept)
+    coefs, intercepts = spectrum.coefs(np.array([alpha * u.weight]))
+    return coefs[0, :, target], float(intercepts[0, target]), 1
+
+
+def _non_negative(source: Source, problem: Problem, target: int) -> tuple[Floats, float, int]:
+    """Without penalty, coefficients ≥ 0: an active-set method on equilibrated columns."""
+    u = problem.units
+    coef = np.zeros(len(u.x_mean))
+    if len(u.live):
+        factor, right = _factor(source, problem.settings, target)
+        scale = u.x_scale[u.live]
+        coef[u.live] = optimize.nnls(factor[:, u.live] / scale, right)[0] / scale
+    return coef, float(u.y_mean - coef @ u.x_mean), 1
+
+
+def _factor(source: Source, settings: Settings, target: int) -> tuple[Floats, Floats]:
+    """A and c with AᵀA = XᵀX and Aᵀc = Xᵀy, about the means."""
+    if isinstance(source, Block):
+        x, y, *_ = centred(source, settings.fit_intercept)
+        return x, y[:, target]
+    m = source if settings.fit_intercept else source.about_origin()
+    spread = np.sqrt(np.diag(m.xx))
+    spread[spread == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(m.xx / np.outer(spread, spread))
+    kept = values > values.max(initial=0.0) * m.d * np.finfo(float).eps
+    root = np.sqrt(values[kept])
+    cross = vectors[:, kept].T @ (m.xy[:, target] / spread) / root
+    return root[:, None] * vectors[:, kept].T * spread, cross
