@@ -9,6 +9,7 @@ from separatrix.study.result import Study
 
 #: Measures of error: for these, smaller is better and the gate is an upper limit.
 ERRORS = {"rmse", "mae", "error"}
+KNOWN = (*sorted(ERRORS), "r2", "accuracy", "auc")
 
 
 def parse(given: tuple[str, ...]) -> dict[str, float]:
@@ -24,6 +25,11 @@ def parse(given: tuple[str, ...]) -> dict[str, float]:
             raise InputError(
                 f"--min-score {text!r} is not METRIC=VALUE.",
                 remedy="Write it as --min-score r2=0.8.",
+            )
+        if metric.strip().lower() not in KNOWN:
+            raise InputError(
+                f"--min-score names {metric!r}, which is no score.",
+                remedy=did_you_mean(metric, KNOWN),
             )
     return wanted
 

@@ -1,6 +1,7 @@
 """The entry point: finds the command, and turns every way to end into words and an exit code.
 
 0 good    1 a gate that was asked for failed    2 usage or bad input    130 interrupted
+70 a defect of separatrix itself
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -87,6 +89,11 @@ def run(given: list[str]) -> int:
         return 2
     except OSError as problem:
         return _could_not_print(problem, as_json)
+    except Exception as problem:
+        traceback.print_exc()
+        what = f"{type(problem).__name__}: {problem}. This is a defect in separatrix itself."
+        describe("defect", what, as_json)
+        return 70
     return code if isinstance(code, int) else 0
 
 

@@ -9,20 +9,17 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
+from separatrix.cli.failure import for_the_command
 from separatrix.cli.output import console, say
 from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.pictures.wording import measure, scored
 from separatrix.study.result import Score, Study
-
-NAMES = {
-    **{"rmse": "RMSE", "r2": "R²", "mae": "MAE"},
-    **{"accuracy": "accuracy", "error": "error rate", "auc": "AUC"},
-}
 
 
 def tell(study: Study, place: Path, python: str) -> None:
     """Results to standard output; remarks, files and next steps to standard error."""
     for sentence in study.said:
-        say(f"· {sentence}")
+        say(f"· {for_the_command(sentence)}")
     for warning in study.warnings:
         say(f"! {warning} (separatrix explain {warning.split()[0]})")
     out = console(stderr=False)
@@ -39,10 +36,12 @@ def tell(study: Study, place: Path, python: str) -> None:
 
 def leaderboard(study: Study) -> Table:
     """Cross-validated errors, the chosen one marked."""
-    metric = NAMES[study.leaderboard[0].metric]
+    metric = study.leaderboard[0].metric
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", no_wrap=True)
-    table.add_column(f"{metric}, {len(study.leaderboard[0].folds)} folds", justify="right")
+    table.add_column(
+        f"{measure(metric).short}, {len(study.leaderboard[0].folds)} folds", justify="right"
+    )
     table.add_column("± s.e.", justify="right")
     table.add_column("what it is", overflow="ellipsis")
     for entry in study.leaderboard:
@@ -51,7 +50,7 @@ def leaderboard(study: Study) -> Table:
         if math.isnan(entry.mean):
             table.add_row(name, "–", "–", entry.note)
             continue
-        numbers = (f"{entry.mean:.4g}", f"{entry.standard_error:.2g}")
+        numbers = scored(entry.mean, metric), scored(entry.standard_error, metric)
         table.add_row(name, *numbers, entry.label, style="bold" if won else "")
     return table
 
@@ -60,7 +59,7 @@ def verdict(study: Study) -> list[str]:
     """The choice, its score on the test part, and the certificate."""
     first = study.test[0]
     dummy = next((s for s in study.baseline_test if s.metric == first.metric), None)
-    beside = "" if dummy is None else f" (baseline {dummy.value:.4g})"
+    beside = "" if dummy is None else f" (baseline {scored(dummy.value, dummy.metric)})"
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in study.test)
     return [
         f"Chosen: {study.winner}. {study.reason}",
@@ -70,4 +69,5 @@ def verdict(study: Study) -> list[str]:
 
 
 def _score(score: Score) -> str:
-    return f"{NAMES[score.metric]} {score.value:.4g} [{score.low:.4g}, {score.high:.4g}]"
+    value, low, high = (scored(v, score.metric) for v in (score.value, score.low, score.high))
+    return f"{measure(score.metric).short} {value} [{low}, {high}]"

@@ -80,7 +80,12 @@ def _split(n_train: int, n_test: int, parts: Parts) -> str:
 def _columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]:
     said = []
     features = [c for c in columns if c.name in schema.names]
-    gaps = [c for c in features if c.missing]
+    empty = [c.name for c in features if c.missing == c.count]
+    if empty:
+        names = _list([repr(name) for name in empty])
+        verb = "has" if len(empty) == 1 else "have"
+        said.append(f"{names} {verb} no value in any row and cannot be used.")
+    gaps = [c for c in features if 0 < c.missing < c.count]
     if gaps:
         names = _list([f"{c.name!r} ({c.missing})" for c in gaps])
         said.append(

@@ -54,7 +54,13 @@ CANDIDATES = (
     Candidate("least_absolute", "least absolute error", REGRESSION, "LeastAbsoluteRegressor"),
     Candidate("polynomial", "squares and products", REGRESSION, "PolynomialRegression"),
     Candidate(BASELINE, "most frequent class", CLASSIFICATION, "MostFrequentClassifier"),
-    Candidate("basic", "nearest class mean", CLASSIFICATION, "BasicLinearClassifier"),
+    Candidate(
+        "basic",
+        "nearest class mean, scaled",
+        CLASSIFICATION,
+        "BasicLinearClassifier",
+        {"scatter": "diagonal"},
+    ),
     Candidate("least_squares", "least squares", CLASSIFICATION, "LeastSquaresClassifier"),
 )
 

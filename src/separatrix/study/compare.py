@@ -79,9 +79,8 @@ def choose(entries: Sequence[Entry]) -> tuple[str, str]:
             "within one standard error of it."
         )
     return winner.name, (
-        f"{winner.name} is the simplest model whose cross-validated error "
-        f"({winner.mean:.4g}) is within one standard error ({best.standard_error:.2g}) of the "
-        f"best, {best.name} ({best.mean:.4g})."
+        f"{winner.name} is the simplest model whose cross-validated error is within one standard "
+        f"error of the best, {best.name}."
     )
 
 

@@ -146,6 +146,7 @@ def error_on(model: Any, rows: InMemory) -> float:
 def too_small(n: int) -> InputError:
     """The refusal of a table that cannot be split."""
     return InputError(
-        f"{n} rows are too few to hold a test part back and compare models on the rest.",
+        f"{n} row{' is' if n == 1 else 's are'} too few to hold a test part back and compare "
+        "models on the rest.",
         remedy="Give more rows, or fit one model in Python: LinearRegression().fit(rows).",
     )

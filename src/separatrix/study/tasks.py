@@ -31,7 +31,11 @@ class Taken:
 def take_for(target: Column, blocks: Iterable[Block]) -> Taken:
     """Tell the task by the target: words are classes; numbers are measured unless few and whole."""
     if target.kind is not Kind.NUMERIC:
-        return _taken(target.name, CLASSIFICATION, "its values are words or true/false")
+        return Taken(
+            CLASSIFICATION,
+            f"Target {target.name!r} is taken for classification, because its values are words or "
+            "true/false (for regression, name a column of numbers with --target).",
+        )
     seen: set[float] = set()
     n = 0
     for block in blocks:  # stops at the first block that shows too many values for classes
@@ -76,8 +80,9 @@ def with_classes(table: Any) -> Any:
     if target.kind is not Kind.NUMERIC:
         return table
     values, codes = np.unique(table.block.y[:, 0], return_inverse=True)
-    levels = tuple(_level(value) for value in values)
-    y: Floats = np.eye(len(levels))[codes]
+    named = [_level(value) for value in values]
+    levels = tuple(sorted(named))  # by text, as when the column is read as discrete
+    y: Floats = np.eye(len(levels))[[levels.index(name) for name in named]][codes]
     terms = Terms(tuple(Term(target.name, level=level) for level in levels))
     schema = replace(table.schema, targets=(Column(target.name, Kind.DISCRETE, levels=levels),))
     block = replace(table.block, y=y, targets=terms)
