@@ -30,7 +30,8 @@ def as_table(source: Any) -> pa.Table:
 def _of_frame(source: Any) -> pa.Table:
     import narwhals as nw
 
-    refuse_duplicates([str(name) for name in getattr(source, "columns", ())], None)
+    if not hasattr(source, "collect_schema"):  # a polars frame has no duplicates
+        refuse_duplicates([str(name) for name in getattr(source, "columns", ())], None)
     try:
         frame = nw.from_native(source)
     except TypeError:

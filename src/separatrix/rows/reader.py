@@ -5,7 +5,7 @@ A row is kept when its target and weight are known (and, under ``missing="drop"`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -182,7 +182,7 @@ def _some(column: Numbers | Levels, keep: NDArray[np.bool_]) -> Numbers | Levels
         table[met], table[GAP] = np.arange(len(met)), GAP
         return Levels(table[codes], tuple(column.names[i] for i in met))
     gaps = None if column.gaps is None else column.gaps[keep]
-    return replace(column, values=column.values[keep], gaps=gaps)
+    return Numbers(column.values[keep], gaps if gaps is not None and gaps.any() else None)
 
 
 def _dense(y: Matrix) -> Floats:
