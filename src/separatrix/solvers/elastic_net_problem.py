@@ -128,7 +128,8 @@ class Problem:
         ``start`` (d) are coefficients near the first solution, if some are known.
         """
         penalties = self.units.penalties(self.settings)
-        points = tuple(walk(self.geometry, penalties, [float(a) for a in alphas], stopping, start))
+        levels, near = [float(a) for a in alphas], self._scaled(start)
+        points = tuple(walk(self.geometry, penalties, levels, stopping, near))
         return self._in_table_units(points, stopping)
 
     def _scaled(self, coef: Floats | None) -> Floats | None:
