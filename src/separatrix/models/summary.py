@@ -247,7 +247,8 @@ def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summa
         f = (e.total[output] - e.rss[output]) / max(slopes, 1) / sigma2
         likelihood = -0.5 * e.weight * (np.log(2 * np.pi * e.rss[output] / e.weight) + 1)
     return Summary(
-        names=("intercept",) * with_intercept + tuple(model.encoding_.names),
+        names=("intercept",) * with_intercept
+        + tuple(getattr(model, "term_names_", model.encoding_.names)),
         estimates=estimates,
         standard_errors=error,
         t_values=t,

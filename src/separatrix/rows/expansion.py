@@ -62,7 +62,7 @@ def name_of(exponent: NDArray[np.int64], columns: Sequence[Term]) -> str:
     """Such as ``x``, ``x^2``, ``x z``."""
     return " ".join(
         str(columns[j]) if exponent[j] == 1 else f"{columns[j]}^{exponent[j]}"
-        for j in np.flatnonzero(exponent)
+        for j in np.flatnonzero(exponent).tolist()
     )
 
 
