@@ -33,6 +33,10 @@ _HOME = {
     "LeastSquaresClassifier": "separatrix.models.least_squares_classifier",
     "BasicLinearClassifier": "separatrix.models.basic_linear_classifier",
     "run_study": "separatrix.study.run",
+    "Center": "separatrix.models.scaling",
+    "Standardize": "separatrix.models.scaling",
+    "Whiten": "separatrix.models.scaling",
+    "homogeneous": "separatrix.models.scaling",
     "save": "separatrix.storage",
     "load": "separatrix.storage",
 }
