@@ -1,0 +1,115 @@
+"""A row's part follows from its content and the seed, from nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from separatrix import InputError, scan
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.parts import Parts, ordinals
+
+from .tables import mixed
+
+
+def parts_of(source, split, **options):
+    return scan(source, target="price", **options).with_parts(split).collect().parts
+
+
+def test_shares_are_as_asked():
+    x = np.random.default_rng(0).normal(size=(40_000, 2))
+    labels = ArrayRows(x).with_parts(Parts(seed=3, test=0.25, folds=4)).block.parts
+    counts = dict(zip(*np.unique(labels, return_counts=True), strict=True))
+    assert set(counts) == {-1, 0, 1, 2, 3}
+    sd = 4 * np.sqrt(40_000 * 0.25 * 0.75)
+    assert abs(counts[-1] - 10_000) < sd
+    assert all(abs(counts[k] - 7_500) < sd for k in range(4))
+
+
+def test_neither_order_nor_layout_nor_block_size_matters():
+    frame = mixed().dropna(subset="price").reset_index(drop=True)
+    split = Parts(seed=7)
+    want = parts_of(frame, split)
+    order = np.random.default_rng(0).permutation(len(frame))
+    np.testing.assert_array_equal(parts_of(frame.iloc[order], split), want[order])
+    np.testing.assert_array_equal(parts_of(frame[frame.columns[::-1]], split), want)
+    np.testing.assert_array_equal(parts_of(frame, split, block_rows=17), want)
+    np.testing.assert_array_equal(parts_of(frame[:100], split), want[:100])
+    np.testing.assert_array_equal(parts_of(frame, split, missing="indicator"), want)
+    whole = frame.assign(rooms=frame["rooms"].astype("float32"))
+    np.testing.assert_array_equal(parts_of(whole, split), want)
+
+
+def test_the_seed_matters_and_weights_do_not():
+    frame = mixed().dropna(subset="price").assign(w=1.0)
+    want = parts_of(frame, Parts(seed=0), weight="w")
+    other = frame.assign(w=np.arange(len(frame)))
+    np.testing.assert_array_equal(parts_of(other, Parts(seed=0), weight="w"), want)
+    assert (parts_of(frame, Parts(seed=1), weight="w") != want).mean() > 0.5
+
+
+def test_memory_and_stream_agree_on_distinct_rows():
+    frame = mixed()
+    split = Parts(seed=2)
+    rows = scan(frame, target="price")
+    stream = rows.with_parts(split).collect().parts
+    np.testing.assert_array_equal(rows.read().with_parts(split).block.parts, stream)
+    np.testing.assert_array_equal(rows.with_parts(split).read().block.parts, stream)
+
+
+def test_copies_share_a_part_in_a_stream_and_spread_in_memory():
+    frame = pd.DataFrame({"x": np.arange(3000) % 3, "price": 1.0})
+    split = Parts(seed=0, test=0.2, folds=5)
+    stream = parts_of(frame, split)
+    assert all(len(set(stream[k::3])) == 1 for k in range(3))
+    memory = scan(frame, target="price").read().with_parts(split).block.parts
+    counts = np.bincount(memory + 1, minlength=6) / 3000
+    np.testing.assert_allclose(counts, [0.2] + [0.16] * 5, atol=0.04)
+
+
+def test_dense_sparse_and_table_hash_alike():
+    x = np.round(np.random.default_rng(0).normal(size=(200, 5)), 0)
+    y = np.arange(200.0)
+    split = Parts(seed=5)
+    dense = scan(x, target=y).with_parts(split).block.parts
+    thin = scan(sparse.csr_array(x), target=y).with_parts(split).block.parts
+    fortran = scan(np.asfortranarray(x), target=y).with_parts(split).block.parts
+    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(5)]).assign(y=y)
+    table = scan(frame, target="y").with_parts(split).collect().parts
+    for other in (thin, fortran, table):
+        np.testing.assert_array_equal(other, dense)
+
+
+def test_signs_of_zero_and_kinds_of_nothing_do_not_count():
+    split = Parts(seed=1)
+    a = pd.DataFrame({"x": [0.0, None, 1.0], "price": [1.0, 2.0, 3.0]})
+    b = pd.DataFrame({"x": [-0.0, -np.nan, 1.0], "price": [1.0, 2.0, 3.0]})
+    for seed in range(10):
+        split = Parts(seed=seed)
+        np.testing.assert_array_equal(parts_of(a, split), parts_of(b, split))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
+def test_ordinals_count_equal_rows_before(values):
+    content = np.array(values, dtype=np.uint64)
+    want = [values[:i].count(v) for i, v in enumerate(values)]
+    assert ordinals(content).tolist() == want
+
+
+def test_every_level_has_a_word_of_its_own():
+    """A hash that looked like NaN would make thousands of levels one and the same."""
+    levels = [f"level {i}" for i in range(4000)]
+    frame = pd.DataFrame({"t": levels, "price": 1.0})
+    rows = scan(frame, target="price", kinds={"t": "discrete"}).read()
+    assert len(set(rows.content.tolist())) == 4000
+
+
+def test_impossible_splits_are_refused():
+    for bad in ({"test": 1.0}, {"test": -0.1}, {"folds": 0}):
+        with pytest.raises(InputError):
+            Parts(**bad)
