@@ -92,6 +92,8 @@ class DistanceDisplay(Display):
             np.histogram(self.distance[np.asarray(self.y) == label], edges)[0] for label in labels
         ]
         ax.axvline(0.0, color=ink(ax), linewidth=1.0)
+        # The names stand on the side that the boundary leaves free.
+        on_right = -edges[0] < edges[-1]
         for i, (label, count) in enumerate(zip(labels, counts, strict=True)):
             colour = SERIES[i % len(SERIES)]
             height = 0.76 * count / max(count.max(initial=1), 1)
@@ -100,7 +102,8 @@ class DistanceDisplay(Display):
             ax.axhline(-i, color=MUTED, linewidth=0.6)
             ax.annotate(
                 f"{plain(label)}  ({self.wrong(i):,} on the wrong side)",
-                (0.01, 0.97 - i),
+                (0.99 if on_right else 0.01, 0.97 - i),
+                ha="right" if on_right else "left",
                 xycoords=("axes fraction", "data"),
                 fontsize=8.5,
                 color=colour,

@@ -138,7 +138,7 @@ class PathDisplay(Display):
         ends = np.array([self.lines[0, j] for j in named])
         for colour, j, y in zip(SERIES, named, spread(ends, 0.062 * (high - low)), strict=False):
             ax.annotate(
-                plain(self.names[j], 14),
+                plain(self.names[j], 18),
                 (1, y),
                 xytext=(5, 0),
                 xycoords=("axes fraction", "data"),

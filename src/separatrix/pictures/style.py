@@ -60,11 +60,24 @@ SETTINGS: dict[str, Any] = {
 
 def dress(ax: Any, *, grid: str | None = "both") -> None:
     """Axes with no more ink than they need: two spines, no tick marks, a faint grid."""
+    for axis in (ax.xaxis, ax.yaxis):
+        _thousands(axis)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(length=0)
     ax.set_axisbelow(True)
     if grid is not None:
         ax.grid(True, axis=grid, color=GRID, linewidth=0.7)
+
+
+def _thousands(axis: Any) -> None:
+    """Large round numbers with separators: 400,000 rather than 400000."""
+    from matplotlib.ticker import FuncFormatter, ScalarFormatter
+
+    if not isinstance(axis.get_major_formatter(), ScalarFormatter):
+        return
+    low, high = sorted(axis.get_view_interval())
+    if 1e4 <= max(-low, high) < 1e7 and high - low >= 100:
+        axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}".replace("-", "−")))
 
 
 def ink(ax: Any) -> Any:

@@ -76,9 +76,9 @@ def scored(value: float, name: str) -> str:
     if not math.isfinite(value):
         return number(value)
     if known.share:
-        return f"{100 * value:.1f} %".replace("-", "−")
+        return f"{round(100 * value, 1) + 0.0:.1f} %".replace("-", "−")
     if known.higher_is_better:
-        return f"{value:.3f}".replace("-", "−")
+        return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")
     return number(value, 4)
 
 

@@ -61,6 +61,7 @@ def _story(study: Study) -> dict[str, Any]:
     return {
         "study": study,
         "source": verdict.source_name(study),
+        "reason": verdict.reason(study),
         "label": verdict.spoken(study.winner),
         "gloss": verdict.gloss(winner) if winner else "",
         "verdict": verdict.sentences(study),
@@ -126,9 +127,16 @@ def coded(text: str) -> Any:
 
     pieces = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][\w-]*(?:[ =][\w./=…-]*\w)?)", text)
     return Markup("").join(
-        Markup("<code>{}</code>").format(piece.strip("`")) if i % 2 else escape(piece)
-        for i, piece in enumerate(pieces)
+        _code(piece.strip("`")) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
     )
+
+
+def _code(text: str) -> Any:
+    """Code within a sentence; a short piece stays on one line."""
+    from markupsafe import Markup
+
+    short = Markup(' class="short"') if len(text) < 28 else ""
+    return Markup("<code{}>{}</code>").format(short, text)
 
 
 def tied(text: str) -> str:
@@ -150,14 +158,17 @@ def python_code(study: Study) -> str:
         'model = separatrix.load("model.sx")',
         'predicted = model.predict(separatrix.scan("new.csv"))',
     ]
-    if type(study.model).__module__.startswith("separatrix."):
-        shown = " ".join(repr(study.model).split())
-        lines += [
-            "",
-            "# the same kind of model, fitted to the whole table",
-            f"rows = separatrix.scan({study.source!r}, target={study.target!r})",
-            f"model = separatrix.{shown}.fit(rows)",
-        ]
+    if not study.source:
+        return "\n".join(lines)
+    table = repr(study.source)
+    if study.source.startswith("sample:"):
+        lines.insert(1, "from separatrix.samples import sample")
+        table = f"sample({study.source.removeprefix('sample:')!r}).path"
+    lines += [
+        "",
+        f"rows = separatrix.scan({table}, target={study.target!r})",
+        f"study = separatrix.run_study(rows, seed={study.seed}, test={study.test_fraction:g})",
+    ]
     return "\n".join(lines)
 
 

@@ -76,14 +76,16 @@ def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
         span = ends if math.isfinite(column.low) else "no values"
         moments = (_figure(column.mean), _figure(column.deviation))
     else:
-        span, moments = _levels(column.levels), (Cell("", right=True), Cell("", right=True))
+        span, moments = _levels(column), (Cell("", right=True), Cell("", right=True))
     return (Cell(str(column.kind)), _figure(column.missing, gaps), Cell(span), *moments)
 
 
-def _levels(levels: dict[str, int], most: int = 5) -> str:
-    ordered = sorted(levels.items(), key=lambda item: (-item[1], item[0]))
+def _levels(column: ColumnProfile, most: int = 5) -> str:
+    if not column.levels and math.isfinite(column.mean):
+        return f"true in {100 * column.mean:.1f} %"
+    ordered = sorted(column.levels.items(), key=lambda item: (-item[1], item[0]))
     text = ", ".join(f"{level} ({count:,})" for level, count in ordered[:most])
-    rest = len(ordered) - most
+    rest = (column.distinct or len(ordered)) - most
     return f"{text} and {rest:,} more" if rest > 0 else text or "no values"
 
 
@@ -139,7 +141,13 @@ def leaderboard_table(study: Study) -> Table:
 
 
 def _setting(value: Any) -> str:
-    return number(float(value), 3) if isinstance(value, int | float | np.number) else str(value)
+    """A number; the range of one that every fold chose anew; anything else as it is."""
+    if isinstance(value, int | float | np.number):
+        return number(float(value), 3)
+    if isinstance(value, tuple | list) and all(isinstance(v, int | float) for v in value):
+        ends = dict.fromkeys(number(float(v), 2) for v in (min(value), max(value)))
+        return " to ".join(ends)
+    return str(value)
 
 
 def fold_interval(entry: Entry) -> tuple[float, float]:
@@ -149,7 +157,11 @@ def fold_interval(entry: Entry) -> tuple[float, float]:
     if len(entry.folds) < 2 or not math.isfinite(entry.standard_error):
         return math.nan, math.nan
     reach = float(t.ppf(0.975, len(entry.folds) - 1)) * entry.standard_error
-    return entry.mean - reach, entry.mean + reach
+    low, high = entry.mean - reach, entry.mean + reach
+    known = measure(entry.metric)
+    if not known.higher_is_better or known.share:
+        low = max(low, 0.0)
+    return low, min(high, 1.0) if known.share else high
 
 
 def score_table(study: Study) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -80,6 +81,12 @@ def _asked(study: Study) -> str:
     )
 
 
+def reason(study: Study) -> str:
+    """Why the winner was taken, as a sentence of its own."""
+    text = study.reason.strip().replace(study.winner, spoken(study.winner), 1)
+    return text[:1].upper() + text[1:]
+
+
 def _won(study: Study) -> str:
     count = len([e for e in study.leaderboard if not is_baseline(e.name)])
     if is_baseline(study.winner):
@@ -87,8 +94,9 @@ def _won(study: Study) -> str:
         return f"None of {tried} did better than the baseline, which looks at no column."
     if count < 2:
         return f"{spoken(study.winner).capitalize()} was fitted."
-    reason = study.reason.strip().rstrip(".")
-    because = f": {reason[0].lower()}{reason[1:]}" if reason else ""
+    why = study.reason.strip().rstrip(".")
+    why = re.sub(rf"^{re.escape(study.winner)}\b", "it", why)
+    because = f": {why[0].lower()}{why[1:]}" if why else ""
     return f"Of {counted(count, 'model')} compared, {spoken(study.winner)} was chosen{because}."
 
 
@@ -160,6 +168,9 @@ def tiles(study: Study) -> list[Tile]:
     if certificate is not None:
         holds = bool(getattr(certificate, "holds", True))
         digits = getattr(certificate, "digits", math.nan)
-        detail = f"about {digits:.0f} digits can be trusted" if math.isfinite(digits) else ""
+        gap = getattr(certificate, "gap", math.nan)
+        detail = f"duality gap {number(gap, 2)}" if math.isfinite(gap) else ""
+        if math.isfinite(digits):
+            detail = f"about {digits:.0f} digits can be trusted"
         shown.append(Tile("Holds" if holds else "Short", "Certificate of the fit", detail))
     return shown
