@@ -16,7 +16,7 @@ from separatrix.solvers.elastic_net_problem import Problem, Settings
 from separatrix.solvers.least_squares import fit_least_squares
 from separatrix.solvers.minimum_norm import centred, solve_wide
 from separatrix.solvers.ridge import Spectrum
-from separatrix.solvers.solution import Solution
+from separatrix.solvers.solution import Certificate, Solution
 from separatrix.statistics.moments import Moments
 
 #: What an elastic net is solved from: moments, or rows in memory where columns outnumber rows.
@@ -60,19 +60,30 @@ def solve_elastic_net(
     ]
     coef = np.stack([b for b, _, _ in found], axis=1)
     certificate = certify_elastic_net(source, coef, alpha, settings)
+    sweeps = max(n for _, _, n in found)
     if not certificate.holds:
-        doubt(
-            "SEP003",
-            f"the duality gap is {certificate.gap:.1e} of an objective of {certificate.primal:.3g} "
-            f"after {settings.max_iter} sweeps. Raise max_iter, tol or alpha.",
-        )
+        _say(certificate, sweeps, settings)
     return Solution(
         coef,
         np.array([a for _, a, _ in found]),
         certificate,
         status="solved" if certificate.holds else "stopped early",
-        iterations=max(n for _, _, n in found),
+        iterations=sweeps,
     )
+
+
+def _say(certificate: Certificate, sweeps: int, settings: Settings) -> None:
+    """Which of two things kept the solver from its tolerance."""
+    left = f"a duality gap of {certificate.gap:.1e} is left of an objective of "
+    left += f"{certificate.primal:.3g}"
+    if sweeps >= settings.max_iter:
+        doubt("SEP003", f"{left} after {sweeps} sweeps. Raise max_iter, tol or alpha.")
+    else:
+        doubt(
+            "SEP003",
+            f"{left}: some columns nearly coincide, and rounding hides anything smaller. Raise "
+            "alpha, lower l1_ratio, or leave out one of such columns.",
+        )
 
 
 def _solve_target(

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.compiled.coordinate_descent import descend
+from separatrix.compiled.coordinate_descent import descend, duality_gap
 from separatrix.compiled.support_steps import shed
 from separatrix.rows.block import Floats
 
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.
 SWEEPS = 10
 MORE_SWEEPS = 3
+#: Turns of descent and Newton steps before coordinates are admitted one at a time.
+PATIENCE = 60
 #: Added to the unit diagonal of a support's Gram matrix: a Cholesky factor exists also when
 #: columns repeat each other, and where they do not it changes only the length of one step.
 DAMPING = 1e-11
@@ -48,17 +50,54 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
 
     ``kkt`` is how far from its optimality condition a coordinate may remain besides.
     """
-    p, done, most = problem, 0, SWEEPS
-    while done < max_sweeps:
+    p, done = problem, 0
+    for turn in range(PATIENCE):
+        most = min(MORE_SWEEPS if turn else SWEEPS, max_sweeps - done)
+        gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
         sweeps, stop = descend(
             p.gram, p.target, p.grad, p.beta, p.l1, p.l2, p.positive, most, gap, kkt
         )
-        done += sweeps
-        if stop:
-            break
+        done += int(sweeps)
+        if stop or done >= max_sweeps:
+            return done
         support_step(p)
-        most = MORE_SWEEPS
-    return int(done)
+    return done + one_by_one(p, gap, kkt, max_sweeps - done)
+
+
+def one_by_one(p: GramProblem, gap: float, kkt: float, max_steps: int) -> int:
+    """Let the most eager coordinate in and solve for the support again, until none is left.
+
+    Columns that nearly coincide push each other about when all of them move: here only one joins
+    at a time, so every step ends at the lowest point of another support, and none comes twice.
+    """
+    max_steps = min(max_steps, 2 * len(p.beta))
+    for step in range(max_steps):
+        gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
+        eager = (p.grad if p.positive else np.abs(p.grad)) - p.l1
+        eager[p.beta != 0.0] = -np.inf
+        j = int(np.argmax(eager))
+        if eager[j] <= kkt and _gap(p) <= gap:
+            return step
+        if eager[j] > 0.0:
+            shift = np.sign(p.grad[j]) * eager[j] / (p.gram[j, j] + p.l2[j])
+            p.beta[j] = shift
+            p.grad -= shift * p.gram[j, : len(p.grad)]
+        support_step(p)
+    return max_steps
+
+
+def rounding(beta: Floats, power: int) -> float:
+    """What rounding does to a gradient (power 1) or a gap (2): it grows with Σ|β|.
+
+    Columns that nearly coincide can need large coefficients of opposite signs, and then
+    c − Gβ is a small difference of large numbers.
+    """
+    return 0.5 * float(np.finfo(float).eps) * max(1.0, float(np.abs(beta).sum())) ** power
+
+
+def _gap(p: GramProblem) -> float:
+    square = max(1.0 - float((p.target + p.grad) @ p.beta), 0.0)
+    return float(duality_gap(square, p.grad, p.beta, p.l1, p.l2, p.positive)[1])
 
 
 def support_step(p: GramProblem) -> None:

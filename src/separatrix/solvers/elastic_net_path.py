@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from separatrix.compiled.coordinate_descent import duality_gap
 from separatrix.rows.block import Floats
-from separatrix.solvers.elastic_net_gram import GramProblem, solve_on_gram
+from separatrix.solvers.elastic_net_gram import GramProblem, rounding, solve_on_gram
 
 Index = NDArray[np.int64]
 
@@ -27,8 +27,6 @@ Index = NDArray[np.int64]
 FEW = 256
 #: The least number of columns by which a working set may grow at once.
 GROWTH = 64
-#: Relative size of the rounding errors in a gap; no tolerance below it can be promised.
-ROUNDING = 1e-14
 
 
 class Geometry(Protocol):
@@ -86,9 +84,9 @@ class Stopping:
     kkt: float = np.inf
     sweeps: int = 10_000
 
-    def reached(self, gap: float) -> bool:
-        """Whether a gap is small enough, as far as rounding lets one see."""
-        return gap <= max(0.5 * self.gap, ROUNDING)
+    def reached(self, gap: float, beta: Floats) -> bool:
+        """Whether the gap at ``beta`` is small enough, as far as rounding lets one see."""
+        return gap <= max(0.5 * self.gap, rounding(beta, 2))
 
 
 class WorkingSet:
@@ -173,12 +171,13 @@ def _solve_at(
         everywhere[at] = working.beta
         primal, gap = duality_gap(square, grad, everywhere, l1, l2, positive)
         slope = grad if positive else np.abs(grad)
+        kkt = max(stopping.kkt, rounding(working.beta, 1))
         objection = np.max(np.where(working.inside, 0.0, slope - l1), initial=0.0)
-        if (stopping.reached(gap) and objection <= stopping.kkt) or sweeps >= stopping.sweeps:
+        if (stopping.reached(gap, working.beta) and objection <= kkt) or sweeps >= stopping.sweeps:
             break
         if not _invite(working, grad, penalties, alpha):
             inner *= 0.1  # no column objects: the set itself must be solved further
-            if inner < 0.1 * ROUNDING:
+            if inner < 1e-16:
                 break
     point = _point(alpha, working, square, primal, gap, l2, sweeps)
     return point, grad

@@ -150,6 +150,6 @@ class Problem:
             gaps=np.array([p.gap for p in points]) * energy,
             squares=np.array([p.square for p in points]) * (energy * u.weight),
             freedom=np.array([p.freedom for p in points]),
-            reached=np.array([stopping.reached(p.gap) for p in points], dtype=bool),
+            reached=np.array([stopping.reached(p.gap, p.beta) for p in points], dtype=bool),
             sweeps=sum(p.sweeps for p in points),
         )
