@@ -36,9 +36,15 @@ def console(*, stderr: bool) -> Console:
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """A line for the person at the keyboard."""
-    if not quiet:
-        click.echo(text, err=True)
+    """A line for the person at the keyboard, broken between words where a terminal is narrow."""
+    if quiet:
+        return
+    if sys.stderr.isatty():
+        from shutil import get_terminal_size
+        from textwrap import fill
+
+        text = fill(text, get_terminal_size().columns - 1, subsequent_indent="  ")
+    click.echo(text, err=True)
 
 
 class Plain:

@@ -58,9 +58,8 @@ def _predicted(fitted: Any, table: str, *, quiet: bool) -> tuple[list[str], list
     from separatrix.study.document import plain
 
     rows = rows_like(table_at(table), fitted.encoding_.schema)
-    if rows.ignored:
-        shown = ", ".join(rows.ignored[:6]) + (", …" if len(rows.ignored) > 6 else "")
-        say(f"· Not used by the model: {shown}.", quiet=quiet)
+    for remark in _remarks(rows):
+        say(f"· {remark}", quiet=quiet)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", Notice)
         memory = rows.read()
@@ -76,3 +75,16 @@ def _predicted(fitted: Any, table: str, *, quiet: bool) -> tuple[list[str], list
         header += [f"score {name}" for name in classes]
         columns += [plain(column) for column in scores.T]
     return header, columns
+
+
+def _remarks(rows: Any) -> list[str]:
+    """What differs between the columns of the new table and those of training."""
+    remarks = []
+    if rows.ignored:
+        shown = ", ".join(rows.ignored[:6]) + (", …" if len(rows.ignored) > 6 else "")
+        remarks.append(f"Not used by the model: {shown}.")
+    wanted = rows.schema.names
+    found = [name for name in rows.source.arrow.names if name in wanted]
+    if found != list(wanted):
+        remarks.append("The columns stand in another order than in training; matched by name.")
+    return remarks

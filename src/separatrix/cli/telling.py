@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from pathlib import Path
 
+import click
 from rich import box
 from rich.table import Table
 
@@ -30,8 +32,8 @@ def tell(study: Study, place: Path, python: str) -> None:
     say(f"Wrote {', '.join(files)} to {place}/")
     say(f"Next: separatrix predict {shlex.quote(str(place / MODEL))} NEW.csv")
     say("In Python:")
-    for line in python.splitlines():
-        say(f"  {line}")
+    for line in python.splitlines():  # to be pasted: never broken
+        click.echo(f"  {line}", err=True)
 
 
 def leaderboard(study: Study) -> Table:
@@ -62,7 +64,7 @@ def verdict(study: Study) -> list[str]:
     beside = "" if dummy is None else f" (baseline {scored(dummy.value, dummy.metric)})"
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in study.test)
     return [
-        f"Chosen: {study.winner}. {study.reason}",
+        f"Chosen: {study.winner}. {re.sub(f'^{study.winner} ', 'It ', study.reason)}",
         f"Test part ({study.n_test} rows, opened once): {scores}.",
         f"Certificate: {study.model.certificate_}",
     ]

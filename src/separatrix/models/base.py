@@ -101,7 +101,13 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
 
             return encoding.apply(rows_like(X, encoding.schema).collect()).x
         if isinstance(X, Rows):
-            X = X.collect().x
+            x = X.collect().x
+            if x.shape[1] != self.n_features_in_:
+                raise InputError(
+                    f"The rows have {x.shape[1]} columns, but the model was fitted to "
+                    f"{self.n_features_in_}."
+                )
+            return x
         return validate_data(
             self,
             X,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
-from separatrix.rows.memory import MemoryRows
+from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Column, Kind, Term, Terms
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
@@ -74,7 +74,7 @@ def refuse_task(task: str, target: Column) -> None:
         )
 
 
-def with_classes(table: Any) -> Any:
+def with_classes(table: InMemory) -> InMemory:
     """The same rows with a numeric target read as classes (0, 1, …: one indicator for each)."""
     target = table.schema.targets[0]
     if target.kind is not Kind.NUMERIC:
@@ -85,9 +85,8 @@ def with_classes(table: Any) -> Any:
     y: Floats = np.eye(len(levels))[[levels.index(name) for name in named]][codes]
     terms = Terms(tuple(Term(target.name, level=level) for level in levels))
     schema = replace(table.schema, targets=(Column(target.name, Kind.DISCRETE, levels=levels),))
-    block = replace(table.block, y=y, targets=terms)
-    rows = MemoryRows(schema, block, table.row_ids, table.content)
-    rows.dropped, rows.notes, rows.ignored = table.dropped, table.notes, table.ignored
+    rows = copy(table)
+    rows.schema, rows.block = schema, replace(table.block, y=y, targets=terms)
     return rows
 
 

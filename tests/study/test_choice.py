@@ -1,0 +1,111 @@
+"""What a study takes a target for, whom it lets compete, and whom it chooses."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import separatrix as sx
+from separatrix.messages import InputError
+from separatrix.rows.schema import Column, Kind
+from separatrix.study.candidates import CANDIDATES, candidates
+from separatrix.study.compare import choose
+from separatrix.study.result import Entry
+from separatrix.study.tasks import refuse_task, take_for, with_classes
+
+
+def taken(values: list) -> str:
+    table = pl.DataFrame({"x": np.arange(len(values), dtype=float), "y": values})
+    rows = sx.scan(table, target="y").read()
+    found = take_for(rows.schema.targets[0], rows.blocks())
+    assert "'y'" in found.said
+    assert "because" in found.said
+    return found.task
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["a", "b"] * 20, "classification"),
+        ([True, False] * 20, "classification"),
+        ([0, 1] * 20, "classification"),
+        ([1.5, 2.5] * 20, "classification"),
+        ([1, 2, 3] * 20, "classification"),
+        (list(range(40)), "regression"),
+        ([1, 2, 3], "regression"),  # whole and few, but each too rare to be a class
+        ([0.5, 1.25, 3.0] * 20, "regression"),
+        (np.linspace(0, 1, 50).tolist(), "regression"),
+    ],
+)
+def test_the_task_is_told_by_the_target(values, task) -> None:
+    assert taken(values) == task
+
+
+def test_a_task_can_be_asked_for_but_not_an_impossible_one() -> None:
+    refuse_task("classification", Column("y"))
+    with pytest.raises(InputError, match="words or true/false"):
+        refuse_task("regression", Column("y", Kind.DISCRETE))
+    with pytest.raises(InputError, match="Did you mean 'regression'"):
+        refuse_task("regresion", Column("y"))
+
+
+def test_numbers_read_as_classes_equal_a_column_read_as_discrete() -> None:
+    table = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [10, 2, 10, 3]})
+    ours = with_classes(sx.scan(table, target="y").read())
+    theirs = sx.scan(table, target="y", kinds={"y": "discrete"}).read()
+    assert ours.schema.targets == theirs.schema.targets
+    assert ours.block.targets == theirs.block.targets
+    assert (ours.block.y == theirs.block.y).all()
+
+
+def test_every_candidate_can_be_made() -> None:
+    for candidate in CANDIDATES:
+        assert hasattr(candidate.make(3), "fit")
+
+
+def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:
+    kept, said = candidates("regression", ["ridge"], 5)
+    assert [c.name for c in kept] == ["baseline", "ridge"]
+    assert not said
+    with pytest.raises(InputError, match="Did you mean 'ridge'"):
+        candidates("regression", ["rigde"], 5)
+    with pytest.raises(InputError, match="not a model for classification"):
+        candidates("classification", ["ridge"], 5)
+
+
+def test_a_polynomial_of_too_many_terms_is_left_out_aloud() -> None:
+    kept, said = candidates("regression", None, 100)
+    assert "polynomial" not in [c.name for c in kept]
+    assert "5150" in said
+    assert "--models polynomial" in said
+    kept, said = candidates("regression", ["polynomial"], 100)
+    assert "polynomial" in [c.name for c in kept]
+
+
+def line(name: str, mean: float, error: float = 0.1) -> Entry:
+    return Entry(name, name, "rmse", (mean, mean), mean, error)
+
+
+def test_the_simplest_within_one_standard_error_wins() -> None:
+    entries = [line("baseline", 9), line("linear", 1.05), line("ridge", 1.0), line("lasso", 0.99)]
+    name, reason = choose(entries)
+    assert name == "linear"
+    assert "simplest" in reason
+    assert "lasso" in reason
+
+
+def test_the_best_wins_where_no_simpler_one_comes_near() -> None:
+    name, reason = choose([line("baseline", 9), line("linear", 5), line("ridge", 1.0)])
+    assert name == "ridge"
+    assert "smallest" in reason
+
+
+def test_the_baseline_wins_only_if_nothing_beats_it() -> None:
+    assert choose([line("baseline", 1.0), line("linear", 1.01)])[0] == "baseline"
+    assert choose([line("baseline", 1.0), line("linear", 0.99)])[0] == "linear"
+
+
+def test_a_model_that_could_not_be_fitted_cannot_win() -> None:
+    broken = Entry("linear", "linear", "rmse", (), float("nan"), float("nan"), note="why")
+    assert choose([line("baseline", 2.0), broken, line("ridge", 1.0)])[0] == "ridge"

@@ -1,0 +1,284 @@
+"""The main job end to end: honest, repeatable, and the same from rows and from moments."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import separatrix as sx
+from separatrix.messages import InputError
+from separatrix.rows.parts import Parts
+from separatrix.samples import SAMPLES, houses, sample
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.kept import KeptMoments
+from separatrix.statistics.moments import Moments
+from separatrix.storage import StoredMoments
+from separatrix.study import run_study
+from separatrix.study.document import document_of
+
+QUICK = ["linear", "ridge", "lasso"]
+
+
+def made(n: int = 200, seed: int = 0, noise: float = 0.5) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n), rng.normal(100.0, 20.0, n)
+    town = rng.choice(["north", "south", "west"], n)
+    y = 2 * a - 0.1 * b + 3 * (town == "south") + noise * rng.normal(size=n)
+    gaps = rng.random(n) < 0.1
+    return pl.DataFrame(
+        {"a": a, "b": [None if g else float(v) for v, g in zip(b, gaps, strict=True)]}
+        | {"town": town, "y": y}
+    )
+
+
+@pytest.fixture(scope="module")
+def study():
+    return run_study(sx.scan(made(), target="y"), models=QUICK, seed=4)
+
+
+def test_the_story_is_complete(study) -> None:
+    assert study.task == "regression"
+    assert [e.name for e in study.leaderboard] == ["baseline", *QUICK]
+    assert study.n_train + study.n_test == 200
+    assert len(study.held.rows) == study.n_test
+    assert {s.metric for s in study.test} == {"rmse", "r2", "mae"}
+    assert {s.metric for s in study.baseline_test} == {"rmse", "r2", "mae"}
+    assert study.curve.validation.shape == (len(study.curve.sizes), 5)
+    assert any("--task" in s for s in study.said)
+    assert any("'b'" in s and "--missing" in s for s in study.said)
+    assert any("'town' (3 levels)" in s for s in study.said)
+    assert any("--test" in s and "--seed" in s for s in study.said)
+
+
+def test_cross_validation_is_what_it_says(study) -> None:
+    rows = sx.scan(made(), target="y").read().with_parts(Parts(4, 0.2, 5))
+    labels = rows.block.parts
+    for fold, error in enumerate(study.leaderboard[1].folds):
+        inside, outside = np.flatnonzero((labels >= 0) & (labels != fold)), labels == fold
+        model = sx.LinearRegression().fit(rows.take(inside))
+        held = rows.take(np.flatnonzero(outside))
+        expected = np.sqrt(np.mean((held.block.y[:, 0] - model.predict(held)) ** 2))
+        assert error == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_winner_has_seen_the_training_part_only(study) -> None:
+    table = made()
+    rows = sx.scan(table, target="y").read().with_parts(Parts(4, 0.2, 5))
+    train = table[np.flatnonzero(rows.block.parts >= 0).tolist()]
+    assert study.model.encoding_.fills["b"] == pytest.approx(train["b"].mean(), rel=1e-12)
+    assert study.model.encoding_.fills["b"] != pytest.approx(table["b"].mean(), rel=1e-6)
+    alone = sx.LinearRegression().fit(sx.scan(train, target="y"))
+    np.testing.assert_allclose(study.model.coef_, alone.coef_, rtol=1e-9)
+
+
+def test_the_test_part_is_read_as_it_stands_in_the_table(study) -> None:
+    table = made()
+    truth = table["y"].to_numpy()[np.asarray(study.held.rows) - 1]
+    assert (study.held.truth == truth).all()
+    rows = table[(np.asarray(study.held.rows) - 1).tolist()]
+    np.testing.assert_allclose(study.model.predict(rows), study.held.predicted)
+
+
+def test_the_same_seed_tells_the_same_story_and_another_seed_another(study) -> None:
+    again = run_study(sx.scan(made(), target="y"), models=QUICK, seed=4)
+    assert document_of(again) == document_of(study)
+    other = run_study(sx.scan(made(), target="y"), models=QUICK, seed=5)
+    assert document_of(other) != document_of(study)
+
+
+def test_the_order_of_the_rows_does_not_matter(study) -> None:
+    shuffled = made().sample(fraction=1.0, shuffle=True, seed=9)
+    other = run_study(sx.scan(shuffled, target="y"), models=QUICK, seed=4)
+    assert (other.n_train, other.n_test) == (study.n_train, study.n_test)
+    np.testing.assert_allclose(other.model.coef_, study.model.coef_, rtol=1e-9)
+    for ours, theirs in zip(study.leaderboard, other.leaderboard, strict=True):
+        assert theirs.folds == pytest.approx(ours.folds, rel=1e-9)
+
+
+def stored(table: pl.DataFrame, parts: Parts) -> StoredMoments:
+    rows = sx.scan(table, target="y")
+    return StoredMoments(rows.schema, parts, rows.with_parts(parts).reduce(Grouped(Moments())))
+
+
+@pytest.mark.parametrize("model", QUICK)
+def test_moments_of_two_tables_give_the_model_of_all_rows(model) -> None:
+    table, parts = made(), Parts(4, 0.2, 5)
+    merged = stored(table[:70], parts) + stored(table[70:], parts)
+    from_moments = run_study(merged, models=[model])
+    from_rows = run_study(sx.scan(table, target="y"), models=[model], seed=4)
+    np.testing.assert_allclose(from_moments.model.coef_, from_rows.model.coef_, rtol=1e-8)
+    assert from_moments.model.intercept_ == pytest.approx(from_rows.model.intercept_, rel=1e-8)
+    for a, b in zip(from_moments.leaderboard, from_rows.leaderboard, strict=True):
+        assert a.folds == pytest.approx(b.folds, rel=1e-8)
+    rmse = {s.metric: s.value for s in from_rows.test}["rmse"]
+    assert from_moments.test[0].value == pytest.approx(rmse, rel=1e-8)
+    b = next(c for c in from_moments.columns if c.name == "b")
+    present = table["b"].drop_nulls()
+    assert b.missing == table["b"].null_count()
+    assert b.mean == pytest.approx(present.mean())
+    assert b.deviation == pytest.approx(present.std(ddof=0))
+
+
+def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> None:
+    table = made()
+    table.write_parquet(tmp_path / "t.parquet")
+    rows = sx.scan(str(tmp_path / "t.parquet"), target="y")
+    whole = run_study(rows, models=QUICK, seed=4)
+    monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")
+    once = run_study(rows, seed=4)
+    assert [e.name for e in once.leaderboard] == ["baseline", *QUICK]
+    assert any("too large" in s for s in once.said)
+    np.testing.assert_allclose(once.model.coef_, whole.model.coef_, rtol=1e-8)
+    labels = sx.scan(str(sample("wine").path), target="cultivar")
+    with pytest.raises(InputError, match="too large"):
+        run_study(labels)
+
+
+def test_models_that_need_rows_are_refused_where_there_are_none() -> None:
+    kept = stored(made(), Parts())
+    with pytest.raises(InputError, match="huber needs the rows"):
+        run_study(kept, models=["huber"])
+    rows = KeptMoments(kept.schema, kept.groups.parts)
+    with pytest.raises(InputError, match="needs the rows"):
+        sx.HuberRegressor().fit(rows)
+    with pytest.raises(InputError, match="not 3"):
+        rows.with_parts(Parts(folds=3))
+
+
+def test_noise_is_called_noise() -> None:
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120)})
+    table = table.with_columns(y=rng.normal(size=120))
+    found = run_study(sx.scan(table, target="y"), models=["linear"])
+    assert found.winner == "baseline"
+    assert "Nothing beats the baseline" in found.reason
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_every_candidate_competes_on_the_samples(name) -> None:
+    found = run_study(sx.scan(str(sample(name).path), target=sample(name).target))
+    assert all(np.isfinite(e.mean) for e in found.leaderboard)
+    assert found.winner != "baseline"
+    names = {e.name for e in found.leaderboard}
+    if found.task == "regression":
+        assert names == {
+            *("baseline", "linear", "ridge", "lasso"),
+            *("huber", "least_absolute", "polynomial"),
+        }
+    else:
+        assert names == {"baseline", "basic", "least_squares"}
+        assert found.held.scores.shape == (found.n_test, len(found.classes))
+
+
+def test_two_classes_say_which_is_positive_and_have_an_area() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 2))
+    table = pl.DataFrame(
+        {"a": x[:, 0], "b": x[:, 1], "y": (x[:, 0] + rng.normal(size=150) > 0) * 1}
+    )
+    found = run_study(sx.scan(table, target="y"))
+    assert found.task == "classification"
+    assert found.classes == ("0", "1")
+    assert any("Positive class: '1'" in s for s in found.said)
+    assert {s.metric for s in found.test} == {"accuracy", "error", "auc"}
+
+
+def test_weights_count() -> None:
+    table = made().with_columns(w=pl.Series(np.random.default_rng(1).integers(1, 4, 200) * 1.0))
+    weighted = run_study(sx.scan(table, target="y", weight="w"), models=["linear"], seed=4)
+    plain = run_study(sx.scan(table.drop("w"), target="y"), models=["linear"], seed=4)
+    assert weighted.n_test == plain.n_test  # the weight does not move a row
+    assert weighted.leaderboard[1].mean != plain.leaderboard[1].mean
+
+
+def test_arrays_can_be_studied() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 3))
+    found = run_study(sx.scan(x, target=x @ [1.0, 2.0, 3.0]), models=["linear"])
+    np.testing.assert_allclose(found.model.coef_, [1, 2, 3], rtol=1e-9)
+    labels = run_study(sx.scan(x, target=(x[:, 0] > 0) * 1.0))
+    assert labels.task == "classification"
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_too_few_rows_are_refused(n) -> None:
+    with pytest.raises(InputError, match="too few"):
+        run_study(sx.scan(made()[:n], target="y"), task="regression")
+
+
+def test_targets_that_cannot_be_studied() -> None:
+    table = made()
+    with pytest.raises(InputError, match="one target"):
+        run_study(sx.scan(table, target=["y", "a"]))
+    with pytest.raises(InputError, match="No target"):
+        run_study(sx.scan(table))
+    with pytest.raises(InputError, match=r"column 'y'.*nothing to learn"):
+        run_study(sx.scan(table.with_columns(y=pl.lit(5.0)), target="y"))
+    with pytest.raises(InputError, match="nothing to learn"):
+        run_study(stored(table.with_columns(y=pl.lit(5.0)), Parts()))
+
+
+def test_columns_that_cannot_matter_are_named() -> None:
+    table = made().with_columns(one=pl.lit(7.0), none=pl.lit(None, dtype=pl.Float64))
+    found = run_study(sx.scan(table, target="y"), models=["linear"])
+    assert any("'one' is constant" in s for s in found.said)
+    assert any("'none' has no value in any row" in s for s in found.said)
+
+
+def test_gaps_can_be_filled_by_regression() -> None:
+    found = run_study(sx.scan(made(), target="y", missing="regress"), models=["linear", "ridge"])
+    assert all(np.isfinite(e.mean) for e in found.leaderboard)
+    assert found.winner in ("linear", "ridge")
+
+
+def test_progress_reports_every_stage() -> None:
+    seen = []
+    run_study(
+        sx.scan(made(), target="y"),
+        models=["linear"],
+        progress=lambda stage, done, total: seen.append((stage, done, total)),
+    )
+    assert [done for _, done, _ in seen] == list(range(6))
+    assert {total for *_, total in seen} == {5}
+    assert seen[0][0] == "comparing baseline"
+
+
+def test_progress_goes_through_the_callbacks_of_scikit_learn() -> None:
+    from sklearn.callback import FitCallback
+
+    class Recorder:
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+
+        def setup(self, estimator, context) -> None:
+            self.heard.append("setup")
+
+        def on_fit_task_begin(self, estimator, context) -> None:
+            self.heard.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context) -> None:
+            self.heard.append(f"end {context.task_name}")
+
+        def teardown(self, estimator, context) -> None:
+            self.heard.append("teardown")
+
+    recorder = Recorder()
+    assert isinstance(recorder, FitCallback)
+    run_study(sx.scan(made(), target="y"), models=["linear"], progress=recorder)
+    assert recorder.heard[:3] == ["setup", "begin study", "begin comparing baseline"]
+    assert recorder.heard[-2:] == ["end study", "teardown"]
+    assert recorder.heard.count("end comparing linear") == 1
+
+    stopped = Recorder()
+    with pytest.raises(InputError):
+        run_study(sx.scan(made()[:3], target="y"), task="regression", progress=stopped)
+    assert stopped.heard in ([], ["setup", "begin study", "teardown"])
+
+
+def test_the_synthetic_sample_is_what_its_generator_writes() -> None:
+    assert sample("houses").path.read_text(encoding="utf-8") == houses.table()
+    for each in SAMPLES.values():
+        lines = each.path.read_text(encoding="utf-8").splitlines()
+        assert len(lines) == each.rows + 1
+        assert each.target in lines[0].split(",")
