@@ -48,6 +48,36 @@ def shrunk_squares(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> f
     return squares(model, coef, intercept, x, y) + 0.5 * alpha * float(np.sum((coef * scale) ** 2))
 
 
+def huber(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Σ (σ + σ·H(r/σ)) + α‖b‖² with the scale that was found."""
+    z = np.abs(y - x @ coef - intercept) / model.scale_
+    h = np.where(z <= model.epsilon, z**2, 2 * model.epsilon * z - model.epsilon**2)
+    return float(np.sum(model.scale_ * (1 + h)) + model.alpha * np.sum(coef**2))
+
+
+def outside_tube(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Σ max(0, |y − a − b·x| − ε)."""
+    return float(np.sum(np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)))
+
+
+def orthogonal(_model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Σ (y − a − b·x)² / (1 + ‖b‖²)."""
+    return float(np.sum((y - x @ coef - intercept) ** 2) / (1 + np.sum(coef**2)))
+
+
+def squares_of_polynomial(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ Σ (y − a − Σ b·x^e)², from the powers themselves."""
+    return squares(model, coef, intercept, np.prod(x[:, None, :] ** model.exponents_, axis=2), y)
+
+
+def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """(1/2n) Σ (y − a − b·x)² + α ρ Σ v|b| + ½ α (1 − ρ) Σ (v b)², v a deviation or 1."""
+    alpha = getattr(model, "alpha_", None) or model.alpha
+    b = coef * x.std(axis=0) if model.standardize else coef
+    penalty = model.l1_ratio * np.abs(b).sum() + 0.5 * (1 - model.l1_ratio) * np.sum(b**2)
+    return float(0.5 * np.mean((y - x @ coef - intercept) ** 2) + alpha * penalty)
+
+
 REGISTRY: list[Row] = [
     Row("LinearRegression", lambda: sx.LinearRegression(), objective=squares),
     Row(
@@ -62,12 +92,76 @@ REGISTRY: list[Row] = [
         lambda: sx.RidgePath(20, standardize=True),
         objective=shrunk_squares,
     ),
-    Row("RidgeCV, standardised", lambda: sx.RidgeCV(20, standardize=True), objective=shrunk_squares),
+    Row(
+        "RidgeCV, standardised", lambda: sx.RidgeCV(20, standardize=True), objective=shrunk_squares
+    ),
     Row(
         "RidgeCV by folds",
         lambda: sx.RidgeCV([0.1, 1.0, 10.0], cv=3),
         unit_free=False,
         order_free=False,
         objective=shrunk_squares,
+    ),
+    Row("HuberRegressor", lambda: sx.HuberRegressor(), unit_free=False, objective=huber),
+    Row("HuberRegressor without penalty", lambda: sx.HuberRegressor(alpha=0.0), objective=huber),
+    Row(
+        "LeastAbsoluteRegressor",
+        lambda: sx.LeastAbsoluteRegressor(),
+        additive=False,
+        objective=outside_tube,
+    ),
+    Row(
+        "LeastAbsoluteRegressor with a tube",
+        lambda: sx.LeastAbsoluteRegressor(epsilon=0.2),
+        additive=False,
+        objective=outside_tube,
+    ),
+    Row("TotalLeastSquares", lambda: sx.TotalLeastSquares(), unit_free=False, objective=orthogonal),
+    Row(
+        "PolynomialRegression",
+        lambda: sx.PolynomialRegression(2),
+        unit_free=False,  # a power's coefficient changes by the power of the unit: tested by itself
+        objective=squares_of_polynomial,
+    ),
+    Row("LeastSquaresClassifier", lambda: sx.LeastSquaresClassifier(), "classification"),
+    Row(
+        "BasicLinearClassifier",
+        lambda: sx.BasicLinearClassifier(),
+        "classification",
+        unit_free=False,
+    ),
+    Row(
+        "BasicLinearClassifier, diagonal",
+        lambda: sx.BasicLinearClassifier(scatter="diagonal"),
+        "classification",
+    ),
+    Row(
+        "BasicLinearClassifier, pooled",
+        lambda: sx.BasicLinearClassifier(scatter="pooled"),
+        "classification",
+    ),
+    Row(
+        "BasicLinearClassifier, total with prevalence",
+        lambda: sx.BasicLinearClassifier(scatter="total", prevalence=True),
+        "classification",
+        shift_free=False,
+    ),
+    Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=elastic_net),
+    Row("Lasso, standardised", lambda: sx.Lasso(0.1, standardize=True), objective=elastic_net),
+    Row(
+        "ElasticNet, standardised",
+        lambda: sx.ElasticNet(0.1, standardize=True),
+        objective=elastic_net,
+    ),
+    Row(
+        "LassoPath, standardised",
+        lambda: sx.LassoPath(20, standardize=True, tol=1e-10),
+        objective=elastic_net,
+    ),
+    Row(
+        "LassoCV, standardised",
+        lambda: sx.LassoCV(alphas=20, cv=3, standardize=True, tol=1e-10),
+        order_free=False,
+        objective=elastic_net,
     ),
 ]

@@ -91,6 +91,17 @@ def test_several_inputs_agree_with_the_explicit_expansion(degree, interaction_on
     np.testing.assert_array_equal(own.exponents_, features.powers_)
 
 
+def test_units_change_coefficients_by_their_powers():
+    rng = np.random.default_rng(7)
+    x = rng.normal(1.0, 1.0, (80, 2))
+    y = x[:, 0] * x[:, 1] - x[:, 1] ** 3 + rng.standard_normal(80)
+    unit = np.array([1e8, 1e-8])
+    plain, scaled = PolynomialRegression(3).fit(x, y), PolynomialRegression(3).fit(x * unit, y)
+    factor = np.prod(unit**plain.exponents_, axis=1)
+    np.testing.assert_allclose(scaled.coef_ * factor, plain.coef_, rtol=1e-7)
+    np.testing.assert_allclose(scaled.predict(x * unit), plain.predict(x), rtol=1e-10)
+
+
 def test_names():
     frame = pd.DataFrame({"x": np.arange(12.0), "z": np.arange(12.0) ** 2 % 7})
     own = PolynomialRegression(2).fit(frame, np.arange(12.0))

@@ -11,11 +11,17 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import Center, InputError, LinearRegression, Standardize, Whiten, homogeneous, scan
 
 EACH = [Center(), Standardize(), Whiten()]
 each = pytest.mark.parametrize("scaling", EACH, ids=lambda s: type(s).__name__)
+
+
+@parametrize_with_checks([Center(), Standardize(), Whiten()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def table(n=200, seed=0):

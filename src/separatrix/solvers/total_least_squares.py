@@ -22,6 +22,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.solvers.least_squares import say
 from separatrix.solvers.solution import Certificate, Solution
+from separatrix.statistics.frame import combinations_of_earlier
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.triangular import TriangularFactor
 
@@ -77,8 +78,8 @@ def _independent(r: Floats, m: Moments) -> tuple[Floats, tuple[str, ...]]:
     if rank == m.d:
         return np.eye(m.d), ()
     basis = linalg.qr(unit[:, None] * v[:rank].T, mode="economic")[0]
-    order = linalg.qr(scaled, mode="r", pivoting=True)[1]
-    return basis, tuple(str(m.terms.items[j]) for j in np.sort(order[rank:]))
+    found = combinations_of_earlier(scaled, max(m.d, 10) * EPS)
+    return basis, tuple(str(m.terms.items[j]) for j in found)
 
 
 def _normals(r: Floats, k: int) -> _Normals:

@@ -106,12 +106,14 @@ def frame_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Frame:
     r = (r[1:] if fit_intercept else r)[:, 1 : 1 + m.d] / unit * varies
     # the rows themselves are rounded: columns far from zero depend on each other up to that
     offset = float(np.abs(moments.x_mean[varies] / unit[varies]).max(initial=1.0))
-    turn, scale, dropped = _turned(r, unit, EPS * max(m.d, 10) * offset)
-    names = tuple(str(m.terms.items[j]) for j in dropped)
+    known = EPS * max(m.d, 10) * offset
+    turn, scale = _turned(r, unit, known)
+    names = tuple(str(m.terms.items[j]) for j in combinations_of_earlier(r, known))
+    names = names if len(scale) < m.d else ()
     return Frame(centre, scale / np.sqrt(m.weight), turn, y_centre, fit_intercept, names)
 
 
-def _turned(r: Floats, unit: Floats, known: float) -> tuple[Floats, Floats, Floats]:
+def _turned(r: Floats, unit: Floats, known: float) -> tuple[Floats, Floats]:
     """Principal directions of the equilibrated columns, those of rounding size left out.
 
     The rows of x span unit·V; coefficients inside that span are the shortest of all that predict
@@ -125,5 +127,20 @@ def _turned(r: Floats, unit: Floats, known: float) -> tuple[Floats, Floats, Floa
     else:
         q, corner = linalg.qr(unit[:, None] * v, mode="economic")
         turn = q @ linalg.solve_triangular(corner, np.eye(rank), trans="T")
-    order = linalg.qr(r, mode="r", pivoting=True)[1]
-    return turn, singular, np.sort(order[rank:])
+    return turn, singular
+
+
+def combinations_of_earlier(r: Floats, known: float) -> list[int]:
+    """Columns whose distance from the span of those before is of rounding size; zeros included."""
+    span = np.zeros((len(r), 0))
+    found = []
+    for j in range(r.shape[1]):
+        length = float(np.linalg.norm(r[:, j]))
+        left = r[:, j] - span @ (span.T @ r[:, j])
+        left = left - span @ (span.T @ left)  # once more: rounding of the first is of its own size
+        distance = float(np.linalg.norm(left))
+        if distance <= 10 * known * length or span.shape[1] == len(r):
+            found.append(j)
+        else:
+            span = np.column_stack([span, left / distance])
+    return found
