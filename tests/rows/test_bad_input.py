@@ -112,12 +112,8 @@ def test_files_that_differ(tmp_path):
     refused(words, lambda: read(str(tmp_path / "*.csv")))
     for name in "ab":
         pq.write_table(pa.table({name: [1.0], "y": [2.0]}), tmp_path / f"{name}.parquet")
-    refused(
-        ["b.parquet", "lacks 'a'"],
-        lambda: read(
-            tmp_path.joinpath().glob("*.none") and [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-        ),
-    )
+    pair = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    refused(["b.parquet", "lacks 'a'"], lambda: read(pair))
     refused(["formats"], lambda: read([tmp_path / "1.csv", tmp_path / "a.parquet"]))
 
 
@@ -145,6 +141,12 @@ def test_words_of_the_request():
     kinds = {"town": "discreet"}
     refused(["'town'", "'discrete'"], lambda: read(mixed(), target="price", kinds=kinds))
     refused(["array"], lambda: read(np.ones((3, 2)), target="y"))
+
+
+def test_truth_values_that_are_neither():
+    words = ["row 3", "'x'", "holds 2", "kinds={'x': 'numeric'}"]
+    frame = pd.DataFrame({"x": [0, 1, 2], "y": range(3)})
+    refused(words, lambda: read(frame, kinds={"x": "boolean"}))
 
 
 def test_weights():

@@ -20,7 +20,7 @@ from separatrix.rows.columns import (
     numbers,
 )
 from separatrix.rows.schema import Column, Kind, Schema
-from separatrix.rows.sources import Source, head, refuse_duplicates
+from separatrix.rows.sources import Piece, Source, head, refuse_duplicates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,9 +78,10 @@ def infer_schema(source: Source, want: Wanted) -> tuple[Schema, tuple[str, ...]]
     refuse_duplicates(arrow.names, source.name)
     _check_roles(arrow.names, want, source.name)
     used = [name for name in arrow.names if name not in want.ignore]
-    sample = head(source, used)
+    piece = head(source, used)
+    sample, place = piece.batch, piece.place
     notes: list[str] = []
-    targets = tuple(_target(name, arrow, sample, want) for name in want.targets)
+    targets = tuple(_target(name, arrow, piece, want) for name in want.targets)
     columns = []
     for name in used:
         if name in want.targets or name == want.weight:
@@ -92,7 +93,7 @@ def infer_schema(source: Source, want: Wanted) -> tuple[Schema, tuple[str, ...]]
             and _names_rows(name, sample[name], notes)
         ):
             continue
-        columns.append(_column(name, kind, sample[name], notes))
+        columns.append(_column(name, kind, sample[name], place, notes))
     if not columns:
         raise InputError(
             "no column is left to learn from.", file=source.name, remedy="Give more columns."
@@ -120,28 +121,28 @@ def _check_roles(names: list[str], want: Wanted, file: str | None) -> None:
         )
 
 
-def _target(name: str, arrow: pa.Schema, sample: pa.RecordBatch, want: Wanted) -> Column:
+def _target(name: str, arrow: pa.Schema, piece: Piece, want: Wanted) -> Column:
     kind = want.kind.get(name) or kind_of(name, arrow.field(name).type)
     if kind is Kind.NUMERIC:
-        return _column(name, kind, sample[name], [])
+        return _column(name, kind, piece.batch[name], piece.place, [])
     return Column(name, Kind.DISCRETE)
 
 
-def _column(name: str, kind: Kind, sample: pa.Array, notes: list[str]) -> Column:
+def _column(name: str, kind: Kind, sample: pa.Array, place: Place, notes: list[str]) -> Column:
     if kind is Kind.DISCRETE:
         return Column(name, kind)
     if is_time(sample.type):
         notes.append(
             f"Column {name!r} holds points in time: read as seconds (since 1970-01-01 for dates)."
         )
-    return Column(name, kind, origin=_middle(sample, name) if kind is Kind.NUMERIC else 0.0)
+    return Column(name, kind, origin=_middle(sample, name, place) if kind is Kind.NUMERIC else 0.0)
 
 
-def _middle(sample: pa.Array, name: str) -> float:
+def _middle(sample: pa.Array, name: str, place: Place) -> float:
     """A value near the middle of the column, rounded so that it is short to write down."""
     if not (is_number(sample.type) or is_time(sample.type) or is_text(sample.type)):
         return 0.0
-    found: Numbers = numbers(sample, name, Place())
+    found: Numbers = numbers(sample, name, place)
     present = found.values if found.gaps is None else found.values[~found.gaps]
     if not len(present):
         return 0.0

@@ -83,7 +83,9 @@ class Reader:
             if column.kind is Kind.DISCRETE:
                 decoded[column.name] = levels(array)
             else:
-                decoded[column.name] = numbers(array, column.name, place)
+                decoded[column.name] = found = numbers(array, column.name, place)
+                if column.kind is Kind.BOOLEAN:
+                    _refuse_others(found, column.name, place)
         return decoded
 
     def _weights(self, batch: pa.RecordBatch, place: Place) -> Floats:
@@ -130,6 +132,20 @@ class Reader:
             elif len(found.names) > MOST_LEVELS:
                 raise too_many_levels(column.name, place.file)
         return closed
+
+
+def _refuse_others(found: Numbers, name: str, place: Place) -> None:
+    """A truth value is 0 or 1."""
+    other = ~np.isin(found.values, (0.0, 1.0)) & ~np.isnan(found.values)
+    if other.any():
+        i = int(other.argmax())
+        raise InputError(
+            f"holds {found.values[i]:g}, but a boolean column holds 0 and 1 only.",
+            file=place.file,
+            row=place.row(i),
+            column=name,
+            remedy=f"Read it as numbers with kinds={{{name!r}: 'numeric'}}.",
+        )
 
 
 def too_many_levels(name: str, file: str | None) -> InputError:

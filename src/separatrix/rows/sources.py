@@ -66,11 +66,11 @@ def batch_rows(asked: int, columns: int) -> int:
     return max(256, min(asked, BATCH_CELLS // max(columns, 1)))
 
 
-def head(source: Source, columns: list[str]) -> pa.RecordBatch:
+def head(source: Source, columns: list[str]) -> Piece:
     """The first rows of a source; a table without rows is refused."""
     for piece in source.batches(columns, batch_rows(SAMPLE_ROWS, len(columns))):
         if piece.batch.num_rows:
-            return piece.batch
+            return piece
     raise InputError(
         "The table has no rows.", file=source.name, remedy="Give a table with at least one row."
     )

@@ -1,0 +1,87 @@
+"""Tables with known laws: the same seed gives the same rows, and the law shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from separatrix import InputError
+from separatrix.rows.generate import (
+    attribute_noise,
+    bernoulli,
+    linear_table,
+    multivariate_normal,
+    normal,
+    teacher_noise,
+)
+
+N = 20_000
+
+
+def test_laws_show():
+    np.testing.assert_allclose(bernoulli(N, [0.1, 0.7]).mean(axis=0), [0.1, 0.7], atol=0.015)
+    x = normal(N, [5.0, -2.0], [1.0, 3.0])
+    np.testing.assert_allclose(x.mean(axis=0), [5, -2], atol=0.1)
+    np.testing.assert_allclose(x.std(axis=0), [1, 3], rtol=0.03)
+    sigma = [[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]]
+    z = multivariate_normal(N, [1.0, 0.0, 4.0], sigma)
+    np.testing.assert_allclose(np.cov(z.T), sigma, atol=0.08)
+    assert (z[:, 2] == 4).all()
+
+
+def test_attribute_noise_blurs_and_keeps_the_distribution():
+    x = multivariate_normal(N, [0.0, 0.0], [[1.0, 0.95], [0.95, 1.0]])
+    noisy = attribute_noise(x, 0.3, seed=1)
+    assert (noisy != x).mean() == pytest.approx(0.3, abs=0.01)
+    np.testing.assert_allclose(noisy.std(axis=0), x.std(axis=0), rtol=0.02)
+    assert np.corrcoef(noisy.T)[0, 1] == pytest.approx(0.95 * 0.7 * 0.7, abs=0.03)
+    assert (attribute_noise(x, 0.0) == x).all()
+
+
+def test_teacher_noise_changes_the_share_asked_for():
+    y = np.array(["a", "b", "c"])[np.arange(N) % 3]
+    noisy = teacher_noise(y, 0.2, seed=1)
+    assert (noisy != y).mean() == pytest.approx(0.2, abs=0.01)
+    assert (teacher_noise(y, 1.0) != y).all()
+    wrong = noisy[(noisy != y) & (y == "a")]
+    assert np.mean(wrong == "b") == pytest.approx(0.5, abs=0.05)
+    with pytest.raises(InputError, match="one label"):
+        teacher_noise(np.zeros(3), 0.5)
+
+
+def test_linear_table_has_the_coefficients_it_names():
+    table = linear_table(N, 6, informative=2, noise=0.5, correlation=0.6, seed=3)
+    z = np.column_stack([np.ones(N), table.x])
+    b = np.linalg.lstsq(z, table.y, rcond=None)[0]
+    np.testing.assert_allclose(b, [table.intercept, *table.coef], atol=0.03)
+    assert (table.coef[2:] == 0).all()
+    corr = np.corrcoef(table.x.T)
+    assert corr[0, 1] == pytest.approx(0.6, abs=0.02)
+    assert corr[0, 2] == pytest.approx(0.36, abs=0.03)
+
+
+def test_seeds():
+    for make in (
+        lambda s: bernoulli(9, 0.5, seed=s),
+        lambda s: normal(9, 0.0, seed=s),
+        lambda s: multivariate_normal(9, [0.0], [[1.0]], seed=s),
+        lambda s: attribute_noise(np.arange(18.0).reshape(9, 2), 0.5, seed=s),
+        lambda s: teacher_noise(np.arange(9), 0.5, seed=s),
+        lambda s: linear_table(9, 2, seed=s).y,
+    ):
+        np.testing.assert_array_equal(make(1), make(1))
+        np.testing.assert_array_equal(make(1), make(np.random.default_rng(1)))
+        assert (make(1) != make(2)).any()
+
+
+def test_impossible_laws_are_refused():
+    for make in (
+        lambda: bernoulli(3, 1.2),
+        lambda: normal(3, 0.0, -1.0),
+        lambda: multivariate_normal(3, [0, 0], [[1, 2], [2, 1]]),
+        lambda: multivariate_normal(3, [0, 0], [[1]]),
+        lambda: attribute_noise(np.ones((2, 2)), 1.5),
+        lambda: linear_table(3, 2, correlation=1.0),
+    ):
+        with pytest.raises(InputError):
+            make()
