@@ -19,6 +19,9 @@ from separatrix.solvers.ridge import RidgeWalk, Spectrum, walk_moments
 from separatrix.solvers.solution import Solution
 from separatrix.statistics.leave_one_out import LeaveOneOut
 
+#: Rows from which leave-one-out errors average over the rounding of float32.
+MANY_ROWS = 50_000
+
 
 class RidgePathBase(RidgeFamily):
     """Walk the path, choose a point, keep both."""
@@ -179,17 +182,29 @@ class RidgeCV(RidgePathBase):
         return best
 
     def _leave_one_out(self, walk: RidgeWalk, rows: Rows) -> Floats:
+        """In float32 where that cannot matter: many rows, and residuals that are not tiny."""
         s = walk.spectrum
-        base = 1.0 / s.weight if self.fit_intercept else 0.0
-        statistic = LeaveOneOut(
-            s.directions / s.scale[:, None],
-            s.shrunk(walk.alphas),
-            s.cross,
+        unexplained = float(np.min(s.squares(walk.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
+        if s.weight >= MANY_ROWS and unexplained > 1e-3:
+            quick = rows.reduce(self._left_out(walk, np.float32))
+            if quick.least > 1e-2:  # no row is all but alone in deciding its own fit
+                return np.asarray(quick.total / s.weight / s.cross.shape[1])
+        exact = rows.reduce(self._left_out(walk, np.float64))
+        return np.asarray(exact.total / s.weight / s.cross.shape[1])
+
+    def _left_out(self, walk: RidgeWalk, precision: Any) -> LeaveOneOut:
+        s = walk.spectrum
+        long = s.values > s.values.max(initial=0.0) * len(s.values) * np.finfo(float).eps
+        length = np.sqrt(s.values[long])
+        return LeaveOneOut(
+            s.directions[:, long] / s.scale[:, None] / length,
+            (s.values[:, None] * s.shrunk(walk.alphas))[long],
+            s.cross[long] / length[:, None],
             s.x_mean,
             s.y_mean,
-            base,
+            1.0 / s.weight if self.fit_intercept else 0.0,
+            precision,
         )
-        return np.asarray(rows.reduce(statistic).total / s.weight / s.cross.shape[1])
 
     def _errors_by_moments(self, alphas: Floats, source: Rows) -> Floats:
         columns = []

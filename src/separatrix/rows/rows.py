@@ -30,8 +30,8 @@ class Statistic(Protocol):
 
 S = TypeVar("S", bound=Statistic)
 
-#: Rows below which a second thread costs more than it saves.
-ROWS_PER_THREAD = 20_000
+#: Rows of a piece that is worth a thread's while, and the most pieces that a table is cut into.
+ROWS_PER_PIECE, MOST_PIECES = 20_000, 64
 
 
 class Rows(ABC):
@@ -104,8 +104,8 @@ class InMemory(Rows):
     def reduce(self, statistic: S) -> S:
         """One pass over the rows, on threads when there are many."""
         n = self.block.n
-        threads = max(1, min(os.cpu_count() or 1, n // ROWS_PER_THREAD))
-        cuts = [n * i // threads for i in range(threads + 1)]
+        pieces = int(np.clip(n // ROWS_PER_PIECE, 1, MOST_PIECES))
+        cuts = [n * i // pieces for i in range(pieces + 1)]
         return reduce_on_threads(
             statistic,
             [
@@ -116,9 +116,10 @@ class InMemory(Rows):
 
 
 def reduce_on_threads(statistic: S, pieces: list[Callable[[], Iterator[Block]]]) -> S:
-    """Reduce each piece on a thread of its own; add up in the order of the pieces.
+    """Reduce the pieces on as many threads as there are cores; add up in the order of the pieces.
 
-    The order is fixed, so the numbers do not depend on which thread was faster.
+    Neither the pieces nor the order depend on the machine, so the numbers do not either. BLAS is
+    held to one thread meanwhile: two levels of threads would wait for each other.
     """
 
     def one(piece: Callable[[], Iterator[Block]]) -> S:
@@ -129,7 +130,9 @@ def reduce_on_threads(statistic: S, pieces: list[Callable[[], Iterator[Block]]])
 
     if len(pieces) == 1:
         return one(pieces[0])
-    with ThreadPoolExecutor(len(pieces)) as pool:
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
         parts = list(pool.map(one, pieces))
     total = parts[0]
     for part in parts[1:]:

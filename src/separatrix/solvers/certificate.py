@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from separatrix.rows.block import Floats
 from separatrix.solvers.solution import Certificate
@@ -28,7 +29,7 @@ def certify_least_squares(
     primal = 0.5 * float(np.maximum(yy - fitted, 0.0).sum())
     even = gradient / scale[:, None]
     hessian = (m.xx + penalty * np.eye(m.d)) / np.outer(scale, scale)
-    step = np.linalg.lstsq(hessian, even, rcond=1e3 * np.finfo(float).eps)[0] if m.d else even
+    step = _newton_step(hessian, even)
     gap = 0.5 * float(np.maximum(np.einsum("jk,jk->k", even, step), 0.0).sum())
     size = np.sqrt(np.where(yy > 0, yy, 1.0))
     return Certificate(
@@ -41,6 +42,17 @@ def certify_least_squares(
         scale=0.5 * float(yy.sum()),
         **known,
     )
+
+
+def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
+    """H⁻¹g by Cholesky; by least squares where dependent columns leave H singular."""
+    try:
+        factor = linalg.cholesky(hessian, check_finite=False)
+        if factor.size and np.diag(factor).min() > 1e-6:
+            return np.asarray(linalg.cho_solve((factor, False), gradient, check_finite=False))
+    except linalg.LinAlgError:
+        pass
+    return np.asarray(np.linalg.lstsq(hessian, gradient, rcond=1e3 * np.finfo(float).eps)[0])
 
 
 def certify_wide(

@@ -1,14 +1,15 @@
 """Leave-one-out errors of a whole ridge path, in closed form, from one pass over the rows.
 
-    e₍ᵢ₎ = (yᵢ − ŷᵢ) / (1 − hᵢ),      hᵢ = 1/Σw + zᵢᵀ V diag(1/(λ + α)) Vᵀ zᵢ,   z = (x − x̄)/s
+    e₍ᵢ₎ = (yᵢ − ŷᵢ) / (1 − hᵢ),      hᵢ = 1/Σw + Σⱼ uᵢⱼ² λⱼ/(λⱼ + α)
 
-The error that row i would meet had it been left out, without leaving it out. A row of weight w
-stands for w equal rows: one of them is left out, the others stay.
+with uᵢⱼ the coordinate of row i along the j-th principal direction, in units of its length √λⱼ: the
+error that row i would meet had it been left out, without leaving it out. A row of weight w stands
+for w equal rows: one of them is left out, the others stay.
 """
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,11 +17,11 @@ from separatrix.rows.block import Block, Floats
 
 
 class LeaveOneOut:
-    """Σ w e₍ᵢ₎² for each of m penalties (summed over targets).
+    """Σ w e₍ᵢ₎² for each of m penalties (summed over targets), and the least 1 − h met.
 
-    ``rotation`` (d x r) takes centred rows to principal directions, ``shrink`` (r x m) holds
-    1/(λ + α), ``cross`` (r x k) the products of the directions with the targets; ``base`` is 1/Σw
-    with an intercept, else 0.
+    ``rotation`` (d x r) takes centred rows to coordinates u, ``shrink`` (r x m) holds λ/(λ + α),
+    ``cross`` (r x k) the products of u with the targets; ``base`` is 1/Σw with an intercept, else
+    0. In float32 (``precision``) the sums are good to about six digits where 1 − h is not small.
     """
 
     def __init__(
@@ -31,35 +32,62 @@ class LeaveOneOut:
         x_mean: Floats,
         y_mean: Floats,
         base: float,
+        precision: Any = np.float64,
     ) -> None:
         self.rotation, self.shrink, self.cross = rotation, shrink, cross
         self.x_mean, self.y_mean, self.base = x_mean, y_mean, base
+        self.precision = precision
         self.total = np.zeros(shrink.shape[1])
+        self.least = 1.0
 
     def fresh(self) -> Self:
         """An empty one for the same path."""
         return type(self)(
-            self.rotation, self.shrink, self.cross, self.x_mean, self.y_mean, self.base
+            self.rotation,
+            self.shrink,
+            self.cross,
+            self.x_mean,
+            self.y_mean,
+            self.base,
+            self.precision,
         )
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block, in chunks that stay in cache."""
         d, m = self.rotation.shape[0], self.shrink.shape[1]
         chunk = int(np.clip(400_000 // max(d, m), 64, 4096))
-        models = [self.shrink * self.cross[:, [k]] for k in range(self.cross.shape[1])]
-        offset = self.x_mean @ self.rotation
+        rotation = self.rotation.astype(self.precision)
+        pull = self._thin(self.shrink)
+        models = [self._thin(self.shrink * self.cross[:, [k]]) for k in range(self.cross.shape[1])]
         for start in range(0, block.n, chunk):
             rows = slice(start, start + chunk)
-            z = block.dense(start, start + chunk) @ self.rotation - offset
-            keep = np.maximum(1.0 - self.base - (z * z) @ self.shrink, 1e-12)
-            for k, model in enumerate(models):
-                error = (block.y[rows, k] - self.y_mean[k])[:, None] - z @ model
+            w = None if block.w is None else block.w[rows]
+            z = (block.dense(start, start + chunk) - self.x_mean).astype(self.precision, copy=False)
+            u = z @ rotation
+            keep = (1.0 - self.base) - (u * u) @ pull[0] @ pull[1]
+            counted = keep if w is None else keep[w > 0]
+            self.least = min(self.least, float(counted.min(initial=1.0)))
+            np.maximum(keep, 1e-12, out=keep)
+            for k, (left, right) in enumerate(models):
+                y = (block.y[rows, k] - self.y_mean[k]).astype(self.precision, copy=False)
+                error = y[:, None] - u @ left @ right
                 error /= keep
                 error *= error
-                w = None if block.w is None else block.w[rows]
                 self.total += error.sum(axis=0) if w is None else w @ error
+
+    def _thin(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """The matrix as a product of two thin ones.
+
+        λ/(λ + α) varies so smoothly with both that a dozen products hold all of it to rounding.
+        """
+        u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+        smallest = 0.1 * np.finfo(self.precision).eps
+        rank = max(1, int(np.count_nonzero(s > smallest * s[0])))
+        left, right = u[:, :rank] * s[:rank], vt[:rank]
+        return left.astype(self.precision), right.astype(self.precision)
 
     def __add__(self, other: Self) -> Self:
         merged = self.fresh()
         merged.total = self.total + other.total
+        merged.least = min(self.least, other.least)
         return merged

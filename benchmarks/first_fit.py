@@ -1,0 +1,49 @@
+"""What a newcomer waits for: import, help, the first fit ever (compiling) and the next ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+FITS = """
+import numpy as np, separatrix as sx, time, warnings
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+x = rng.standard_normal((200, 8)); y = x @ rng.standard_normal(8) + rng.standard_normal(200)
+wide = rng.standard_normal((40, 600)); t = rng.standard_normal(40)
+v = np.vander(np.linspace(1, 2, 50), 9)[:, :-1]
+labels = np.where(y > 0, "yes", "no")
+start = time.perf_counter()
+sx.LinearRegression().fit(x, y).summary(); sx.LinearRegression().fit(v, v.sum(axis=1))
+sx.RidgeCV().fit(x, y); sx.LassoCV().fit(x, y); sx.LassoPath().fit(wide, t)
+sx.HuberRegressor().fit(x, y); sx.LeastAbsoluteRegressor().fit(x, y)
+sx.PolynomialRegression(2).fit(x, y); sx.TotalLeastSquares().fit(x, y)
+sx.LeastSquaresClassifier().fit(x, labels); sx.BasicLinearClassifier().fit(x, labels)
+print(time.perf_counter() - start)
+"""
+
+
+def timed(*command: str, **env: str) -> tuple[float, str]:
+    start = time.perf_counter()
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, **env}
+    )
+    return time.perf_counter() - start, done.stdout.strip()
+
+
+def main(quick: bool = False) -> None:
+    print("\n## First use in a new process")
+    script = os.path.join(os.path.dirname(sys.executable), "separatrix")
+    print(f"import separatrix      {timed(sys.executable, '-c', 'import separatrix')[0]:.2f} s")
+    print(f"separatrix --help      {min(timed(script, '--help')[0] for _ in range(3)):.2f} s")
+    with tempfile.TemporaryDirectory() as cache:
+        for label in ("first ever, every kernel", "second process, cached   "):
+            _, inside = timed(sys.executable, "-c", FITS, NUMBA_CACHE_DIR=cache)
+            print(f"fit all models, {label}: {float(inside):.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""Every race, one after the other: ``python benchmarks/run.py [--quick] [name …]``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+RACES = ("first_fit", "linear", "ridge", "lasso", "parquet")
+
+if __name__ == "__main__":
+    chosen = [name for name in sys.argv[1:] if not name.startswith("-")] or list(RACES)
+    for name in chosen:
+        importlib.import_module(name).main("--quick" in sys.argv)
