@@ -15,6 +15,7 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Schema
+from separatrix.selection.folds import FoldMoments
 from separatrix.solvers.solution import Solution
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
@@ -25,14 +26,15 @@ KEPT = 2_000
 
 @dataclass(frozen=True)
 class Given:
-    """What a fit may draw on: ``moments`` of the design (None where it has more columns than rows);
-    its ``rows``, where they can be read again; and the ``source``, the table before it was encoded
-    (folds encode it anew).
+    """What a fit may draw on.
+
+    ``moments`` of the design; its ``rows``, where they can be read again; and, for models that hold
+    rows out, the moments of both sides of every fold.
     """
 
-    moments: Moments | None
+    moments: Moments
     rows: Rows | None = None
-    source: Rows | None = None
+    halves: tuple[FoldMoments, ...] | None = None
 
 
 class AdditiveModel(LinearModel):
@@ -53,21 +55,28 @@ class AdditiveModel(LinearModel):
         """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
         if isinstance(X, Moments):
             return self._fit_moments(X)
-        source = self._training_rows(X, y, sample_weight)
-        rows: Rows = source
+        rows = self._training_rows(X, y, sample_weight)
         flat = is_flat(rows, y)
-        if isinstance(rows, ArrayRows) and rows.block.n <= rows.block.x.shape[1]:
+        if isinstance(rows, ArrayRows) and self._wide(*rows.block.x.shape):
             small = rows.block.x.shape[1] <= KEPT
             self.moments_ = rows.reduce(Moments()) if small else None
-            encoding = identity(rows.schema)
+            self._rows, encoding = rows, identity(rows.schema)
             solution = self._solve_wide(rows)
         else:
-            prepared = prepare(rows)
-            rows, encoding, self.moments_ = prepared.rows, prepared.encoding, prepared.moments
-            solution = self._solve(Given(prepared.moments, rows, source))
-        self._rows = rows
+            given, encoding = self._read(rows)
+            self.moments_, self._rows = given.moments, given.rows
+            solution = self._solve(given)
         self._accept(solution, encoding, flat=flat)
         return self
+
+    def _wide(self, n: int, d: int) -> bool:
+        """Whether the rows are the small side of the table."""
+        return n <= d
+
+    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+        """One pass over the rows."""
+        prepared = prepare(rows)
+        return Given(prepared.moments, prepared.rows), prepared.encoding
 
     def _fit_moments(self, moments: Moments) -> Self:
         names = tuple(str(term) for term in moments.terms)
@@ -123,5 +132,5 @@ class IncrementalMixin:
 
 
 def is_flat(rows: Rows, y: Any) -> bool:
-    """Whether coefficients come as one vector: a single target, not given as a column of a matrix."""
+    """Whether coefficients come as one vector: one target, not given as a matrix."""
     return len(rows.schema.targets) == 1 and (y is None or np.asarray(y).ndim == 1)

@@ -71,7 +71,6 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):  # type: igno
         self.standardize = standardize
 
     def _solve(self, given: Given) -> Solution:
-        assert given.moments is not None
         return solve_elastic_net(
             given.moments, float(self.alpha), settings_of(self), rows=given.rows
         )

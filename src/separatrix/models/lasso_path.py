@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,7 +17,8 @@ from separatrix.models.lasso import SELECTED, settings_of
 from separatrix.models.summary import no_summary
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
-from separatrix.rows.encoding import identity
+from separatrix.rows.encoding import Encoding
+from separatrix.rows.rows import Rows
 from separatrix.selection import rules
 from separatrix.selection.folds import folded, folds_of
 from separatrix.solvers.elastic_net import Source, problem_of, solve_elastic_net
@@ -138,7 +140,6 @@ class LassoPath(IncrementalMixin, LassoFamily):
         self.standardize = standardize
 
     def _solve(self, given: Given) -> Solution:
-        assert given.moments is not None
         return self._best(given.moments)
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
@@ -207,31 +208,28 @@ class LassoCV(LassoFamily):
         self.standardize = standardize
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
-        if self.rule not in rules.RULES:
-            raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
-        if isinstance(X, Moments):
+    def _wide(self, n: int, d: int) -> bool:
+        return d > max(n, KEPT)
+
+    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+        parts = folded(rows, self.cv)
+        return Given(parts.moments, None, tuple(parts.halves)), parts.encoding
+
+    def _solve(self, given: Given) -> Solution:
+        if given.halves is None:
             raise InputError(
                 "Moments of all rows together hold no folds.",
                 remedy="Use LassoPath, which chooses by AIC or BIC.",
             )
-        rows = self._training_rows(X, y, sample_weight)
-        halves: list[tuple[Source, Source]]
-        if isinstance(rows, ArrayRows) and rows.block.x.shape[1] > max(rows.block.n, KEPT):
-            source: Source = rows.block
-            encoding, self.moments_ = identity(rows.schema), None
-            pairs = folds_of(self.cv, rows.block.n, rows.block.y[:, 0]).pairs
-            halves = [(rows.block.take(a), rows.block.take(b)) for a, b in pairs]
-        else:
-            parts = folded(rows, self.cv)
-            source, encoding, halves = parts.moments, parts.encoding, list(parts.halves)
-            self.moments_ = parts.moments
-        self._rows = rows
-        self._accept(self._best(source, halves), encoding, flat=True)
-        return self
+        return self._best(given.moments, list(given.halves))
 
-    def _best(self, source: Source, halves: list[tuple[Source, Source]]) -> Solution:
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        pairs = folds_of(self.cv, rows.block.n, rows.block.y[:, 0]).pairs
+        return self._best(rows.block, [(rows.block.take(a), rows.block.take(b)) for a, b in pairs])
+
+    def _best(self, source: Source, halves: Sequence[tuple[Source, Source]]) -> Solution:
+        if self.rule not in rules.RULES:
+            raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
         settings = settings_of(self)
         self._trace(source)
 

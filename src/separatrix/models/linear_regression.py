@@ -48,7 +48,6 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
         self.fit_intercept = fit_intercept
 
     def _solve(self, given: Given) -> LeastSquares:
-        assert given.moments is not None
         solution = fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)
         self.evidence_ = Evidence.of(solution, given.moments, fit_intercept=self.fit_intercept)
         return solution

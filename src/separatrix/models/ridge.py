@@ -82,12 +82,12 @@ class Ridge(IncrementalMixin, RidgeFamily):
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=float))
         if alpha.ndim > 1 or len(alpha) not in (1, targets) or not (alpha >= 0).all():
             raise InputError(
-                f"alpha={self.alpha!r} must be one number ≥ 0, or one for each of {targets} targets."
+                f"alpha={self.alpha!r} must be one number ≥ 0, or one for each of "
+                f"{targets} targets."
             )
         return np.broadcast_to(alpha, (targets,))
 
     def _solve(self, given: Given) -> Solution:
-        assert given.moments is not None
         alpha = self._penalties(len(given.moments.targets))
         if not alpha.all():
             return fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)

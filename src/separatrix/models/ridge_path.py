@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from separatrix.models.additive import Given, IncrementalMixin
 from separatrix.models.ridge import RidgeFamily
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
-from separatrix.selection.folds import fold_moments, folds_of
+from separatrix.selection.folds import FoldMoments, folded, folds_of
 from separatrix.solvers.ridge import RidgeWalk, Spectrum, walk_moments
 from separatrix.solvers.solution import Solution
 from separatrix.statistics.leave_one_out import LeaveOneOut
@@ -29,8 +31,8 @@ class RidgePathBase(RidgeFamily):
     alphas: Any
 
     @abstractmethod
-    def _best(self, walk: RidgeWalk, given: Given) -> int:
-        """Index of the penalty to predict with."""
+    def _best(self, walk: RidgeWalk, given: Given | Block) -> int:
+        """Index of the penalty to predict with; a block has more columns than rows."""
 
     def coef_at(self, alpha: float) -> tuple[Floats, Floats]:
         """Coefficients and intercept at any penalty, on the grid or not."""
@@ -40,7 +42,6 @@ class RidgePathBase(RidgeFamily):
         return coefs[0].T, intercepts[0]
 
     def _solve(self, given: Given) -> Solution:
-        assert given.moments is not None
         m, scale = self._about(given.moments)
         spectrum = Spectrum.of_moments(m, scale)
         walk = walk_moments(m, spectrum, self._grid(spectrum))
@@ -56,7 +57,7 @@ class RidgePathBase(RidgeFamily):
             for coef, a in zip(coefs, positive, strict=True)
         )
         walk = RidgeWalk(spectrum, alphas, coefs, intercepts, certificates)
-        return self._choose(walk, self._best(walk, Given(None, rows, rows)))
+        return self._choose(walk, self._best(walk, rows.block))
 
     def _grid(self, spectrum: Spectrum) -> Floats:
         if self.alphas is None or isinstance(self.alphas, int | np.integer):
@@ -111,7 +112,7 @@ class RidgePath(IncrementalMixin, RidgePathBase):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    def _best(self, walk: RidgeWalk, given: Given) -> int:  # noqa: ARG002
+    def _best(self, walk: RidgeWalk, _given: Given | Block) -> int:
         spectrum, alphas, n = walk.spectrum, walk.alphas, walk.spectrum.weight
         freedom = spectrum.degrees_of_freedom(alphas) + int(self.fit_intercept)
         squares = spectrum.squares(alphas).mean(axis=1)
@@ -163,34 +164,47 @@ class RidgeCV(RidgePathBase):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    def _best(self, walk: RidgeWalk, given: Given) -> int:
+    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+        if self.cv is None:
+            return super()._read(rows)
+        parts = folded(rows, self.cv)
+        return Given(parts.moments, None, tuple(parts.halves)), parts.encoding
+
+    def _best(self, walk: RidgeWalk, given: Given | Block) -> int:
         if self.rule not in rules.RULES:
             raise InputError(f"rule={self.rule!r} is none of {', '.join(rules.RULES)}.")
-        if given.rows is None or given.source is None:
-            raise InputError(
-                "Errors on rows left out need the rows, and only their moments were given.",
-                remedy="Use RidgePath, which chooses by BIC, AIC or GCV from moments alone.",
-            )
-        if self.cv is None:
-            errors = self._leave_one_out(walk, given.rows)[:, None]
-        elif given.moments is None:
-            errors = self._errors_by_rows(walk.alphas, given.rows.collect())
-        else:
-            errors = self._errors_by_moments(walk.alphas, given.source)
+        errors = self._errors(walk, given)
         best = rules.RULES[self.rule](walk.alphas, errors)
         self.mse_path_, self.best_score_ = errors, -float(errors[best].mean())
         return best
 
-    def _leave_one_out(self, walk: RidgeWalk, rows: Rows) -> Floats:
+    def _errors(self, walk: RidgeWalk, given: Given | Block) -> Floats:
+        """Mean squared errors on rows left out, penalties x folds."""
+        if isinstance(given, Block):
+            if self.cv is None:
+                return self._leave_one_out(walk, lambda statistic: _of_block(statistic, given))
+            return self._errors_by_rows(walk.alphas, given)
+        if given.halves is not None:
+            return self._errors_by_moments(walk.alphas, given.halves)
+        if given.rows is not None:
+            return self._leave_one_out(walk, given.rows.reduce)
+        raise InputError(
+            "Errors on rows left out need the rows, and only their moments were given.",
+            remedy="Use RidgePath, which chooses by BIC, AIC or GCV from moments alone.",
+        )
+
+    def _leave_one_out(
+        self, walk: RidgeWalk, reduce: Callable[[LeaveOneOut], LeaveOneOut]
+    ) -> Floats:
         """In float32 where that cannot matter: many rows, and residuals that are not tiny."""
         s = walk.spectrum
         unexplained = float(np.min(s.squares(walk.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
         if s.weight >= MANY_ROWS and unexplained > 1e-3:
-            quick = rows.reduce(self._left_out(walk, np.float32))
+            quick = reduce(self._left_out(walk, np.float32))
             if quick.least > 1e-2:  # no row is all but alone in deciding its own fit
-                return np.asarray(quick.total / s.weight / s.cross.shape[1])
-        exact = rows.reduce(self._left_out(walk, np.float64))
-        return np.asarray(exact.total / s.weight / s.cross.shape[1])
+                return np.asarray(quick.total / s.weight / s.cross.shape[1])[:, None]
+        exact = reduce(self._left_out(walk, np.float64))
+        return np.asarray(exact.total / s.weight / s.cross.shape[1])[:, None]
 
     def _left_out(self, walk: RidgeWalk, precision: Any) -> LeaveOneOut:
         s = walk.spectrum
@@ -206,9 +220,9 @@ class RidgeCV(RidgePathBase):
             precision,
         )
 
-    def _errors_by_moments(self, alphas: Floats, source: Rows) -> Floats:
+    def _errors_by_moments(self, alphas: Floats, halves: tuple[FoldMoments, ...]) -> Floats:
         columns = []
-        for train, test in fold_moments(source, self.cv):
+        for train, test in halves:
             spectrum = Spectrum.of_moments(*self._about(train))
             coefs, intercepts = spectrum.coefs(alphas)
             each = [
@@ -230,3 +244,8 @@ class RidgeCV(RidgePathBase):
             ]
             columns.append(np.mean(each, axis=0))
         return np.stack(columns, axis=1)
+
+
+def _of_block(statistic: LeaveOneOut, block: Block) -> LeaveOneOut:
+    statistic.update(block)
+    return statistic

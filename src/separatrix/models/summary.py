@@ -113,7 +113,7 @@ class Summary:
         return self._influence
 
     def to_frame(self, backend: Any = None) -> Any:
-        """One line per coefficient, as a dataframe (pandas if it is there, else a PyArrow table)."""
+        """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
         import narwhals as nw
 
         if backend is None:
