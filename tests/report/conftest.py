@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -51,14 +52,15 @@ def interval(metric, value, spread):
 def regression_study(model, name, label):
     data = load_diabetes(scaled=False)
     names = ["age", "sex", "bmi", "pressure", "s1", "s2", "s3", "s4", "s5", "glucose"]
-    x, y = data.data, data.target
+    x, y = pd.DataFrame(data.data, columns=names), data.target
     test = np.arange(0, 442, 5)
     train = np.setdiff1d(np.arange(442), test)
-    model.fit(x[train], y[train])
-    fitted, predicted = model.predict(x[train]), model.predict(x[test])
-    how = (x[train], y[train], "neg_root_mean_squared_error", "rmse")
+    inside = x.iloc[train]
+    model.fit(inside, y[train])
+    fitted, predicted = model.predict(inside), model.predict(x.iloc[test])
+    how = (inside, y[train], "neg_root_mean_squared_error", "rmse")
     sizes, inner, outer = learning_curve(
-        model, x[train], y[train], scoring=how[2], train_sizes=np.linspace(0.15, 1, 6)
+        model, inside, y[train], scoring=how[2], train_sizes=np.linspace(0.15, 1, 6)
     )[:3]
     rmse = mean_squared_error(y[test], predicted) ** 0.5
     return Study(
@@ -69,7 +71,7 @@ def regression_study(model, name, label):
         test_fraction=0.2,
         n_train=train.size,
         n_test=test.size,
-        columns=profiles(x, y, names, "progression"),
+        columns=profiles(data.data, y, names, "progression"),
         leaderboard=(
             entry("linear", "least squares", LinearRegression(), *how),
             entry(
@@ -93,7 +95,7 @@ def regression_study(model, name, label):
         ),
         held=Held(test, y[test], predicted),
         curve=Curve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
-        training=Training(x[train], y[train], None, tuple(names), fitted, None, train),
+        training=Training(inside.to_numpy(), y[train], None, tuple(names), fitted, None, train),
         command="separatrix fit data/diabetes.csv --target progression --seed 0",
     )
 
@@ -103,6 +105,7 @@ class PathModel(Lasso):
 
     def fit(self, x, y):
         super().fit(x, y)
+        x = np.asarray(x)
         self.alphas_, self.coefs_, _ = lasso_path(x - x.mean(0), y - y.mean(), alphas=40)
         self.alpha_ = self.alpha
         self.certificate_ = Certificate(

@@ -152,6 +152,24 @@ def test_coefficients_have_names_and_intervals(linear, pages):
         assert title in words
 
 
+def test_lengths_of_coefficients_never_mix_units(linear, bare, pages):
+    """Per deviation by the rows or, without them, by the profile; else in standard errors."""
+    for name in ("linear", "bare"):
+        assert "change of the prediction per standard deviation" in Page(pages[name]).words
+    unknown = render(replace(bare, columns=()))
+    assert "standard errors from zero" in Page(unknown).words
+    largest = r"Largest coefficients \(.*?\): (\w+)"
+    by_rows, by_profile = (re.search(largest, Page(pages[n]).words)[1] for n in ("linear", "bare"))
+    scaled = np.abs(linear.model.coef_ * linear.training.x.std(0))
+    assert by_rows == by_profile == linear.training.names[int(np.argmax(scaled))]
+
+
+def test_moments_are_told_as_moments(bare):
+    text = render(replace(bare, source="a.moments"))
+    assert "load_moments(&#39;a.moments&#39;)" in text
+    assert "separatrix.scan(&#39;a.moments" not in text
+
+
 def test_lasso_page_has_the_path_and_the_reason_for_no_intervals(pages):
     words = Page(pages["lasso"]).words
     assert "Path over the penalty" in words

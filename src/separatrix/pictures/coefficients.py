@@ -21,8 +21,8 @@ class CoefficientDisplay(Display):
     """A dot and a whisker for each coefficient, the longest first.
 
     ``scale`` holds the standard deviation of each column: coefficient x scale is the change of the
-    prediction per standard deviation. Without it the raw coefficients are drawn. ``intervals`` is
-    k x 2, in raw units, or None.
+    prediction per standard deviation (``axis`` names another scale). Without it the raw
+    coefficients are drawn. ``intervals`` is k x 2, in raw units, or None.
     """
 
     names: tuple[str, ...]
@@ -30,6 +30,7 @@ class CoefficientDisplay(Display):
     intervals: Floats | None = None
     scale: Floats | None = None
     most: int = 20
+    axis: str = "change of the prediction per standard deviation"
 
     title: ClassVar[str] = "Coefficients"
 
@@ -69,7 +70,7 @@ class CoefficientDisplay(Display):
         top = [
             f"{self.names[j]} {number(self.estimates[j] * self.unit[j], 3)}" for j in self.shown[:3]
         ]
-        kind = "" if self.scale is None else " per standard deviation of the column"
+        kind = "" if self.scale is None else f" ({self.axis})"
         text = f"Largest coefficients{kind}: {listed(top)}."
         total = self.estimates.size
         if self.intervals is not None:
@@ -105,7 +106,7 @@ class CoefficientDisplay(Display):
         if self.scale is None:
             ax.set_xlabel("coefficient")
             return
-        ax.set_xlabel("change of the prediction per standard deviation")
+        ax.set_xlabel(self.axis)
         raw = ax.secondary_yaxis("right")
         raw.set_yticks(place, [number(self.estimates[j], 3) for j in shown])
         raw.tick_params(length=0, labelcolor=MUTED)

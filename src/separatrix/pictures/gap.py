@@ -50,6 +50,8 @@ class GapDisplay(Display):
         if measure(self.metric).higher_is_better or first[1] == 0:
             return f" From {first[0]} to {last[0]}: {number(last[1] - first[1], 2)}."
         change = 100 * (last[1] / first[1] - 1)
+        if abs(change) < 0.5:
+            return f" {last[0].capitalize()} and {first[0]} agree within half a per cent."
         word = "higher" if change >= 0 else "lower"
         return f" {last[0].capitalize()} is {abs(change):.0f} % {word} than {first[0]}."
 

@@ -78,6 +78,15 @@ def _thousands(axis: Any) -> None:
     low, high = sorted(axis.get_view_interval())
     if 1e4 <= max(-low, high) < 1e7 and high - low >= 100:
         axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}".replace("-", "−")))
+        if axis.axis_name == "x":
+            _few_ticks(axis)
+
+
+def _few_ticks(axis: Any) -> None:
+    """So few that long labels beside each other stay apart."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 3, 4, 5, 10]))
 
 
 def ink(ax: Any) -> Any:
@@ -104,6 +113,8 @@ def label_measure(axis: Any, known: Measure, *, side: bool = True) -> None:
         from matplotlib.ticker import PercentFormatter
 
         axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+        if axis.axis_name == "x":
+            _few_ticks(axis)
     better = "higher" if known.higher_is_better else "lower"
     axis.set_label_text(f"{known.short} ({better} is better)" if side else known.short)
 

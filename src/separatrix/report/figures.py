@@ -114,13 +114,28 @@ def coefficients(study: Study, found: Inference | None) -> Gallery:
     """Coefficients with intervals, and the path where the model has one."""
     gallery, scale = Gallery(), _scale(study.training)
     if found is not None and found.estimates.size:
-        fitting = scale if scale is not None and scale.size == found.estimates.size else None
-        gallery.pictures.append(
-            CoefficientDisplay(found.names, found.estimates, found.intervals, fitting)
-        )
+        if scale is None:
+            scale = _scale_by_name(study, found.names)
+        gallery.pictures.append(_coefficients(found, scale))
     if getattr(study.model, "coefs_", None) is not None:
         gallery.add(lambda: _path(study, scale))
     return gallery
+
+
+def _coefficients(found: Inference, scale: Floats | None) -> CoefficientDisplay:
+    """Per standard deviation; where that is not known, in standard errors: never in mixed units."""
+    if scale is not None and scale.size == found.estimates.size:
+        return CoefficientDisplay(found.names, found.estimates, found.intervals, scale)
+    if found.standard_errors is None or not (found.standard_errors > 0).any():
+        return CoefficientDisplay(found.names, found.estimates, found.intervals)
+    errors = np.where(found.standard_errors > 0, found.standard_errors, np.inf)
+    return CoefficientDisplay(
+        found.names,
+        found.estimates,
+        found.intervals,
+        1 / errors,
+        axis="standard errors from zero",
+    )
 
 
 def _path(study: Study, scale: Floats | None) -> PathDisplay:
@@ -138,6 +153,19 @@ def _scale(part: Training | None) -> Floats | None:
     w = np.ones(x.shape[0]) if part.w is None else part.w
     mean = np.average(x, axis=0, weights=w)
     return np.asarray(np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w)))
+
+
+def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
+    """The same from the profile of the table, where every term is a column or a level of one."""
+    spread: dict[str, float] = {}
+    for column in study.columns:
+        spread[column.name] = column.deviation
+        seen = max(column.count - column.missing, 1)
+        for level, count in column.levels.items():
+            share = count / seen
+            spread[f"{column.name}={level}"] = math.sqrt(max(share * (1 - share), 0.0))
+    scale = np.array([spread.get(name, math.nan) for name in names])
+    return scale if np.isfinite(scale).all() else None
 
 
 def regression(study: Study, found: Inference | None) -> Gallery:

@@ -12,6 +12,7 @@ from importlib import metadata, resources
 from typing import Any
 
 from separatrix.pictures.inference import inference
+from separatrix.pictures.wording import number
 from separatrix.report import figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text
@@ -33,6 +34,7 @@ def render(study: Study) -> str:
     )
     environment.filters["coded"] = coded
     environment.filters["tied"] = tied
+    environment.filters["number"] = number
     return environment.get_template("page.html.j2").render(_story(study))
 
 
@@ -159,6 +161,10 @@ def python_code(study: Study) -> str:
         'predicted = model.predict(separatrix.scan("new.csv"))',
     ]
     if not study.source:
+        return "\n".join(lines)
+    if study.source.endswith(".moments"):
+        lines.insert(1, "from separatrix.storage import load_moments")
+        lines += ["", f"study = separatrix.run_study(load_moments({study.source!r}))"]
         return "\n".join(lines)
     table = repr(study.source)
     if study.source.startswith("sample:"):

@@ -73,7 +73,8 @@ def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
     gaps = f"{column.missing:,} ({share:.1f} %)" if column.missing else "0"
     if column.kind == Kind.NUMERIC:
         ends = f"{exact(column.low)} to {exact(column.high)}"
-        span = ends if math.isfinite(column.low) else "no values"
+        unknown = "not kept" if math.isfinite(column.mean) else "no values"
+        span = ends if math.isfinite(column.low) else unknown
         moments = (_figure(column.mean), _figure(column.deviation))
     else:
         span, moments = _levels(column), (Cell("", right=True), Cell("", right=True))

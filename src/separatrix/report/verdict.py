@@ -156,7 +156,7 @@ def tiles(study: Study) -> list[Tile]:
         detail = _interval(own).strip(" ()")
         label = f"{measure(own.metric).short} on {counted(study.n_test, 'test row')}"
         shown.append(Tile(scored(own.value, own.metric), label, detail))
-        if base is not None:
+        if base is not None and not is_baseline(study.winner):
             value = scored(base.value, base.metric)
             label = f"{measure(base.metric).short} of the baseline"
             shown.append(Tile(value, label, _interval(base).strip(" ()")))
