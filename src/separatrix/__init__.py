@@ -16,6 +16,7 @@ _HOME = {
     "Notice": "separatrix.messages",
     "scan": "separatrix.rows.scan",
     "Rows": "separatrix.rows.rows",
+    "Parts": "separatrix.rows.parts",
     "Moments": "separatrix.statistics.moments",
     "TriangularFactor": "separatrix.statistics.triangular",
     "LinearRegression": "separatrix.models.linear_regression",

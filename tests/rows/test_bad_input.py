@@ -128,6 +128,7 @@ def test_files_that_are_not_there(tmp_path):
 def test_columns_that_are_no_numbers(tmp_path):
     lists = pa.table({"x": [[1, 2], [3]], "y": [1.0, 2.0]})
     refused(["'x'", "list<", "kinds={'x': 'ignore'}"], lambda: read(lists))
+    refused(["'x'", "list<"], lambda: read(lists, kinds={"x": "discrete"}))
     structs = pa.table({"z": [1.0, 2.0], "x": [{"a": 1}, {"a": 2}], "y": [1.0, 2.0]})
     refused(["'x'", "struct<"], lambda: read(structs))
     assert read(structs, kinds={"x": "ignore"}).count == 2

@@ -18,6 +18,7 @@ from separatrix.rows.columns import (
     kind_of,
     levels,
     numbers,
+    text_in_numbers,
 )
 from separatrix.rows.schema import Column, Kind, Schema
 from separatrix.rows.sources import Piece, Source, head, refuse_duplicates
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 #: A text column of more distinct values than this, and than half the rows, names rows, not groups.
 FEWEST_NAMES = 50
+
+#: How a number looks, and the share of such values that makes a column one of numbers.
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+MOSTLY = 0.7
+#: Up to so many different numbers may be the codes of levels ("0", "1", "2", "3+").
+FEW_LEVELS = 10
 
 MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
 UNSEEN_POLICIES = ("error", "zeros")
@@ -80,13 +87,16 @@ def infer_schema(source: Source, want: Wanted) -> tuple[Schema, tuple[str, ...]]
     used = [name for name in arrow.names if name not in want.ignore]
     piece = head(source, used)
     sample, place = piece.batch, piece.place
+    for name in used:
+        if name not in want.kind and is_text(sample[name].type):
+            _refuse_stray_word(name, sample[name], place)
     notes: list[str] = []
     targets = tuple(_target(name, arrow, piece, want) for name in want.targets)
     columns = []
     for name in used:
         if name in want.targets or name == want.weight:
             continue
-        kind = want.kind.get(name) or kind_of(name, arrow.field(name).type)
+        kind = _kind(name, arrow, want)
         if (
             kind is Kind.DISCRETE
             and name not in want.kind
@@ -121,8 +131,14 @@ def _check_roles(names: list[str], want: Wanted, file: str | None) -> None:
         )
 
 
+def _kind(name: str, arrow: pa.Schema, want: Wanted) -> Kind:
+    """The kind asked for, else the natural one; a type that has none is refused in any case."""
+    natural = kind_of(name, arrow.field(name).type)
+    return want.kind.get(name, natural)
+
+
 def _target(name: str, arrow: pa.Schema, piece: Piece, want: Wanted) -> Column:
-    kind = want.kind.get(name) or kind_of(name, arrow.field(name).type)
+    kind = _kind(name, arrow, want)
     if kind is Kind.NUMERIC:
         return _column(name, kind, piece.batch[name], piece.place, [])
     return Column(name, Kind.DISCRETE)
@@ -147,6 +163,25 @@ def _middle(sample: pa.Array, name: str, place: Place) -> float:
     if not len(present):
         return 0.0
     return float(np.format_float_scientific(np.median(present), precision=6))
+
+
+def _refuse_stray_word(name: str, sample: pa.Array, place: Place) -> None:
+    """A column of many different numbers with a few words among them is no column of levels.
+
+    One word is enough for a file's reader to call the column text; the first one is named.
+    """
+    import pyarrow.compute as pc
+
+    present = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(sample), ""), False)
+    number = pc.fill_null(pc.match_substring_regex(sample, NUMBER), False)
+    words = pc.and_not(present, number)
+    numbers_met, words_met = pc.sum(number).as_py() or 0, pc.sum(words).as_py() or 0
+    if not words_met or numbers_met < MOSTLY * (numbers_met + words_met):
+        return
+    distinct = pc.count_distinct(sample.filter(number)).as_py()
+    if distinct > FEW_LEVELS or 2 * distinct > numbers_met:
+        i = pc.index(words, True).as_py()
+        raise text_in_numbers(sample[i].as_py(), name, place.file, place.row(i))
 
 
 def _names_rows(name: str, sample: pa.Array, notes: list[str]) -> bool:
