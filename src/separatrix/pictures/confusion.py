@@ -10,7 +10,6 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.style import BLUE, GRID, WIDTH, plain
-from separatrix.pictures.wording import listed
 from separatrix.rows.block import Floats
 
 #: With more classes than this the cells are shaded but not written into.
@@ -56,7 +55,7 @@ class ConfusionDisplay(Display):
         """Rows right in all, each class's share, and the most frequent mistakes."""
         total, right = self.counts.sum(), np.trace(self.counts)
         told = [
-            f"{label} {self.counts[i, i]:,.0f} of {self.counts[i].sum():,.0f} "
+            f"{label}: {self.counts[i, i]:,.0f} of {self.counts[i].sum():,.0f} "
             f"({100 * self.shares[i, i]:.0f} %)"
             for i, label in enumerate(self.labels)
         ]
@@ -64,7 +63,7 @@ class ConfusionDisplay(Display):
         kept = told if len(told) <= 6 else [told[i] for i in order[:6]]
         lead = "By class" if len(told) <= 6 else "The classes least often right"
         wrong = self.counts - np.diag(np.diag(self.counts))
-        text = f"{right:,.0f} of {total:,.0f} rows are right. {lead}: {listed(kept)}."
+        text = f"{right:,.0f} of {total:,.0f} rows are right. {lead}, {'; '.join(kept)}."
         if wrong.max(initial=0) > 0:
             i, j = divmod(int(np.argmax(wrong)), wrong.shape[1])
             text += (

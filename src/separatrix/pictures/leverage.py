@@ -150,9 +150,10 @@ class LeverageDisplay(Display):
                 ax.annotate(
                     f"Cook {level:g}",
                     (h[-1], r[-1]),
-                    xytext=(-2, 3),
+                    xytext=(3, 0),
                     textcoords="offset points",
-                    ha="right",
+                    va="center",
+                    annotation_clip=False,
                     fontsize=8.5,
                     color=MUTED,
                 )
