@@ -68,7 +68,7 @@ def run(given: list[str]) -> int:
     try:
         code = separatrix.main(given, prog_name="separatrix", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough
+    except (BrokenPipeError, SystemExit):  # the reader of a pipe has seen enough; Click exits then
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort):

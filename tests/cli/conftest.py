@@ -1,0 +1,81 @@
+"""A fresh directory and a way to run the command in it, without starting a new process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from separatrix.cli.main import run
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def command(here, capsys) -> Callable[..., Ran]:
+    def call(*words: object) -> Ran:
+        capsys.readouterr()
+        code = run([str(word) for word in words])
+        told = capsys.readouterr()
+        return Ran(code, told.out, told.err)
+
+    return call
+
+
+@pytest.fixture
+def process(here) -> Callable[..., Ran]:
+    """The command as a process of its own, as a shell would start it."""
+
+    def call(*words: object, **options: Any) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "separatrix", *map(str, words)],
+            capture_output="stdout" not in options,
+            stderr=subprocess.PIPE if "stdout" in options else None,
+            text=True,
+            timeout=120,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            **options,
+        )
+        return Ran(done.returncode, done.stdout or "", done.stderr)
+
+    return call
+
+
+def lines_of(n: int, seed: int = 0) -> list[str]:
+    """Rows of a table a, b, y in which y depends on a."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n), rng.normal(size=n)
+    y = 3 * a + 0.3 * rng.normal(size=n)
+    return [f"{i:.6f},{j:.6f},{k:.6f}" for i, j, k in zip(a, b, y, strict=True)]
+
+
+@pytest.fixture
+def table(here) -> Path:
+    path = here / "table.csv"
+    path.write_text("\n".join(["a,b,y", *lines_of(80)]) + "\n")
+    return path

@@ -1,0 +1,234 @@
+"""Bad input: exit code 2, one sentence with place and remedy, nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import lines_of
+
+GOOD = lines_of(60)
+
+
+def text(*lines: str, header: str = "a,b,y") -> bytes:
+    return ("\n".join([header, *lines]) + "\n").encode()
+
+
+def swapped(line: str, column: int, value: str) -> str:
+    cells = line.split(",")
+    cells[column] = value
+    return ",".join(cells)
+
+
+BAD = {
+    "empty file": (b"", ["table.csv", "empty"]),
+    "header alone": (text(), ["table.csv", "no rows"]),
+    "one row": (text(*GOOD[:1]), ["1 row is too few"]),
+    "three rows": (text(*GOOD[:3]), ["3 rows are too few"]),
+    "no such target": (text(*GOOD, header="a,b,Y"), ["'y'", "Did you mean 'Y'"]),
+    "constant target": (text(*(swapped(r, 2, "5") for r in GOOD)), ["'y'", "nothing to learn"]),
+    "missing target": (text(*(swapped(r, 2, "") for r in GOOD)), ["'y'", "every one of its 60"]),
+    "infinite value": (
+        text(*GOOD[:30], swapped(GOOD[30], 0, "inf"), *GOOD[31:]),
+        ["table.csv", "row 31", "'a'", "infinite"],
+    ),
+    "text among numbers": (
+        text(*GOOD[:40], swapped(GOOD[40], 1, "oops"), *GOOD[41:]),
+        ["table.csv", "row 41", "'b'", "'oops'", "--kind b=discrete"],
+    ),
+    "two columns of one name": (text(*GOOD, header="a,a,y"), ["table.csv", "'a'", "Rename"]),
+    "broken UTF-8": (text(*GOOD)[:300] + b"\n1,\xff\xfe,3\n", ["table.csv", "UTF-8"]),
+    "ragged row": (text(*GOOD[:10], "1,2", *GOOD[10:]), ["table.csv", "row 11", "2 values"]),
+    "nothing but the target": (
+        text(*(r.split(",")[2] for r in GOOD), header="y"),
+        ["table.csv", "no column is left"],
+    ),
+}
+
+
+def is_clean(here: Path, *known: str) -> bool:
+    return {p.name for p in here.iterdir()} <= {"table.csv", *known}
+
+
+@pytest.mark.parametrize("case", BAD, ids=list(BAD))
+def test_tables_that_cannot_be_used(command, here, case) -> None:
+    content, words = BAD[case]
+    (here / "table.csv").write_bytes(content)
+    ran = command("fit", "table.csv", "--target", "y")
+    assert ran.code == 2
+    problem = ran.err.splitlines()[-1]
+    assert problem.startswith("error: ")
+    for word in words:
+        assert word in problem
+    assert ran.out == ""
+    assert is_clean(here)
+    told = command("fit", "table.csv", "--target", "y", "--json")
+    assert told.code == 2
+    assert told.document["error"]["message"] == problem.removeprefix("error: ")
+
+
+def test_columns_that_cannot_matter_are_no_error(command, here) -> None:
+    lines = [f"{line},7," for line in GOOD]
+    (here / "table.csv").write_bytes(text(*lines, header="a,b,y,one,none"))
+    ran = command("fit", "table.csv", "--target", "y", "--models", "linear")
+    assert ran.code == 0
+    assert "'one' is constant" in ran.err
+    assert "'none' has no value" in ran.err
+
+
+def test_a_parquet_file_cut_short(command, here) -> None:
+    rng = np.random.default_rng(0)
+    pq.write_table(pa.table({c: rng.normal(size=500) for c in "aby"}), here / "t.parquet")
+    whole = (here / "t.parquet").read_bytes()
+    (here / "t.parquet").write_bytes(whole[: len(whole) // 2])
+    ran = command("fit", "t.parquet", "--target", "y")
+    assert ran.code == 2
+    assert "t.parquet" in ran.err
+    assert "cut short or damaged" in ran.err
+    assert is_clean(here, "t.parquet")
+
+
+def test_files_with_different_columns(command, here) -> None:
+    (here / "1.csv").write_bytes(text(*GOOD))
+    (here / "2.csv").write_bytes(text(*GOOD, header="a,c,y"))
+    ran = command("fit", "*.csv", "--target", "y")
+    assert ran.code == 2
+    assert all(word in ran.err for word in ("2.csv", "'b'", "'c'"))
+
+
+def test_places_that_cannot_hold_results(command, here, table) -> None:
+    ran = command("fit", table, "--target", "y", "--out", table)
+    assert ran.code == 2
+    assert "not a directory" in ran.err
+    ran = command("fit", table, "--target", "y", "--out", "no/where")
+    assert ran.code == 2
+    assert "does not exist" in ran.err
+    ran = command("summarise", table, "--target", "y", "-o", "no/where.moments")
+    assert ran.code == 2
+    assert is_clean(here)
+
+
+# -- full disks ------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_under_the_results(process, here, table) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+
+    ran = process(
+        *("fit", table, "--target", "y", "--models", "linear"),
+        preexec_fn=small_files,  # the same error as a full disk, without filling one
+    )
+    assert ran.code == 2
+    assert "file size limit" in ran.err
+    assert "partial" not in ran.err
+    assert is_clean(here)
+
+
+def test_a_small_disk(process, here, table) -> None:
+    disk = here / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        ran = process("fit", table, "--target", "y", "--models", "linear", "--out", disk / "out")
+        assert ran.code == 2
+        assert "disk is full" in ran.err
+        assert str(disk / "out") in ran.err
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_under_predictions_and_moments(command, process, here, table) -> None:
+    command("fit", table, "--target", "y", "--models", "linear", "--out", "m")
+    for words in (
+        ("predict", "m/model.sx", table, "--out", "/dev/full"),
+        ("report", "m/model.sx", "--out", "/dev/full"),
+        ("summarise", table, "--target", "y", "-o", "/dev/full"),
+    ):
+        ran = command(*words)
+        assert ran.code == 2, words
+        assert "disk is full" in ran.err
+    with Path("/dev/full").open("w") as full:
+        ran = process("predict", "m/model.sx", table, stdout=full)
+    assert ran.code == 2
+    assert "standard output: the disk is full" in ran.err
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(here, table) -> None:
+    words = [sys.executable, "-m", "separatrix", "samples", "diabetes"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stdout.close()
+        assert child.wait(30) == 0
+        assert child.stderr.read() == b""
+
+
+# -- interruption ----------------------------------------------------------------------------------
+
+
+def test_an_interruption_while_working(here) -> None:
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": rng.normal(size=40_000) for j in range(12)}
+    columns["y"] = sum(columns.values()) + rng.standard_cauchy(40_000)
+    pq.write_table(pa.table(columns), here / "t.parquet")
+    words = ["fit", "t.parquet", "--target", "y", "--models", "least_absolute,polynomial"]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "separatrix", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    ) as child:
+        for line in child.stderr:
+            if "[2/" in line:
+                break
+        time.sleep(0.2)
+        child.send_signal(signal.SIGINT)
+        rest = child.stderr.read()
+        assert child.wait(30) == 130
+    assert "Interrupted" in rest
+    assert "Traceback" not in rest
+    assert {p.name for p in here.iterdir()} == {"t.parquet"}
+
+
+def test_an_interruption_while_writing(command, here, table, monkeypatch) -> None:
+    import separatrix.report
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    command("fit", table, "--target", "y", "--models", "linear", "--out", "m")
+    before = {p.name: p.read_bytes() for p in (here / "m").iterdir()}
+    monkeypatch.setattr(separatrix.report, "write", interrupted)
+    for out in ("m", "new"):
+        ran = command("fit", table, "--target", "y", "--models", "ridge", "--out", out, "--json")
+        assert ran.code == 130
+        assert ran.document["error"]["kind"] == "interrupted"
+    assert {p.name: p.read_bytes() for p in (here / "m").iterdir()} == before
+    assert is_clean(here, "m")
+
+
+def test_a_defect_is_called_one(command, table, monkeypatch) -> None:
+    from separatrix.study import run
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(run, "run_study", broken)
+    ran = command("fit", table, "--target", "y")
+    assert ran.code == 70
+    assert "boom" in ran.err
+    assert "defect in separatrix" in ran.err

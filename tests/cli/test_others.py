@@ -1,0 +1,201 @@
+"""predict, report, samples, explain, help."""
+
+from __future__ import annotations
+
+import csv
+import io
+import resource
+import subprocess
+import sys
+
+import pytest
+
+import separatrix as sx
+from separatrix.cli.main import OPENING
+from separatrix.messages import DOUBTS
+
+HOUSE = "area,rooms,age,lot,district,garden,heating\n"
+
+
+@pytest.fixture
+def model(command, here):
+    words = ("--models", "linear", "--out", "m")
+    assert command("fit", "sample:houses", "--target", "price", *words).code == 0
+    return here / "m/model.sx"
+
+
+def numbers(text: str) -> list[dict]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_predictions_keep_order_and_ids_whatever_the_columns(command, here, model) -> None:
+    (here / "new.csv").write_text(HOUSE + "70,3,10,100,hill,true,gas\n50,2,90,,market,false,\n")
+    (here / "odd.csv").write_text(
+        "note,heating,garden,district,lot,age,rooms,area\n"
+        "x,gas,true,hill,100,10,3,70\nx,,false,market,,90,2,50\n"
+    )
+    straight, odd = command("predict", model, "new.csv"), command("predict", model, "odd.csv")
+    assert straight.code == odd.code == 0
+    assert straight.out == odd.out
+    assert [line["row"] for line in numbers(odd.out)] == ["1", "2"]
+    assert straight.err == ""
+    assert "Not used by the model: note" in odd.err
+    assert "another order" in odd.err
+    expected = sx.load(model).predict("new.csv")
+    assert [float(line["predicted"]) for line in numbers(odd.out)] == list(expected)
+
+
+def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
+    ran = command("predict", model, "sample:houses", "--out", "p.csv")
+    assert (ran.code, ran.out) == (0, "")
+    assert len(numbers((here / "p.csv").read_text())) == 600
+    ran = command("predict", model, "sample:houses", "--json")
+    assert ran.document["schema_version"] == 1
+    assert len(ran.document["predictions"]["predicted"]) == 600
+    assert ran.err == ""
+
+
+def test_what_new_rows_lack_is_named(command, here, model) -> None:
+    (here / "new.csv").write_text(
+        "area,room,age,lot,district,garden,heating\n1,1,1,1,hill,true,gas\n"
+    )
+    ran = command("predict", model, "new.csv")
+    assert ran.code == 2
+    assert "'rooms'" in ran.err
+    assert "Did you mean 'room'" in ran.err
+    (here / "new.csv").write_text(HOUSE + "70,3,10,100,moon,true,gas\n")
+    ran = command("predict", model, "new.csv")
+    assert ran.code == 2
+    assert all(word in ran.err for word in ("new.csv", "row 1", "'district'", "'moon'", "'hill'"))
+    assert "--unseen zeros" in ran.err
+    assert ran.out == ""
+
+
+def test_an_unseen_level_can_be_let_pass_with_a_warning(command, here) -> None:
+    command(
+        *("fit", "sample:houses", "--target", "price", "--models", "linear"),
+        *("--unseen", "zeros", "--out", "z"),
+    )
+    (here / "new.csv").write_text(HOUSE + "70,3,10,100,moon,true,gas\n")
+    ran = command("predict", "z/model.sx", "new.csv")
+    assert ran.code == 0
+    assert "SEP005" in ran.err
+    assert len(numbers(ran.out)) == 1
+
+
+def test_the_report_is_rebuilt_from_the_model_alone(command, here, model) -> None:
+    before = (here / "m/report.html").read_bytes()
+    (here / "m/report.html").unlink()
+    ran = command("report", "m")
+    assert (ran.code, ran.out.strip()) == (0, "m/report.html")
+    assert (here / "m/report.html").read_bytes() == before
+    ran = command("report", "m/model.sx", "--out", "page.html", "--json")
+    assert ran.document["report"] == "page.html"
+    assert (here / "page.html").read_bytes() == before
+
+
+def test_a_model_without_a_story_has_no_report(command, here, table) -> None:
+    rows = sx.scan(str(table), target="y")
+    sx.save(sx.LinearRegression().fit(rows), here / "bare.sx")
+    ran = command("report", "bare.sx")
+    assert ran.code == 2
+    assert "nothing to report" in ran.err
+
+
+def test_samples(command) -> None:
+    ran = command("samples")
+    assert "separatrix fit sample:diabetes --target progression" in ran.out
+    ran = command("samples", "houses")
+    assert ran.out.startswith("area,rooms")
+    assert command("samples", "--json").document["samples"][0]["name"] == "diabetes"
+    ran = command("samples", "hauses")
+    assert ran.code == 2
+    assert "Did you mean 'houses'" in ran.err
+
+
+def test_every_warning_is_explained(command) -> None:
+    ran = command("explain")
+    for code, entry in DOUBTS.items():
+        assert code in ran.out
+        one = command("explain", code.lower())
+        assert entry.reason in one.out
+        assert f'filterwarnings("ignore", "{code}")' in one.out
+    assert len(command("explain", "--json").document["warnings"]) == len(DOUBTS)
+    ran = command("explain", "SEP0001")
+    assert ran.code == 2
+    assert "Did you mean" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fti", "x.csv"), "Did you mean 'fit'"),
+        (("fit", "x.csv", "--targte", "y"), "--target"),
+        (("fit", "table.csv", "--target", "yy"), "Did you mean 'y'"),
+        (("fit", "table.csv", "--target", "y", "--models", "laso"), "Did you mean 'lasso'"),
+        (("fit", "table.csv", "--target", "y", "--task", "clasification"), "'classification'"),
+        (("fit", "table.csv", "--target", "y", "--kind", "c=discrete"), "'c'"),
+        (("fit", "table.csv", "--target", "y", "--kind", "a=discret"), "'discrete'"),
+        (("fit", "table.csv", "--target", "y", "--missing", "men"), "mean"),
+        (("fit", "table.csv", "--target", "y", "--test", "2"), "--test"),
+        (("fit", "tabel.csv", "--target", "y"), "Did you mean 'table.csv'"),
+        (("fit", "table.csv"), "one of: a, b, y"),
+        (("fit", "sample:diabets", "--target", "y"), "Did you mean 'diabetes'"),
+        (("predict", "absent.sx", "table.csv"), "absent.sx"),
+        (("predict", "table.csv", "table.csv"), "table.csv"),
+        ((), "Try:"),
+    ],
+)
+def test_words_that_are_not_understood(command, table, words, said) -> None:
+    ran = command(*words)
+    assert ran.code == (2 if words else 0) or not words
+    assert said in ran.err + ran.out
+    if words:
+        assert ran.err.count("\n") == 1  # one sentence
+        told = command(*words, "--json")
+        assert told.code == 2
+        assert told.document["schema_version"] == 1
+        assert said in told.document["error"]["message"]
+
+
+def test_help_opens_with_commands_that_run(command, here) -> None:
+    ran = command("--help")
+    assert ran.out.startswith("Try:")
+    lines = [line.split()[1:] for line in OPENING.splitlines() if line.startswith("  separatrix")]
+    assert len(lines) == 3
+    for words in lines:
+        assert command(*words).code == 0, words
+    for name in ("fit", "predict", "report", "summarise", "merge", "samples", "explain"):
+        assert "Try:" in command(name, "--help").out
+
+
+HEAVY = {"sklearn", "numba", "matplotlib", "pyarrow", "numpy", "scipy", "rich", "pandas", "jinja2"}
+
+
+@pytest.mark.parametrize("words", ["'--help'", "'fit', '--help'", "'--version'"])
+def test_help_loads_nothing_heavy(words) -> None:
+    code = (
+        "import sys; from separatrix.cli.main import run; "
+        f"run([{words}]); print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = f"import sys, separatrix; print(sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_answers_at_once() -> None:
+    """In time of the processor, which other work on the machine does not stretch."""
+
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        words = [sys.executable, "-m", "separatrix", "--help"]
+        subprocess.run(words, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(once() for _ in range(3)) < 0.3
