@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from separatrix.rows.block import Block
 from separatrix.rows.completion import Completion
-from separatrix.rows.schema import Kind, Schema, Term, Terms
+from separatrix.rows.schema import Schema, Term, Terms
 from separatrix.rows.termmap import TermMap
 
 _NO_TERMS = Terms(())
@@ -92,8 +92,3 @@ class Encoding:
 def identity(schema: Schema) -> Encoding:
     """The encoding of a table that is a matrix already."""
     return Encoding(schema, Terms(tuple(Term(name) for name in schema.names)), plain=True)
-
-
-def discrete_targets(schema: Schema) -> bool:
-    """Whether the target is a class."""
-    return any(column.kind is Kind.DISCRETE for column in schema.targets)
