@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
+from separatrix.models import baseline
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Row:
     shift_free: bool = True
     #: The order of rows is irrelevant (not so with contiguous folds).
     order_free: bool = True
+    #: Looks at the features (a baseline does not).
+    learns: bool = True
     #: Relative agreement asked of refits (row order, repeats, units).
     precision: float = 1e-7
     #: (model, coef, intercept, x, y) → the objective that ``certificate_.primal`` states.
@@ -163,5 +166,12 @@ REGISTRY: list[Row] = [
         lambda: sx.LassoCV(alphas=20, cv=3, standardize=True, tol=1e-10),
         order_free=False,
         objective=elastic_net,
+    ),
+    Row("MeanRegressor", lambda: baseline.MeanRegressor(), learns=False),
+    Row(
+        "MostFrequentClassifier",
+        lambda: baseline.MostFrequentClassifier(),
+        "classification",
+        learns=False,
     ),
 ]

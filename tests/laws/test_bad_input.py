@@ -44,7 +44,7 @@ def test_constant_and_duplicate_columns_are_normal(row: Row) -> None:
     assert len(prediction) == len(x)
     if row.task == "regression":
         assert np.isfinite(prediction).all()
-        assert np.corrcoef(prediction, y)[0, 1] > 0.9
+        assert not row.learns or np.corrcoef(prediction, y)[0, 1] > 0.9
 
 
 @every

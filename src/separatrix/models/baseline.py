@@ -29,6 +29,11 @@ class MeanRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         y = ArrayRows(np.empty((rows.block.n, 0)), rows.block.y, rows.block.w)
         return _mean(y.reduce(Moments()), rows.block.x.shape[1])
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # by intention
+        return tags
+
 
 def _mean(m: Moments, columns: int | None = None) -> Solution:
     d = m.d if columns is None else columns
@@ -58,7 +63,19 @@ class MostFrequentClassifier(ClassifierMixin, RowsModel):  # type: ignore[misc]
         self.certificate_ = Certificate("The most frequent class; no constant errs less often")
         return self
 
+    def decision_function(self, X: Any) -> Floats:
+        """The share of each class; of two classes, by how much the second outweighs the first."""
+        n, shares = self._design(X).shape[0], self.class_shares_
+        if len(shares) == 2:
+            return np.full(n, shares[1] - shares[0])
+        return np.tile(shares, (n, 1))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The same class for every row."""
         n = self._design(X).shape[0]
         return np.asarray(np.repeat(self.classes_[[np.argmax(self.class_shares_)]], n))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # by intention
+        return tags
