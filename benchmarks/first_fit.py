@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 FITS = """
 import numpy as np, separatrix as sx, time, warnings
@@ -34,9 +35,9 @@ def timed(*command: str, **env: str) -> tuple[float, str]:
     return time.perf_counter() - start, done.stdout.strip()
 
 
-def main(quick: bool = False) -> None:
+def main(_quick: bool = False) -> None:
     print("\n## First use in a new process")
-    script = os.path.join(os.path.dirname(sys.executable), "separatrix")
+    script = str(Path(sys.executable).with_name("separatrix"))
     print(f"import separatrix      {timed(sys.executable, '-c', 'import separatrix')[0]:.2f} s")
     print(f"separatrix --help      {min(timed(script, '--help')[0] for _ in range(3)):.2f} s")
     with tempfile.TemporaryDirectory() as cache:

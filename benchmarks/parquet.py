@@ -15,14 +15,13 @@ from race import Result, show
 
 OWN = """
 import resource, sys, time
-import numpy as np, separatrix as sx
-from separatrix.rows.parts import Parts
+import separatrix as sx
 start = time.perf_counter()
 rows = sx.scan(sys.argv[1], target="y")
 model = sx.RidgeCV(50, cv=5).fit(rows)
 seconds = time.perf_counter() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(f"{seconds} alpha {model.alpha_:.3g}, first coefficient {model.coef_[0]:.6f}, peak {peak:.0f} MB")
+print(f"{seconds} alpha {model.alpha_:.3g}, first {model.coef_[0]:.6f}, peak {peak:.0f} MB")
 """
 
 BARE = """

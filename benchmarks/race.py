@@ -5,11 +5,6 @@ Interleaving matters on a noisy machine: a slow minute then hurts every runner a
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, str(os.cpu_count() or 1))
-
 import gc
 import time
 from collections.abc import Callable

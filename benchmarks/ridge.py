@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from race import race
-
-# isort: split
 import sys
 
 import numpy as np
 from sklearn.linear_model import RidgeCV
 
 import separatrix as sx
+from race import race
 
 
 def main(quick: bool = False) -> None:

@@ -42,7 +42,7 @@ _HOME = {
     "load": "separatrix.storage",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from separatrix.messages import InputError as InputError

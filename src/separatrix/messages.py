@@ -68,8 +68,8 @@ DOUBTS: dict[str, Doubt] = {
         Doubt(
             "SEP001",
             "dependent columns",
-            "Some columns are combinations of others: the fitted values are unique, the coefficients "
-            "are not; the answer with the smallest norm was returned.",
+            "Some columns are combinations of others: the fitted values are unique, the "
+            "coefficients are not; the answer with the smallest norm was returned.",
         ),
         Doubt(
             "SEP002",
@@ -80,7 +80,8 @@ DOUBTS: dict[str, Doubt] = {
         Doubt(
             "SEP003",
             "tolerance not reached",
-            "The solver stopped at its limit of iterations; the certificate shows the gap that is left.",
+            "The solver stopped at its limit of iterations; the certificate shows the gap that is "
+            "left.",
         ),
         Doubt(
             "SEP004",
@@ -90,7 +91,8 @@ DOUBTS: dict[str, Doubt] = {
         Doubt(
             "SEP005",
             "unseen level",
-            "A discrete column holds a level that was absent in training; it was encoded as all zeros.",
+            "A discrete column holds a level that was absent in training; it was encoded as all "
+            "zeros.",
         ),
     )
 }

@@ -44,11 +44,8 @@ def wampler(number: int) -> Reference:
     smooth = 1 + sum(x**k for k in range(1, 6))
     if number == 1:
         return Reference("Wampler1", _powers(x, 5), smooth, np.stack([ones, 0 * ones], 1), 0.0)
-    bumps = np.array(
-        [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048, 2048]
-        + [-2048, 1838, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 759],
-        dtype=float,
-    )
+    half = [759.0, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048]
+    bumps = np.array([*half, 2048.0, *half[::-1]])
     errors = [2152.32624678170, 2363.55173469681, 779.343524331583, 101.475507550350]
     errors += [5.64566512170752, 0.112324854679312]
     factor = {3: 1.0, 4: 100.0, 5: 10000.0}[number]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -38,10 +39,7 @@ def test_any_cut_of_the_rows_adds_up(seed: int, cuts: list[int]) -> None:
     x, y, w = rng.standard_normal((40, 3)) + 100, rng.standard_normal(40), rng.uniform(0, 2, 40)
     whole = ArrayRows(x, y, w).reduce(Moments())
     edges = [0, *sorted(cuts), 40]
-    parts = [
-        ArrayRows(x[a:b], y[a:b], w[a:b]).reduce(Moments())
-        for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    parts = [ArrayRows(x[a:b], y[a:b], w[a:b]).reduce(Moments()) for a, b in pairwise(edges)]
     total = sum(parts, Moments())
     assert total.count == whole.count
     assert_allclose(total.mean, whole.mean, rtol=1e-13)

@@ -119,7 +119,7 @@ def cholesky(a, last, tolerance):
 
 @njit(cache=True, nogil=True)
 def back_substitute(r, b):
-    """Solve R x = b in place for upper triangular ``r`` (2 x d x d) and columns ``b`` (2 x d x k)."""
+    """Solve R x = b in place: upper triangular ``r`` (2 x d x d), columns ``b`` (2 x d x k)."""
     d, k = b.shape[1], b.shape[2]
     for c in range(k):
         for i in range(d - 1, -1, -1):

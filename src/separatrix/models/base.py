@@ -65,8 +65,7 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
                 )
             if not X.schema.targets:
                 raise InputError("The rows have no target.", remedy="Use scan(…, target='column').")
-            self.n_features_in_ = len(X.schema.names)
-            self.feature_names_in_ = np.array(X.schema.names, dtype=object)
+            self._name_columns(X)
             return X
         X, y = validate_data(
             self,
@@ -91,6 +90,13 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
             names=None if names is None else [str(name) for name in names],
             targets=terms,
         )
+
+    def _name_columns(self, rows: Rows) -> None:
+        """Number and names of the columns of a table; a bare matrix has no names to keep."""
+        self.n_features_in_ = len(rows.schema.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if not isinstance(rows, ArrayRows) or rows.named:
+            self.feature_names_in_ = np.array(rows.schema.names, dtype=object)
 
     def _design(self, X: Any) -> Matrix:
         """The design matrix of new rows: by the learned encoding, or plain and validated."""

@@ -40,8 +40,7 @@ class _Scaling(TransformerMixin, RowsModel):  # type: ignore[misc]
         """Learn from the rows of ``X`` (a matrix or Rows); ``y`` is not used."""
         if isinstance(X, Rows):
             prepared = prepare(X)
-            self.n_features_in_ = len(X.schema.names)
-            self.feature_names_in_ = np.array(X.schema.names, dtype=object)
+            self._name_columns(X)
             moments, self.encoding_ = prepared.moments, prepared.encoding
         else:
             moments = self._moments_of(X, sample_weight, reset=True)

@@ -30,6 +30,7 @@ class ArrayRows(InMemory):
     ) -> None:
         n, d = x.shape
         y = np.empty((n, 0)) if y is None else y[:, None] if y.ndim == 1 else y
+        self.named = names is not None
         features = tuple(names) if names is not None else tuple(f"x{j}" for j in range(d))
         if targets is None:
             targets = [Term("y" if y.shape[1] == 1 else f"y{j}") for j in range(y.shape[1])]
@@ -61,6 +62,7 @@ class ArrayRows(InMemory):
     def _like(self, block: Block, row_ids: NDArray[np.int64] | None) -> ArrayRows:
         other = object.__new__(ArrayRows)
         other.schema, other.block, other._row_ids = self.schema, block, row_ids
+        other.named = self.named
         return other
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -13,6 +16,8 @@ Index = NDArray[np.int64]
 
 #: Sparse tables are made dense up to this many entries, or when so large a share is not zero.
 DENSE_ENTRIES, DENSE_SHARE = 20_000_000, 0.25
+#: Entries of a matrix that are worth a thread.
+ENTRIES_PER_THREAD = 1_000_000
 
 
 class DenseColumns:
@@ -20,8 +25,8 @@ class DenseColumns:
 
     def __init__(self, u: Floats, t: Floats) -> None:
         self.u, self.t = u, t
-        self.target = u.T @ t
         self._set = np.empty((0, len(t)))
+        self.target = self._against(t)
 
     def grow(self, new: Index) -> Floats:
         """Inner products of the enlarged set with the new columns."""
@@ -35,7 +40,22 @@ class DenseColumns:
     def gradient(self, beta: Floats) -> tuple[Floats, float]:
         """Uᵀr and ‖r‖² for r = t − Σ βᵢ uᵢ."""
         r = self.t - beta @ self._set
-        return self.u.T @ r, float(r @ r)
+        return self._against(r), float(r @ r)
+
+    def _against(self, r: Floats) -> Floats:
+        """Uᵀr: the one product that is large, so the columns are shared among threads."""
+        threads = max(1, min(os.cpu_count() or 1, self.u.size // ENTRIES_PER_THREAD))
+        if threads == 1:
+            return np.asarray(self.u.T @ r)
+        cuts = [self.u.shape[1] * i // threads for i in range(threads + 1)]
+        out = np.empty(self.u.shape[1])
+
+        def share(i: int) -> None:
+            np.dot(self.u.T[cuts[i] : cuts[i + 1]], r, out=out[cuts[i] : cuts[i + 1]])
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(share, range(threads)))
+        return out
 
 
 class SparseColumns:

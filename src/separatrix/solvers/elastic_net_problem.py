@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.solvers.blas_threads import one_blas_thread
 from separatrix.solvers.elastic_net_path import Geometry, Penalties, Point, Stopping, walk
 
 #: A column that varies by less than this share of its mean varies by rounding alone.
@@ -129,7 +130,8 @@ class Problem:
         """
         penalties = self.units.penalties(self.settings)
         levels, near = [float(a) for a in alphas], self._scaled(start)
-        points = tuple(walk(self.geometry, penalties, levels, stopping, near))
+        with one_blas_thread():
+            points = tuple(walk(self.geometry, penalties, levels, stopping, near))
         return self._in_table_units(points, stopping)
 
     def _scaled(self, coef: Floats | None) -> Floats | None:

@@ -2,8 +2,9 @@
 
 Near the minimum the full step is taken and the number of right digits doubles; far from it the
 line search keeps every step downhill. Where the curvature is singular or too slight, its diagonal
-is raised until a step succeeds. A problem may keep its variables above ``lower(x)``:
-a variable at its bound that wants to cross it is left out of the step.
+is raised until a step succeeds, in units of ``metric(x)`` where the problem knows how strongly it
+could bend. A problem may keep its variables above ``lower(x)``: a variable at its bound that wants
+to cross it is left out of the step.
 """
 
 from __future__ import annotations
@@ -94,23 +95,31 @@ def _step(
     more curvature on the diagonal instead (``lift``), which later steps give back.
     """
     hessian = np.asarray(problem.hessian(x))
-    while lift <= 1e12:
-        direction = _direction(hessian, slope, low - x, free, lift)
+    metric = _metric(problem, x, hessian)
+    while lift <= 1e8:
+        direction = _direction(hessian + np.diag(lift * metric), slope, low - x, free)
         promised = -float(slope @ direction)
         for t in HALVES:
             new = np.maximum(x + t * direction, low)
             change = float(problem.value(new)) - f
             if change <= -SUFFICIENT * t * promised:
-                return new, lift * 0.01 if lift > 1e-12 else 0.0
+                return new, lift * 0.01 if lift > 1e-10 else 0.0
             if abs(change) <= 8 * EPS * abs(f) and _flatter(problem, new, slope, free):
                 return new, lift  # f cannot tell the two apart any more, but the slope can
             if t * promised <= EPS * abs(f):
                 return None, lift
-        lift = max(100.0 * lift, 1e-8)
+        lift = max(100.0 * lift, 1e-6)
     return None, lift
 
 
-def _direction(hessian: Floats, slope: Floats, room: Floats, free: Flags, lift: float) -> Floats:
+def _metric(problem: CurvedProblem, x: Floats, hessian: Floats) -> Floats:
+    """How strongly f could bend along each variable: the unit in which curvature is added."""
+    if offers(problem, "metric"):
+        return np.asarray(problem.metric(x))  # type: ignore[attr-defined]
+    return np.full(len(x), float(np.diag(hessian).max(initial=0.0)) or 1.0)
+
+
+def _direction(hessian: Floats, slope: Floats, room: Floats, free: Flags) -> Floats:
     """Where the parabola through x is lowest, no variable going down by more than its room.
 
     A variable that would cross its bound goes exactly to it, and the others adjust to that.
@@ -120,7 +129,7 @@ def _direction(hessian: Floats, slope: Floats, room: Floats, free: Flags, lift: 
     while True:
         at = np.flatnonzero(open_)
         pull = slope[at] + hessian[np.ix_(at, np.flatnonzero(held))] @ moved[held]
-        moved[at] = -_solve(hessian[np.ix_(at, at)], pull, lift)
+        moved[at] = -_solve(hessian[np.ix_(at, at)], pull)
         crossing = open_ & (moved < room)
         if not crossing.any():
             return moved
@@ -133,19 +142,17 @@ def _flatter(problem: CurvedProblem, new: Floats, slope: Floats, free: Flags) ->
     return bool(there < 0.9 * np.abs(slope[free]).max(initial=0.0))
 
 
-def _solve(hessian: Floats, slope: Floats, lift: float) -> Floats:
+def _solve(hessian: Floats, slope: Floats) -> Floats:
     """H⁻¹g by Cholesky after equilibration; the diagonal is raised only as far as needed."""
     unit = np.sqrt(np.maximum(np.diag(hessian), 0.0))
     unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
     scaled = hessian / np.outer(unit, unit)
-    while True:
+    for lift in (0.0, *10.0 ** np.arange(-14.0, 6.0)):
         try:
             factor = linalg.cho_factor(scaled + lift * np.eye(len(unit)), check_finite=False)
-            solved = linalg.cho_solve(factor, slope / unit, check_finite=False) / unit
-            if np.isfinite(solved).all():
-                return np.asarray(solved)
         except linalg.LinAlgError:
-            pass
-        lift = max(10.0 * lift, 1e-14)
-        if lift > 1e20:
-            return np.asarray(slope / unit**2)
+            continue
+        solved = linalg.cho_solve(factor, slope / unit, check_finite=False) / unit
+        if np.isfinite(solved).all():
+            return np.asarray(solved)
+    return np.asarray(slope / unit**2)

@@ -82,7 +82,7 @@ class LeaveOneOut:
         """
         u, s, vt = np.linalg.svd(matrix, full_matrices=False)
         smallest = 0.1 * np.finfo(self.precision).eps
-        rank = max(1, int(np.count_nonzero(s > smallest * s[0])))
+        rank = int(np.count_nonzero(s > smallest * s.max(initial=0.0)))
         left, right = u[:, :rank] * s[:rank], vt[:rank]
         return left.astype(self.precision), right.astype(self.precision)
 
