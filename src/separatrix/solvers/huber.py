@@ -263,7 +263,7 @@ def _certify(problem: _HuberProblem, found: Solution, moments: Moments, tol: flo
     # what a σ at its floor, or the rounding of residuals that σ magnifies, may hide
     blur = 64 * s.noise / sigma
     if at_floor:
-        blur = min(100 * s.floor * moments.weight / max(primal, EPS), 1e-3)
+        blur = min(500 * s.floor * moments.weight / max(primal, EPS), 1e-3)
     # Σ w u·target with Σ w u z = P·β, restated for y itself; u = 0 is always allowed
     dual = 2.0 * shrink * (sums.work + float(pull @ s.start) / s.unit)
     dual = min(max(dual - shrink**2 * float(whole @ pull), 0.0), primal)
