@@ -230,6 +230,7 @@ def test_gaps_can_be_filled_by_regression() -> None:
     found = run_study(sx.scan(made(), target="y", missing="regress"), models=["linear", "ridge"])
     assert all(np.isfinite(e.mean) for e in found.leaderboard)
     assert found.winner in ("linear", "ridge")
+    assert any("filled by regression in" in s and "standard deviations" in s for s in found.said)
 
 
 def test_progress_reports_every_stage() -> None:

@@ -83,8 +83,10 @@ def fit(
             source=Path(table).name,
             command=_again(context),
         )
-    judged = check(wanted, study)
-    document = write_all(study, place)
+        judged = check(wanted, study)
+        if report is not None:
+            report("writing the report", 0, 1)
+        document = write_all(study, place)
     failed = [gate for gate in judged if not gate["passed"]]
     if as_json:
         print_json({**document, "directory": str(place), "gates": judged})

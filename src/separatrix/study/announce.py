@@ -121,6 +121,18 @@ def about_classes(classes: Sequence[str]) -> list[str]:
     return [f"Positive class: {classes[1]!r}, the second in order (scores and ROC refer to it)."]
 
 
+def about_completion(model: Any) -> list[str]:
+    """How filling gaps by regression went, in the model that is kept."""
+    completion = model.encoding_.completion
+    if completion is None:
+        return []
+    rounds = f"{completion.rounds} round{'' if completion.rounds == 1 else 's'}"
+    return [
+        f"Gaps were filled by regression in {rounds}; the last one changed the filled values by "
+        f"{completion.last_change:.1e} standard deviations."
+    ]
+
+
 def only_moments() -> tuple[str, ...]:
     """Why fewer models and no row-wise pictures."""
     return (

@@ -121,7 +121,7 @@ def _from_rows(
         step("learning curve")
         curve = learning_curve(best, bench, METRIC[task], parts.seed)
     classes = tuple(str(c) for c in getattr(model, "classes_", ()))
-    said += announce.about_classes(classes)
+    said += announce.about_classes(classes) + announce.about_completion(model)
     return Study(
         target=table.schema.targets[0].name,
         task=task,
