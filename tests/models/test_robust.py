@@ -277,6 +277,14 @@ class TestLeastAbsolute:
             odd = LeastAbsoluteRegressor().fit(ArrayRows(x[:3], y[:3]))
         assert odd.intercept_ == pytest.approx(1.0)
 
+    def test_a_second_answer_next_to_the_first_is_noted_but_not_warned_of(self):
+        rng = np.random.default_rng(0)
+        group = np.repeat([0.0, 1.0], [1001, 1000])[:, None]  # an even group: its median is a gap
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            own = LeastAbsoluteRegressor().fit(group, rng.standard_normal(2001))
+        assert "not unique" in str(own.certificate_)
+
     def test_everything_inside_the_tube_costs_nothing(self):
         x, y = table(50, 2, wild=0.0)
         own = LeastAbsoluteRegressor(epsilon=100.0).fit(x, y)

@@ -29,12 +29,15 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Corner:
-    """Coefficients at a corner, slopes u of all rows, and whether another corner is as good."""
+    """Coefficients at a corner, slopes u of all rows, and how far another, as good one may be.
+
+    ``slack`` is the most that a fitted value changes on the way to it: 0 where there is none.
+    """
 
     beta: Floats
     u: Floats
     pivots: int
-    unique: bool
+    slack: float
 
 
 @dataclass
@@ -123,7 +126,7 @@ def polish(
         worst = _worst(facets, basis, u)
         if worst is None:
             beta = facets.corner(inverse, basis, y)
-            return Corner(beta, u, pivots, _unique(facets, basis, inverse, u, y - z @ beta))
+            return Corner(beta, u, pivots, _slack(facets, basis, inverse, u, y - z @ beta))
         out, slope, direction = worst
         found = facets.slide(basis, out, direction * (z @ inverse[:, out]), r, slope)
         if found is None:
@@ -170,15 +173,20 @@ def _worst(facets: _Facets, basis: _Basis, u: Floats) -> tuple[int, float, float
     return out, float(inside[out] - low[out]), -1.0
 
 
-def _unique(facets: _Facets, basis: _Basis, inverse: Floats, u: Floats, r: Floats) -> bool:
-    """False if f stays level along an edge for some way: the corner at its end is as good."""
+def _slack(facets: _Facets, basis: _Basis, inverse: Floats, u: Floats, r: Floats) -> float:
+    """How far fitted values can move along an edge on which f stays level."""
     low, high = facets.bounds(basis)
-    inside, w = u[basis.rows], facets.w[basis.rows]
-    level = np.minimum(np.abs(inside - low), np.abs(inside - high)) <= SLACK * w
-    at_kink = np.abs(np.abs(r) - facets.epsilon) <= 1e-9
-    at_kink[basis.rows] = False
-    for out in np.flatnonzero(level):
-        rate = facets.z[at_kink] @ inverse[:, out]
-        if not (np.abs(rate) > 1e-9).any():
-            return False
-    return True
+    inside, slack = u[basis.rows], SLACK * facets.w[basis.rows]
+    kinks = np.stack([r - facets.epsilon, r + facets.epsilon])
+    kinks[:, basis.rows] = np.nan  # rows of the corner stay at their kinks, or leave them at once
+    kinks[np.abs(kinks) <= 1e-9] = 0.0
+    found = 0.0
+    for direction, level in ((1.0, high - inside <= slack), (-1.0, inside - low <= slack)):
+        for out in np.flatnonzero(level):
+            rate = direction * (facets.z @ inverse[:, out])
+            rate[np.abs(rate) <= 1e-9] = 0.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                distance = -kinks / rate
+            ahead = distance[(distance >= 0) & np.isfinite(distance)]
+            found = max(found, float(ahead.min(initial=np.inf)) * float(np.abs(rate).max()))
+    return found

@@ -24,6 +24,8 @@ from separatrix.statistics.frame import Frame, frame_of
 from separatrix.statistics.moments import Moments
 
 EPS = float(np.finfo(float).eps)
+#: Change of a fitted value, in mean absolute residuals, from which on a second answer is warned of.
+NOTICED = 0.05
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def _certificate(
         claim = "Least error beyond a tube: a linear program, solved"
     end = " at a corner" if corner is not None else " by an interior-point method"
     notes: tuple[str, ...] = ()
-    if corner is not None and not corner.unique:
+    if corner is not None and corner.slack > 0.0:
         notes = ("Another corner is exactly as good: the coefficients are not unique.",)
     return Certificate(
         claim + (end if primal > 0 else " without error"),
@@ -183,7 +185,7 @@ def _say(certificate: Certificate, corner: Corner | None) -> None:
     say(certificate)
     if not certificate.holds:
         doubt("SEP003", f"least absolute error: {certificate}")
-    elif corner is not None and not corner.unique and not certificate.dependent:
+    elif corner is not None and corner.slack > NOTICED and not certificate.dependent:
         doubt(
             "SEP004",
             "least absolute error: several planes have the same smallest sum of absolute "
