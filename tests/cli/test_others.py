@@ -55,6 +55,17 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
     assert ran.err == ""
 
 
+def test_a_long_table_is_predicted_block_by_block(command, here, model) -> None:
+    house = "70,3,10,100,hill,true,gas\n50,2,90,,market,false,\n"
+    (here / "long.csv").write_text(HOUSE + house * 40_000)
+    rows = sum(1 for _ in sx.scan(str(here / "long.csv")).blocks())
+    assert rows > 1
+    found = numbers(command("predict", model, "long.csv").out)
+    assert [line["row"] for line in found] == [str(i) for i in range(1, 80_001)]
+    assert len({line["predicted"] for line in found[::2]}) == 1
+    assert len({line["predicted"] for line in found[1::2]}) == 1
+
+
 def test_what_new_rows_lack_is_named(command, here, model) -> None:
     (here / "new.csv").write_text(
         "area,room,age,lot,district,garden,heating\n1,1,1,1,hill,true,gas\n"

@@ -43,7 +43,8 @@ def say(text: str, *, quiet: bool = False) -> None:
         from shutil import get_terminal_size
         from textwrap import fill
 
-        text = fill(text, get_terminal_size().columns - 1, subsequent_indent="  ")
+        width = get_terminal_size().columns - 1
+        text = fill(text, width, subsequent_indent="  ", break_on_hyphens=False)
     click.echo(text, err=True)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,54 +30,77 @@ def predict(model: str, table: str, out: Path | None, as_json: bool) -> None:
       separatrix predict diabetes-separatrix/model.sx sample:diabetes
       separatrix predict diabetes-separatrix/model.sx new.csv --out predicted.csv
     """
-    from separatrix.cli.results import as_csv
+    from separatrix.rows.scan import rows_like
     from separatrix.storage import load
-    from separatrix.study.document import plain
 
     fitted = load(model)
-    header, columns = _predicted(fitted, table, quiet=as_json)
+    rows = rows_like(table_at(table), fitted.encoding_.schema)
+    for remark in _remarks(rows):
+        say(f"· {remark}", quiet=as_json)
+    header = ["row", "predicted", *_score_names(fitted)]
     if as_json:
-        names = dict(zip(header, (plain(c) for c in columns), strict=True))
+        blocks = list(_predicted(fitted, rows))
+        columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
+        names = dict(zip(header, columns, strict=True))
         print_json({"model": type(fitted).__name__, "predictions": names})
         return
-    text = as_csv(header, columns)
+    from separatrix.cli.results import as_csv
+
+    count = 0
+    with _sink(out) as write:
+        for columns in _predicted(fitted, rows):
+            write(as_csv(columns, header=None if count else header))
+            count += len(columns[0])
+    if out is not None:
+        say(f"Wrote {count} predictions to {out}")
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
+    """Somewhere to write text: standard output, or a file that is whole or absent."""
     if out is None:
-        click.echo(text, nl=False)
+        yield lambda text: click.echo(text, nl=False)
         return
-    from separatrix.storage.files import write_text
+    from separatrix.storage.files import whole_file
 
-    write_text(out, text)
-    say(f"Wrote {len(columns[0])} predictions to {out}")
+    with whole_file(out) as file:
+        yield lambda text: file.write(text.encode())
 
 
-def _predicted(fitted: Any, table: str, *, quiet: bool) -> tuple[list[str], list[list[Any]]]:
-    """Header and columns: the row's number in the table, the prediction, the scores by class."""
-    import warnings
+def _score_names(fitted: Any) -> list[str]:
+    """A column of scores for each class; of two classes, for the second alone."""
+    if not hasattr(fitted, "decision_function"):
+        return []
+    classes = fitted.classes_ if len(fitted.classes_) > 2 else fitted.classes_[-1:]
+    return [f"score {name}" for name in classes]
 
+
+def _predicted(fitted: Any, rows: Any) -> Iterator[list[list[Any]]]:
+    """Block by block: the number of the row in the table, the prediction, the scores."""
     import numpy as np
 
     from separatrix.messages import Notice
-    from separatrix.rows.scan import rows_like
+    from separatrix.rows.memory import MemoryRows
     from separatrix.study.document import plain
 
-    rows = rows_like(table_at(table), fitted.encoding_.schema)
-    for remark in _remarks(rows):
-        say(f"· {remark}", quiet=quiet)
+    done = 0
+    told: set[str] = set()
+    no_content = np.zeros(0, dtype=np.uint64)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", Notice)
-        memory = rows.read()
-        predicted = fitted.predict(memory)
-    for text in dict.fromkeys(str(w.message) for w in caught):
-        say(f"! {text}", quiet=quiet)
-    header, columns = ["row", "predicted"], [plain(memory.row_ids), plain(predicted)]
-    if hasattr(fitted, "decision_function"):
-        scores = np.asarray(fitted.decision_function(memory), dtype=float)
-        scores = scores.reshape(len(predicted), -1)
-        several = scores.shape[1] == len(fitted.classes_)
-        classes = fitted.classes_ if several else fitted.classes_[-1:]
-        header += [f"score {name}" for name in classes]
-        columns += [plain(column) for column in scores.T]
-    return header, columns
+        for block in rows.blocks():
+            numbers = np.arange(done + 1, done + block.n + 1)
+            piece = MemoryRows(rows.schema, block, numbers, no_content)
+            columns = [plain(numbers), plain(fitted.predict(piece))]
+            if hasattr(fitted, "decision_function"):
+                scores = np.asarray(fitted.decision_function(piece), dtype=float)
+                columns += [plain(column) for column in scores.reshape(block.n, -1).T]
+            done += block.n
+            yield columns
+            for text in {str(w.message) for w in caught} - told:
+                told.add(text)
+                say(f"! {text}")
+            caught.clear()
 
 
 def _remarks(rows: Any) -> list[str]:

@@ -86,13 +86,14 @@ def predictions(held: Held, target: str, classes: tuple[str, ...]) -> str:
         named = classes if scores.shape[1] == len(classes) else classes[-1:]
         header += [f"score {name}" for name in named]
         columns += [plain(column) for column in scores.T]
-    return as_csv(header, columns)
+    return as_csv(columns, header=header)
 
 
-def as_csv(header: list[str], columns: list[list[Any]]) -> str:
+def as_csv(columns: list[list[Any]], *, header: list[str] | None) -> str:
     """Columns as CSV text; numbers are written so that reading them gives the same bits."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow(header)
+    if header is not None:
+        out.writerow(header)
     out.writerows(zip(*columns, strict=True))
     return text.getvalue()
