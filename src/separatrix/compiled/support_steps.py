@@ -52,7 +52,9 @@ def shed(r, b, grad, l1, l2, damping):  # type: ignore[no-untyped-def]
     ``r``, ``b`` and ``grad`` (the gradient on the support) change in place.
     """
     k = b.shape[0]
-    at = np.arange(k)
+    at = np.empty(k, dtype=np.int64)
+    for i in range(k):
+        at[i] = i
     move = np.empty(k)
     pull = np.empty(k)
     while k:
@@ -74,5 +76,6 @@ def shed(r, b, grad, l1, l2, damping):  # type: ignore[no-untyped-def]
             break
         b[at[out]] = 0.0
         drop(r, k, out)
-        at[out : k - 1] = at[out + 1 : k].copy()
+        for i in range(out, k - 1):
+            at[i] = at[i + 1]
         k -= 1

@@ -25,17 +25,30 @@ class DenseColumns:
 
     def __init__(self, u: Floats, t: Floats) -> None:
         self.u, self.t = u, t
-        self._set = np.empty((0, len(t)))
+        threads = max(1, min(os.cpu_count() or 1, u.size // ENTRIES_PER_THREAD))
+        self._cuts = [u.shape[1] * i // threads for i in range(threads + 1)]
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._size, self._room = 0, np.empty((0, len(t)))
         self.target = self._against(t)
+
+    @property
+    def _set(self) -> Floats:
+        return self._room[: self._size]
 
     def grow(self, new: Index) -> Floats:
         """Inner products of the enlarged set with the new columns."""
-        self._set = np.concatenate([self._set, self.u[:, new].T])
+        size = self._size + len(new)
+        if size > len(self._room):
+            room = np.empty((size + self._size, len(self.t)))
+            room[: self._size] = self._set
+            self._room = room
+        self._room[self._size : size] = self.u[:, new].T
+        self._size = size
         return np.asarray(self._set @ self._set[-len(new) :].T)
 
     def keep(self, positions: Index) -> None:
         """Drop the others."""
-        self._set = self._set[positions]
+        self._room, self._size = self._set[positions], len(positions)
 
     def gradient(self, beta: Floats) -> tuple[Floats, float]:
         """Uᵀr and ‖r‖² for r = t − Σ βᵢ uᵢ."""
@@ -44,18 +57,10 @@ class DenseColumns:
 
     def _against(self, r: Floats) -> Floats:
         """Uᵀr: the one product that is large, so the columns are shared among threads."""
-        threads = max(1, min(os.cpu_count() or 1, self.u.size // ENTRIES_PER_THREAD))
-        if threads == 1:
+        if self._pool is None:
             return np.asarray(self.u.T @ r)
-        cuts = [self.u.shape[1] * i // threads for i in range(threads + 1)]
-        out = np.empty(self.u.shape[1])
-
-        def share(i: int) -> None:
-            np.dot(self.u.T[cuts[i] : cuts[i + 1]], r, out=out[cuts[i] : cuts[i + 1]])
-
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(share, range(threads)))
-        return out
+        pieces = [self.u.T[a:b] for a, b in zip(self._cuts, self._cuts[1:], strict=False)]
+        return np.concatenate(list(self._pool.map(lambda piece: piece @ r, pieces)))
 
 
 class SparseColumns:

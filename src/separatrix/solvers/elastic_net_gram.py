@@ -20,7 +20,7 @@ from separatrix.compiled.support_steps import shed
 from separatrix.rows.block import Floats
 
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.
-SWEEPS = 10
+SWEEPS = 40
 MORE_SWEEPS = 3
 #: Turns of descent and Newton steps before coordinates are admitted one at a time.
 PATIENCE = 60
