@@ -33,6 +33,8 @@ _HOME = {
     "LeastAbsoluteRegressor": "separatrix.models.robust",
     "LeastSquaresClassifier": "separatrix.models.least_squares_classifier",
     "BasicLinearClassifier": "separatrix.models.basic_linear_classifier",
+    "MeanRegressor": "separatrix.models.baseline",
+    "MostFrequentClassifier": "separatrix.models.baseline",
     "run_study": "separatrix.study.run",
     "Center": "separatrix.models.scaling",
     "Standardize": "separatrix.models.scaling",

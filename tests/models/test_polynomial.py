@@ -211,3 +211,15 @@ def test_refusals():
         PolynomialRegression(0).fit(x, y)
     with pytest.raises(InputError, match="terms"):
         PolynomialRegression(5).fit(x, y)
+
+
+def test_updates_add_up_to_one_fit():
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-2, 3, (120, 2))
+    y = 1 + x[:, 0] ** 2 - x[:, 0] * x[:, 1] + 0.1 * rng.standard_normal(120)
+    model = PolynomialRegression(3)
+    for start in range(0, 120, 40):
+        model.partial_fit(x[start : start + 40], y[start : start + 40])
+    whole = PolynomialRegression(3).fit(x, y)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(model.predict(x), whole.predict(x), rtol=1e-9)

@@ -140,3 +140,16 @@ def test_weights_are_repeats_and_rows_may_be_sparse():
     np.testing.assert_allclose(
         TotalLeastSquares().fit(ArrayRows(x, y, w.astype(float))).coef_, a.coef_, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_updates_add_up_to_one_fit(fit_intercept):
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((90, 3)) + 5
+    y = x @ [1.0, -1.0, 2.0] + 0.1 * rng.standard_normal(90)
+    model = TotalLeastSquares(fit_intercept=fit_intercept)
+    for start in range(0, 90, 30):
+        model.partial_fit(x[start : start + 30], y[start : start + 30])
+    whole = TotalLeastSquares(fit_intercept=fit_intercept).fit(x, y)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.intercept_, whole.intercept_, rtol=1e-9, atol=1e-9)

@@ -96,11 +96,6 @@ class AdditiveModel(LinearModel):
         self.feature_names_in_ = np.array(encoding.schema.names, dtype=object)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Training rows stay behind: a model is not a copy of its data."""
-        state = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_rows"}
-
 
 class IncrementalMixin:
     """``partial_fit`` for additive models: the moments of new rows join those seen before."""
@@ -111,12 +106,7 @@ class IncrementalMixin:
     def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to these rows together with all rows given before."""
         first = not hasattr(self, "coef_")
-        rows = self._training_rows(X, y, sample_weight, reset=first)
-        if not isinstance(rows, ArrayRows):
-            raise InputError(
-                "partial_fit takes numeric X and y.",
-                remedy="For tables with names and levels, merge their moments and fit those.",
-            )
+        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
         moments = rows.reduce(Moments())
         if not first:
             if self.moments_ is None:
@@ -129,6 +119,16 @@ class IncrementalMixin:
         solution = self._solve(Given(moments))
         self._accept(solution, identity(rows.schema), flat=is_flat(rows, y))
         return self
+
+
+def numeric_rows(rows: Rows) -> ArrayRows:
+    """The rows of an update, which must be numbers already."""
+    if not isinstance(rows, ArrayRows):
+        raise InputError(
+            "partial_fit takes numeric X and y.",
+            remedy="For tables with names and levels, merge their moments and fit those.",
+        )
+    return rows
 
 
 def is_flat(rows: Rows, y: Any) -> bool:

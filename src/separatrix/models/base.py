@@ -43,6 +43,7 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
 
     _sparse_ok = True
     _multi_output = False
+    _rows: Rows | None = None  # those of the last fit in this process, for leverage and the like
 
     def _training_rows(
         self,
@@ -121,6 +122,11 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Training rows stay behind: a model is not a copy of its data."""
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_rows"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

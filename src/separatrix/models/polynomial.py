@@ -11,12 +11,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
-from separatrix.models.additive import is_flat
+from separatrix.models.additive import is_flat, numeric_rows
 from separatrix.models.base import LinearModel, weights_of
 from separatrix.models.summary import Evidence, InferenceMixin, Influence, Summary, summarise
 from separatrix.models.targets import numeric
 from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding
+from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import Rows
@@ -83,17 +83,31 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):  # type
         prepared = prepare(source)
         numeric(prepared.moments.targets)
         terms = prepared.moments.terms.items
-        expansion = self._expansion(prepared.rows, terms, prepared.encoding)
-        self._remember(expansion)
-        rows = self._expanded(prepared.rows)
-        moments = rows.reduce(Moments())
-        solution = fit_least_squares(rows, moments, fit_intercept=self.fit_intercept)
+        self._remember(self._expansion(prepared.rows, terms, prepared.encoding))
+        self._rows = self._expanded(prepared.rows)
+        self.moments_ = self._rows.reduce(Moments())
+        return self._learn(prepared.encoding, flat=is_flat(source, y))
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to these rows together with all rows given before.
+
+        The columns stay those of the first rows: Chebyshev polynomials over their range.
+        """
+        if not hasattr(self, "moments_"):
+            return self.fit(X, y, sample_weight)
+        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=False))
+        self._rows = None
+        self.moments_ = self.moments_ + self._expanded(rows).reduce(Moments())
+        return self._learn(identity(rows.schema), flat=is_flat(rows, y))
+
+    def _learn(self, encoding: Encoding, *, flat: bool) -> Self:
+        with_constant = bool(self.fit_intercept)
+        solution = fit_least_squares(self._rows, self.moments_, fit_intercept=with_constant)
         self.local_coef_, self.local_intercept_ = solution.coef, solution.intercept
-        self._local = Evidence.of(solution, moments, fit_intercept=self.fit_intercept)
-        powers = in_powers(solution, expansion, fit_intercept=self.fit_intercept)
-        self.evidence_ = Evidence.of(powers, moments, fit_intercept=self.fit_intercept)
-        self._rows = rows
-        self._accept(powers, prepared.encoding, flat=is_flat(source, y))
+        self._local = Evidence.of(solution, self.moments_, fit_intercept=with_constant)
+        powers = in_powers(solution, self._learned(), fit_intercept=with_constant)
+        self.evidence_ = Evidence.of(powers, self.moments_, fit_intercept=with_constant)
+        self._accept(powers, encoding, flat=flat)
         return self
 
     def _expansion(self, rows: Rows, terms: Sequence[Term], encoding: Encoding) -> Expansion:
@@ -189,11 +203,6 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):  # type
         coef, constant = self.local_coef_[:, output], float(self.local_intercept_[output])
         influence = Influence(rows.collect(), coef, constant, output, local, found.sigma**2)
         return replace(found, _influence=influence)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Training rows stay behind: a model is not a copy of its data."""
-        state = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_rows"}
 
 
 def in_powers(solution: LeastSquares, expansion: Expansion, *, fit_intercept: bool) -> LeastSquares:

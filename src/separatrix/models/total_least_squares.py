@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import RegressorMixin
 
-from separatrix.models.additive import is_flat
+from separatrix.models.additive import is_flat, numeric_rows
 from separatrix.models.base import LinearModel
 from separatrix.models.targets import numeric
+from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding, identity
 from separatrix.solvers.total_least_squares import fit_total_least_squares
+from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
+from separatrix.statistics.triangular import TriangularFactor
 
 
 class TotalLeastSquares(RegressorMixin, LinearModel):  # type: ignore[misc]
@@ -42,8 +47,26 @@ class TotalLeastSquares(RegressorMixin, LinearModel):  # type: ignore[misc]
         rows = self._training_rows(X, y, sample_weight)
         prepared = prepare(rows)
         numeric(prepared.moments.targets)
+        self.moments_ = prepared.moments
+        self.factor_ = prepared.rows.reduce(TriangularFactor(shift=self._origin()))
+        return self._learn(prepared.encoding, flat=is_flat(rows, y))
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to these rows together with all rows given before: triangular factors add up."""
+        if not hasattr(self, "factor_"):
+            return self.fit(X, y, sample_weight)
+        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=False))
+        self.moments_ = self.moments_ + rows.reduce(Moments())
+        self.factor_ = self.factor_ + rows.reduce(self.factor_)
+        return self._learn(identity(rows.schema), flat=is_flat(rows, y))
+
+    def _origin(self) -> Floats:
+        """The point about which the factor is formed: near the middle of the first rows."""
+        return self.moments_.mean if self.fit_intercept else np.zeros_like(self.moments_.mean)
+
+    def _learn(self, encoding: Encoding, *, flat: bool) -> Self:
         solution = fit_total_least_squares(
-            prepared.rows, prepared.moments, fit_intercept=self.fit_intercept
+            self.factor_, self.moments_, fit_intercept=self.fit_intercept
         )
-        self._accept(solution, prepared.encoding, flat=is_flat(rows, y))
+        self._accept(solution, encoding, flat=flat)
         return self

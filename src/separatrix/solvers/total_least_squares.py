@@ -19,7 +19,6 @@ from scipy import linalg
 
 from separatrix.messages import InputError, doubt
 from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
 from separatrix.solvers.least_squares import say
 from separatrix.solvers.solution import Certificate, Solution
 from separatrix.statistics.frame import combinations_of_earlier
@@ -46,12 +45,13 @@ class _Normals:
         return bool(self.v.shape[1] > len(self.smallest))
 
 
-def fit_total_least_squares(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Solution:
-    """From the triangular factor of [X Y], which keeps the digits that moments would lose."""
+def fit_total_least_squares(
+    factor: TriangularFactor, moments: Moments, *, fit_intercept: bool
+) -> Solution:
+    """From the triangular factor of [1 X Y], which keeps the digits that moments would lose."""
     m = moments if fit_intercept else moments.about_origin()
-    r = rows.reduce(TriangularFactor(shift=m.mean)).r
     # below its first row, the factor of [1 X Y] is that of the centred [X Y]
-    r = r[1:, 1:] if fit_intercept else r[:, 1:]
+    r = factor.r[1:, 1:] if fit_intercept else factor.r[:, 1:]
     basis, dependent = _independent(r[:, : m.d], m)
     k = len(m.targets)
     turned = np.concatenate([r[:, : m.d] @ basis, r[:, m.d :]], axis=1)

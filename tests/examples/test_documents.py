@@ -1,0 +1,37 @@
+"""Every Python block that the documents print runs as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "guide" / "least-squares.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
+
+
+def test_the_model_table_names_every_estimator() -> None:
+    import separatrix as sx
+
+    text = (ROOT / "README.md").read_text()
+    from sklearn.base import BaseEstimator
+
+    estimators = [
+        name
+        for name in sx.__all__
+        if isinstance(getattr(sx, name), type) and issubclass(getattr(sx, name), BaseEstimator)
+    ]
+    assert len(estimators) >= 14
+    missing = [name for name in estimators if f"`{name}`" not in text]
+    assert not missing
