@@ -125,10 +125,14 @@ def test_extreme_units_agree_with_scikit_learn(unit):
     np.testing.assert_allclose(target.coef_, sx.Lasso(0.01).fit(x, y).coef_ * unit, rtol=1e-6)
 
 
-def test_far_from_the_origin():
-    x, y = table(60, 4, seed=6)
-    near, far = sx.Lasso(0.05).fit(x, y), sx.Lasso(0.05).fit(x + 1e7, y)
-    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6)
+@pytest.mark.parametrize("shape", [(60, 4), (20, 2100)])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_far_from_the_origin(shape, standardize):
+    x, y = table(*shape, seed=6)
+    near = sx.Lasso(0.05, standardize=standardize).fit(x, y)
+    far = sx.Lasso(0.05, standardize=standardize).fit(x + 2.0**24, y)
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-5, atol=1e-7)
+    assert far.certificate_.holds
 
 
 @pytest.mark.parametrize("shape", [(30, 4), (5, 12), (10, 2200)])

@@ -14,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.penalties import ElasticNet
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.solvers.elastic_net_problem import Settings
 from separatrix.solvers.solution import Certificate
 from separatrix.statistics.moments import Moments
@@ -46,18 +47,32 @@ def facts_of_moments(moments: Moments, coef: Floats, target: int, *, fit_interce
 
 
 def facts_of_block(block: Block, coef: Floats, target: int, *, fit_intercept: bool) -> Facts:
-    """Residual and gradient from the rows themselves."""
+    """Residual and gradient from the rows themselves, about their means."""
     w = np.ones(block.n) if block.w is None else block.w
     share = w / w.sum()
     y = block.y[:, target]
-    r = y - block.matvec(coef)
-    x_mean = block.rmatvec(share) if fit_intercept else np.zeros(len(coef))
+    mean = block.rmatvec(share) if fit_intercept else np.zeros(len(coef))
     if fit_intercept:
-        y, r = y - share @ y, r - share @ r
-    gradient = block.rmatvec(share * r) - x_mean * float(share @ r)
-    squares = block.x.multiply(block.x) if hasattr(block.x, "multiply") else block.x**2
-    scale = np.sqrt(np.maximum(np.asarray(squares.T @ share) - x_mean**2, 0.0))
-    return Facts(float(share @ r**2), gradient, scale, float(share @ y**2))
+        y = y - share @ y
+    if sparse.issparse(block.x):
+        r = y - block.matvec(coef) + float(mean @ coef)
+        gradient = block.rmatvec(share * r) - mean * float(share @ r)
+        variance = _sparse_variance(block.x, share, mean)
+    else:
+        z = block.x - mean
+        r = y - z @ coef
+        gradient = z.T @ (share * r)
+        variance = np.einsum("i,ij,ij->j", share, z, z)
+    return Facts(float(share @ r**2), gradient, np.sqrt(variance), float(share @ y**2))
+
+
+def _sparse_variance(x: Matrix, share: Floats, mean: Floats) -> Floats:
+    """Σ share (x − x̄)² by column: the entries that are stored, then all the zeros at once."""
+    entries = x.tocoo()
+    about = entries.data - mean[entries.col]
+    stored = np.bincount(entries.col, share[entries.row] * about**2, minlength=len(mean))
+    seen = np.bincount(entries.col, share[entries.row], minlength=len(mean))
+    return np.asarray(stored + mean**2 * np.maximum(1.0 - seen, 0.0))
 
 
 def certify_elastic_net(
