@@ -200,3 +200,17 @@ def test_moments_alone_cannot_leave_rows_out() -> None:
     )
     with pytest.raises(sx.InputError, match="only their moments"):
         sx.RidgeCV(ALPHAS).fit(m)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_sparse_rows_with_very_many_columns_never_form_their_products(standardize: bool) -> None:
+    x = sparse.random_array((300, 6000), density=0.01, rng=4, format="csr")
+    y = rng.standard_normal((300, 2))
+    w = rng.uniform(0, 2, 300)
+    model = sx.Ridge([0.5, 2.0], standardize=standardize).fit(x, y, sample_weight=w)
+    dense = sx.Ridge([0.5, 2.0], standardize=standardize).fit(x.toarray(), y, sample_weight=w)
+    assert_allclose(model.coef_, dense.coef_, atol=1e-7)
+    assert_allclose(model.predict(x), dense.predict(x.toarray()), atol=1e-6)
+    assert model.certificate_.holds
+    plain = sx.LinearRegression().fit(x, y[:, 0])
+    assert_allclose(plain.predict(x), y[:, 0], atol=1e-6)

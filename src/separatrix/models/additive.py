@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.messages import InputError
 from separatrix.models.base import LinearModel
 from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Schema
@@ -57,7 +58,7 @@ class AdditiveModel(LinearModel):
             return self._fit_moments(X)
         rows = self._training_rows(X, y, sample_weight)
         flat = is_flat(rows, y)
-        if isinstance(rows, ArrayRows) and self._wide(*rows.block.x.shape):
+        if isinstance(rows, ArrayRows) and self._wide(rows.block):
             small = rows.block.x.shape[1] <= KEPT
             self.moments_ = rows.reduce(Moments()) if small else None
             self._rows, encoding = rows, identity(rows.schema)
@@ -69,9 +70,9 @@ class AdditiveModel(LinearModel):
         self._accept(solution, encoding, flat=flat)
         return self
 
-    def _wide(self, n: int, d: int) -> bool:
-        """Whether the rows are the small side of the table."""
-        return n <= d
+    def _wide(self, block: Block) -> bool:
+        """Whether the rows, not the columns, are the small side of the table."""
+        return bool(block.n <= block.x.shape[1])
 
     def _read(self, rows: Rows) -> tuple[Given, Encoding]:
         """One pass over the rows."""

@@ -208,8 +208,8 @@ class LassoCV(LassoFamily):
         self.standardize = standardize
         self.n_jobs = n_jobs
 
-    def _wide(self, n: int, d: int) -> bool:
-        return d > max(n, KEPT)
+    def _wide(self, block: Block) -> bool:
+        return bool(block.x.shape[1] > max(block.n, KEPT))
 
     def _read(self, rows: Rows) -> tuple[Given, Encoding]:
         parts = folded(rows, self.cv)

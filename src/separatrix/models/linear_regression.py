@@ -8,10 +8,11 @@ from sklearn.base import RegressorMixin
 from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
 from separatrix.models.summary import Evidence, InferenceMixin
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Block, Floats
 from separatrix.solvers.least_squares import fit_least_squares, say
 from separatrix.solvers.minimum_norm import solve_wide
-from separatrix.solvers.solution import LeastSquares
+from separatrix.solvers.solution import LeastSquares, Solution
+from separatrix.solvers.sparse_rows import solve_sparse, too_many_columns
 
 
 class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, AdditiveModel):  # type: ignore[misc]
@@ -52,11 +53,17 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
         self.evidence_ = Evidence.of(solution, given.moments, fit_intercept=self.fit_intercept)
         return solution
 
-    def _solve_wide(self, rows: ArrayRows) -> LeastSquares:
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        self.evidence_ = None  # (XᵀX)⁻¹ does not exist, or is too large to form
+        if too_many_columns(rows.block):
+            none = np.zeros(rows.block.y.shape[1])
+            return solve_sparse(rows.block, none, fit_intercept=self.fit_intercept)
         solution = solve_wide(rows.block, fit_intercept=self.fit_intercept)
         say(solution.certificate)
-        self.evidence_ = None  # no degrees of freedom are left to judge coefficients by
         return solution
+
+    def _wide(self, block: Block) -> bool:
+        return super()._wide(block) or too_many_columns(block)
 
     @property
     def marginal_coef_(self) -> Floats:

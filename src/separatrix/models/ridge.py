@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.messages import InputError
@@ -14,10 +15,12 @@ from separatrix.models.summary import no_summary
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.solvers.certificate import certify_shrunk
+from separatrix.solvers.conjugate_gradient import CentredMap
 from separatrix.solvers.least_squares import fit_least_squares
 from separatrix.solvers.minimum_norm import centred, solve_wide
 from separatrix.solvers.ridge import CLAIM, Spectrum, fit_ridge
 from separatrix.solvers.solution import Certificate, Solution
+from separatrix.solvers.sparse_rows import solve_sparse, too_many_columns
 from separatrix.statistics.moments import Moments
 
 SHRUNK = (
@@ -97,6 +100,8 @@ class Ridge(IncrementalMixin, RidgeFamily):
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
         alpha = self._penalties(rows.block.y.shape[1])
+        if too_many_columns(rows.block):
+            return self._solve_sparse(rows.block, alpha)
         if not alpha.all():
             return solve_wide(rows.block, fit_intercept=self.fit_intercept)
         spectrum = self._decompose_wide(rows.block)
@@ -105,3 +110,17 @@ class Ridge(IncrementalMixin, RidgeFamily):
         coef = coefs[at, :, at].T
         certificate = self._certify_wide(rows, spectrum, coef, alpha)
         return Solution(coef, intercepts[at, at], certificate)
+
+    def _solve_sparse(self, block: Block, alpha: Floats) -> Solution:
+        scale = np.ones(block.x.shape[1])
+        if self.standardize:
+            w = np.ones(block.n) if block.w is None else block.w
+            mean = (block.x.T @ w) / w.sum() if self.fit_intercept else 0.0 * scale
+            squares = CentredMap(block.x, mean, np.sqrt(w)).column_squares()
+            scale = np.sqrt(np.where(squares > 0, squares / w.sum(), 1.0))
+        scaled = replace(block, x=sparse.csr_array(block.x.multiply(1.0 / scale)))
+        solution = solve_sparse(scaled, alpha, fit_intercept=self.fit_intercept)
+        return replace(solution, coef=solution.coef / scale[:, None])
+
+    def _wide(self, block: Block) -> bool:
+        return super()._wide(block) or too_many_columns(block)

@@ -25,7 +25,9 @@ from separatrix.solvers.solution import Certificate, Solution
 class LinearMap(Protocol):
     """A matrix known by its products. ``column_squares()`` (Σ x², by column) is optional."""
 
-    shape: tuple[int, int]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
 
     def matvec(self, b: Floats) -> Floats:
         """X b."""
