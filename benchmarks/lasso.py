@@ -64,7 +64,7 @@ def peers(
 ) -> dict[str, Callable[[], Any]]:
     """Whoever is installed, at settings that reach the same gap."""
     found: dict[str, Callable[[], Any]] = {}
-    if tol >= 1e-5:
+    if tol >= 1e-5:  # below, it takes minutes
         found["scikit-learn lasso_path"] = lambda: lasso_path(
             x, y, alphas=alphas, tol=tol / 2, max_iter=100_000
         )[1]
