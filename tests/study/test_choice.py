@@ -77,8 +77,8 @@ def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:
 def test_a_polynomial_of_too_many_terms_is_left_out_aloud() -> None:
     kept, said = candidates("regression", None, 100)
     assert "polynomial" not in [c.name for c in kept]
-    assert "5150" in said
-    assert "--models polynomial" in said
+    assert "5150" in said[0]
+    assert "--models polynomial" in said[0]
     kept, said = candidates("regression", ["polynomial"], 100)
     assert "polynomial" in [c.name for c in kept]
 

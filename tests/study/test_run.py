@@ -135,6 +135,19 @@ def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> Non
         run_study(labels)
 
 
+def test_more_columns_than_rows() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 90))
+    table = pl.DataFrame({f"x{j}": x[:, j] for j in range(90)})
+    table = table.with_columns(y=3 * x[:, 0] + rng.normal(size=60))
+    wide = run_study(sx.scan(table, target="y"), models=QUICK)
+    kept = run_study(stored(table, Parts(0, 0.2, 5)), models=QUICK)
+    for a, b in zip(wide.leaderboard, kept.leaderboard, strict=True):
+        assert a.folds == pytest.approx(b.folds, rel=1e-4)
+    assert wide.model.get_params() == kept.model.get_params()
+    np.testing.assert_allclose(wide.model.predict(table), kept.model.predict(table), rtol=1e-3)
+
+
 def test_models_that_need_rows_are_refused_where_there_are_none() -> None:
     kept = stored(made(), Parts())
     with pytest.raises(InputError, match="huber needs the rows"):

@@ -65,7 +65,9 @@ CANDIDATES = (
 )
 
 
-def candidates(task: str, asked: Sequence[str] | None, terms: int) -> tuple[list[Candidate], str]:
+def candidates(
+    task: str, asked: Sequence[str] | None, terms: int
+) -> tuple[list[Candidate], list[str]]:
     """Those to compare, the baseline always among them; and a sentence on any that was left out.
 
     ``terms`` is the number of columns of the design, by which a polynomial may grow too large.
@@ -75,17 +77,18 @@ def candidates(task: str, asked: Sequence[str] | None, terms: int) -> tuple[list
         kept = dict(known)
         if "polynomial" in kept and _products(terms) > MOST_POLYNOMIAL_TERMS:
             del kept["polynomial"]
-            return list(kept.values()), (
+            said = (
                 f"The polynomial is left out: {terms} columns give {_products(terms)} squares and "
                 "products (to try it all the same: --models polynomial)."
             )
-        return list(kept.values()), ""
+            return list(kept.values()), [said]
+        return list(kept.values()), []
     for name in asked:
         if name not in known:
             other = any(c.name == name for c in CANDIDATES)
             what = f"{name!r} is not a model for {task}." if other else f"No model {name!r}."
             raise InputError(what, remedy=did_you_mean(name, list(known)))
-    return [c for c in known.values() if c.name in {BASELINE, *asked}], ""
+    return [c for c in known.values() if c.name in {BASELINE, *asked}], []
 
 
 def _products(terms: int) -> int:

@@ -7,13 +7,17 @@ from moments kept by fold (the rows are not read again), one from the rows thems
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import PredefinedSplit
 
 from separatrix.messages import InputError
+from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
 from separatrix.selection.rules import validation_error
@@ -81,6 +85,11 @@ class RowBench:
     table: InMemory
     labels: NDArray[np.int64]
 
+    @cached_property
+    def given(self) -> InMemory:
+        """The rows as models are given them."""
+        return as_matrix(self.table)
+
     @property
     def k(self) -> int:
         """Number of folds that hold rows."""
@@ -112,17 +121,56 @@ class RowBench:
         self, candidate: Candidate, inside: NDArray[np.intp], outside: NDArray[np.intp]
     ) -> tuple[float, float, Any]:
         """Error of the candidate fitted to ``inside`` on those rows, and on ``outside``."""
-        train = self.table.take(inside)
-        model = candidate.make(max(2, self.k - 1)).fit(train)
-        return (
-            error_on(model, train),
-            error_on(model, self.table.take(outside)),
-            model,
-        )
+        model = self._fitted(candidate, inside)
+        errors = (error_on(model, self.given.take(part)) for part in (inside, outside))
+        return next(errors), next(errors), model
 
     def fit(self, candidate: Candidate) -> Any:
-        """The candidate fitted to all folds."""
-        return candidate.make(self.k).fit(self.table.take(self.training))
+        """The candidate fitted to all folds, ready for tables like this one."""
+        model = self._fitted(candidate, self.training)
+        if self.given is self.table:
+            return model
+        return by_name(model, self.table.take(self.training))
+
+    def _fitted(self, candidate: Candidate, inside: NDArray[np.intp]) -> Any:
+        """One that tunes a penalty on a matrix is given the folds of the study to do it on.
+
+        The model remembers their number alone: a list of row numbers means nothing later.
+        """
+        labels = self.labels[inside]
+        folds = len(np.unique(labels))
+        model = candidate.make(max(2, folds))
+        if candidate.tuned and isinstance(self.given, ArrayRows) and folds > 1:
+            model.set_params(cv=PredefinedSplit(np.unique(labels, return_inverse=True)[1]))
+            return model.fit(self.given.take(inside)).set_params(cv=folds)
+        return model.fit(self.given.take(inside))
+
+
+def as_matrix(table: InMemory) -> InMemory:
+    """A table with more columns than rows as a plain matrix, if it has neither gaps nor levels.
+
+    Moments of d columns are d² numbers; with few rows, solvers do better on the rows themselves.
+    """
+    block = table.block
+    plain = all(term.level is None and not term.missing for term in block.terms)
+    if not plain or len(block.terms) < block.n:
+        return table
+    return ArrayRows(
+        block.x, block.y, block.w, names=table.schema.names, targets=block.targets.items
+    )
+
+
+def by_name(model: Any, rows: InMemory) -> Any:
+    """A model of a matrix, made to read tables like the one that the matrix came from."""
+    means = rows.block.x.mean(axis=0)
+    names = rows.schema.names
+    model.encoding_ = Encoding(
+        rows.schema,
+        rows.block.terms,
+        targets=rows.block.targets,
+        fills=dict(zip(names, np.asarray(means, dtype=float).tolist(), strict=True)),
+    )
+    return model
 
 
 def truth_of(rows: InMemory) -> NDArray[Any]:

@@ -87,24 +87,11 @@ def _from_rows(
     progress: Any,
     told: dict[str, Any],
 ) -> Study:
-    said: list[str] = []
-    if task is None:
-        taken = tasks.take_for(table.schema.targets[0], [table.block])
-        task = taken.task
-        said.append(taken.said)
-    if task == CLASSIFICATION:
-        table = tasks.with_classes(table)
-    announce.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
-    split = table.with_parts(parts)
-    labels = np.asarray(split.block.parts)
-    bench = RowBench(table, labels)
-    if len(bench.held) < FEWEST_HELD or len(bench.training) < FEWEST_TRAINING or bench.k < 2:
-        raise too_small(len(labels))
+    table, task, said = _with_task(table, task)
     columns = profile(table)
+    bench, moments = _benches(table, parts, task)
     entrants, left_out = candidates(task, models, len(table.block.terms))
-    said += announce.about(table, columns, bench, parts)
-    said += [left_out] if left_out else []
-    moments = _moment_bench(split, task)
+    said += announce.about(table, columns, bench, parts) + left_out
 
     def bench_for(candidate: Candidate) -> Bench:
         return moments if moments is not None and candidate.from_moments else bench
@@ -145,11 +132,34 @@ def _from_rows(
     )
 
 
-def _moment_bench(split: InMemory, task: str) -> MomentBench | None:
-    """Moments by part from one pass; None where filling gaps needs more than moments."""
-    if task != REGRESSION or split.schema.missing == "regress":
-        return None
-    return MomentBench.of(split.schema, split.reduce(Grouped(Moments())))
+def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:
+    """The table with its target read as the task wants it; the task; what was inferred."""
+    said: list[str] = []
+    if task is None:
+        taken = tasks.take_for(table.schema.targets[0], [table.block])
+        task = taken.task
+        said.append(taken.said)
+    if task == CLASSIFICATION:
+        table = tasks.with_classes(table)
+    announce.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
+    return table, task, said
+
+
+def _benches(table: InMemory, parts: Parts, task: str) -> tuple[RowBench, MomentBench | None]:
+    """Rows split into parts, and moments by part from one pass over them.
+
+    No moments for classes (an error rate is no moment), where filling gaps by regression needs the
+    rows again, or where columns outnumber rows.
+    """
+    split = table.with_parts(parts)
+    bench = RowBench(table, np.asarray(split.block.parts))
+    if len(bench.held) < FEWEST_HELD or len(bench.training) < FEWEST_TRAINING or bench.k < 2:
+        raise too_small(len(bench.labels))
+    if task != REGRESSION or table.schema.missing == "regress":
+        return bench, None
+    if bench.given is not table:
+        return bench, None
+    return bench, MomentBench.of(split.schema, split.reduce(Grouped(Moments())))
 
 
 def _fitted(
