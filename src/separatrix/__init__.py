@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 #: Public name → module that holds it.
-_HOME = {
+HOMES = {
     "InputError": "separatrix.messages",
     "Notice": "separatrix.messages",
     "scan": "separatrix.rows.scan",
@@ -44,14 +44,14 @@ _HOME = {
     "load": "separatrix.storage",
 }
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", *HOMES]
 
 if TYPE_CHECKING:
     from separatrix.messages import InputError as InputError
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
+    home = HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
     value = getattr(importlib.import_module(home), name)
@@ -60,4 +60,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *HOMES})

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.rows.block import Block, concatenate
 from separatrix.rows.schema import Schema
 
@@ -130,9 +131,7 @@ def reduce_on_threads(statistic: S, pieces: list[Callable[[], Iterator[Block]]])
 
     if len(pieces) == 1:
         return one(pieces[0])
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         parts = list(pool.map(one, pieces))
     total = parts[0]
     for part in parts[1:]:

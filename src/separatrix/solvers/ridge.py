@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from separatrix.blas_threads import small_products
 from separatrix.rows.block import Block, Floats
 from separatrix.solvers.certificate import certify_least_squares
 from separatrix.solvers.minimum_norm import centred
@@ -72,7 +73,8 @@ class Spectrum:
     @classmethod
     def of_moments(cls, m: Moments, scale: Floats) -> Spectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
-        values, directions = linalg.eigh(m.xx, check_finite=False)
+        with small_products(m.d):
+            values, directions = linalg.eigh(m.xx, check_finite=False)
         return cls(
             np.maximum(values, 0.0),
             directions,
@@ -147,14 +149,15 @@ def walk_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeWalk:
     Where units differ so much that the eigenvectors lose the small columns, the certificate shows
     it, and those points are solved again one by one.
     """
-    coefs, intercepts = spectrum.coefs(alphas)
     certificates = []
-    for i, alpha in enumerate(alphas):
-        every = np.full(coefs.shape[2], alpha)
-        found = certify_ridge(m, coefs[i] * spectrum.scale[:, None], every)
-        if not found.holds and alpha > 0:
-            again = fit_ridge(m, every)
-            coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
-            found = again.certificate
-        certificates.append(found)
+    with small_products(m.d):
+        coefs, intercepts = spectrum.coefs(alphas)
+        for i, alpha in enumerate(alphas):
+            every = np.full(coefs.shape[2], alpha)
+            found = certify_ridge(m, coefs[i] * spectrum.scale[:, None], every)
+            if not found.holds and alpha > 0:
+                again = fit_ridge(m, every)
+                coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
+                found = again.certificate
+            certificates.append(found)
     return RidgeWalk(spectrum, alphas, coefs, intercepts, tuple(certificates))

@@ -22,7 +22,7 @@ MANY_COLUMNS = 5_000
 
 def too_many_columns(block: Block) -> bool:
     """Whether the rows are sparse and XᵀX would be out of proportion to them."""
-    return sparse.issparse(block.x) and block.x.shape[1] > MANY_COLUMNS
+    return bool(sparse.issparse(block.x) and block.x.shape[1] > MANY_COLUMNS)
 
 
 def solve_sparse(block: Block, alphas: Floats, *, fit_intercept: bool) -> Solution:

@@ -90,12 +90,19 @@ def _encode_array(value: NDArray[Any], tensors: Tensors, path: str) -> Any:
     if value.dtype.name in _TENSOR_TYPES:
         tensors[path] = value
         return _tagged("array", tensor=path)
-    if value.dtype.kind in "OU":
+    if value.dtype.kind == "U" or (value.dtype == object and _all_text(value)):
+        levels, codes = np.unique(value.astype(str), return_inverse=True)
+        tensors[path] = codes.reshape(value.shape).astype(np.int32)
+        text = value.dtype.kind == "U"
+        return _tagged("labels", tensor=path, levels=levels.tolist(), text=text)
+    if value.dtype == object:
         items = encode(value.ravel().tolist(), tensors, path)
-        return _tagged(
-            "objects", shape=list(value.shape), items=items, text=value.dtype.kind == "U"
-        )
+        return _tagged("objects", shape=list(value.shape), items=items)
     raise InputError(f"cannot be stored: {path} is an array of type {value.dtype}.")
+
+
+def _all_text(value: NDArray[Any]) -> bool:
+    return value.size > 0 and all(type(item) is str for item in value.ravel().tolist())
 
 
 def _is_fitted_attribute(name: str) -> bool:
@@ -147,10 +154,17 @@ def _read_array(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
     return tensors[value["tensor"]]
 
 
+def _read_labels(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
+    levels = np.array([str(level) for level in _list(value["levels"])], dtype=str)
+    codes = tensors[value["tensor"]]
+    if codes.dtype.kind != "i" or (codes < 0).any() or (codes >= len(levels)).any():
+        raise Damaged("labels do not fit their levels")
+    labels = levels[codes]
+    return labels if value["text"] else labels.astype(object)
+
+
 def _read_objects(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
     items = decode(_list(value["items"]), tensors)
-    if value["text"]:
-        return np.array(items, dtype=str).reshape(value["shape"])
     flat = np.empty(len(items), dtype=object)
     flat[:] = items
     return flat.reshape(value["shape"])
@@ -214,6 +228,7 @@ _READERS = {
     "tuple": _read_tuple,
     "dict": _read_dict,
     "array": _read_array,
+    "labels": _read_labels,
     "objects": _read_objects,
     "scalar": _read_scalar,
     "csr": _read_csr,

@@ -8,28 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-#: Estimators by name, with the module of ours that holds each.
-MODELS = {
-    "LinearRegression": "separatrix.models.linear_regression",
-    "Ridge": "separatrix.models.ridge",
-    "RidgePath": "separatrix.models.ridge_path",
-    "RidgeCV": "separatrix.models.ridge_path",
-    "Lasso": "separatrix.models.lasso",
-    "ElasticNet": "separatrix.models.lasso",
-    "LassoPath": "separatrix.models.lasso_path",
-    "LassoCV": "separatrix.models.lasso_path",
-    "TotalLeastSquares": "separatrix.models.total_least_squares",
-    "PolynomialRegression": "separatrix.models.polynomial",
-    "HuberRegressor": "separatrix.models.robust",
-    "LeastAbsoluteRegressor": "separatrix.models.robust",
-    "LeastSquaresClassifier": "separatrix.models.least_squares_classifier",
-    "BasicLinearClassifier": "separatrix.models.basic_linear_classifier",
-    "Center": "separatrix.models.scaling",
-    "Standardize": "separatrix.models.scaling",
-    "Whiten": "separatrix.models.scaling",
-    "MeanRegressor": "separatrix.models.baseline",
-    "MostFrequentClassifier": "separatrix.models.baseline",
-}
+from separatrix import HOMES
+
+#: Estimators by name, with the module of ours that holds each: the public ones.
+MODELS = {name: home for name, home in HOMES.items() if home.startswith("separatrix.models.")}
 
 #: Plain data: rebuilt by calling the class with the fields that its constructor names.
 RECORDS = {
@@ -67,8 +49,8 @@ def class_in(table: dict[str, str], name: object) -> type[Any] | None:
     home = table.get(name) if isinstance(name, str) else None
     if home is None:
         return None
-    found: type[Any] = getattr(importlib.import_module(home), str(name))
-    return found
+    found = getattr(importlib.import_module(home), str(name))
+    return found if isinstance(found, type) else None
 
 
 def listed(table: dict[str, str], value: object) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError, Notice
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
 from separatrix.rows.rows import InMemory, Rows
@@ -198,18 +197,18 @@ def _shown(model: Any, bench: RowBench) -> Training:
     n = len(bench.training)
     some = np.linspace(0, n - 1, SHOWN_ROWS).astype(int) if n > SHOWN_ROWS else np.arange(n)
     rows = bench.table.take(bench.training[some])
-    design = model.encoding_.apply(rows.block)
-    moments = ArrayRows(design.dense(), w=design.w).reduce(Moments())
+    x, w = model.encoding_.apply(rows.block).dense(), rows.block.w
+    scale = np.sqrt(np.average((x - np.average(x, axis=0, weights=w)) ** 2, axis=0, weights=w))
     leverage = _leverage(model)
     return Training(
         None,
         truth_of(rows),
-        rows.block.w,
+        w,
         model.encoding_.names,
         model.predict(rows),
         model.decision_function(rows) if hasattr(model, "decision_function") else None,
         rows.row_ids,
-        np.sqrt(np.diag(moments.covariance)),
+        scale,
         None if leverage is None or len(leverage) != n else leverage[some],
     )
 

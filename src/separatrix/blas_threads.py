@@ -8,7 +8,7 @@ hold BLAS to one thread meanwhile and split by hand what is large.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -40,3 +40,8 @@ def one_blas_thread() -> Iterator[None]:
             _depth -= 1
             if _depth == 0:
                 _holders.pop().restore_original_limits()
+
+
+def small_products(d: int) -> AbstractContextManager[None]:
+    """One BLAS thread for d x d matrices too small to be worth a second."""
+    return one_blas_thread() if d <= 300 else nullcontext()
