@@ -86,9 +86,10 @@ def test_the_registry_knows_every_estimator_of_the_package() -> None:
         if isinstance(getattr(sx, name), type) and hasattr(getattr(sx, name), "get_params")
     }
     assert public <= set(MODELS)
-    for table in (MODELS, RECORDS):
-        for name in table:
-            assert class_in(table, name).__name__ == name
+    for name in public:
+        assert class_in(MODELS, name) is getattr(sx, name)
+    for name in RECORDS:
+        assert class_in(RECORDS, name).__name__ == name
 
 
 @pytest.mark.parametrize("baseline", [MeanRegressor, MostFrequentClassifier])
@@ -190,6 +191,10 @@ def test_values_survive_exactly(value) -> None:
         np.float32(1.5),
         np.str_("a"),
         np.array(["x", "yy"]),
+        np.array([["b", "a"], ["a", "long"]]),
+        np.array(["b", "a", "b"], dtype=object),
+        np.array([], dtype=object),
+        np.array([], dtype=str),
         np.array([["x", None], [1, True]], dtype=object),
         Certificate("Claim", primal=1.0, gap=float("nan"), dependent=("a",)),
     ],
@@ -200,6 +205,14 @@ def test_values_of_other_kinds(value) -> None:
     back = decode(json.loads(json.dumps(encode(value, tensors, "v"))), tensors)
     assert type(back) is type(value)
     assert repr(back) == repr(value)
+
+
+def test_many_labels_take_little_room(tmp_path) -> None:
+    """The header of the format is limited; labels of a large test part must not fill it."""
+    labels = np.array(["harbour", "hill"])[RNG.integers(0, 2, 100_000)]
+    tensors: dict = {}
+    assert len(json.dumps(encode({"truth": labels}, tensors, "t"))) < 200
+    assert sum(t.nbytes for t in tensors.values()) == 400_000
 
 
 def test_sparse_matrices_survive() -> None:
@@ -275,6 +288,13 @@ def as_is(new):
         ("attributes", lambda v: {**v, "predict": "x"}),
         ("attributes", lambda v: {**v, "hyperplane_": "x"}),
         ("attributes", lambda v: {**v, "coef_": "text"}),
+        (
+            "attributes",
+            lambda v: {
+                **v,
+                "names_": {"is": "labels", "tensor": "model.coef_", "levels": ["a"], "text": True},
+            },
+        ),
         ("attributes", lambda v: {**v, "coef_": {"is": "array", "tensor": "absent"}}),
         ("attributes", lambda v: {**v, "coef_": {"is": "record", "of": "Popen", "fields": {}}}),
         ("attributes", lambda v: {**v, "coef_": {"is": "import", "of": "os"}}),
