@@ -135,6 +135,16 @@ def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> Non
         run_study(labels)
 
 
+def test_rows_of_a_cluster_are_studied_where_they_are() -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    table = made().to_pandas()
+    spread = run_study(sx.scan(dask.from_pandas(table, npartitions=3), target="y"), seed=4)
+    whole = run_study(sx.scan(table, target="y"), seed=4, models=QUICK)
+    assert any("spread over a cluster" in s for s in spread.said)
+    assert spread.winner == whole.winner
+    np.testing.assert_allclose(spread.model.coef_, whole.model.coef_, rtol=1e-8)
+
+
 def test_more_columns_than_rows() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(60, 90))

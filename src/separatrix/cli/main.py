@@ -66,7 +66,7 @@ def run(given: list[str]) -> int:
     """Run the command; the exit code."""
     as_json = "--json" in given
     try:
-        code = separatrix.main(given, prog_name="separatrix", standalone_mode=False)
+        code = separatrix.main(given or ["--help"], prog_name="separatrix", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # the reader of a pipe has seen enough; Click exits then
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -141,20 +141,21 @@ def only_moments() -> tuple[str, ...]:
     )
 
 
-def too_large(rows: Rows) -> tuple[str, ...]:
+def read_once(rows: Rows, reason: str) -> tuple[str, ...]:
     """Why a table is read once and not kept."""
     return (
         *rows.notes,
-        "The table is too large for memory: it is read once, and models that need the rows again "
-        "are not compared (raise the limit: SEPARATRIX_MEMORY=megabytes).",
+        f"The table is {reason}: it is read once, and models that need the rows again are not "
+        "compared (raise the limit for files: SEPARATRIX_MEMORY=megabytes).",
     )
 
 
-def too_large_to_classify() -> InputError:
+def cannot_classify(reason: str) -> InputError:
     """The refusal of a classification that would need all rows in memory."""
     return InputError(
-        "The table is too large for memory, and classes cannot be judged from moments alone.",
-        remedy="Raise the limit (SEPARATRIX_MEMORY=megabytes), or take a sample of the rows.",
+        f"The table is {reason}, and a rate of errors cannot be told from moments.",
+        remedy="Raise the limit for files (SEPARATRIX_MEMORY=megabytes), take a sample of the "
+        "rows, or fit LeastSquaresClassifier in Python, which needs one pass.",
     )
 
 

@@ -31,7 +31,7 @@ from separatrix.study.measure import (
 )
 from separatrix.study.progress import stages
 from separatrix.study.result import Held, Score, Study, Training
-from separatrix.study.size import fits_in_memory
+from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 
 METRIC = {REGRESSION: "rmse", CLASSIFICATION: "error"}
@@ -64,14 +64,15 @@ def run_study(
     target = announce.one_target(rows.schema)
     if task is not None:
         tasks.refuse_task(task, target)
-    if fits_in_memory(rows):
+    streamed = reason_to_stream(rows)
+    if not streamed:
         return _from_rows(rows.read(), parts, task, models, progress, told)
     taken = tasks.take_for(target, rows.blocks())
     if (task or taken.task) == CLASSIFICATION:
-        raise announce.too_large_to_classify()
+        raise announce.cannot_classify(streamed)
     groups = rows.with_parts(parts).reduce(Grouped(Moments()))
     stored = StoredMoments(rows.schema, parts, groups)
-    said = ((taken.said,) if task is None else ()) + announce.too_large(rows)
+    said = ((taken.said,) if task is None else ()) + announce.read_once(rows, streamed)
     return _from_moments(stored, models, progress, told, said)
 
 

@@ -14,14 +14,15 @@ MOST_BYTES = 4 << 30
 GROWTH = {"text": 2.0, "compressed": 6.0}
 
 
-def fits_in_memory(rows: Rows) -> bool:
-    """Whether the raw rows take less than a quarter of the memory that is there."""
+def reason_to_stream(rows: Rows) -> str:
+    """Why the rows are not read into memory; empty if they are."""
     if isinstance(rows, InMemory):
-        return True
-    paths = getattr(getattr(rows, "source", None), "paths", None)
-    if paths is None:  # a table in memory already; a cluster's is not ours to fetch
-        return hasattr(rows, "source")
-    return sum(_bytes(path, len(rows.schema.named)) for path in paths) < budget()
+        return ""
+    if not hasattr(rows, "source"):  # the rows of a cluster are not ours to fetch
+        return "spread over a cluster"
+    paths = getattr(rows.source, "paths", ())  # a data frame has none: it is in memory already
+    needed = sum(_bytes(path, len(rows.schema.named)) for path in paths)
+    return "too large for memory" if needed >= budget() else ""
 
 
 def _bytes(path: str, columns: int) -> float:
