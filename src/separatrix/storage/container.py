@@ -10,6 +10,7 @@ safetensors library, which checks every place and length before any array is mad
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import struct
@@ -45,6 +46,7 @@ def write(
     tensors = {name: _little_endian(arrays[name]) for name in sorted(arrays)}
     metadata = {key: to_json(value) for key, value in content.items()}
     metadata |= {"format": kind, "format_version": str(FORMAT_VERSION)}
+    metadata["digest"] = digest(metadata, tensors)
     header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
     start = 0
     for name, array in tensors.items():
@@ -59,6 +61,19 @@ def write(
         file.write(text)
         for array in tensors.values():
             file.write(array.tobytes())
+
+
+def digest(metadata: dict[str, str], tensors: Tensors) -> str:
+    """A fingerprint of everything in a file, by which a changed bit is noticed."""
+    total = hashlib.blake2b(digest_size=16)
+    for key in sorted(metadata):
+        if key != "digest":
+            total.update(f"{key}\0{metadata[key]}\0".encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        total.update(f"{name}\0{array.dtype.name}\0{array.shape}\0".encode())
+        total.update(_little_endian(array).tobytes())
+    return total.hexdigest()
 
 
 def _little_endian(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -87,6 +102,8 @@ class Container:
                 remedy=_REMEDY,
             ) from problem
         self._check_format(kind)
+        if self.metadata.get("digest") != digest(self.metadata, self.tensors):
+            raise self.damaged("its content does not match its fingerprint")
 
     def _check_format(self, kind: str) -> None:
         found = self.metadata.get("format")

@@ -70,6 +70,9 @@ def _fault(model: Any) -> str:
     """Why a restored model cannot predict: its parts do not fit together; empty if they do."""
     if not isinstance(getattr(model, "n_features_in_", None), int | np.integer):
         return "the number of columns is missing"
+    lacking = [name for name in _needed(type(model)) if not hasattr(model, name)]
+    if lacking:
+        return f"{lacking[0]!r} is missing"
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
         if type(encoding).__name__ != "Encoding":
@@ -87,3 +90,10 @@ def _fault(model: Any) -> str:
     if coef.shape[-1] != columns:
         return f"there are {coef.shape[-1]} coefficients for {columns} columns"
     return ""
+
+
+def _needed(cls: type[Any]) -> list[str]:
+    """The attributes without which a model of this class cannot predict."""
+    declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
+    needed = [name for name in ("coef_", "intercept_") if name in declared]
+    return needed + (["classes_"] if hasattr(cls, "decision_function") else [])
