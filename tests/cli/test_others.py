@@ -5,23 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import resource
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 import separatrix as sx
-from separatrix.cli.main import OPENING
+from separatrix.cli.main import OPENING, run
 from separatrix.messages import DOUBTS
 
 HOUSE = "area,rooms,age,lot,district,garden,heating\n"
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Fitted once; every test works on a copy."""
+    place = tmp_path_factory.mktemp("houses") / "m"
+    words = ["--models", "linear", "--out", str(place)]
+    assert run(["fit", "sample:houses", "--target", "price", *words]) == 0
+    return place
+
+
 @pytest.fixture
-def model(command, here):
-    words = ("--models", "linear", "--out", "m")
-    assert command("fit", "sample:houses", "--target", "price", *words).code == 0
-    return here / "m/model.sx"
+def model(fitted, here):
+    return shutil.copytree(fitted, here / "m") / "model.sx"
 
 
 def numbers(text: str) -> list[dict]:

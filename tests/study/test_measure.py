@@ -42,12 +42,12 @@ def test_regression_scores_are_those_of_scikit_learn(weighted, n) -> None:
 
 def test_the_bootstrap_interval_covers_about_95_times_in_100() -> None:
     covered = 0
-    for seed in range(200):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         y = rng.normal(size=150)
         score = named(regression_scores(y, y + rng.normal(0, 2.0, 150), None, seed))["rmse"]
         covered += score.low <= 2.0 <= score.high
-    assert 180 <= covered <= 199
+    assert 88 <= covered <= 99
 
 
 def test_grouped_resampling_has_the_spread_of_the_delta_method() -> None:
