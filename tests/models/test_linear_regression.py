@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -287,3 +288,48 @@ def test_an_outlier_is_seen() -> None:
     s = sx.LinearRegression().fit(x, y).summary()
     assert s.cooks_distance.argmax() == 19
     assert s.cooks_distance[19] > 1
+
+
+@pytest.mark.parametrize("closeness", [1e-5, 1e-8, 1e-10])
+def test_the_intercept_keeps_the_digits_of_its_standard_error(closeness: float) -> None:
+    """Against rational arithmetic, with two columns that all but coincide."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(40, 3))
+    x[:, 2] = x[:, 0] + closeness * rng.normal(size=40)
+    y = rng.normal(size=40)
+    found = sx.LinearRegression().fit(x, y).summary()
+    want = _exact_standard_errors(np.column_stack([np.ones(40), x]), y)
+    assert_allclose(found.standard_errors, want, rtol=1e-9)
+
+
+def _exact_standard_errors(design: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Gauss–Jordan on XᵀX, with the identity and Xᵀy beside it, in fractions."""
+    z = [[Fraction(float(v)) for v in row] for row in np.column_stack([design, y])]
+    n, p = design.shape
+    gram = [[sum(row[i] * row[j] for row in z) for j in range(p + 1)] for i in range(p + 1)]
+    a = [gram[i] + [Fraction(int(i == j)) for j in range(p)] for i in range(p)]
+    for i in range(p):
+        a[i] = [v / a[i][i] for v in a[i]]
+        for j in set(range(p)) - {i}:
+            a[j] = [v - a[j][i] * u for v, u in zip(a[j], a[i], strict=True)]
+    rss = gram[p][p] - sum(a[i][p] * gram[i][p] for i in range(p))
+    return np.array([float(a[i][p + 1 + i] * rss / (n - p)) ** 0.5 for i in range(p)])
+
+
+def test_classes_are_no_numbers() -> None:
+    table = {"x": [1.0, 2.0, 3.0, 4.0] * 5, "y": ["low", "low", "high", "high"] * 5}
+    for model in (sx.LinearRegression(), sx.Ridge(), sx.RidgeCV(cv=2), sx.LassoCV(cv=2)):
+        with pytest.raises(sx.InputError, match="column 'y': the target holds classes"):
+            model.fit(sx.scan(table, target="y"))
+
+
+def test_interpolation_has_a_gap_too() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(12, 30)), rng.normal(size=12)
+    x[5] = x[6]  # the same row twice with different targets: no perfect fit
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)
+        proof = sx.LinearRegression().fit(x, y).certificate_
+    assert proof.primal == pytest.approx((y[5] - y[6]) ** 2 / 4)
+    assert 0.0 <= proof.gap <= 1e-20
+    assert proof.holds

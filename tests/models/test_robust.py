@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from sklearn.linear_model import HuberRegressor as TheirHuber
 from sklearn.linear_model import QuantileRegressor
 
+import separatrix as sx
 from separatrix import HuberRegressor, InputError, LeastAbsoluteRegressor, Notice
 from separatrix.rows.arrays import ArrayRows
 
@@ -308,3 +309,15 @@ class TestLeastAbsolute:
         x, y = table(20)
         with pytest.raises(InputError, match="epsilon"):
             LeastAbsoluteRegressor(epsilon=-1.0).fit(x, y)
+
+
+@pytest.mark.parametrize(
+    "model", [sx.HuberRegressor(), sx.LeastAbsoluteRegressor(), sx.TotalLeastSquares()]
+)
+def test_inference_and_bare_moments_are_refused_with_the_reason(model):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    with pytest.raises(sx.InputError, match="No summary: standard errors"):
+        model.fit(x, y).summary()
+    with pytest.raises(sx.InputError, match="needs rows here, and moments were given"):
+        model.fit(sx.scan(x, target=y).reduce(sx.Moments()))

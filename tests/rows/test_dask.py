@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pytest
@@ -121,3 +122,18 @@ def test_regress_on_dask_equals_memory():
     b = prepare(scan(frame, target="price", missing="regress"))
     assert a.encoding.rounds == b.encoding.rounds
     np.testing.assert_allclose(a.moments.mean, b.moments.mean, rtol=1e-9)
+
+
+def test_plain_arrays_may_stand_beside_a_dask_array():
+    rng = np.random.default_rng(0)
+    x, y, w = rng.normal(size=(100, 3)), rng.normal(size=100), rng.uniform(size=100)
+    lazy = da.from_array(x, chunks=(30, 2))
+    got = scan(lazy, target=y, weight=w.tolist()).reduce(Moments())
+    want = scan(x, target=y, weight=w).reduce(Moments())
+    np.testing.assert_allclose(got.scatter, want.scatter, rtol=1e-10, atol=1e-12)
+    with pytest.raises(InputError, match="The target has 99 rows, the table 100"):
+        scan(lazy, target=y[1:])
+    with pytest.raises(InputError, match="the columns of an array have no names"):
+        scan(lazy, target="y")
+    with pytest.raises(InputError, match="must be named"):
+        scan(dd.from_pandas(mixed(20), npartitions=2), target=y[:20])

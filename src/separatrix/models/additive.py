@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
 from separatrix.models.base import LinearModel
+from separatrix.models.targets import numeric
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
 from separatrix.rows.encoding import Encoding, identity
@@ -59,12 +60,14 @@ class AdditiveModel(LinearModel):
         rows = self._training_rows(X, y, sample_weight)
         flat = is_flat(rows, y)
         if isinstance(rows, ArrayRows) and self._wide(rows.block):
+            numeric(rows.block.targets)
             small = rows.block.x.shape[1] <= KEPT
             self.moments_ = rows.reduce(Moments()) if small else None
             self._rows, encoding = rows, identity(rows.schema)
             solution = self._solve_wide(rows)
         else:
             given, encoding = self._read(rows)
+            numeric(given.moments.targets)
             self.moments_, self._rows = given.moments, given.rows
             solution = self._solve(given)
         self._accept(solution, encoding, flat=flat)
@@ -80,6 +83,7 @@ class AdditiveModel(LinearModel):
         return Given(prepared.moments, prepared.rows), prepared.encoding
 
     def _fit_moments(self, moments: Moments) -> Self:
+        numeric(moments.targets)
         names = tuple(str(term) for term in moments.terms)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)

@@ -18,6 +18,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
 from separatrix.shapes.hyperplane import Hyperplane
 from separatrix.solvers.solution import Certificate, Solution
+from separatrix.statistics.moments import Moments
 
 
 def weights_of(sample_weight: Any, n: int) -> Floats | None:
@@ -68,6 +69,12 @@ class RowsModel(BaseEstimator):  # type: ignore[misc]
                 raise InputError("The rows have no target.", remedy="Use scan(…, target='column').")
             self._name_columns(X)
             return X
+        if isinstance(X, Moments):
+            raise InputError(
+                f"{type(self).__name__} needs rows here, and moments were given.",
+                remedy="Give X and y, or scan(…). Moments suffice to fit LinearRegression, Ridge, "
+                "RidgePath, Lasso, ElasticNet and LassoPath; add those of several tables with +.",
+            )
         X, y = validate_data(
             self,
             X,
@@ -141,6 +148,11 @@ class LinearModel(RowsModel):
     coef_: Floats
     intercept_: Any
     certificate_: Certificate
+    #: Why there are no standard errors; models that have them bring a summary of their own.
+    _no_inference = (
+        "standard errors, t and p values are a theory of least squares with measured targets, and "
+        "this model minimises something else. Use LinearRegression for inference."
+    )
 
     def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
         """Expose a solution in scikit-learn's layout: 1-D for one target that came as 1-D."""
@@ -157,6 +169,10 @@ class LinearModel(RowsModel):
         return Hyperplane(
             np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), self.encoding_.names
         )
+
+    def summary(self, *_: Any, **__: Any) -> Any:
+        """Refused where the theory of standard errors does not hold, with the reason."""
+        raise InputError(f"No summary: {self._no_inference}")
 
     def predict(self, X: Any) -> Floats:
         """coef·x + intercept for every row."""

@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
-from separatrix.models.summary import no_summary
 from separatrix.rows.arrays import ArrayRows
 from separatrix.solvers.elastic_net import solve_elastic_net
 from separatrix.solvers.elastic_net_problem import Settings
@@ -50,6 +49,7 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):  # type: igno
     """
 
     _multi_output = True
+    _no_inference = SELECTED
 
     def __init__(
         self,
@@ -83,10 +83,6 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):  # type: igno
     def sparse_coef_(self) -> Any:
         """``coef_`` as a sparse matrix."""
         return sparse.csr_matrix(self.coef_)
-
-    def summary(self, *_: Any, **__: Any) -> None:
-        """Refused: see the message."""
-        no_summary(SELECTED)
 
 
 class Lasso(ElasticNet):

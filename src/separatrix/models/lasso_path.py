@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.messages import InputError, doubt
 from separatrix.models.additive import KEPT, AdditiveModel, Given, IncrementalMixin
 from separatrix.models.lasso import SELECTED, settings_of
-from separatrix.models.summary import no_summary
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
@@ -31,17 +30,14 @@ CRITERIA = {"aic": rules.aic, "bic": rules.bic}
 
 
 class LassoFamily(RegressorMixin, AdditiveModel):  # type: ignore[misc]
-    """What both share: the path itself, any point of it, and refusing inference."""
+    """What both share: the path itself, any point of it, and why there is no inference."""
 
     alphas: Any
     eps: float
     l1_ratio: float
     tol: float
     max_iter: int
-
-    def summary(self, *_: Any, **__: Any) -> None:
-        """Refused: see the message."""
-        no_summary(SELECTED)
+    _no_inference = SELECTED
 
     def coef_at(self, alpha: float) -> tuple[Floats, float]:
         """Coefficients and intercept at any penalty, from the nearest solution on the path."""

@@ -11,7 +11,6 @@ from sklearn.base import RegressorMixin
 
 from separatrix.messages import InputError
 from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
-from separatrix.models.summary import no_summary
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.solvers.certificate import certify_shrunk
@@ -23,22 +22,17 @@ from separatrix.solvers.solution import Certificate, Solution
 from separatrix.solvers.sparse_rows import solve_sparse, too_many_columns
 from separatrix.statistics.moments import Moments
 
-SHRUNK = (
-    "Ridge coefficients are shrunk on purpose: their bias is unknown, so standard errors and p "
-    "values would not mean what they say. Use LinearRegression for inference."
-)
-
 
 class RidgeFamily(RegressorMixin, AdditiveModel):  # type: ignore[misc]
-    """What the ridge estimators share: the scale of the penalty, and refusing inference."""
+    """What the ridge estimators share: the scale of the penalty, and why there is no inference."""
 
     _multi_output = True
+    _no_inference = (
+        "Ridge coefficients are shrunk on purpose: their bias is unknown, so standard errors and p "
+        "values would not mean what they say. Use LinearRegression for inference."
+    )
     fit_intercept: bool
     standardize: bool
-
-    def summary(self, *_: Any, **__: Any) -> None:
-        """Refused: see the message."""
-        no_summary(SHRUNK)
 
     def _about(self, m: Moments) -> tuple[Moments, Floats]:
         """The moments that are fitted, over scaled columns, and the scale."""

@@ -111,13 +111,12 @@ def scan_dask(
     unseen: str,
     kinds: Mapping[str, str] | None,
 ) -> DaskRows:
-    """A Dask DataFrame (columns by name) or Array (target and weight as arrays beside it)."""
+    """A Dask DataFrame (target: names of columns) or Array (target and weight beside it)."""
     from dask import delayed
 
     if hasattr(source, "columns"):
         partitions = [delayed(as_table, pure=True)(part) for part in source.to_delayed()]
-        targets = (target,) if isinstance(target, str) else tuple(target or ())
-        named = weight
+        targets, named = target, weight
     else:
         partitions, targets = _of_arrays(source, target, weight)
         named = None if weight is None else "weight"
@@ -132,6 +131,7 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
     if x.ndim != 2:
         raise InputError(f"The array has {x.ndim} dimensions.", remedy="Give rows by columns.")
     x = x.rechunk({1: -1})
+    y, w = _beside(x, y, "target"), _beside(x, w, "weight")
     columns = [x]
     for beside in (y, w):
         if beside is None:
@@ -152,6 +152,25 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
     k = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
     targets = ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
     return [one(*piece) for piece in zip(*pieces, strict=True)], targets
+
+
+def _beside(x: Any, values: Any, role: str) -> Any:
+    """A target or weight as a Dask array with as many rows as ``x``; plain arrays are taken too."""
+    from dask.array import asarray
+
+    if values is None:
+        return None
+    if isinstance(values, str):
+        raise InputError(
+            f"The {role} is named {values!r}, but the columns of an array have no names.",
+            remedy=f"Pass the {role} as an array, or the table as a data frame.",
+        )
+    values = values.to_dask_array(lengths=True) if hasattr(values, "to_dask_array") else values
+    values = asarray(values)
+    rows, given = x.shape[0], values.shape[0]
+    if not np.isnan([rows, given]).any() and rows != given:
+        raise InputError(f"The {role} has {given} rows, the table {rows}.")
+    return values
 
 
 def _table(x: Any, y: Any, w: Any) -> Any:

@@ -76,6 +76,8 @@ def with_column(table: pa.Table, values: Any, name: str) -> tuple[pa.Table, Any]
     """Append a target or weight that came as values; one that came by name stays a name."""
     if values is None or isinstance(values, str):
         return table, values
+    if isinstance(values, int):  # pandas allows numbers as names of columns
+        return table, str(values)
     if isinstance(values, (list, tuple)) and all(isinstance(item, str) for item in values):
         return table, values
     if getattr(values, "ndim", 1) == 2:

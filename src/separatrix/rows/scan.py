@@ -53,6 +53,8 @@ def scan(
     if _is_dask(source):
         from separatrix.rows.cluster import scan_dask
 
+        if hasattr(source, "columns"):
+            target, weight = _names(target), _name(weight)
         return scan_dask(source, target, weight, missing, unseen, kinds)
     if isinstance(source, np.ndarray) or sparse.issparse(source):
         return _scan_matrix(source, target, weight, missing, unseen, kinds, block_rows)
@@ -158,14 +160,17 @@ def _names(target: Any) -> tuple[str, ...]:
     if isinstance(target, Sequence) and all(isinstance(name, str) for name in target):
         return tuple(target)
     raise InputError(
-        "The target of a file must be named.", remedy="Use target='column' or a list of columns."
+        "The target of a file or Dask table must be named.",
+        remedy="Use target='column' or a list of columns.",
     )
 
 
 def _name(weight: Any) -> str | None:
     if weight is None or isinstance(weight, str):
         return weight
-    raise InputError("The weight of a file must be named.", remedy="Use weight='column'.")
+    raise InputError(
+        "The weight of a file or Dask table must be named.", remedy="Use weight='column'."
+    )
 
 
 def _is_dask(source: Any) -> bool:

@@ -59,13 +59,18 @@ def certify_wide(
     x: Floats, y: Floats, residual: Floats, rank: int, dependent: list[str]
 ) -> Certificate:
     """Certificate of least squares from equilibrated rows ``x``: the residual meets every column
-    at a right angle.
+    at a right angle. What it still has in common with their span, half its square, is the gap.
     """
     size = np.linalg.norm(y, axis=0)
     size[size == 0] = 1.0
+    span = linalg.eigh(x @ x.T, check_finite=False)[1][:, len(x) - rank :]
+    primal = 0.5 * float((residual**2).sum())
+    gap = 0.5 * float(((span.T @ residual) ** 2).sum())
     return Certificate(
         claim="Least squares: no other coefficients fit these rows better",
-        primal=0.5 * float((residual**2).sum()),
+        primal=primal,
+        dual=primal - gap,
+        gap=gap,
         kkt=float(np.max(np.abs(x.T @ residual) / size, initial=0.0)),
         tolerance=1e-8,
         scale=0.5 * float((y**2).sum()),

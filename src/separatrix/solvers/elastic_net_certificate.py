@@ -11,14 +11,14 @@ For any share t of the residual the dual value gives a bound on how much better 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from separatrix.penalties import ElasticNet
 from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.solvers.elastic_net_problem import Settings
+from separatrix.solvers.elastic_net_problem import CONSTANT, Settings
 from separatrix.solvers.solution import Certificate
 from separatrix.statistics.moments import Moments
 
@@ -35,6 +35,11 @@ class Facts:
     x_scale: Floats
     y_square: float
 
+    def about(self, x_mean: Floats) -> Facts:
+        """A column that varies by rounding alone pulls at nothing: its share of g is rounding."""
+        varies = self.x_scale > CONSTANT * np.abs(x_mean)
+        return replace(self, gradient=self.gradient * varies, x_scale=self.x_scale * varies)
+
 
 def facts_of_moments(moments: Moments, coef: Floats, target: int, *, fit_intercept: bool) -> Facts:
     """Residual and gradient from moments; the intercept is the best one for ``coef``."""
@@ -43,7 +48,7 @@ def facts_of_moments(moments: Moments, coef: Floats, target: int, *, fit_interce
     yy = float(m.yy[target, target]) / m.weight
     square = yy - float(coef @ (m.xy[:, target] / m.weight + gradient))
     scale = np.sqrt(np.maximum(np.diag(m.xx), 0.0) / m.weight)
-    return Facts(max(square, 0.0), gradient, scale, yy)
+    return Facts(max(square, 0.0), gradient, scale, yy).about(m.x_mean)
 
 
 def facts_of_block(block: Block, coef: Floats, target: int, *, fit_intercept: bool) -> Facts:
@@ -63,7 +68,8 @@ def facts_of_block(block: Block, coef: Floats, target: int, *, fit_intercept: bo
         r = y - z @ coef
         gradient = z.T @ (share * r)
         variance = np.einsum("i,ij,ij->j", share, z, z)
-    return Facts(float(share @ r**2), gradient, np.sqrt(variance), float(share @ y**2))
+    facts = Facts(float(share @ r**2), gradient, np.sqrt(variance), float(share @ y**2))
+    return facts.about(mean)
 
 
 def _sparse_variance(x: Matrix, share: Floats, mean: Floats) -> Floats:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.blas_threads import one_blas_thread
 from separatrix.solvers.elastic_net_path import Geometry, Penalties, Point, Stopping, walk
 
 #: A column that varies by less than this share of its mean varies by rounding alone.

@@ -87,7 +87,7 @@ def _finish(t: Triangle, m: Moments, mean: Floats, fit_intercept: bool) -> Least
         intercept,
         certificate,
         rss=t.rss,
-        inverse=_inverse(t, m, mean[0, : m.d], fit_intercept),
+        inverse=_inverse(t, m, mean[:, : m.d], fit_intercept),
         identified=_identified(t, fit_intercept),
         rank=int(t.kept.sum()),
     )
@@ -111,15 +111,28 @@ def _intercept(mean: Floats, coef: Floats, low: Floats) -> Floats:
 
 
 def _inverse(t: Triangle, m: Moments, center: Floats, fit_intercept: bool) -> Floats:
-    """(XᵀX)⁻¹ over the design; with an intercept it is 1/Σw about the means, then moved to 0."""
+    """(XᵀX)⁻¹ over the design; with an intercept it is 1/Σw about the means, then moved to 0.
+
+    (XᵀX)⁻¹ = QQᵀ, so that the intercept's entry is 1/Σw + ‖Qᵀx̄‖²: a sum without cancellation,
+    once Qᵀx̄, where the large entries of Q cancel, has been formed with all its digits.
+    """
     at = np.flatnonzero(t.kept) + int(fit_intercept)
     inverse = np.zeros((m.d + int(fit_intercept),) * 2)
     inverse[np.ix_(at, at)] = t.inverse
     if fit_intercept:
-        cross = inverse[1:, 1:] @ center
-        inverse[0, 0] = 1.0 / m.weight + center @ cross
-        inverse[0, 1:] = inverse[1:, 0] = -cross
+        pull = _pull(t.root, center[:, t.kept])
+        inverse[0, 0] = 1.0 / m.weight + pull @ pull
+        inverse[0, at] = inverse[at, 0] = -t.root[0] @ pull
     return inverse
+
+
+def _pull(root: Floats, center: Floats) -> Floats:
+    """Qᵀx̄, with twice the digits where the mean has them."""
+    if len(center) == 1:
+        return np.asarray(center[0] @ root[0])
+    center = np.ascontiguousarray(center)
+    columns = np.ascontiguousarray(np.moveaxis(root, 2, 0))
+    return np.array([sum(dd.dot(column, center)) for column in columns])
 
 
 def _identified(t: Triangle, fit_intercept: bool) -> NDArray[np.bool_]:

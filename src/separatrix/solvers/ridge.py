@@ -129,7 +129,7 @@ class Spectrum:
         top = float(self.values.max(initial=0.0)) or 1.0
         positive = self.values[self.values > 1e-10 * top]
         low = float(positive.min(initial=top))
-        return np.geomspace(10.0 * top, max(0.01 * low, 1e-10 * top), size)
+        return np.geomspace(10.0 * top, max(1e-4 * low, 1e-12 * top), size)
 
 
 @dataclass(frozen=True)

@@ -27,18 +27,24 @@ class Triangle:
 
     ``kept`` marks them; ``basis`` holds their coefficients (one column per target) and ``low`` what
     rounding took from these; column j of ``combination`` writes the j-th dependent column in terms
-    of them; ``inverse`` is (XᵀX)⁻¹ over them; ``condition`` is κ of the equilibrated columns.
+    of them; ``root`` times its transpose is (XᵀX)⁻¹ over them, as hi and lo (2 x r x r);
+    ``condition`` is κ of the equilibrated columns.
     """
 
     kept: NDArray[np.bool_]
     basis: Floats
     low: Floats
     combination: Floats
-    inverse: Floats
+    root: Floats
     rss: Floats
     condition: float
     digits: float
     statistic: str
+
+    @property
+    def inverse(self) -> Floats:
+        """(XᵀX)⁻¹ over the independent columns."""
+        return np.asarray(self.root[0] @ self.root[0].T)
 
 
 def from_moments(m: Moments) -> Triangle | None:
@@ -54,7 +60,7 @@ def from_moments(m: Moments) -> Triangle | None:
     reciprocal = linalg.lapack.dpocon(factor, float(np.abs(correlation).sum(axis=0).max()))[0]
     if reciprocal < 1e3 * EPS:
         return None
-    inverse = linalg.cho_solve((factor, False), np.eye(m.d)) / np.outer(scale, scale)
+    root = linalg.solve_triangular(factor, np.eye(m.d), check_finite=False) / scale[:, None]
     basis = linalg.cho_solve((factor, False), m.xy / scale[:, None]) / scale[:, None]
     yy = np.diag(m.yy)
     rss = np.maximum(yy - np.einsum("ij,ij->j", basis, m.xy), 0.0)
@@ -66,7 +72,7 @@ def from_moments(m: Moments) -> Triangle | None:
         basis=basis,
         low=np.zeros_like(basis),
         combination=np.zeros((m.d, 0)),
-        inverse=inverse,
+        root=np.stack([root, np.zeros_like(root)]),
         rss=rss,
         condition=float(1.0 / np.sqrt(reciprocal)),
         digits=float(-np.log10(EPS * lost)),
@@ -99,7 +105,7 @@ def from_extended(scatter: Floats, m: Moments, **changes: Any) -> Triangle:
         "basis": basis * scale[d:] / scale[at, None],
         "low": right[1, :, :k] * scale[d:] / scale[at, None],
         "combination": combination * scale[gone] / scale[at, None],
-        "inverse": (root @ root.T) / np.outer(scale[at], scale[at]),
+        "root": right[:, :, k + len(gone) :] / scale[at, None],
         "rss": (corner**2).sum(axis=0),
         "condition": condition,
         "digits": min(-np.log10(EPS), -np.log10(EPS**2 * condition**2)),
@@ -139,7 +145,7 @@ def from_factor(r: Floats, m: Moments) -> Triangle:
         basis=basis * scale[d:] / scale[at, None],
         low=np.zeros_like(basis),
         combination=combination * scale[gone] / scale[at, None],
-        inverse=(root @ root.T) / np.outer(scale[at], scale[at]),
+        root=np.stack([root / scale[at, None], np.zeros_like(root)]),
         rss=rss,
         condition=condition,
         digits=float(-np.log10(EPS * condition * (1.0 + condition * slope))),
