@@ -53,27 +53,34 @@ class LeaveOneOut:
         )
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block, in chunks that stay in cache."""
-        d, m = self.rotation.shape[0], self.shrink.shape[1]
-        chunk = int(np.clip(400_000 // max(d, m), 64, 4096))
-        rotation = self.rotation.astype(self.precision)
-        pull = self._thin(self.shrink)
+        """Take in the rows of a block, in chunks whose working arrays stay in cache."""
+        (d, r), m, kind = self.rotation.shape, self.shrink.shape[1], self.precision
+        rotation, pull = self.rotation.astype(kind), self._thin(self.shrink)
         models = [self._thin(self.shrink * self.cross[:, [k]]) for k in range(self.cross.shape[1])]
+        chunk = int(np.clip(100_000 // max(d, m), 64, 2048))
+        z, u, square = (np.empty((chunk, size), kind) for size in (d, r, r))
+        keep, error = np.empty((chunk, m), kind), np.empty((chunk, m), kind)
         for start in range(0, block.n, chunk):
-            rows = slice(start, start + chunk)
+            n = min(chunk, block.n - start)
+            rows = slice(start, start + n)
             w = None if block.w is None else block.w[rows]
-            z = (block.dense(start, start + chunk) - self.x_mean).astype(self.precision, copy=False)
-            u = z @ rotation
-            keep = (1.0 - self.base) - (u * u) @ pull[0] @ pull[1]
-            counted = keep if w is None else keep[w > 0]
-            self.least = min(self.least, float(counted.min(initial=1.0)))
-            np.maximum(keep, 1e-12, out=keep)
+            np.subtract(block.dense(start, start + n), self.x_mean, z[:n], casting="same_kind")
+            np.matmul(z[:n], rotation, out=u[:n])
+            np.multiply(u[:n], u[:n], out=square[:n])
+            np.matmul(square[:n] @ pull[0], pull[1], out=keep[:n])
+            np.subtract(1.0 - self.base, keep[:n], out=keep[:n])
+            counted = keep[:n] if w is None else keep[:n][w > 0]
+            least = float(counted.min(initial=1.0))
+            self.least = min(self.least, least)
+            if least < 1e-12:  # a row that decides its own fit: rounding must not divide by zero
+                np.maximum(keep[:n], 1e-12, out=keep[:n])
             for k, (left, right) in enumerate(models):
-                y = (block.y[rows, k] - self.y_mean[k]).astype(self.precision, copy=False)
-                error = y[:, None] - u @ left @ right
-                error /= keep
-                error *= error
-                self.total += error.sum(axis=0) if w is None else w @ error
+                y = (block.y[rows, k] - self.y_mean[k]).astype(kind, copy=False)
+                np.matmul(u[:n] @ left, right, out=error[:n])
+                np.subtract(y[:, None], error[:n], out=error[:n])
+                error[:n] /= keep[:n]
+                error[:n] *= error[:n]
+                self.total += (np.ones(n, kind) if w is None else w) @ error[:n]
 
     def _thin(self, matrix: Floats) -> tuple[Floats, Floats]:
         """The matrix as a product of two thin ones.
