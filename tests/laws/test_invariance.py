@@ -21,7 +21,7 @@ unit_free = pytest.mark.parametrize(
 )
 
 
-def _agree(row: Row, a: np.ndarray, b: np.ndarray) -> None:
+def _assert_agree(row: Row, a: np.ndarray, b: np.ndarray) -> None:
     assert_allclose(a, b, rtol=row.precision, atol=row.precision * np.abs(b).max())
 
 
@@ -32,9 +32,9 @@ def test_units_do_not_matter(row: Row, factor: float) -> None:
     scale = np.array([factor, 1.0, 1.0 / factor, 1.0])
     plain = row.make().fit(x, y)
     scaled = row.make().fit(x * scale, y)
-    _agree(row, outcome(row, scaled, x * scale), outcome(row, plain, x))
+    _assert_agree(row, outcome(row, scaled, x * scale), outcome(row, plain, x))
     if hasattr(plain, "coef_"):
-        _agree(row, scaled.coef_ * scale[: plain.coef_.shape[-1]], plain.coef_)
+        _assert_agree(row, scaled.coef_ * scale[: plain.coef_.shape[-1]], plain.coef_)
 
 
 @unit_free
@@ -44,9 +44,9 @@ def test_a_far_origin_does_not_matter_to_a_model_with_intercept(row: Row) -> Non
         pytest.skip("this model is tied to the origin by definition")
     x, y = table(row)
     moved = x + np.array([1e4, 0.0, -1e4, 0.0])
-    _agree_loosely = max(row.precision, 1e-6)
+    loose = max(row.precision, 1e-6)
     a, b = row.make().fit(moved, y), model.fit(x, y)
-    assert_allclose(outcome(row, a, moved), outcome(row, b, x), rtol=_agree_loosely, atol=1e-5)
+    assert_allclose(outcome(row, a, moved), outcome(row, b, x), rtol=loose, atol=1e-5)
 
 
 @every
@@ -70,7 +70,7 @@ def test_weights_are_repeated_rows(row: Row) -> None:
         pytest.skip("repeating rows moves the borders of contiguous folds")
     weighted = row.make().fit(x, y, sample_weight=w.astype(float))
     repeated = row.make().fit(np.repeat(x, w, axis=0), np.repeat(y, w))
-    _agree(row, outcome(row, weighted, x), outcome(row, repeated, x))
+    _assert_agree(row, outcome(row, weighted, x), outcome(row, repeated, x))
 
 
 @every
@@ -100,7 +100,7 @@ def test_small_integer_and_float32_input(row: Row) -> None:
     x32 = np.round(x * 8).astype(np.float32)
     a = outcome(row, row.make().fit(x32, y), x32)
     b = outcome(row, row.make().fit(x32.astype(float), y), x32.astype(float))
-    _agree(row, a, b)
+    _assert_agree(row, a, b)
 
 
 @pytest.mark.parametrize("row", [r for r in REGISTRY if r.additive], ids=lambda row: row.name)
@@ -111,7 +111,7 @@ def test_block_size_does_not_matter(row: Row, size: int) -> None:
         pytest.skip("class labels reach the blocks through tables, tested with them")
     whole = row.make().fit(ArrayRows(x, y))
     split = row.make().fit(_Pieces(x, y, size))
-    _agree(row, outcome(row, split, x), outcome(row, whole, x))
+    _assert_agree(row, outcome(row, split, x), outcome(row, whole, x))
 
 
 class _Pieces(ArrayRows):

@@ -18,7 +18,7 @@ STILL = 1e-15
 
 
 @njit(cache=True, nogil=True)
-def duality_gap(square, grad, beta, l1, l2, positive):  # type: ignore[no-untyped-def]
+def duality_gap(square, grad, beta, l1, l2, positive):
     """Primal value and gap at ``beta``, given ‖y − Xb‖² and g = Xᵀ(y − Xb).
 
     With r = y − Xb the dual point is θ = t r, and no two large numbers are subtracted:
@@ -53,7 +53,7 @@ def duality_gap(square, grad, beta, l1, l2, positive):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def sweep(gram, grad, beta, l1, l2, positive):  # type: ignore[no-untyped-def]
+def sweep(gram, grad, beta, l1, l2, positive):
     """Minimise over each coordinate in turn; returns how far the furthest was from its optimum."""
     m = beta.shape[0]
     worst = 0.0
@@ -78,7 +78,7 @@ def sweep(gram, grad, beta, l1, l2, positive):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def descend(gram, target, grad, beta, l1, l2, positive, sweeps, gap_wanted, kkt_wanted):  # type: ignore[no-untyped-def]
+def descend(gram, target, grad, beta, l1, l2, positive, sweeps, gap_wanted, kkt_wanted):
     """Sweep until solved, still, or out of sweeps; ``beta`` and ``grad`` change in place.
 
     Returns the number of sweeps and whether to stop: the gap is at most ``gap_wanted`` and the

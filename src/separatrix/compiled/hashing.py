@@ -21,14 +21,14 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
-def _mix(word):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, inline="always")
+def _mix(word):
     word = (word ^ (word >> np.uint64(30))) * _FIRST
     word = (word ^ (word >> np.uint64(27))) * _SECOND
     return word ^ (word >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def add_column(bits: Words, key: np.uint64, total: Words) -> None:
     """total += mix(bits xor key), after −0.0 → 0.0 and every NaN → one pattern."""
     for i in range(bits.size):
@@ -41,7 +41,7 @@ def add_column(bits: Words, key: np.uint64, total: Words) -> None:
         total[i] += _mix(word ^ key)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def assign_parts(
     content: Words, ordinal: Words, salt: np.uint64, test: float, folds: int, out: NDArray[np.int64]
 ) -> None:

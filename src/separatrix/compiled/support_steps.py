@@ -14,7 +14,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def solve_upper(r, k, x):  # type: ignore[no-untyped-def]
+def solve_upper(r, k, x):
     """x ← (RᵀR)⁻¹ x with the leading k x k part of R."""
     for j in range(k):
         x[j] /= r[j, j]
@@ -29,7 +29,7 @@ def solve_upper(r, k, x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def drop(r, k, out):  # type: ignore[no-untyped-def]
+def drop(r, k, out):
     """Remove column ``out`` from the k x k factor: shift, then rotate the bulge away."""
     for i in range(k):
         for j in range(max(out, i - 1), k - 1):
@@ -46,7 +46,7 @@ def drop(r, k, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def shed(r, b, grad, l1, l2, damping):  # type: ignore[no-untyped-def]
+def shed(r, b, grad, l1, l2, damping):
     """Step to the lowest point of the orthant of ``b``, dropping coefficients met at zero.
 
     ``r``, ``b`` and ``grad`` (the gradient on the support) change in place.

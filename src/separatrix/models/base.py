@@ -39,7 +39,7 @@ def weights_of(sample_weight: Any, n: int) -> Floats | None:
     return w
 
 
-class RowsModel(BaseEstimator):  # type: ignore[misc]
+class RowsModel(BaseEstimator):
     """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`."""
 
     _sparse_ok = True

@@ -19,7 +19,7 @@ from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
 
-class MeanRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
+class MeanRegressor(RegressorMixin, AdditiveModel):
     """min over a of Σ w (y − a)²: every prediction is the mean of the training rows."""
 
     def _solve(self, given: Given) -> Solution:
@@ -41,7 +41,7 @@ def _mean(m: Moments, columns: int | None = None) -> Solution:
     return Solution(np.zeros((d, len(m.targets))), m.y_mean.copy(), certificate)
 
 
-class MostFrequentClassifier(ClassifierMixin, RowsModel):  # type: ignore[misc]
+class MostFrequentClassifier(ClassifierMixin, RowsModel):
     """Every prediction is the class with the largest share (weight) of the training rows."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -20,7 +20,7 @@ SELECTED = (
 )
 
 
-class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):  # type: ignore[misc]
+class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
     """min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖².
 
     Parameters

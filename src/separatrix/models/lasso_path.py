@@ -29,7 +29,7 @@ from separatrix.statistics.moments import Moments
 CRITERIA = {"aic": rules.aic, "bic": rules.bic}
 
 
-class LassoFamily(RegressorMixin, AdditiveModel):  # type: ignore[misc]
+class LassoFamily(RegressorMixin, AdditiveModel):
     """What both share: the path itself, any point of it, and why there is no inference."""
 
     alphas: Any

@@ -18,7 +18,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term, Terms
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, LinearModel):
     """One hyperplane for two classes, or one score per class and the largest wins."""
 
     classes_: NDArray[Any]

@@ -15,7 +15,7 @@ from separatrix.solvers.solution import LeastSquares, Solution
 from separatrix.solvers.sparse_rows import solve_sparse, too_many_columns
 
 
-class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, AdditiveModel):  # type: ignore[misc]
+class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, AdditiveModel):
     """min over b, a of Σ w (y − a − b·x)².
 
     The answer does not depend on the units of the columns. Where columns depend on each other the

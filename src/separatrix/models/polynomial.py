@@ -32,7 +32,7 @@ from separatrix.statistics.preparation import prepare
 PIECE = 2_000_000
 
 
-class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):  # type: ignore[misc]
+class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     """min over b, a of Σ w (y − a − Σ bₑ xᵉ)², over all products xᵉ of degree 1 to ``degree``.
 
     The fit is made in Chebyshev polynomials over the range of each column, which stay nearly

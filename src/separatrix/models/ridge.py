@@ -23,7 +23,7 @@ from separatrix.solvers.sparse_rows import solve_sparse, too_many_columns
 from separatrix.statistics.moments import Moments
 
 
-class RidgeFamily(RegressorMixin, AdditiveModel):  # type: ignore[misc]
+class RidgeFamily(RegressorMixin, AdditiveModel):
     """What the ridge estimators share: the scale of the penalty, and why there is no inference."""
 
     _multi_output = True

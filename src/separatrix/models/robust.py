@@ -17,7 +17,7 @@ from separatrix.solvers.least_absolute import fit_least_absolute
 from separatrix.statistics.preparation import prepare
 
 
-class HuberRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
+class HuberRegressor(RegressorMixin, LinearModel):
     """min over b, a, σ of Σ w (σ + σ·H((y − a − b·x)/σ)) + α‖b‖².
 
     H(z) is z² for |z| ≤ ε and 2ε|z| − ε² beyond: small residuals count by their square, large ones
@@ -96,7 +96,7 @@ def _residuals_of(model: LinearModel, block: Block) -> Floats:
     return np.asarray(block.y[:, 0] - block.matvec(model.coef_) - model.intercept_)
 
 
-class LeastAbsoluteRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
+class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
     """min over b, a of Σ w max(0, |y − a − b·x| − ε).
 
     With ε = 0 the sum of absolute residuals: the plane through the conditional medians, which the

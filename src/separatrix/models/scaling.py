@@ -30,7 +30,7 @@ from separatrix.statistics.preparation import prepare
 EPS = float(np.finfo(float).eps)
 
 
-class _Scaling(TransformerMixin, RowsModel):  # type: ignore[misc]
+class _Scaling(TransformerMixin, RowsModel):
     """Learns from moments: ``fit``, ``partial_fit``; subclasses say what the moments mean."""
 
     _sparse_ok = False
@@ -89,7 +89,7 @@ class _Scaling(TransformerMixin, RowsModel):  # type: ignore[misc]
         return np.asarray(x)
 
 
-class _SameColumns(OneToOneFeatureMixin):  # type: ignore[misc]
+class _SameColumns(OneToOneFeatureMixin):
     """Columns keep their names; those of a table with levels are named as its design is."""
 
     def get_feature_names_out(self: Any, input_features: Any = None) -> Any:
@@ -133,7 +133,7 @@ class Standardize(_SameColumns, _Scaling):
         return self._back(X, len(self.mean_)) * self.scale_ + self.mean_
 
 
-class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):  # type: ignore[misc]
+class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     """(x − μ)·M: uncorrelated columns of deviation 1, one per independent direction.
 
     The directions are the principal ones of the correlations, the largest first, so that they do

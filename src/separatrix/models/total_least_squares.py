@@ -18,7 +18,7 @@ from separatrix.statistics.preparation import prepare
 from separatrix.statistics.triangular import TriangularFactor
 
 
-class TotalLeastSquares(RegressorMixin, LinearModel):  # type: ignore[misc]
+class TotalLeastSquares(RegressorMixin, LinearModel):
     """min over b, a of Σ w (y − a − b·x)² / (1 + ‖b‖²): squared distances at right angles.
 
     Least squares blames the target for every error; this model blames the columns as well, each in
