@@ -214,3 +214,21 @@ def test_sparse_rows_with_very_many_columns_never_form_their_products(standardiz
     assert model.certificate_.holds
     plain = sx.LinearRegression().fit(x, y[:, 0])
     assert_allclose(plain.predict(x), y[:, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [60, 3])
+def test_a_target_without_penalty_leaves_the_other_its_own(n):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(n, 4)), rng.normal(size=(n, 2))
+    both = sx.Ridge([0.0, 50.0]).fit(x, y)
+    assert_allclose(both.coef_[1], sx.Ridge(50.0).fit(x, y[:, 1]).coef_, atol=1e-12)
+    assert_allclose(both.coef_[0], sx.Ridge(0.0).fit(x, y[:, 0]).coef_, atol=1e-12)
+    assert both.certificate_.holds
+
+
+def test_no_penalty_at_the_end_of_a_wide_path():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(10, 25)), rng.normal(size=10)
+    path = sx.RidgePath([1.0, 0.0]).fit(x, y)
+    assert path.gaps_.max() < 1e-12
+    assert_allclose(path.coefs_[1], np.linalg.pinv(x - x.mean(axis=0)) @ (y - y.mean()), atol=1e-12)

@@ -243,7 +243,9 @@ class LassoCV(LassoFamily):
 
 
 def penalties_of(alphas: Any) -> int | Floats:
-    """A number of penalties, or the penalties, largest first."""
+    """A number of penalties (None is 100), or the penalties, largest first."""
+    if alphas is None:
+        return 100
     if isinstance(alphas, int | np.integer):
         if alphas < 1:
             raise InputError(f"alphas={alphas} must be at least 1, or a list of penalties.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -77,7 +78,11 @@ class Ridge(IncrementalMixin, RidgeFamily):
 
     def _penalties(self, targets: int) -> Floats:
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=float))
-        if alpha.ndim > 1 or len(alpha) not in (1, targets) or not (alpha >= 0).all():
+        if (
+            alpha.ndim > 1
+            or len(alpha) not in (1, targets)
+            or not (np.isfinite(alpha) & (alpha >= 0)).all()
+        ):
             raise InputError(
                 f"alpha={self.alpha!r} must be one number ≥ 0, or one for each of "
                 f"{targets} targets."
@@ -86,9 +91,14 @@ class Ridge(IncrementalMixin, RidgeFamily):
 
     def _solve(self, given: Given) -> Solution:
         alpha = self._penalties(len(given.moments.targets))
-        if not alpha.all():
-            return fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)
-        m, scale = self._about(given.moments)
+        return _by_target(
+            alpha,
+            lambda: fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept),
+            lambda positive: self._shrink(given.moments, positive),
+        )
+
+    def _shrink(self, moments: Moments, alpha: Floats) -> Solution:
+        m, scale = self._about(moments)
         solution = fit_ridge(m, alpha)
         return replace(solution, coef=solution.coef / scale[:, None])
 
@@ -96,8 +106,13 @@ class Ridge(IncrementalMixin, RidgeFamily):
         alpha = self._penalties(rows.block.y.shape[1])
         if too_many_columns(rows.block):
             return self._solve_sparse(rows.block, alpha)
-        if not alpha.all():
-            return solve_wide(rows.block, fit_intercept=self.fit_intercept)
+        return _by_target(
+            alpha,
+            lambda: solve_wide(rows.block, fit_intercept=self.fit_intercept),
+            lambda positive: self._shrink_wide(rows, positive),
+        )
+
+    def _shrink_wide(self, rows: ArrayRows, alpha: Floats) -> Solution:
         spectrum = self._decompose_wide(rows.block)
         coefs, intercepts = spectrum.coefs(alpha)
         at = np.arange(len(alpha))
@@ -118,3 +133,21 @@ class Ridge(IncrementalMixin, RidgeFamily):
 
     def _wide(self, block: Block) -> bool:
         return super()._wide(block) or too_many_columns(block)
+
+
+def _by_target(
+    alpha: Floats, plain: Callable[[], Solution], shrunk: Callable[[Floats], Solution]
+) -> Solution:
+    """Least squares for the targets with α = 0, ridge for the others; the worse proof for all."""
+    if not alpha.any():
+        return plain()
+    found = shrunk(np.where(alpha > 0, alpha, 1.0))
+    if alpha.all():
+        return found
+    free = plain()
+    return replace(
+        found,
+        coef=np.where(alpha > 0, found.coef, free.coef),
+        intercept=np.where(alpha > 0, found.intercept, free.intercept),
+        certificate=max(found.certificate, free.certificate, key=lambda c: c.kkt),
+    )

@@ -17,6 +17,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
 from separatrix.selection.folds import FoldMoments, folded, folds_of
+from separatrix.solvers.minimum_norm import solve_wide
 from separatrix.solvers.ridge import RidgeWalk, Spectrum, walk_moments
 from separatrix.solvers.solution import Solution
 from separatrix.statistics.leave_one_out import LeaveOneOut
@@ -51,19 +52,23 @@ class RidgePathBase(RidgeFamily):
         spectrum = self._decompose_wide(rows.block)
         alphas = self._grid(spectrum)
         coefs, intercepts = spectrum.coefs(alphas)
-        positive = np.maximum(alphas, np.finfo(float).tiny)
-        certificates = tuple(
-            self._certify_wide(rows, spectrum, coef, np.full(coef.shape[1], a))
-            for coef, a in zip(coefs, positive, strict=True)
-        )
-        walk = RidgeWalk(spectrum, alphas, coefs, intercepts, certificates)
+        certificates = []
+        for i, a in enumerate(alphas):
+            if a > 0:
+                every = np.full(coefs.shape[2], a)
+                certificates.append(self._certify_wide(rows, spectrum, coefs[i], every))
+            else:
+                plain = solve_wide(rows.block, fit_intercept=self.fit_intercept)
+                coefs[i], intercepts[i] = plain.coef, plain.intercept
+                certificates.append(plain.certificate)
+        walk = RidgeWalk(spectrum, alphas, coefs, intercepts, tuple(certificates))
         return self._choose(walk, self._best(walk, rows.block))
 
     def _grid(self, spectrum: Spectrum) -> Floats:
         if self.alphas is None or isinstance(self.alphas, int | np.integer):
             return spectrum.grid(100 if self.alphas is None else int(self.alphas))
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=float))
-        if alphas.ndim != 1 or not alphas.size or not (alphas >= 0).all():
+        if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise InputError("alphas must be a list of penalties ≥ 0, a number of them, or None.")
         return alphas
 
