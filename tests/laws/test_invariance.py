@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,9 +17,16 @@ from tests.laws.data import outcome, table
 from tests.registry import REGISTRY, Row
 
 every = pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
-unit_free = pytest.mark.parametrize(
-    "row", [row for row in REGISTRY if row.unit_free], ids=lambda row: row.name
-)
+
+
+def those(holds: Callable[[Row], bool]) -> pytest.MarkDecorator:
+    """The estimators for which a law holds by definition of the model."""
+    rows = [row for row in REGISTRY if holds(row)]
+    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
+
+
+unit_free = those(lambda row: row.unit_free)
+order_free = those(lambda row: row.order_free)
 
 
 def _assert_agree(row: Row, a: np.ndarray, b: np.ndarray) -> None:
@@ -37,37 +45,30 @@ def test_units_do_not_matter(row: Row, factor: float) -> None:
         _assert_agree(row, scaled.coef_ * scale[: plain.coef_.shape[-1]], plain.coef_)
 
 
-@unit_free
+@those(lambda r: r.unit_free and r.shift_free and r.make().get_params().get("fit_intercept", True))
 def test_a_far_origin_does_not_matter_to_a_model_with_intercept(row: Row) -> None:
-    model = row.make()
-    if not model.get_params().get("fit_intercept", True) or not row.shift_free:
-        pytest.skip("this model is tied to the origin by definition")
     x, y = table(row)
     moved = x + np.array([1e4, 0.0, -1e4, 0.0])
     loose = max(row.precision, 1e-6)
-    a, b = row.make().fit(moved, y), model.fit(x, y)
+    a, b = row.make().fit(moved, y), row.make().fit(x, y)
     assert_allclose(outcome(row, a, moved), outcome(row, b, x), rtol=loose, atol=1e-5)
 
 
-@every
+@order_free
 def test_order_of_rows_does_not_matter(row: Row) -> None:
     x, y = table(row)
     order = np.random.default_rng(1).permutation(len(x))
-    if not row.order_free:
-        pytest.skip("its folds are contiguous rows, as in scikit-learn")
-    _agree(
+    _assert_agree(
         row,
         outcome(row, row.make().fit(x[order], y[order]), x),
         outcome(row, row.make().fit(x, y), x),
     )
 
 
-@every
+@order_free
 def test_weights_are_repeated_rows(row: Row) -> None:
     x, y = table(row)
     w = np.random.default_rng(2).integers(0, 4, len(x))
-    if not row.order_free:
-        pytest.skip("repeating rows moves the borders of contiguous folds")
     weighted = row.make().fit(x, y, sample_weight=w.astype(float))
     repeated = row.make().fit(np.repeat(x, w, axis=0), np.repeat(y, w))
     _assert_agree(row, outcome(row, weighted, x), outcome(row, repeated, x))
@@ -103,12 +104,10 @@ def test_small_integer_and_float32_input(row: Row) -> None:
     _assert_agree(row, a, b)
 
 
-@pytest.mark.parametrize("row", [r for r in REGISTRY if r.additive], ids=lambda row: row.name)
+@those(lambda row: row.additive and row.task == "regression")
 @pytest.mark.parametrize("size", [1, 7, 59, 60])
 def test_block_size_does_not_matter(row: Row, size: int) -> None:
     x, y = table(row)
-    if row.task != "regression":
-        pytest.skip("class labels reach the blocks through tables, tested with them")
     whole = row.make().fit(ArrayRows(x, y))
     split = row.make().fit(_Pieces(x, y, size))
     _assert_agree(row, outcome(row, split, x), outcome(row, whole, x))
