@@ -40,6 +40,8 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
     standardize : bool, default=False
         Measure the penalty on columns of unit variance, so that the fit does not depend on units.
         Coefficients are in the units of the table either way.
+    precompute, copy_X, warm_start, random_state, selection
+        Taken so that code written for scikit-learn runs; the answer does not depend on them.
 
     Attributes
     ----------
@@ -57,17 +59,27 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
         *,
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
+        precompute: Any = False,
+        copy_X: bool = True,
         max_iter: int = 10_000,
         tol: float = 1e-8,
+        warm_start: bool = False,
         positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
         standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
         self.max_iter = max_iter
         self.tol = tol
+        self.warm_start = warm_start
         self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
         self.standardize = standardize
 
     def _solve(self, given: Given) -> Solution:
@@ -78,6 +90,16 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
     def _solve_wide(self, rows: ArrayRows) -> Solution:
         source = rows.block if self.moments_ is None or not self.alpha else self.moments_
         return solve_elastic_net(source, float(self.alpha), settings_of(self))
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap on the certificate."""
+        return self.certificate_.gap
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap that was left: see ``certificate_``."""
+        return self.certificate_.gap
 
     @property
     def sparse_coef_(self) -> Any:
@@ -92,7 +114,7 @@ class Lasso(ElasticNet):
     ----------
     alpha : float, default=1.0
         α, the weight of the penalty; 0 is least squares.
-    fit_intercept, max_iter, tol, positive, standardize
+    fit_intercept, max_iter, tol, positive, standardize, and those without effect
         As in :class:`ElasticNet`.
 
     Examples
@@ -112,16 +134,26 @@ class Lasso(ElasticNet):
         alpha: float = 1.0,
         *,
         fit_intercept: bool = True,
+        precompute: Any = False,
+        copy_X: bool = True,
         max_iter: int = 10_000,
         tol: float = 1e-8,
+        warm_start: bool = False,
         positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
         standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
         self.max_iter = max_iter
         self.tol = tol
+        self.warm_start = warm_start
         self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
         self.standardize = standardize
 
 

@@ -39,6 +39,11 @@ class LassoFamily(RegressorMixin, AdditiveModel):
     max_iter: int
     _no_inference = SELECTED
 
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap left at the chosen point: see ``certificate_``."""
+        return self.certificate_.gap
+
     def coef_at(self, alpha: float) -> tuple[Floats, float]:
         """Coefficients and intercept at any penalty, from the nearest solution on the path."""
         check_is_fitted(self)
@@ -169,6 +174,8 @@ class LassoCV(LassoFamily):
         one standard error of it.
     n_jobs : int or None, default=None
         Threads for the folds; None is one per processor.
+    precompute, copy_X, verbose, random_state, selection
+        Taken so that code written for scikit-learn runs; the answer does not depend on them.
 
     Attributes
     ----------
@@ -191,6 +198,11 @@ class LassoCV(LassoFamily):
         positive: bool = False,
         standardize: bool = False,
         n_jobs: int | None = None,
+        precompute: Any = "auto",
+        copy_X: bool = True,
+        verbose: Any = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
     ) -> None:
         self.alphas = alphas
         self.eps = eps
@@ -203,6 +215,16 @@ class LassoCV(LassoFamily):
         self.positive = positive
         self.standardize = standardize
         self.n_jobs = n_jobs
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.random_state = random_state
+        self.selection = selection
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap on the certificate."""
+        return self.certificate_.gap
 
     def _wide(self, block: Block) -> bool:
         return bool(block.x.shape[1] > max(block.n, KEPT))

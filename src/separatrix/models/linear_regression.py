@@ -9,9 +9,11 @@ from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
 from separatrix.models.summary import Evidence, InferenceMixin
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
+from separatrix.solvers.elastic_net import Source, solve_elastic_net
+from separatrix.solvers.elastic_net_problem import Settings
 from separatrix.solvers.least_squares import fit_least_squares, say
 from separatrix.solvers.minimum_norm import solve_wide
-from separatrix.solvers.solution import LeastSquares, Solution
+from separatrix.solvers.solution import Solution
 from separatrix.solvers.sparse_rows import solve_sparse, too_many_columns
 
 
@@ -26,6 +28,10 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
     ----------
     fit_intercept : bool, default=True
         Whether the map has a constant ``a``.
+    positive : bool, default=False
+        Allow no negative coefficient.
+    copy_X, tol, n_jobs
+        Taken so that code written for scikit-learn runs; the answer does not depend on them.
 
     Attributes
     ----------
@@ -45,15 +51,36 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
 
     _multi_output = True
 
-    def __init__(self, *, fit_intercept: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+    ) -> None:
         self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
 
-    def _solve(self, given: Given) -> LeastSquares:
+    def _solve(self, given: Given) -> Solution:
+        if self.positive:
+            return self._not_negative(given.moments)
         solution = fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)
         self.evidence_ = Evidence.of(solution, given.moments, fit_intercept=self.fit_intercept)
         return solution
 
+    def _not_negative(self, source: Source) -> Solution:
+        self.evidence_ = None  # a coefficient held at zero has no normal law
+        settings = Settings(fit_intercept=self.fit_intercept, positive=True)
+        return solve_elastic_net(source, 0.0, settings)
+
     def _solve_wide(self, rows: ArrayRows) -> Solution:
+        if self.positive:
+            return self._not_negative(rows.block)
         self.evidence_ = None  # (XᵀX)⁻¹ does not exist, or is too large to form
         if too_many_columns(rows.block):
             none = np.zeros(rows.block.y.shape[1])
@@ -64,6 +91,12 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
 
     def _wide(self, block: Block) -> bool:
         return super()._wide(block) or too_many_columns(block)
+
+    @property
+    def rank_(self) -> int:
+        """The number of independent columns (about their means, where there is an intercept)."""
+        assert self.certificate_.rank is not None
+        return self.certificate_.rank
 
     @property
     def marginal_coef_(self) -> Floats:

@@ -16,6 +16,8 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.solvers.certificate import certify_shrunk
 from separatrix.solvers.conjugate_gradient import CentredMap
+from separatrix.solvers.elastic_net import Source, solve_elastic_net
+from separatrix.solvers.elastic_net_problem import Settings
 from separatrix.solvers.least_squares import fit_least_squares
 from separatrix.solvers.minimum_norm import centred, solve_wide
 from separatrix.solvers.ridge import CLAIM, Spectrum, fit_ridge
@@ -67,13 +69,33 @@ class Ridge(IncrementalMixin, RidgeFamily):
     standardize : bool, default=False
         Measure the penalty on columns of unit variance, so that the fit does not depend on units.
         Coefficients are in the units of the table either way.
+    positive : bool, default=False
+        Allow no negative coefficient.
+    copy_X, max_iter, tol, solver, random_state
+        Taken so that code written for scikit-learn runs; the answer does not depend on them.
     """
 
     def __init__(
-        self, alpha: Any = 1.0, *, fit_intercept: bool = True, standardize: bool = False
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: Any = None,
+        standardize: bool = False,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
         self.standardize = standardize
 
     def _penalties(self, targets: int) -> Floats:
@@ -91,11 +113,25 @@ class Ridge(IncrementalMixin, RidgeFamily):
 
     def _solve(self, given: Given) -> Solution:
         alpha = self._penalties(len(given.moments.targets))
+        if self.positive:
+            return self._not_negative(given.moments, alpha)
         return _by_target(
             alpha,
             lambda: fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept),
             lambda positive: self._shrink(given.moments, positive),
         )
+
+    def _not_negative(self, source: Source, alpha: Floats) -> Solution:
+        """The elastic net without ℓ₁ part, whose error is a mean and not a sum."""
+        if alpha.min() < alpha.max():
+            raise InputError("With positive=True all targets share one alpha.")
+        settings = Settings(
+            l1_ratio=0.0,
+            fit_intercept=self.fit_intercept,
+            positive=True,
+            standardize=self.standardize,
+        )
+        return solve_elastic_net(source, float(alpha[0]) / source.weight, settings)
 
     def _shrink(self, moments: Moments, alpha: Floats) -> Solution:
         m, scale = self._about(moments)
@@ -104,6 +140,8 @@ class Ridge(IncrementalMixin, RidgeFamily):
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
         alpha = self._penalties(rows.block.y.shape[1])
+        if self.positive:
+            return self._not_negative(rows.block, alpha)
         if too_many_columns(rows.block):
             return self._solve_sparse(rows.block, alpha)
         return _by_target(

@@ -37,6 +37,8 @@ class HuberRegressor(RegressorMixin, LinearModel):
         The slope of the objective, relative to the terms that cancel in it, at which to stop.
     fit_intercept : bool, default=True
         Whether the map has a constant ``a``.
+    warm_start : bool, default=False
+        Taken so that code written for scikit-learn runs; the answer does not depend on it.
 
     Attributes
     ----------
@@ -52,12 +54,14 @@ class HuberRegressor(RegressorMixin, LinearModel):
         epsilon: float = 1.35,
         max_iter: int = 100,
         alpha: float = 0.0001,
+        warm_start: bool = False,
         tol: float = 1e-9,
         fit_intercept: bool = True,
     ) -> None:
         self.epsilon = epsilon
         self.max_iter = max_iter
         self.alpha = alpha
+        self.warm_start = warm_start
         self.tol = tol
         self.fit_intercept = fit_intercept
 

@@ -84,6 +84,11 @@ class Summary:
     _influence: Influence | None = field(default=None, repr=False, compare=False)
 
     @property
+    def condition_number(self) -> float:
+        """κ of the equilibrated columns: how much rounding is magnified."""
+        return self.condition
+
+    @property
     def residuals(self) -> Floats:
         """y − ŷ of the training rows."""
         return self._rows().residuals
@@ -229,6 +234,8 @@ class InferenceMixin:
 def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summary:
     """Build the :class:`Summary` of a fitted model with ``evidence_``."""
     e: Evidence = model.evidence_
+    if getattr(model, "positive", False):
+        no_summary("A coefficient that may not be negative has no normal law about its estimate.")
     if e is None:
         no_summary("With fewer rows than columns there is nothing to judge coefficients by.")
     coef, intercept = np.atleast_2d(model.coef_)[output], np.atleast_1d(model.intercept_)[output]
