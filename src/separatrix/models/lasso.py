@@ -97,11 +97,6 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
         return self.certificate_.gap
 
     @property
-    def dual_gap_(self) -> float:
-        """The duality gap that was left: see ``certificate_``."""
-        return self.certificate_.gap
-
-    @property
     def sparse_coef_(self) -> Any:
         """``coef_`` as a sparse matrix."""
         return sparse.csr_matrix(self.coef_)

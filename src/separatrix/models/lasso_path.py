@@ -221,11 +221,6 @@ class LassoCV(LassoFamily):
         self.random_state = random_state
         self.selection = selection
 
-    @property
-    def dual_gap_(self) -> float:
-        """The duality gap on the certificate."""
-        return self.certificate_.gap
-
     def _wide(self, block: Block) -> bool:
         return bool(block.x.shape[1] > max(block.n, KEPT))
 

@@ -9,7 +9,7 @@ from separatrix.models.additive import AdditiveModel, Given, IncrementalMixin
 from separatrix.models.summary import Evidence, InferenceMixin
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
-from separatrix.solvers.elastic_net import Source, solve_elastic_net
+from separatrix.solvers.elastic_net import Source, claiming, solve_elastic_net
 from separatrix.solvers.elastic_net_problem import Settings
 from separatrix.solvers.least_squares import fit_least_squares, say
 from separatrix.solvers.minimum_norm import solve_wide
@@ -76,7 +76,8 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
     def _not_negative(self, source: Source) -> Solution:
         self.evidence_ = None  # a coefficient held at zero has no normal law
         settings = Settings(fit_intercept=self.fit_intercept, positive=True)
-        return solve_elastic_net(source, 0.0, settings)
+        claim = "Least squares: no other coefficients ≥ 0 fit these rows better"
+        return claiming(claim, solve_elastic_net(source, 0.0, settings))
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
         if self.positive:

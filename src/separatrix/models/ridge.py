@@ -16,7 +16,7 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.solvers.certificate import certify_shrunk
 from separatrix.solvers.conjugate_gradient import CentredMap
-from separatrix.solvers.elastic_net import Source, solve_elastic_net
+from separatrix.solvers.elastic_net import Source, claiming, solve_elastic_net
 from separatrix.solvers.elastic_net_problem import Settings
 from separatrix.solvers.least_squares import fit_least_squares
 from separatrix.solvers.minimum_norm import centred, solve_wide
@@ -131,7 +131,8 @@ class Ridge(IncrementalMixin, RidgeFamily):
             positive=True,
             standardize=self.standardize,
         )
-        return solve_elastic_net(source, float(alpha[0]) / source.weight, settings)
+        claim = "Ridge: no other coefficients ≥ 0 have a smaller mean square plus penalty"
+        return claiming(claim, solve_elastic_net(source, alpha[0] / source.weight, settings))
 
     def _shrink(self, moments: Moments, alpha: Floats) -> Solution:
         m, scale = self._about(moments)
