@@ -35,6 +35,9 @@ def every_picture(n=120):
         "coefficients": CoefficientDisplay(NASTY, estimates, intervals, np.ones(6)),
         "raw coefficients": CoefficientDisplay(NASTY, estimates),
         "path": PathDisplay(alphas, np.exp(-alphas)[:, None] * estimates, NASTY, alphas[9]),
+        "path beside": PathDisplay(
+            alphas, np.exp(-alphas)[:, None] * estimates, NASTY, beside=estimates
+        ),
         "residuals": ResidualDisplay(fitted, residuals),
         "quantiles": QuantileDisplay(residuals),
         "scale": ScaleLocationDisplay(fitted, residuals),

@@ -123,6 +123,21 @@ def test_path_takes_either_orientation_and_knows_the_chosen_point():
         PathDisplay.from_estimator(SimpleNamespace())
 
 
+def test_a_model_without_penalty_stands_at_the_end_of_the_path_or_beside_it():
+    alphas, names = np.geomspace(1e-3, 1e3, 20), ("a", "b")
+    coefs = np.array([4.0, -2.0]) / (1 + alphas)[:, None]
+    end = PathDisplay(alphas, coefs, names, beside=np.array([4.0, -2.0]))
+    assert "(least squares, no penalty) is where the path ends" in end.description
+    apart = PathDisplay(alphas, coefs, names, beside=np.array([4.0, -1.0]), called="huber")
+    assert "(huber) stands beside it" in apart.description
+    assert "in b, by 1" in apart.description
+    ax = end.plot().ax_
+    assert ax.get_xlim()[1] < alphas[0]
+    assert min(ax.get_xticks()) >= alphas[0]
+    with pytest.raises(InputError, match="2 coefficients"):
+        PathDisplay(alphas, coefs, names, beside=np.zeros(3))
+
+
 def test_path_with_a_penalty_of_zero_and_a_constant_path():
     display = PathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
     assert display.alphas.tolist() == [1, 10]

@@ -120,6 +120,25 @@ def test_moments_of_two_tables_give_the_model_of_all_rows(model) -> None:
     assert b.deviation == pytest.approx(present.std(ddof=0))
 
 
+def test_a_winner_without_penalty_comes_with_the_ridge_path_of_its_rows(study) -> None:
+    from sklearn.linear_model import Ridge
+
+    rows = sx.scan(made(), target="y").read().with_parts(Parts(4, 0.2, 5))
+    block = study.model.encoding_.apply(rows.take(np.flatnonzero(rows.block.parts >= 0)).block)
+    x, y = block.dense(), block.y[:, 0]
+    alphas, coefs = study.path
+    for at in (0, 20, 40):
+        other = Ridge(alphas[at]).fit(x / x.std(axis=0), y)
+        np.testing.assert_allclose(coefs[at], other.coef_ / x.std(axis=0), rtol=1e-8)
+    np.testing.assert_allclose(coefs[-1], study.model.coef_, rtol=1e-3)
+    kept = run_study(stored(made(), Parts(4, 0.2, 5)), models=["linear"])
+    np.testing.assert_allclose(kept.path[1], coefs, rtol=1e-8)
+    robust = run_study(sx.scan(made(), target="y"), models=["huber"], seed=4)
+    np.testing.assert_allclose(robust.path[1], coefs, rtol=1e-8)
+    tuned = run_study(sx.scan(made(), target="y"), models=["ridge"], seed=4)
+    assert (tuned.winner, tuned.path) == ("ridge", None)
+
+
 def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> None:
     table = made()
     table.write_parquet(tmp_path / "t.parquet")

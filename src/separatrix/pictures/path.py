@@ -18,13 +18,17 @@ from separatrix.rows.block import Floats
 
 #: Lines beyond the named ones are grey, and at most so many.
 BACKGROUND = 60
+#: Share of the longest coefficient below which two models are drawn, and called, the same.
+SAME = 0.01
 
 
 @dataclass(eq=False)
 class PathDisplay(Display):
     """Coefficients (penalties x columns) against the penalty, from strong to weak.
 
-    ``scale`` multiplies each coefficient, so that lines of different units compare.
+    ``scale`` multiplies each coefficient, so that lines of different units compare. A model that
+    has no penalty stands beside the path of one that has: ``beside`` are its coefficients, drawn
+    as dots past the weak end, and ``called`` says what it is.
     """
 
     alphas: Floats
@@ -32,6 +36,8 @@ class PathDisplay(Display):
     names: tuple[str, ...]
     chosen: float | None = None
     scale: Floats | None = None
+    beside: Floats | None = None
+    called: str = "least squares, no penalty"
 
     title: ClassVar[str] = "Path over the penalty"
 
@@ -42,6 +48,8 @@ class PathDisplay(Display):
                 f"coefs has shape {coefs.shape}; {alphas.size} penalties and {len(self.names)} "
                 f"names ask for {(alphas.size, len(self.names))}."
             )
+        if self.beside is not None and np.shape(self.beside) != (len(self.names),):
+            raise InputError(f"beside must hold {len(self.names)} coefficients, one per name.")
         order = np.argsort(alphas)[np.sort(alphas) > 0]
         self.alphas, self.coefs = alphas[order], coefs[order]
 
@@ -72,7 +80,17 @@ class PathDisplay(Display):
     @property
     def lines(self) -> Floats:
         """The coefficients as drawn."""
-        return self.coefs if self.scale is None else np.asarray(self.coefs * self.scale)
+        return np.asarray(self.coefs * self.unit)
+
+    @property
+    def unit(self) -> Floats:
+        """What each coefficient is multiplied by before it is drawn."""
+        return np.ones(len(self.names)) if self.scale is None else np.asarray(self.scale)
+
+    @property
+    def dots(self) -> Floats | None:
+        """The coefficients of the model beside the path, as drawn."""
+        return None if self.beside is None else np.asarray(self.beside * self.unit)
 
     @property
     def at(self) -> int:
@@ -84,7 +102,8 @@ class PathDisplay(Display):
     @property
     def named(self) -> list[int]:
         """The columns with the longest coefficients at the chosen point."""
-        length = np.abs(self.lines[self.at]) + 1e-9 * np.abs(self.lines).max(axis=0)
+        taken = self.lines[self.at] if self.dots is None else self.dots
+        length = np.abs(taken) + 1e-9 * np.abs(self.lines).max(axis=0)
         top = np.argsort(-length, kind="stable")[: len(SERIES)]
         return [int(j) for j in top if length[j] > 0]
 
@@ -94,16 +113,42 @@ class PathDisplay(Display):
         inside = np.count_nonzero(self.coefs, axis=1)
         text = (
             f"{self.alphas.size} penalties from {number(self.alphas[-1], 3)} (strong) down to "
-            f"{number(self.alphas[0], 3)} (weak); {int(inside[-1])} to {int(inside[0])} of "
-            f"{len(self.names)} coefficients are not zero."
+            f"{number(self.alphas[0], 3)} (weak); "
         )
+        if inside.min() == len(self.names):
+            text += "no coefficient is ever exactly zero."
+        else:
+            text += (
+                f"{int(inside[-1])} to {int(inside[0])} of {len(self.names)} coefficients are not "
+                "zero."
+            )
+        if self.dots is not None:
+            return f"{text} {self._aside(self.dots)}"
         if self.chosen is not None:
-            lead = [f"{self.names[j]} {number(self.lines[self.at, j], 3)}" for j in self.named[:3]]
             text += (
                 f" At the chosen penalty {number(self.chosen, 3)}, {int(inside[self.at])} are not "
-                f"zero" + (f"; the longest are {listed(lead)}." if lead else ".")
+                f"zero{self._longest(self.lines[self.at])}."
             )
         return text
+
+    def _aside(self, dots: Floats) -> str:
+        """How far the model beside the path is from the path's weak end."""
+        apart = np.abs(dots - self.lines[0])
+        if apart.max(initial=0) <= SAME * np.abs(dots).max(initial=0):
+            return (
+                f"The chosen model ({self.called}) is where the path ends{self._longest(dots)}. "
+                "The path shows what a ridge penalty would have done."
+            )
+        most = int(np.argmax(apart))
+        return (
+            f"The path is that of ridge; the chosen model ({self.called}) stands beside it"
+            f"{self._longest(dots)}. It differs most from the path's weak end in "
+            f"{self.names[most]}, by {number(apart[most], 2)}."
+        )
+
+    def _longest(self, at: Floats) -> str:
+        lead = [f"{self.names[j]} {number(at[j], 3)}" for j in self.named[:3]]
+        return f"; the longest are {listed(lead)}" if lead else ""
 
     def _draw(self, ax: Any) -> None:
         lines, named = self.lines, self.named
@@ -117,25 +162,37 @@ class PathDisplay(Display):
         ax.invert_xaxis()
         log_ticks(ax)
         dress(ax, grid=None)
-        if self.chosen is not None and self.chosen > 0:
-            ax.axvline(self.chosen, color=ink(ax), linewidth=1, linestyle=(0, (4, 3)))
-            ax.annotate(
-                "chosen",
-                (self.chosen, 1),
-                xytext=(0, 3),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8.5,
-            )
+        if self.dots is not None:
+            self._stand(ax, self.dots)
+        elif self.chosen is not None and self.chosen > 0:
+            mark_penalty(ax, self.chosen, "chosen")
         self._label(ax, named)
         ax.set_xlabel("penalty, strong to weak")
         ax.set_ylabel("coefficient" if self.scale is None else "standardised coefficient")
 
+    def _stand(self, ax: Any, dots: Floats) -> None:
+        """The model without penalty, as dots past the weak end, each joined to its line."""
+        weak = float(self.alphas[0])
+        past = weak * (weak / self.alphas[-1]) ** 0.06
+        coloured = dict(zip(self.named, SERIES, strict=False))
+        for j, value in enumerate(dots):
+            colour = coloured.get(j, MUTED)
+            if j not in coloured and self.lines.shape[1] > BACKGROUND:
+                continue
+            look = {"color": colour, "zorder": 2 if j in coloured else 1}
+            ax.plot([weak, past], [self.lines[0, j], value], linewidth=0.8, **look)
+            ax.plot([past], [value], "o", ms=4.5 if j in coloured else 3, mew=0, **look)
+        mark_penalty(ax, past, f"chosen: {self.called}", ha="right")
+        left, _ = ax.get_xlim()
+        # No penalty has no place on a logarithmic axis: nothing is numbered past the weak end.
+        ticks = [tick for tick in ax.get_xticks() if weak <= tick <= left]
+        ax.set_xticks(ticks[:: 2 if len(ticks) > 6 else 1])
+        ax.set_xlim(left, past * (weak / self.alphas[-1]) ** 0.02)
+
     def _label(self, ax: Any, named: list[int]) -> None:
         """The name of each coloured line at its right end, moved apart where they would collide."""
         low, high = ax.get_ylim()
-        ends = np.array([self.lines[0, j] for j in named])
+        ends = (self.lines[0] if self.dots is None else self.dots)[named]
         for colour, j, y in zip(SERIES, named, spread(ends, 0.062 * (high - low)), strict=False):
             ax.annotate(
                 plain(self.names[j], 18),
@@ -148,3 +205,17 @@ class PathDisplay(Display):
                 fontsize=8.5,
                 annotation_clip=False,
             )
+
+
+def mark_penalty(ax: Any, alpha: float, text: str, *, ha: str = "center") -> None:
+    """A dashed line at a penalty, with a word above it."""
+    ax.axvline(alpha, color=ink(ax), linewidth=1, linestyle=(0, (4, 3)), zorder=0.5)
+    ax.annotate(
+        text,
+        (alpha, 1),
+        xytext=(0, 3),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha=ha,
+        fontsize=8.5,
+    )

@@ -119,6 +119,8 @@ def coefficients(study: Study, found: Inference | None) -> Gallery:
         gallery.pictures.append(_coefficients(found, scale))
     if getattr(study.model, "coefs_", None) is not None:
         gallery.add(lambda: _path(study, scale))
+    elif study.path is not None and found is not None:
+        gallery.add(lambda: _path_beside(study, found, scale))
     return gallery
 
 
@@ -140,9 +142,33 @@ def _coefficients(found: Inference, scale: Floats | None) -> CoefficientDisplay:
 
 def _path(study: Study, scale: Floats | None) -> PathDisplay:
     path = PathDisplay.from_estimator(study.model)
-    if scale is not None and scale.size == path.coefs.shape[1]:
-        path.scale = scale
+    path.scale = _fitting(scale, study.model, path.coefs.shape[1])
     return path
+
+
+def _path_beside(study: Study, found: Inference, scale: Floats | None) -> PathDisplay:
+    """The ridge path of the training part, with the winner, which has no penalty, at its end."""
+    assert study.path is not None
+    alphas, coefs = study.path
+    called = PathDisplay.called if study.winner == "linear" else spoken(study.winner)
+    return PathDisplay(
+        alphas,
+        coefs,
+        found.names,
+        scale=_fitting(scale, study.model, coefs.shape[1]),
+        beside=found.estimates,
+        called=called,
+    )
+
+
+def _fitting(scale: Floats | None, model: Any, count: int) -> Floats | None:
+    """The deviations if they are those of the design; else by the moments that the model kept."""
+    if scale is not None and scale.size == count:
+        return scale
+    moments = getattr(model, "moments_", None)
+    if moments is None or len(moments.terms) != count:
+        return None
+    return np.asarray(np.sqrt(np.diag(moments.xx) / moments.weight))
 
 
 def _scale(part: Training | None) -> Floats | None:

@@ -35,12 +35,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Held:
-    """The test part, opened once: row numbers, truth, prediction, and scores of a classifier."""
+    """Rows that a model did not see: numbers, truth, prediction, a classifier's scores, weights."""
 
     rows: Any
     truth: Any
     predicted: Any
     scores: Floats | None = None
+    w: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,9 @@ class Study:
     """The whole story of one ``separatrix fit``.
 
     ``said`` lists what was inferred, each with its reason and how to override it; ``winner`` is the
-    name of the entry that was measured on the test part, ``reason`` why it was taken.
+    name of the entry that was measured on the test part, ``reason`` why it was taken. ``held`` is
+    the test part, opened once; ``left_out`` are the folds, each judged without having been seen.
+    ``path`` holds penalties and the coefficients at each, for a winner that has no penalty itself.
     """
 
     source: str
@@ -103,3 +106,5 @@ class Study:
     curve: Curve | None = None
     training: Training | None = None
     command: str = ""
+    path: tuple[Floats, Floats] | None = None
+    left_out: tuple[Held, ...] = ()

@@ -29,6 +29,7 @@ from separatrix.study.measure import (
     regression_scores,
     scores_from_moments,
 )
+from separatrix.study.path import ridge_path
 from separatrix.study.progress import stages
 from separatrix.study.result import Held, Score, Study, Training
 from separatrix.study.size import reason_to_stream
@@ -128,6 +129,7 @@ def _from_rows(
         held=held,
         curve=curve,
         training=_shown(model, bench),
+        path=ridge_path(winner, model, bench),
         **told,
     )
 
@@ -274,4 +276,5 @@ def _from_moments(
         model=model,
         said=said,
         warnings=tuple(dict.fromkeys(str(w.message) for w in caught)),
+        path=ridge_path(winner, model, None),
     )
