@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from separatrix.decision.roc import roc_curve
 from separatrix.pictures import (
     CoefficientDisplay,
     ConfusionDisplay,
@@ -51,6 +52,9 @@ def every_picture(n=120):
         ),
         "confusion": ConfusionDisplay.from_predictions(label, np.roll(label, 1)),
         "roc": RocDisplay.from_predictions(label, fitted),
+        "roc with folds": RocDisplay.from_predictions(
+            label, fitted, folds=[roc_curve(label[i::3], fitted[i::3]) for i in range(3)]
+        ),
         "precision": PrecisionRecallDisplay.from_predictions(label, fitted),
         "distances": DistanceDisplay.from_scores(label, fitted, np.arange(5.0), ["no", "yes"]),
         "three distances": DistanceDisplay.from_scores(

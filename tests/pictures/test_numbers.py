@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import RidgeClassifier, lasso_path
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from separatrix import LinearRegression
+from separatrix.decision.roc import roc_curve
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,
@@ -203,6 +204,30 @@ def test_roc_marks_the_decision_in_use():
     display = RocDisplay.from_predictions(y, score)
     assert display.decided == (0.5, pytest.approx(2 / 3))
     assert RocDisplay.from_predictions(y, score, threshold=None).decided is None
+
+
+def test_the_band_of_the_folds_spans_their_curves():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 200)
+    score = np.round(rng.normal(size=200) + y, 1)
+    folds = [roc_curve(y[i::4], score[i::4]) for i in range(4)]
+    display = RocDisplay.from_predictions(y, score, folds=folds)
+    areas = [roc_auc_score(y[i::4], score[i::4]) for i in range(4)]
+    assert display.fold_areas == (pytest.approx(min(areas)), pytest.approx(max(areas)))
+    assert f"{min(areas):.3f} to {max(areas):.3f}, fold by fold" in display.description
+    labels = [text.get_text() for text in display.plot().ax_.get_legend().get_texts()]
+    assert labels[0].startswith("4 folds")
+    assert "fold" not in RocDisplay.from_predictions(y, score).description
+
+
+def test_a_roc_curve_at_any_rate():
+    """The largest height at a rate where the curve climbs, the line between two thresholds."""
+    curve = roc_curve([1, 0, 1, 1, 0, 0], [3.0, 2.0, 2.0, 1.0, 0.5, 0.0])
+    np.testing.assert_allclose(curve.fpr, [0, 0, 1 / 3, 1 / 3, 2 / 3, 1])
+    at = curve.tpr_at(np.array([0, 1 / 6, 1 / 3, 0.5, 1]))
+    np.testing.assert_allclose(at, [1 / 3, 0.5, 1, 1, 1])
+    grid = np.linspace(0, 1, 200_001)
+    assert np.trapezoid(curve.tpr_at(grid), grid) == pytest.approx(curve.area, abs=1e-5)
 
 
 def test_worst_rows_are_named_by_the_names_given():

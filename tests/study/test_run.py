@@ -226,6 +226,44 @@ def test_two_classes_say_which_is_positive_and_have_an_area() -> None:
     assert {s.metric for s in found.test} == {"accuracy", "error", "auc"}
 
 
+def two_classes(n: int = 150) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 2))
+    return pl.DataFrame(
+        {"a": x[:, 0], "b": x[:, 1], "y": (x[:, 0] + rng.normal(size=n) > 0) * 1}
+        | {"w": rng.integers(1, 4, n) * 1.0}
+    )
+
+
+def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() -> None:
+    table = two_classes()
+    found = run_study(sx.scan(table, target="y", weight="w"), models=["least_squares"], seed=2)
+    rows = [row for part in found.left_out for row in part.rows]
+    assert len(found.left_out) == 5
+    assert sorted([*rows, *found.held.rows]) == list(range(1, 151))
+    line = next(e for e in found.leaderboard if e.name == "least_squares")
+    for part, error in zip(found.left_out, line.folds, strict=True):
+        assert error == pytest.approx(np.average(part.truth != part.predicted, weights=part.w))
+        away = table[[i for i in np.array(rows) - 1 if i + 1 not in part.rows]]
+        other = sx.LeastSquaresClassifier().fit(
+            away.select("a", "b").to_numpy(), away["y"].to_numpy(), away["w"].to_numpy()
+        )
+        inside = table[(part.rows - 1).tolist()].select("a", "b").to_numpy()
+        np.testing.assert_allclose(part.scores, other.decision_function(inside), atol=1e-9)
+
+
+def test_folds_are_kept_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
+    from separatrix.study import held
+
+    monkeypatch.setattr(held, "SHOWN_ROWS", 50)
+    few = run_study(sx.scan(two_classes().drop("w"), target="y"))
+    assert [len(part.rows) for part in few.left_out] == [10] * 5
+    wine = run_study(sx.scan(str(sample("wine").path), target="cultivar"), models=["basic"])
+    assert wine.left_out == ()
+    noise = two_classes().select(a=pl.lit(1.0) + pl.int_range(150) % 7, y=pl.col("y"))
+    assert run_study(sx.scan(noise, target="y"), models=["basic"], seed=1).left_out == ()
+
+
 def test_weights_count() -> None:
     table = made().with_columns(w=pl.Series(np.random.default_rng(1).integers(1, 4, 200) * 1.0))
     weighted = run_study(sx.scan(table, target="y", weight="w"), models=["linear"], seed=4)

@@ -42,6 +42,18 @@ class RocCurve:
         """Share of the negatives called positive at each threshold."""
         return np.asarray(self.false_positives / self.false_positives[-1])
 
+    def tpr_at(self, fpr: Floats) -> Floats:
+        """The largest true positive rate at each false positive rate, mixing where it must.
+
+        Between two thresholds a mixture of both reaches every point of the line that joins them.
+        """
+        x, y = self.fpr, self.tpr
+        left = np.searchsorted(x, fpr, side="right") - 1
+        right = np.minimum(left + 1, x.size - 1)
+        width = x[right] - x[left]
+        share = np.where(width > 0, (fpr - x[left]) / np.where(width > 0, width, 1.0), 0.0)
+        return np.asarray(y[left] + share * (y[right] - y[left]))
+
     @property
     def area(self) -> float:
         """P(score of a positive > score of a negative) + ½ P(equal), the area by trapezoids."""

@@ -58,7 +58,9 @@ class PrecisionRecallDisplay(Display):
             fontsize=8.5,
             color=MUTED,
         )
-        ax.step(self.curve.tpr, self.curve.precision, where="pre", color=BLUE)
+        # A threshold that finds no more positives is worse than the one before it: left out.
+        rises = np.append(True, np.diff(self.curve.tpr) > 0)
+        ax.step(self.curve.tpr[rises], self.curve.precision[rises], where="pre", color=BLUE)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(0, 1.03)
         dress(ax)

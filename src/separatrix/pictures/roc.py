@@ -1,7 +1,8 @@
-"""The ROC curve with its convex hull and the areas under both."""
+"""The ROC curve with its convex hull, the areas under both, and how far the folds differ."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,13 +13,20 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, dress
 from separatrix.pictures.wording import number
 
+#: False positive rates at which the folds are compared.
+BAND = 121
+
 
 @dataclass(eq=False)
 class RocDisplay(Display):
-    """``threshold`` marks the point at which the model decides; None marks nothing."""
+    """``threshold`` marks the point at which the model decides; None marks nothing.
+
+    ``folds`` are the curves of cross-validation: a band behind the curve spans them.
+    """
 
     curve: RocCurve
     threshold: float | None = 0.0
+    folds: Sequence[RocCurve] = ()
 
     title: ClassVar[str] = "ROC curve with its hull"
 
@@ -31,10 +39,11 @@ class RocDisplay(Display):
         positive: Any = None,
         sample_weight: Any = None,
         threshold: float | None = 0.0,
+        folds: Sequence[RocCurve] = (),
     ) -> Self:
         """From labels of two classes and scores."""
         curve = roc_curve(y, score, positive=positive, sample_weight=sample_weight)
-        return cls(curve, threshold)
+        return cls(curve, threshold, folds)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
@@ -51,6 +60,12 @@ class RocDisplay(Display):
         return float(self.curve.fpr[at]), float(self.curve.tpr[at])
 
     @property
+    def fold_areas(self) -> tuple[float, float] | None:
+        """The smallest and the largest area under the curve of a fold."""
+        areas = [fold.area for fold in self.folds]
+        return (min(areas), max(areas)) if areas else None
+
+    @property
     def description(self) -> str:
         """Both areas, and the rates at the threshold in use."""
         text = (
@@ -58,6 +73,9 @@ class RocDisplay(Display):
             f"probability {self.curve.area:.3f} (area under the curve); the area under the "
             f"convex hull is {self.curve.hull_area:.3f}, with {self.curve.hull.size} corners."
         )
+        if self.fold_areas is not None:
+            low, high = self.fold_areas
+            text += f" In cross-validation the area was {low:.3f} to {high:.3f}, fold by fold."
         if self.decided is not None:
             text += (
                 f" At the threshold in use, {number(self.threshold or 0.0, 3)}, "
@@ -69,6 +87,8 @@ class RocDisplay(Display):
     def _draw(self, ax: Any) -> None:
         curve = self.curve
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
+        if self.fold_areas is not None:
+            self._span(ax, *self.fold_areas)
         ax.plot(
             curve.fpr[curve.hull],
             curve.tpr[curve.hull],
@@ -87,3 +107,17 @@ class RocDisplay(Display):
         ax.set_xlabel("false positive rate")
         ax.set_ylabel("true positive rate")
         ax.legend(frameon=False, fontsize=9, loc="lower right")
+
+    def _span(self, ax: Any, low: float, high: float) -> None:
+        """From the lowest to the highest curve of the folds."""
+        grid = np.linspace(0, 1, BAND)
+        heights = np.array([fold.tpr_at(grid) for fold in self.folds])
+        ax.fill_between(
+            np.append(0.0, grid),
+            np.append(0.0, heights.min(axis=0)),
+            np.append(0.0, heights.max(axis=0)),
+            color=BLUE,
+            alpha=0.18,
+            linewidth=0,
+            label=f"{len(self.folds)} folds, area {low:.3f} to {high:.3f}",
+        )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.decision.roc import RocCurve, roc_curve
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,
@@ -31,7 +32,7 @@ from separatrix.pictures.wording import measure
 from separatrix.report.tables import fold_interval, ordered_entries
 from separatrix.report.verdict import counterpart, main_scores, spoken, winner_of
 from separatrix.rows.block import Floats
-from separatrix.study.result import Study, Training
+from separatrix.study.result import Held, Study, Training
 
 #: Dots in one picture of the page before the density is drawn: a page holds several.
 MANY = 2_000
@@ -264,16 +265,34 @@ def classification(study: Study) -> Gallery:
         gallery.missing.append("This model gives no score, so it has no ROC curve.")
         return gallery
     scores = np.asarray(held.scores, dtype=float)
-    if len(labels) == 2:
-        line = scores.reshape(truth.size, -1)
-        score = line[:, 0] if line.shape[1] == 1 else line[:, 1] - line[:, 0]
-        last = labels[1]
-        gallery.add(lambda: RocDisplay.from_predictions(truth, score, positive=last))
-        gallery.add(lambda: PrecisionRecallDisplay.from_predictions(truth, score, positive=last))
+    if len(labels) == 2 and np.ptp(_single(held)) > 0:
+        gallery.add(lambda: _roc(study, held, labels[1]))
+        gallery.add(
+            lambda: PrecisionRecallDisplay.from_predictions(
+                truth, _single(held), positive=labels[1], sample_weight=held.w
+            )
+        )
     coef = getattr(study.model, "coef_", None)
     if coef is not None and np.any(coef):
         gallery.add(lambda: DistanceDisplay.from_scores(truth, scores, coef, labels))
     return gallery
+
+
+def _single(held: Held) -> Floats:
+    """One score per row, high for the second of two classes."""
+    line = np.asarray(held.scores, dtype=float).reshape(len(held.truth), -1)
+    return np.asarray(line[:, 0] if line.shape[1] == 1 else line[:, 1] - line[:, 0])
+
+
+def _roc(study: Study, held: Held, positive: str) -> RocDisplay:
+    """The curve of the test part over those of the folds; a fold of one class has none."""
+
+    def curve(part: Held) -> RocCurve:
+        truth = [str(v) for v in part.truth]
+        return roc_curve(truth, _single(part), positive=positive, sample_weight=part.w)
+
+    both = [part for part in study.left_out if len(np.unique(part.truth)) == 2]
+    return RocDisplay(curve(held), folds=[curve(part) for part in both])
 
 
 def learning(study: Study) -> Gallery:

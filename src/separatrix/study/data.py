@@ -112,29 +112,33 @@ class RowBench:
 
     def fold_error(self, candidate: Candidate, fold: int) -> tuple[float, Any]:
         """Error on one fold of the candidate fitted to the others; and the fitted model."""
+        return self.error(candidate, *self.sides(fold))[1:]
+
+    def sides(self, fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Positions of the rows of the other folds, and of the rows of this one."""
         label = self.fold_labels[fold]
         inside = np.flatnonzero((self.labels != TEST) & (self.labels != label))
-        outside = np.flatnonzero(self.labels == label)
-        return self.error(candidate, inside, outside)[1:]
+        return inside, np.flatnonzero(self.labels == label)
 
     def error(
         self, candidate: Candidate, inside: NDArray[np.intp], outside: NDArray[np.intp]
     ) -> tuple[float, float, Any]:
         """Error of the candidate fitted to ``inside`` on those rows, and on ``outside``."""
-        model = self._fitted(candidate, inside)
+        model = self.fitted(candidate, inside)
         errors = (error_on(model, self.given.take(part)) for part in (inside, outside))
         return next(errors), next(errors), model
 
     def fit(self, candidate: Candidate) -> Any:
         """The candidate fitted to all folds, ready for tables like this one."""
-        model = self._fitted(candidate, self.training)
+        model = self.fitted(candidate, self.training)
         if self.given is self.table:
             return model
         return by_name(model, self.table.take(self.training))
 
-    def _fitted(self, candidate: Candidate, inside: NDArray[np.intp]) -> Any:
-        """One that tunes a penalty on a matrix is given the folds of the study to do it on.
+    def fitted(self, candidate: Candidate, inside: NDArray[np.intp]) -> Any:
+        """The candidate fitted to some of the rows.
 
+        One that tunes a penalty on a matrix is given the folds of the study to do it on.
         The model remembers their number alone: a list of row numbers means nothing later.
         """
         labels = self.labels[inside]

@@ -24,6 +24,7 @@ from separatrix.study.candidates import BASELINE, Candidate, candidates
 from separatrix.study.compare import Bench, choose, compare
 from separatrix.study.curve import learning_curve
 from separatrix.study.data import MomentBench, RowBench, mse, too_small, truth_of
+from separatrix.study.held import SHOWN_ROWS, judged, left_out, thinned
 from separatrix.study.measure import (
     classification_scores,
     regression_scores,
@@ -36,8 +37,6 @@ from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 
 METRIC = {REGRESSION: "rmse", CLASSIFICATION: "error"}
-#: Training rows that a picture shows at most.
-SHOWN_ROWS = 20_000
 FEWEST_HELD, FEWEST_TRAINING = 2, 4
 
 
@@ -91,8 +90,8 @@ def _from_rows(
     table, task, said = _with_task(table, task)
     columns = profile(table)
     bench, moments = _benches(table, parts, task)
-    entrants, left_out = candidates(task, models, len(table.block.terms))
-    said += announce.about(table, columns, bench, parts) + left_out
+    entrants, omitted = candidates(task, models, len(table.block.terms))
+    said += announce.about(table, columns, bench, parts) + omitted
 
     def bench_for(candidate: Candidate) -> Bench:
         return moments if moments is not None and candidate.from_moments else bench
@@ -130,6 +129,7 @@ def _from_rows(
         curve=curve,
         training=_shown(model, bench),
         path=ridge_path(winner, model, bench),
+        left_out=left_out(best, bench, len(classes)),
         **told,
     )
 
@@ -183,22 +183,19 @@ def _fitted(
 
 
 def _measured(model: Any, bench: RowBench, seed: int) -> tuple[Held, tuple[Score, ...]]:
-    rows = bench.table.take(bench.held)
-    truth, predicted, w = truth_of(rows), model.predict(rows), rows.block.w
+    held = judged(model, bench.table.take(bench.held))
+    truth, predicted = held.truth, held.predicted
     if truth.dtype.kind == "f":
-        held = Held(rows.row_ids, truth, predicted)
-        return held, regression_scores(truth, predicted, w, seed)
-    margin = model.decision_function(rows) if hasattr(model, "decision_function") else None
-    two = margin is not None and len(model.classes_) == 2
-    single = np.asarray(margin, dtype=float).ravel() if two else None
-    scores = classification_scores(truth, predicted, single, model.classes_[-1], w)
-    return Held(rows.row_ids, truth, predicted, margin), scores
+        return held, regression_scores(truth, predicted, held.w, seed)
+    two = held.scores is not None and len(model.classes_) == 2
+    single = np.asarray(held.scores, dtype=float).ravel() if two else None
+    return held, classification_scores(truth, predicted, single, model.classes_[-1], held.w)
 
 
 def _shown(model: Any, bench: RowBench) -> Training:
     """The training part for pictures: all of it, or an even selection of a large one."""
     n = len(bench.training)
-    some = np.linspace(0, n - 1, SHOWN_ROWS).astype(int) if n > SHOWN_ROWS else np.arange(n)
+    some = thinned(np.arange(n), SHOWN_ROWS)
     rows = bench.table.take(bench.training[some])
     x, w = model.encoding_.apply(rows.block).dense(), rows.block.w
     scale = np.sqrt(np.average((x - np.average(x, axis=0, weights=w)) ** 2, axis=0, weights=w))
