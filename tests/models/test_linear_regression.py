@@ -333,3 +333,16 @@ def test_interpolation_has_a_gap_too() -> None:
     assert proof.primal == pytest.approx((y[5] - y[6]) ** 2 / 4)
     assert 0.0 <= proof.gap <= 1e-20
     assert proof.holds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_distinct_rows_leave_as_many_columns_undecided(seed: int) -> None:
+    local = np.random.default_rng(seed)
+    x = np.repeat(local.standard_normal((6, 12)), 20, axis=0)
+    y = local.standard_normal(120)
+    with pytest.warns(Notice, match="SEP001"):
+        model = sx.LinearRegression().fit(x, y)
+    assert model.certificate_.rank == 5
+    means = np.repeat(y.reshape(6, 20).mean(axis=1), 20)
+    assert_allclose(model.predict(x), means, atol=1e-9)
+    assert_allclose(model.coef_, Reference().fit(x, y).coef_, atol=1e-9)

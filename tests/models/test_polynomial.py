@@ -223,3 +223,14 @@ def test_updates_add_up_to_one_fit():
     whole = PolynomialRegression(3).fit(x, y)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(model.predict(x), whole.predict(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d", "degree"), [(10, 25, 1), (8, 3, 3)])
+def test_more_terms_than_rows_gives_the_shortest_polynomial(n, d, degree):
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((n, d)), rng.standard_normal(n)
+    model = PolynomialRegression(degree).fit(x, y)
+    powers = PolynomialFeatures(degree, include_bias=False).fit_transform(x)
+    shortest = TheirRegression().fit(powers, y)
+    assert np.linalg.norm(model.coef_) == pytest.approx(np.linalg.norm(shortest.coef_), rel=1e-7)
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-8)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.messages import InputError
 from separatrix.models.base import LinearModel
 from separatrix.models.targets import numeric
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.arrays import ArrayRows, column_names
 from separatrix.rows.block import Block
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
@@ -44,6 +44,7 @@ class AdditiveModel(LinearModel):
 
     moments_: Moments | None
     _rows: Rows | None
+    _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
 
     @abstractmethod
     def _solve(self, given: Given) -> Solution:
@@ -58,7 +59,7 @@ class AdditiveModel(LinearModel):
         if isinstance(X, Moments):
             return self._fit_moments(X)
         rows = self._training_rows(X, y, sample_weight)
-        flat = is_flat(rows, y)
+        flat = is_flat(rows, None if self._column_is_vector else y)
         if isinstance(rows, ArrayRows) and self._wide(rows.block):
             numeric(rows.block.targets)
             small = rows.block.x.shape[1] <= KEPT
@@ -86,7 +87,9 @@ class AdditiveModel(LinearModel):
         numeric(moments.targets)
         names = tuple(str(term) for term in moments.terms)
         self.n_features_in_ = len(names)
-        self.feature_names_in_ = np.array(names, dtype=object)
+        self.__dict__.pop("feature_names_in_", None)
+        if names != column_names(len(names)):  # those of a bare matrix are only ours
+            self.feature_names_in_ = np.array(names, dtype=object)
         self.moments_, self._rows = moments, None
         solution = self._solve(Given(moments))
         encoding = identity(Schema(tuple(Column(name) for name in names)))
@@ -122,7 +125,11 @@ class IncrementalMixin:
             moments = self.moments_ + moments
         self.moments_, self._rows = moments, None
         solution = self._solve(Given(moments))
-        self._accept(solution, identity(rows.schema), flat=is_flat(rows, y))
+        self._accept(
+            solution,
+            identity(rows.schema),
+            flat=is_flat(rows, None if self._column_is_vector else y),
+        )
         return self
 
 

@@ -51,6 +51,7 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
     """
 
     _multi_output = True
+    _column_is_vector = True
     _no_inference = SELECTED
 
     def __init__(

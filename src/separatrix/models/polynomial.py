@@ -103,6 +103,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     def _learn(self, encoding: Encoding, *, flat: bool) -> Self:
         with_constant = bool(self.fit_intercept)
         solution = fit_least_squares(self._rows, self.moments_, fit_intercept=with_constant)
+        if not solution.identified.all():
+            solution = shortest_in_powers(solution, self._learned(), self.moments_)
         self.local_coef_, self.local_intercept_ = solution.coef, solution.intercept
         self._local = Evidence.of(solution, self.moments_, fit_intercept=with_constant)
         powers = in_powers(solution, self._learned(), fit_intercept=with_constant)
@@ -219,3 +221,19 @@ def in_powers(solution: LeastSquares, expansion: Expansion, *, fit_intercept: bo
         inverse=np.asarray(a @ (a @ solution.inverse).T),
         identified=np.asarray(open_ == 0.0),
     )
+
+
+def shortest_in_powers(solution: LeastSquares, expansion: Expansion, m: Moments) -> LeastSquares:
+    """Of all fits with the same values, the one whose coefficients of powers are the shortest.
+
+    With G a generalised inverse of S = XᵀX, the columns of I − GS span the directions in which
+    coefficients can move without moving a fitted value.
+    """
+    with_constant = len(solution.inverse) > m.d
+    about = m if with_constant else m.about_origin()
+    free = np.eye(m.d) - solution.inverse[-m.d :, -m.d :] @ about.xx
+    to_powers = expansion.to_powers()[1:, 1:]
+    steps = np.linalg.lstsq(to_powers @ free, to_powers @ solution.coef, rcond=1e-10)[0]
+    coef = solution.coef - free @ steps
+    intercept = about.y_mean - about.x_mean @ coef if with_constant else solution.intercept
+    return replace(solution, coef=coef, intercept=intercept)

@@ -30,6 +30,7 @@ class RidgeFamily(RegressorMixin, AdditiveModel):
     """What the ridge estimators share: the scale of the penalty, and why there is no inference."""
 
     _multi_output = True
+    _column_is_vector = True
     _no_inference = (
         "Ridge coefficients are shrunk on purpose: their bias is unknown, so standard errors and p "
         "values would not mean what they say. Use LinearRegression for inference."

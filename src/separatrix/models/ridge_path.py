@@ -140,7 +140,7 @@ class RidgeCV(RidgePathBase):
         As in :class:`RidgePath`.
     cv : None, int, splitter or (train, test) pairs, default=None
         None leaves out every row once, in closed form; otherwise folds, whose moments come from
-        one pass over the rows.
+        one pass over the rows. A row of weight w counts as w equal rows: one of them is left out.
     rule : {"min", "one_se"}, default="min"
         The least mean error, or the largest penalty within one standard error of it (with folds).
     fit_intercept : bool, default=True

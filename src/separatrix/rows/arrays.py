@@ -31,7 +31,7 @@ class ArrayRows(InMemory):
         n, d = x.shape
         y = np.empty((n, 0)) if y is None else y[:, None] if y.ndim == 1 else y
         self.named = names is not None
-        features = tuple(names) if names is not None else tuple(f"x{j}" for j in range(d))
+        features = tuple(names) if names is not None else column_names(d)
         if targets is None:
             targets = [Term("y" if y.shape[1] == 1 else f"y{j}") for j in range(y.shape[1])]
         self.schema = Schema(
@@ -64,6 +64,11 @@ class ArrayRows(InMemory):
         other.schema, other.block, other._row_ids = self.schema, block, row_ids
         other.named = self.named
         return other
+
+
+def column_names(d: int) -> tuple[str, ...]:
+    """What the columns of a bare matrix are called: x0, x1, …"""
+    return tuple(f"x{j}" for j in range(d))
 
 
 def _target_columns(targets: Sequence[Term]) -> tuple[Column, ...]:

@@ -80,17 +80,27 @@ def from_moments(m: Moments) -> Triangle | None:
     )
 
 
-def from_extended(scatter: Floats, m: Moments, **changes: Any) -> Triangle:
+def from_extended(scatter: Floats, m: Moments) -> Triangle:
     """Cholesky in double-double of ``scatter`` (hi and lo, 2 x p x p, targets last).
 
-    ``tolerance`` (squared relative distance below which a column counts as dependent) follows the
-    rounding of the table's own entries unless it is given among ``changes``.
+    A column counts as dependent when its distance from the others is no more than the rounding of
+    the table's own entries. That rounding is magnified where the others are long combinations of
+    each other; a condition number beyond 1/ε tells, and then the bar is raised.
     """
+    tolerance = (max(m.count, m.d) * EPS) ** 2
+    found = _in_double_double(scatter, m, tolerance)
+    while found.condition > 0.1 / EPS and tolerance < EPS:
+        tolerance *= 1e4
+        found = _in_double_double(scatter, m, tolerance)
+    return found
+
+
+def _in_double_double(scatter: Floats, m: Moments, tolerance: float, **changes: Any) -> Triangle:
+    """``tolerance`` is the squared relative distance up to which a column counts as dependent."""
     d, k = m.d, len(m.targets)
     scale = powers_of_two(np.sqrt(np.diag(scatter[0])))
     a = scatter / np.outer(scale, scale)
     a[:, :d][:, ~varying(m)] = a[:, :, :d][:, :, ~varying(m)] = 0.0
-    tolerance = changes.pop("tolerance", (max(m.count, d) * EPS) ** 2)
     kept = dd.cholesky(a, d, tolerance)[:d]
     at, gone = np.flatnonzero(kept), np.flatnonzero(~kept)
     identity = np.stack([np.eye(len(at)), np.zeros((len(at), len(at)))])
@@ -117,7 +127,7 @@ def from_extended(scatter: Floats, m: Moments, **changes: Any) -> Triangle:
 def from_moments_alone(m: Moments) -> Triangle:
     """Moments whose rows are gone: what they cannot tell from dependence counts as dependent."""
     scatter = np.stack([m.scatter, np.zeros_like(m.scatter)])
-    found = from_extended(scatter, m, tolerance=1e3 * max(m.d, 1) * EPS, statistic="moments")
+    found = _in_double_double(scatter, m, 1e3 * max(m.d, 1) * EPS, statistic="moments")
     digits = -np.log10(EPS * found.condition**2)
     return Triangle(**{**found.__dict__, "digits": digits})
 
