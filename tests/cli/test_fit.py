@@ -171,7 +171,7 @@ def test_moments_travel(command, here, table) -> None:
     ran = command("merge", "a.moments", "b.moments", "-o", "ab.moments")
     assert ran.code == 0
     assert "80 rows of 2 tables" in ran.err
-    assert command("fit", "ab.moments", "--models", "lasso").code == 0
+    assert command("fit", "ab.moments", "--models", "lasso", "--seed", "0").code == 0
     assert command("fit", "table.csv", "--target", "y", "--models", "lasso").code == 0
     merged, whole = (sx.load(here / f"{n}-separatrix/model.sx") for n in ("ab", "table"))
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)

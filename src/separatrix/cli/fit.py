@@ -107,7 +107,8 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
     from separatrix.storage import load_moments
 
     stored = load_moments(table)
-    given = [name for name in ("seed", "test", "folds", *reading) if _given(context, name)]
+    split = [n for n in ("seed", "test", "folds") if context.params[n] != getattr(stored.parts, n)]
+    given = [name for name in (*split, *reading) if _given(context, name)]
     if given:
         raise InputError(
             f"--{given[0].removesuffix('s') if given[0] == 'kinds' else given[0]} was fixed when "
