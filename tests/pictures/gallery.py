@@ -17,6 +17,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    ValidationCurveDisplay,
 )
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
@@ -46,6 +47,10 @@ def every_picture(n=120):
         "learning": LearningCurveDisplay(
             [10, 20, 40], rng.uniform(1, 2, (3, 5)), rng.uniform(2, 3, (3, 5)), "rmse"
         ),
+        "validation": ValidationCurveDisplay(
+            alphas, rng.uniform(1, 2, (30, 5)) + np.log(alphas)[:, None] ** 2, alphas[12]
+        ),
+        "left out one by one": ValidationCurveDisplay(alphas, 1 + alphas, alphas[0]),
         "folds": FoldDisplay(NASTY[:2], rng.uniform(size=(2, 5)), "error", NASTY[0]),
         "gap": GapDisplay(
             ["training", "test"], [1.0, 1.2], [np.nan, 1.1], [np.nan, 1.3], "rmse", ["test"]

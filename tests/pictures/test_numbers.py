@@ -8,10 +8,11 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LassoCV as SklearnLassoCV
 from sklearn.linear_model import RidgeClassifier, lasso_path
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
-from separatrix import LinearRegression
+from separatrix import LassoCV, LinearRegression
 from separatrix.decision.roc import roc_curve
 from separatrix.messages import InputError
 from separatrix.pictures import (
@@ -27,6 +28,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    ValidationCurveDisplay,
 )
 from separatrix.pictures.inference import inference
 from separatrix.pictures.labels import spread
@@ -144,6 +146,31 @@ def test_path_with_a_penalty_of_zero_and_a_constant_path():
     assert display.alphas.tolist() == [1, 10]
     assert display.named == []
     display.to_svg()
+
+
+def test_the_valley_of_the_error_agrees_with_scikit_learn():
+    model = LassoCV(cv=5, rule="one_se").fit(X, Y)
+    display = ValidationCurveDisplay.from_estimator(model)
+    reference = SklearnLassoCV(cv=5, alphas=model.alphas_).fit(X, Y)
+    mean = reference.mse_path_.mean(axis=1)
+    spread = reference.mse_path_.std(axis=1, ddof=1) / np.sqrt(5)
+    assert display.alphas[display.best] == pytest.approx(reference.alpha_)
+    np.testing.assert_allclose(display.mean[::-1], mean, rtol=1e-4)
+    np.testing.assert_allclose(display.standard_error[::-1], spread, rtol=1e-2)
+    assert display.near[1] == model.alpha_ > reference.alpha_
+    assert f"{np.sqrt(mean.min()):.2f}, at penalty" in display.description
+    assert "at the chosen one" in display.description
+    with pytest.raises(InputError, match="keeps no errors"):
+        ValidationCurveDisplay.from_estimator(LinearRegression())
+    with pytest.raises(InputError, match="3 penalties"):
+        ValidationCurveDisplay([1, 2, 3], np.ones((2, 5)))
+
+
+def test_a_cliff_does_not_flatten_the_valley():
+    errors = np.geomspace(1e8, 1.0, 30)
+    display = ValidationCurveDisplay(np.geomspace(1e3, 1e-3, 30), errors, 1e-3)
+    assert "at the chosen penalty 0.001" in display.description
+    assert display.plot().ax_.get_ylim()[1] < 10
 
 
 @settings(max_examples=50, deadline=None)

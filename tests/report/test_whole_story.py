@@ -2,13 +2,19 @@
 
 import csv
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 
 import separatrix
 from separatrix.report import render
+from separatrix.rows.parts import Parts
 from separatrix.samples import sample
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moments import Moments
+from separatrix.storage import StoredMoments, load, load_story, save
+from separatrix.study import run_study
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +44,40 @@ def test_real_study_is_told_whole(study):
     for words in ("cultivar A", "opened once", "Confusion", "Learning curve", "Certificate"):
         assert words in page
     assert "nan" not in re.sub(r"<[^>]+>", " ", page.split("</style>")[1]).split()
+
+
+def of_moments(name, target):
+    rows = separatrix.scan(sample(name).path, target=target)
+    groups = rows.with_parts(Parts()).reduce(Grouped(Moments()))
+    return StoredMoments(rows.schema, Parts(), groups)
+
+
+def of_rows(name, target):
+    return separatrix.scan(sample(name).path, target=target)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "target", "model", "told"),
+    [
+        (
+            of_rows,
+            "houses",
+            "price",
+            "linear",
+            "(least squares, no penalty) is where the path ends",
+        ),
+        (of_rows, "houses", "price", "huber", "(huber) stands beside it"),
+        (of_moments, "houses", "price", "linear", "standardised coefficient"),
+        (of_moments, "houses", "price", "ridge", "Error over the penalty"),
+        (of_rows, "diabetes", "sex", "basic", "fold by fold"),
+    ],
+)
+def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, model, told):
+    study = run_study(source(name, target), models=[model], source=f"{name}.csv")
+    assert study.winner == model
+    page = render(study)
+    assert told in page
+    file = tmp_path / "model.sx"
+    save(study.model, file, story={"study": replace(study, model=None)})
+    assert file.stat().st_size < 250_000
+    assert render(replace(load_story(file, "study"), model=load(file))) == page

@@ -115,21 +115,20 @@ class PathDisplay(Display):
             f"{self.alphas.size} penalties from {number(self.alphas[-1], 3)} (strong) down to "
             f"{number(self.alphas[0], 3)} (weak); "
         )
-        if inside.min() == len(self.names):
+        all_in = bool(inside.min() == len(self.names))
+        if all_in:
             text += "no coefficient is ever exactly zero."
         else:
-            text += (
-                f"{int(inside[-1])} to {int(inside[0])} of {len(self.names)} coefficients are not "
-                "zero."
-            )
+            span = f"{int(inside[-1])} to {int(inside[0])}"
+            text += f"{span} of {len(self.names)} coefficients are not zero."
         if self.dots is not None:
             return f"{text} {self._aside(self.dots)}"
-        if self.chosen is not None:
-            text += (
-                f" At the chosen penalty {number(self.chosen, 3)}, {int(inside[self.at])} are not "
-                f"zero{self._longest(self.lines[self.at])}."
-            )
-        return text
+        if self.chosen is None:
+            return text
+        left = "" if all_in else f"{int(inside[self.at])} are not zero"
+        longest = self._longest(self.lines[self.at])
+        told = (left + longest if left else longest.removeprefix("; ")) or "all are zero"
+        return f"{text} At the chosen penalty {number(self.chosen, 3)}, {told}."
 
     def _aside(self, dots: Floats) -> str:
         """How far the model beside the path is from the path's weak end."""

@@ -26,6 +26,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    ValidationCurveDisplay,
 )
 from separatrix.pictures.inference import Inference
 from separatrix.pictures.wording import measure
@@ -112,7 +113,7 @@ def _training_score(study: Study, metric: str) -> float:
 
 
 def coefficients(study: Study, found: Inference | None) -> Gallery:
-    """Coefficients with intervals, and the path where the model has one."""
+    """Coefficients with intervals, the path over the penalty, and the error along it."""
     gallery, scale = Gallery(), _scale(study.training)
     if found is not None and found.estimates.size:
         if scale is None:
@@ -122,6 +123,8 @@ def coefficients(study: Study, found: Inference | None) -> Gallery:
         gallery.add(lambda: _path(study, scale))
     elif study.path is not None and found is not None:
         gallery.add(lambda: _path_beside(study, found, scale))
+    if getattr(study.model, "mse_path_", None) is not None:
+        gallery.add(lambda: ValidationCurveDisplay.from_estimator(study.model))
     return gallery
 
 
