@@ -7,8 +7,10 @@ One decomposition of the moments gives every α. At its weak end it arrives at l
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from separatrix.messages import Notice
 from separatrix.models.ridge_path import RidgePath
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -32,7 +34,9 @@ def ridge_path(winner: str, model: Any, bench: RowBench | None) -> tuple[Floats,
     source: Any = getattr(model, "moments_", None)
     if bench is not None and (source is None or len(bench.training) <= len(model.encoding_.names)):
         source = _design(model, bench)
-    walked = RidgePath(POINTS, standardize=True).fit(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Notice)  # said already, about the model that is kept
+        walked = RidgePath(POINTS, standardize=True).fit(source)
     return walked.alphas_, walked.coefs_
 
 

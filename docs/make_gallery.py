@@ -1,0 +1,167 @@
+"""Draw docs/gallery.md and its pictures anew, and the screenshot of the report.
+
+    python -m docs.make_gallery          (from the root of the project; Chromium for the screenshot)
+
+Every picture is one that a report shows, of a study of a built-in table. Each is an SVG file that
+follows the reader's light or dark theme.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import shutil
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import separatrix
+from separatrix.pictures import Display
+from separatrix.pictures.inference import inference
+from separatrix.report import figures, write
+from separatrix.samples import sample
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "images" / "gallery"
+
+#: What a study is asked: table, target, models (None: all).
+ASKED = {
+    "lines": ("diabetes", "progression", None),
+    "penalty": ("diabetes", "progression", ["lasso"]),
+    "two classes": ("diabetes", "sex", None),
+    "three classes": ("wine", "cultivar", None),
+}
+
+#: Heading → which pictures (by class) of which study, in the order of the page.
+CHAPTERS = {
+    "Choosing a model": ("lines", ("FoldDisplay", "GapDisplay", "LearningCurveDisplay")),
+    "Coefficients": ("lines", ("CoefficientDisplay", "PathDisplay")),
+    "A tuned penalty": ("penalty", ("PathDisplay", "ValidationCurveDisplay")),
+    "Residuals": (
+        "lines",
+        ("ResidualDisplay", "QuantileDisplay", "ScaleLocationDisplay", "LeverageDisplay"),
+    ),
+    "Two classes": (
+        "two classes",
+        ("ConfusionDisplay", "RocDisplay", "PrecisionRecallDisplay", "DistanceDisplay"),
+    ),
+    "Several classes": ("three classes", ("ConfusionDisplay", "DistanceDisplay")),
+}
+
+#: Paper around a picture that stands alone.
+MARGIN = 10
+
+#: Size of the screenshot: the width of the page in each theme, what is kept of its height, and
+#: how far it is reduced.
+PAGE_WIDTH, PAGE_HEIGHT, REDUCED = 1000, 1130, 0.8
+
+
+def main() -> None:
+    """Everything."""
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    PICTURES.mkdir(parents=True)
+    studies = {name: _study(*asked) for name, asked in ASKED.items()}
+    (HERE / "gallery.md").write_text(_page(studies), encoding="utf-8")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit("no Chromium on this machine: the screenshot stays as it is")
+    _screenshot(studies["lines"], chromium)
+
+
+def _study(table: str, target: str, models: list[str] | None) -> Any:
+    rows = separatrix.scan(sample(table).path, target=target)
+    command = f"separatrix fit sample:{table} --target {target}"
+    if models is not None:
+        command += f" --models {','.join(models)}"
+    return separatrix.run_study(rows, models=models, source=f"sample:{table}", command=command)
+
+
+def _drawn(study: Any) -> dict[str, Display]:
+    """The pictures of its report, by class."""
+    found = inference(study.model)
+    galleries = [
+        figures.comparison(study),
+        figures.measured(study),
+        figures.coefficients(study, found),
+        figures.learning(study),
+        figures.classification(study)
+        if study.task == "classification"
+        else figures.regression(study, found),
+    ]
+    return {type(p).__name__: p for gallery in galleries for p in gallery.pictures}
+
+
+def _page(studies: dict[str, Any]) -> str:
+    lines = [
+        "# Gallery",
+        "",
+        "Every picture that there is, as the report of a built-in table shows it. The text below",
+        "each is its own `description`, which is given to readers who cannot see the picture. How",
+        "to make them in Python: [Pictures](guide/pictures.md). Drawn by",
+        "`python -m docs.make_gallery`.",
+    ]
+    for heading, (name, kinds) in CHAPTERS.items():
+        study, drawn = studies[name], _drawn(studies[name])
+        lines += ["", f"## {heading}", "", f"`{study.command}`"]
+        for kind in kinds:
+            file = f"{heading}-{kind.removesuffix('Display')}".lower().replace(" ", "-") + ".svg"
+            picture = drawn[kind]
+            (PICTURES / file).write_text(_alone(picture), encoding="utf-8")
+            lines += [
+                "",
+                f"### {picture.title}",
+                "",
+                f"![{picture.title}](images/gallery/{file})",
+                "",
+                f"`{kind}`: {_prose(picture.description)}",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _prose(text: str) -> str:
+    """Names of columns and the like are not markup."""
+    return re.sub(r"([_*<])", r"\\\1", text)
+
+
+def _alone(picture: Display) -> str:
+    """A file of its own: with a size, paper behind it, and the two palettes of the report."""
+    css = resources.files("separatrix.report").joinpath("style.css").read_text(encoding="utf-8")
+    palettes = css[: css.index("* {")].replace(":root", "svg")
+    svg = picture._repr_svg_()
+    box = r'viewBox="0 0 ([\d.]+) ([\d.]+)"'
+    width, height = (float(side) + 2 * MARGIN for side in re.search(box, svg).groups())
+    frame = f'width="{width:g}" height="{height:g}" '
+    frame += f'viewBox="{-MARGIN} {-MARGIN} {width:g} {height:g}"'
+    svg = re.sub(box, frame, svg, count=1)
+    start = svg.index(">") + 1
+    paper = f'<rect x="{-MARGIN}" y="{-MARGIN}" width="100%" height="100%" fill="var(--paper)"/>'
+    return f"{svg[:start]}<style>{' '.join(palettes.split())}</style>{paper}{svg[start:]}\n"
+
+
+def _screenshot(study: Any, chromium: str) -> None:
+    """The top of the report, light and dark side by side."""
+    from PIL import Image
+    from tests.report.browser import Browser
+
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        write(study, page)
+        browser = Browser(chromium, folder)
+        clip = {"x": 0, "y": 0, "width": PAGE_WIDTH, "height": PAGE_HEIGHT, "scale": REDUCED}
+        halves = []
+        for dark in (False, True):
+            browser.open(page, width=PAGE_WIDTH, height=PAGE_HEIGHT, dark=dark)
+            shot = browser.send("Page.captureScreenshot", clip=clip)
+            halves.append(Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB"))
+        browser.close()
+    both = Image.new("RGB", (sum(h.width for h in halves), halves[0].height))
+    for i, half in enumerate(halves):
+        both.paste(half, (i * halves[0].width, 0))
+    both.save(HERE / "images" / "report.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()
