@@ -29,7 +29,7 @@ from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments, load, load_moments, load_story, save, save_moments
 from separatrix.storage.codec import decode, encode
 from separatrix.storage.container import digest
-from separatrix.storage.files import write_text
+from separatrix.storage.files import whole_file, write_text
 from separatrix.storage.registry import MODELS, RECORDS, class_in
 from tests.registry import REGISTRY
 
@@ -418,6 +418,26 @@ def test_an_interruption_leaves_nothing(tmp_path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         half()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_written_through(tmp_path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "far.txt")
+    for text in ("one", "two"):
+        write_text(tmp_path / "link", text)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "far.txt").read_text() == text
+    assert {p.name for p in tmp_path.iterdir()} == {"link", "far.txt"}
+
+
+def test_names_as_long_as_the_disk_allows(tmp_path) -> None:
+    write_text(tmp_path / ("é" * 127), "x")
+    assert (tmp_path / ("é" * 127)).read_text() == "x"
+
+
+def test_trouble_with_reading_is_not_blamed_on_the_file_written(tmp_path) -> None:
+    with pytest.raises(OSError, match="cut short"), whole_file(tmp_path / "out"):
+        raise OSError("cut short")
     assert list(tmp_path.iterdir()) == []
 
 

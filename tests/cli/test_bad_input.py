@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ import pytest
 from tests.cli.conftest import lines_of
 
 GOOD = lines_of(60)
+RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json"}
 
 
 def text(*lines: str, header: str = "a,b,y") -> bytes:
@@ -121,34 +124,62 @@ def test_places_that_cannot_hold_results(command, here, table) -> None:
 # -- full disks ------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_under_the_results(process, here, table) -> None:
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
-
-    ran = process(
-        *("fit", table, "--target", "y", "--models", "linear"),
-        preexec_fn=small_files,  # the same error as a full disk, without filling one
-    )
+def test_a_full_disk_under_the_results(command, here, table) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, hard))  # as a full disk, without filling one
+    try:
+        ran = command("fit", table, "--target", "y", "--models", "linear")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert ran.code == 2
     assert "file size limit" in ran.err
     assert "partial" not in ran.err
     assert is_clean(here)
 
 
-def test_a_small_disk(process, here, table) -> None:
+@pytest.fixture
+def mounted(here) -> Iterator[Callable[[str], Path]]:
+    """A disk of its own of a given size."""
     disk = here / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", str(disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk cannot be mounted here")
-    try:
-        ran = process("fit", table, "--target", "y", "--models", "linear", "--out", disk / "out")
+
+    def mount(size: str) -> Path:
+        words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+        if os.geteuid() != 0 or subprocess.run(words, capture_output=True).returncode:
+            pytest.skip("a disk cannot be mounted here")
+        return disk
+
+    yield mount
+    subprocess.run(["umount", str(disk)], capture_output=True)
+
+
+def test_a_small_disk(command, mounted, table) -> None:
+    disk = mounted("24k")
+    for out in (disk / "out", disk):
+        ran = command("fit", table, "--target", "y", "--models", "linear", "--out", out)
         assert ran.code == 2
         assert "disk is full" in ran.err
-        assert str(disk / "out") in ran.err
+        assert str(out) in ran.err
+        assert "partial" not in ran.err
         assert list(disk.iterdir()) == []
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_results_can_go_to_a_disk_of_their_own_and_to_where_one_is(
+    command, here, mounted, table, monkeypatch
+) -> None:
+    disk = mounted("4m")
+    words = ("fit", table, "--target", "y", "--models", "linear", "--out")
+    assert command(*words, disk).code == 0
+    monkeypatch.chdir(disk)
+    assert command(*words, ".").code == 0
+    assert {p.name for p in disk.iterdir()} == RESULTS
+    monkeypatch.chdir(here)
+    remount = ["mount", "-o", "remount,ro", str(disk)]
+    subprocess.run(remount, check=True)
+    ran = command(*words, disk)
+    assert ran.code == 2
+    assert "not permitted" in ran.err
+    assert "comparing" not in ran.err  # said before any work is done
 
 
 def test_a_full_disk_under_predictions_and_moments(command, process, here, table) -> None:
@@ -204,21 +235,50 @@ def test_an_interruption_while_working(here) -> None:
     assert {p.name for p in here.iterdir()} == {"t.parquet"}
 
 
-def test_an_interruption_while_writing(command, here, table, monkeypatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_while_writing(command, here, table, monkeypatch, number) -> None:
     import separatrix.report
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    command("fit", table, "--target", "y", "--models", "linear", "--out", "m")
-    before = {p.name: p.read_bytes() for p in (here / "m").iterdir()}
-    monkeypatch.setattr(separatrix.report, "write", interrupted)
+    for name in RESULTS:
+        (here / "m").mkdir(exist_ok=True)
+        (here / "m" / name).write_text("old")
+    monkeypatch.setattr(separatrix.report, "write", lambda *_: signal.raise_signal(number))
     for out in ("m", "new"):
         ran = command("fit", table, "--target", "y", "--models", "ridge", "--out", out, "--json")
-        assert ran.code == 130
+        assert ran.code == 128 + number
         assert ran.document["error"]["kind"] == "interrupted"
-    assert {p.name: p.read_bytes() for p in (here / "m").iterdir()} == before
+    assert {p.name: p.read_text() for p in (here / "m").iterdir()} == dict.fromkeys(RESULTS, "old")
     assert is_clean(here, "m")
+
+
+def test_files_move_together_whatever_arrives_meanwhile(command, here, table, monkeypatch) -> None:
+    from separatrix.cli import results
+
+    move = results._move
+
+    def disturbed(partial: Path, place: Path) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        move(partial, place)
+
+    monkeypatch.setattr(results, "_move", disturbed)
+    assert command("fit", table, "--target", "y", "--models", "linear", "--out", "m").code == 143
+    assert {p.name for p in (here / "m").iterdir()} == RESULTS
+    assert is_clean(here, "m")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # as it was before the command
+
+
+def test_reading_that_breaks_off_is_not_called_an_interruption(command, monkeypatch) -> None:
+    from separatrix.rows import scan
+
+    for problem, said in (
+        (EOFError("ended before the end"), "The input cannot be read (ended before the end)"),
+        (OSError("Truncated stream"), "The input cannot be read (Truncated stream)"),
+        (PermissionError(13, "", "secret.csv"), "secret.csv: Permission denied"),
+    ):
+        monkeypatch.setattr(scan, "scan", Mock(side_effect=problem))
+        ran = command("fit", "t.csv", "--target", "y")
+        assert ran.code == 2
+        assert said in ran.err
 
 
 def test_a_defect_is_called_one(command, table, monkeypatch) -> None:

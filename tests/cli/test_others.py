@@ -70,8 +70,8 @@ def test_a_long_table_is_predicted_block_by_block(command, here, model) -> None:
     assert rows > 1
     found = numbers(command("predict", model, "long.csv").out)
     assert [line["row"] for line in found] == [str(i) for i in range(1, 80_001)]
-    assert len({line["predicted"] for line in found[::2]}) == 1
-    assert len({line["predicted"] for line in found[1::2]}) == 1
+    for kind in (found[::2], found[1::2]):  # products may round differently at a block's end
+        assert len({round(float(line["predicted"]), 6) for line in kind}) == 1
 
 
 def test_what_new_rows_lack_is_named(command, here, model) -> None:

@@ -1,7 +1,7 @@
 """The entry point: finds the command, and turns every way to end into words and an exit code.
 
-0 good    1 a gate that was asked for failed    2 usage or bad input    130 interrupted
-70 a defect of separatrix itself
+0 good    1 a gate that was asked for failed    2 usage or bad input    70 a defect of separatrix
+130 interrupted (143 by a kill, 129 by a closed terminal)
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from separatrix.cli.merge import merge
 from separatrix.cli.predict import predict
 from separatrix.cli.report import report
 from separatrix.cli.samples import samples
+from separatrix.cli.signals import Interruptions
 from separatrix.cli.summarise import summarise
 from separatrix.messages import InputError
 
@@ -64,6 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(given: list[str]) -> int:
     """Run the command; the exit code."""
+    with Interruptions() as interruptions:
+        return _outcome(given, interruptions)
+
+
+def _outcome(given: list[str], interruptions: Interruptions) -> int:
     as_json = "--json" in given
     try:
         code = separatrix.main(given or ["--help"], prog_name="separatrix", standalone_mode=False)
@@ -71,9 +77,11 @@ def run(given: list[str]) -> int:
     except (BrokenPipeError, SystemExit):  # the reader of a pipe has seen enough; Click exits then
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as end:
+        if isinstance(end.__cause__, EOFError):  # Click takes a file that ends too soon for Ctrl-D
+            return _broken_off(end.__cause__, as_json)
         describe("interrupted", "Interrupted; nothing half-written is left behind.", as_json)
-        return 130
+        return interruptions.code
     except GateFailed as failed:
         describe("gate", str(failed), as_json)
         return 1
@@ -88,7 +96,7 @@ def run(given: list[str]) -> int:
         describe("input", "There is not enough memory for this. Use a smaller table.", as_json)
         return 2
     except OSError as problem:
-        return _could_not_print(problem, as_json)
+        return _broken_off(problem, as_json)
     except Exception as problem:
         traceback.print_exc()
         what = f"{type(problem).__name__}: {problem}. This is a defect in separatrix itself."
@@ -104,10 +112,17 @@ def _usage(problem: click.ClickException) -> str:
     return problem.format_message().rstrip() + hint
 
 
-def _could_not_print(problem: OSError, as_json: bool) -> int:
-    """Standard output is on a full disk, or something of the kind."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    what = "the disk is full" if problem.errno == errno.ENOSPC else problem.strerror or str(problem)
-    place = problem.filename or "standard output"
-    describe("input", f"{place}: {what}. Write somewhere else.", as_json)
+def _broken_off(problem: OSError | EOFError, as_json: bool) -> int:
+    """Reading or writing ended half-way; an error without a file's name came from printing."""
+    number = getattr(problem, "errno", None)
+    file = getattr(problem, "filename", None)
+    what = "the disk is full" if number == errno.ENOSPC else os.strerror(number or 0)
+    if number is None:
+        message = f"The input cannot be read ({problem}). Copy it again from its source."
+    elif file is not None:
+        message = f"{os.fsdecode(file)}: {what}. Check the path and who may use it."
+    else:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        message = f"standard output: {what}. Write somewhere else."
+    describe("input", message, as_json)
     return 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import secrets
 import shutil
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.cli.signals import uninterrupted
 from separatrix.messages import InputError
 from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
@@ -33,6 +35,11 @@ def ready(place: Path) -> Path:
         raise InputError(
             "does not exist.", file=str(place.parent), remedy="Create it, or choose another --out."
         )
+    holder = place if place.is_dir() else place.parent
+    if not os.access(holder, os.W_OK | os.X_OK):
+        raise InputError(
+            "writing here is not permitted.", file=str(holder), remedy="Choose another --out."
+        )
     return place
 
 
@@ -44,7 +51,7 @@ def write_all(study: Study, place: Path) -> dict[str, Any]:
     from separatrix.report import write as write_report
 
     document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
-    partial = place.with_name(f".{place.name}.{secrets.token_hex(4)}.partial")
+    partial = _beside(place)
     try:
         partial.mkdir()
         save(study.model, partial / MODEL, story={"study": without_model(study)})
@@ -52,17 +59,31 @@ def write_all(study: Study, place: Path) -> dict[str, Any]:
         if study.held is not None:
             write_text(partial / PREDICTIONS, predictions(study.held, study.target, study.classes))
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-        place.mkdir(exist_ok=True)
-        (place / PREDICTIONS).unlink(missing_ok=True)  # one of an earlier study would mislead
-        for file in sorted(partial.iterdir()):
-            file.replace(place / file.name)
+        with uninterrupted():
+            _move(partial, place)
     except OSError as problem:
         raise cannot_write(place, problem) from problem
     except InputError as problem:  # the temporary name means nothing to the user
         raise _renamed(problem, partial, place) from problem
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        with uninterrupted():
+            shutil.rmtree(partial, ignore_errors=True)
     return document
+
+
+def _beside(place: Path) -> Path:
+    """A temporary name on the disk of ``place``, which can be a disk of its own."""
+    name = f"{secrets.token_hex(4)}.partial"
+    return place / f".{name}" if place.is_dir() else place.with_name(f".{place.name}.{name}")
+
+
+def _move(partial: Path, place: Path) -> None:
+    if not place.exists():
+        partial.rename(place)
+        return
+    (place / PREDICTIONS).unlink(missing_ok=True)  # one of an earlier study would mislead
+    for file in sorted(partial.iterdir()):
+        file.replace(place / file.name)
 
 
 def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:

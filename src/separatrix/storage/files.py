@@ -25,7 +25,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             return
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a directory")
-        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        whole = Path(os.path.realpath(target))  # behind a link, the file that it points to
+        partial = whole.with_name(f".{whole.name[:40]}.{secrets.token_hex(4)}.partial")
         partial.open("xb").close()
     except OSError as problem:
         raise cannot_write(target, problem) from problem
@@ -34,12 +35,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(target)
-    except OSError as problem:
+        partial.replace(whole)
+    except BaseException as problem:  # Ctrl-C included: leave nothing behind
         partial.unlink(missing_ok=True)
-        raise cannot_write(target, problem) from problem
-    except BaseException:  # Ctrl-C included: leave nothing behind
-        partial.unlink(missing_ok=True)
+        if isinstance(problem, OSError) and problem.errno is not None:  # others come from reading
+            raise cannot_write(target, problem) from problem
         raise
 
 
