@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyRegressor
 
+from separatrix import MeanRegressor
 from separatrix.messages import InputError
 from separatrix.report import render, write
 from separatrix.rows.profile import ColumnProfile
@@ -241,6 +242,10 @@ def test_when_the_baseline_wins_it_is_said(linear):
     assert "None of 2 models did better than the baseline" in words
     assert "DummyRegressor has no coefficients" in words
     assert "carries no certificate" in words
+    own = replace(study, model=MeanRegressor().fit(linear.training.x, linear.training.y))
+    words = Page(render(own)).words
+    assert "MeanRegressor has no coefficients" in words
+    assert "Largest coefficients" not in words
 
 
 def test_a_study_without_rows_says_what_is_missing(pages):

@@ -147,7 +147,7 @@ class PathDisplay(Display):
 
     def _longest(self, at: Floats) -> str:
         lead = [f"{self.names[j]} {number(at[j], 3)}" for j in self.named[:3]]
-        return f"; the longest are {listed(lead)}" if lead else ""
+        return f"; the longest {'is' if len(lead) == 1 else 'are'} {listed(lead)}" if lead else ""
 
     def _draw(self, ax: Any) -> None:
         lines, named = self.lines, self.named

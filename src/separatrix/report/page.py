@@ -47,7 +47,7 @@ def _story(study: Study) -> dict[str, Any]:
     """Everything that the template shows."""
     from markupsafe import Markup
 
-    found = inference(study.model)
+    found = None if verdict.is_baseline(study.winner) else inference(study.model)
     winner = verdict.winner_of(study)
     script = _part("page.js")
     certificate = getattr(study.model, "certificate_", None)
