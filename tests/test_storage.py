@@ -276,6 +276,14 @@ def damage(file: Path, key: str, change) -> Path:
     return file
 
 
+#: A tuple that holds a number where text belongs.
+TUPLE = {"is": "tuple", "items": [3]}
+
+
+def changed(record: dict, field: str, new) -> dict:
+    return {**record, "fields": {**record["fields"], field: new}}
+
+
 def as_is(new):
     return lambda _: new
 
@@ -308,6 +316,13 @@ def as_is(new):
         ("attributes", lambda v: {**v, "encoding_": None, "n_features_in_": "many"}),
         ("attributes", lambda v: {**v, "n_features_in_": 7}),
         ("attributes", lambda v: {k: v[k] for k in v if k != "intercept_"}),
+        ("attributes", lambda v: {**v, "intercept_": {"is": "dict", "items": []}}),
+        ("attributes", lambda v: {**v, "intercept_": v["coef_"]}),
+        ("attributes", lambda v: {**v, "certificate_": "sound"}),
+        ("attributes", lambda v: {**v, "coef_": {"is": []}}),
+        ("attributes", lambda v: {**v, "encoding_": changed(v["encoding_"], "terms", "none")}),
+        ("attributes", lambda v: {**v, "encoding_": changed(v["encoding_"], "plain", 1)}),
+        ("attributes", lambda v: {**v, "encoding_": changed(v["encoding_"], "notes", TUPLE)}),
     ],
 )
 def test_content_that_does_not_belong_is_refused(file, key, change) -> None:
@@ -321,6 +336,22 @@ def test_shapes_that_disagree_are_refused(file) -> None:
     rewrite(file, header, body)
     with pytest.raises(InputError, match="2 coefficients for 4 columns"):
         load(file)
+
+
+def test_classes_that_disagree_with_the_coefficients_are_refused(tmp_path) -> None:
+    save(sx.LeastSquaresClassifier().fit(X, np.digitize(Y, [-1, 1])), tmp_path / "m.sx")
+    header, body = header_of(tmp_path / "m.sx")
+    header["model.classes_"]["shape"] = [1, 3]
+    rewrite(tmp_path / "m.sx", header, body)
+    with pytest.raises(InputError, match="classes do not fit"):
+        load(tmp_path / "m.sx")
+
+
+def test_parameters_that_came_later_have_their_defaults(file) -> None:
+    header, body = header_of(file)
+    header["__metadata__"]["parameters"] = json.dumps({"is": "dict", "items": []})
+    rewrite(file, header, body)
+    assert load(file).get_params() == sx.LinearRegression().get_params()
 
 
 def test_deep_nesting_is_refused(file) -> None:
@@ -532,3 +563,27 @@ def test_damaged_moments_are_refused(tmp_path, key, new) -> None:
     save_moments(stored(houses(1)), tmp_path / "a.moments")
     with pytest.raises(InputError, match=r"a\.moments"):
         load_moments(damage(tmp_path / "a.moments", key, as_is(new)))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e300, -1.0])
+def test_moments_of_no_table_are_refused(tmp_path, number) -> None:
+    whole = stored(houses(1))
+    key, moments = next(iter(whole.groups.parts.items()))
+    scatter = moments.scatter.copy()
+    scatter[0, 0] = number
+    odd = Moments(
+        moments.terms, moments.targets, moments.count, moments.weight, moments.mean, scatter
+    )
+    save_moments(replace(whole, groups=Grouped(Moments(), {key: odd})), tmp_path / "a.moments")
+    with pytest.raises(InputError, match="do not fit together"):
+        load_moments(tmp_path / "a.moments")
+
+
+def test_moments_of_other_columns_than_the_schema_has_are_refused(tmp_path) -> None:
+    save_moments(stored(houses(1)), tmp_path / "a.moments")
+    header, body = header_of(tmp_path / "a.moments")
+    schema = header["__metadata__"]["schema"]
+    header["__metadata__"]["schema"] = schema.replace('"size"', '"area"')
+    rewrite(tmp_path / "a.moments", header, body)
+    with pytest.raises(InputError, match="do not fit together"):
+        load_moments(tmp_path / "a.moments")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import resource
 import shutil
 import subprocess
@@ -119,6 +120,22 @@ def test_a_model_without_a_story_has_no_report(command, here, table) -> None:
     ran = command("report", "bare.sx")
     assert ran.code == 2
     assert "nothing to report" in ran.err
+
+
+def test_files_that_do_not_serve(command, here, table) -> None:
+    rows = sx.scan(str(table), target="y")
+    sx.save(sx.Standardize().fit(rows), here / "scale.sx")
+    ran = command("predict", "scale.sx", table)
+    assert ran.code == 2
+    assert "holds a Standardize" in ran.err
+    sx.save(sx.LinearRegression().fit(rows), here / "odd.sx", story={"study": 3})
+    ran = command("report", "odd.sx")
+    assert ran.code == 2
+    assert "no page can be made" in ran.err
+    os.mkfifo(here / "pipe.sx")
+    ran = command("predict", "pipe.sx", table)
+    assert ran.code == 2
+    assert "not a file on a disk" in ran.err
 
 
 def test_samples(command) -> None:

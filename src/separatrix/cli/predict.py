@@ -12,6 +12,7 @@ import click
 
 from separatrix.cli.options import json_option, table_at
 from separatrix.cli.output import print_json, say
+from separatrix.messages import InputError
 
 
 @click.command(short_help="Apply a stored model to new rows.")
@@ -34,6 +35,12 @@ def predict(model: str, table: str, out: Path | None, as_json: bool) -> None:
     from separatrix.storage import load
 
     fitted = load(model)
+    if not hasattr(fitted, "predict") or not hasattr(fitted, "encoding_"):
+        raise InputError(
+            f"holds a {type(fitted).__name__}, which does not predict from tables.",
+            file=model,
+            remedy="Name a model.sx file that separatrix fit wrote.",
+        )
     rows = rows_like(table_at(table), fitted.encoding_.schema)
     for remark in _remarks(rows):
         say(f"· {remark}", quiet=as_json)

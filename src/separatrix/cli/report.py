@@ -38,7 +38,17 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
             remedy="Models written by separatrix fit have it.",
         )
     page = file.with_name(REPORT) if out is None else out
-    write(replace(study, model=fitted), page)
+    try:
+        write(replace(study, model=fitted), page)
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        # fit has built this page before it wrote the file: the file is not what it was
+        raise InputError(
+            f"holds a story that no page can be made of ({type(problem).__name__}: {problem}).",
+            file=str(file),
+            remedy="Write it again with separatrix fit.",
+        ) from problem
     if as_json:
         print_json({"report": str(page)})
     else:

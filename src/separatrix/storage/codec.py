@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.messages import InputError
+from separatrix.storage.hints import fits, hints_of
 from separatrix.storage.registry import ENUMS, MODELS, RECORDS, class_in, listed
 
 Tensors = dict[str, NDArray[Any]]
@@ -129,9 +130,10 @@ def decode(value: Any, tensors: Tensors) -> Any:
         return [decode(v, tensors) for v in value]
     if not isinstance(value, dict):
         return value
-    reader = _READERS.get(value.get(_TAG, ""))
+    tag = value.get(_TAG)
+    reader = _READERS.get(tag) if isinstance(tag, str) else None
     if reader is None:
-        raise Damaged(f"unknown content {str(value.get(_TAG))[:40]!r}")
+        raise Damaged(f"unknown content {str(tag)[:40]!r}")
     try:
         return reader(value, tensors)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
@@ -194,20 +196,30 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
     surplus = sorted(set(fields) - set(_fields(cls)))
     if surplus:
         raise Damaged(f"{value['of']} has no field {surplus[0]!r}")
+    _check(fields, hints_of(cls.__init__), value["of"])
     return cls(**fields)
 
 
 def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
     cls = _known(MODELS, value)
     params = decode(value["params"], tensors)
-    if sorted(params) != sorted(_fields(cls)):
-        raise Damaged(f"{value['of']} does not have the parameters {sorted(params)}")
+    surplus = sorted(set(params) - set(_fields(cls)))
+    if surplus:  # one that is lacking is younger than the file, and has its default
+        raise Damaged(f"{value['of']} has no parameter {str(surplus[0])[:60]!r}")
     model = cls(**params)
     for name, content in value["state"].items():
         if not _is_fitted_attribute(name) or isinstance(getattr(cls, name, None), property):
             raise Damaged(f"{value['of']} has no attribute {name!r} to restore")
         setattr(model, name, decode(content, tensors))
+    _check(vars(model), hints_of(cls), value["of"])
     return model
+
+
+def _check(found: dict[str, Any], hints: dict[str, Any], name: str) -> None:
+    """Refuse values of another type than their annotation says."""
+    for key, hint in hints.items():
+        if key in found and not fits(found[key], hint):
+            raise Damaged(f"{name}: {key!r} is of another type")
 
 
 def _known(table: dict[str, str], value: dict[str, Any]) -> type[Any]:

@@ -162,3 +162,7 @@ def _refuse_unreadable(path: Path) -> None:
         raise InputError("is a directory.", file=str(path), remedy="Name the file in it.")
     if not path.exists():
         raise InputError("does not exist.", file=str(path), remedy="Check the path.")
+    if not path.is_file():
+        raise InputError(
+            "is not a file on a disk.", file=str(path), remedy="Save it as a file and name that."
+        )

@@ -79,16 +79,28 @@ def _fault(model: Any) -> str:
             return "the encoding is of the wrong kind"
         if len(encoding.schema.names) != model.n_features_in_:
             return "the columns and their number disagree"
-    coef = getattr(model, "coef_", None)
-    if coef is None:
-        return ""
-    if not isinstance(coef, np.ndarray) or coef.dtype.kind != "f" or coef.ndim not in (1, 2):
-        return "the coefficients are not numbers"
     columns = len(getattr(model, "term_names_", ())) or (
         model.n_features_in_ if encoding is None else len(encoding.terms)
     )
+    return _misfit(model, columns) if hasattr(model, "coef_") else ""
+
+
+def _misfit(model: Any, columns: int) -> str:
+    """Which of the coefficients, intercepts and classes disagree; empty if none do."""
+    coef, intercept = model.coef_, np.asarray(model.intercept_)
+    if not isinstance(coef, np.ndarray) or coef.dtype.kind != "f" or coef.ndim not in (1, 2):
+        return "the coefficients are not numbers"
     if coef.shape[-1] != columns:
         return f"there are {coef.shape[-1]} coefficients for {columns} columns"
+    planes = len(np.atleast_2d(coef))
+    if intercept.dtype.kind not in "fiu" or intercept.shape not in {(), (1,), (planes,)}:
+        return "the intercepts do not fit the coefficients"
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return ""
+    wanted = (2,) if planes == 1 else (planes,)  # between two classes lies one plane
+    if not isinstance(classes, np.ndarray) or classes.shape not in {wanted, (planes,)}:
+        return "the classes do not fit the coefficients"
     return ""
 
 

@@ -71,25 +71,34 @@ def load_moments(path: str | os.PathLike[str]) -> StoredMoments:
     found: dict[int, Moments] = {}
     for key, value in groups.items():
         moments = file.rebuild(value)
-        if not key.lstrip("-").isdecimal() or not _sound(moments):
+        if not key.lstrip("-").isdecimal() or not _sound(moments, schema):
             raise file.damaged(f"the moments of part {key[:20]!r} do not fit together")
         found[int(key)] = moments
     return StoredMoments(schema, parts, Grouped(Moments(), dict(sorted(found.items()))))
 
 
-def _sound(moments: Any) -> bool:
+def _sound(moments: Any, schema: Schema) -> bool:
+    """Whether these can be moments of a table under ``schema``."""
     if not isinstance(moments, Moments):
+        return False
+    if not {term.column for term in moments.terms} <= set(schema.names):
+        return False
+    if {term.column for term in moments.targets} != {column.name for column in schema.targets}:
         return False
     p = len(moments.terms) + len(moments.targets)
     return (
-        isinstance(moments.mean, np.ndarray)
-        and isinstance(moments.scatter, np.ndarray)
-        and moments.mean.shape == (p,)
+        moments.mean.shape == (p,)
         and moments.scatter.shape == (p, p)
-        and bool(np.isfinite(moments.mean).all() and np.isfinite(moments.scatter).all())
+        and bool((np.abs(moments.mean) < _LARGEST).all())  # which NaN is not
+        and bool((np.abs(moments.scatter) < _LARGEST).all())
+        and bool((moments.scatter.diagonal() >= 0).all())
         and moments.count > 0
         and moments.weight > 0
     )
+
+
+#: Sums of squares beyond this cannot be squared again without overflow.
+_LARGEST = 1e150
 
 
 def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
