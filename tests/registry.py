@@ -149,6 +149,36 @@ REGISTRY: list[Row] = [
         "classification",
         shift_free=False,
     ),
+    Row("GaussianDiscriminant", lambda: sx.GaussianDiscriminant(), "classification"),
+    Row(
+        "GaussianDiscriminant, mixed",
+        lambda: sx.GaussianDiscriminant(alpha=0.2, beta=0.3),
+        "classification",
+    ),
+    Row(
+        "GaussianDiscriminant, diagonal",
+        lambda: sx.GaussianDiscriminant("diagonal"),
+        "classification",
+    ),
+    Row(
+        "GaussianDiscriminant, shared diagonal",
+        lambda: sx.GaussianDiscriminant("shared_diagonal", alpha=0.1),
+        "classification",
+    ),
+    Row(
+        "GaussianDiscriminant, spherical",
+        lambda: sx.GaussianDiscriminant("spherical"),
+        "classification",
+        unit_free=False,
+    ),
+    Row(
+        "QuadraticDiscriminantAnalysis",
+        lambda: sx.QuadraticDiscriminantAnalysis(),
+        "classification",
+    ),
+    Row("LinearDiscriminantAnalysis", lambda: sx.LinearDiscriminantAnalysis(), "classification"),
+    Row("GaussianNB", lambda: sx.GaussianNB(), "classification"),
+    Row("NearestMean", lambda: sx.NearestMean(), "classification", unit_free=False),
     Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=elastic_net),
     Row("Lasso, standardised", lambda: sx.Lasso(0.1, standardize=True), objective=elastic_net),
     Row(
@@ -174,4 +204,36 @@ REGISTRY: list[Row] = [
         "classification",
         learns=False,
     ),
+    Row(
+        "CalibratedClassifier",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "CalibratedClassifier, isotonic",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), method="isotonic", cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "CalibratedClassifier, platt",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), method="platt", cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "RejectOption",
+        lambda: sx.RejectOption(
+            sx.CalibratedClassifier(sx.LeastSquaresClassifier(), cv=3), costs=0.7, doubt_label=99
+        ),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row("OneVsRest", lambda: sx.OneVsRest(sx.LeastSquaresClassifier()), "classification"),
+    Row("OneVsOne", lambda: sx.OneVsOne(sx.LeastSquaresClassifier()), "classification"),
 ]
