@@ -1,0 +1,155 @@
+"""One score per class: linear, axis-parallel or fully quadratic, each evaluated in cache.
+
+    gₖ(x) = oₖ − ½ ‖(x − c) Aₖ − mₖ‖²  =  xᵀWₖx + wₖ·x + wₖ₀
+
+Forms are kept factored: the squares never cancel, however far from the origin the rows lie.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.blas_threads import one_blas_thread
+from separatrix.rows.block import Floats, Matrix
+
+#: Numbers in a chunk of rows, so that it stays in cache between its uses.
+CHUNK = 65_536
+#: Multiplications from which threads pay.
+MANY = 20_000_000
+
+Coefficients = tuple[Floats, Floats, Floats]
+
+
+def by_chunk(x: Matrix, k: int, work: int, score: Callable[[Floats, Floats], Any]) -> Floats:
+    """n x k scores: ``score(rows, out)`` fills ``out`` for a chunk of dense rows.
+
+    ``work`` is the number of multiplications per row.
+    """
+    n, d = x.shape
+    out = np.empty((n, k))
+    step = int(np.clip(CHUNK // max(d, 1), 64, 4096))
+
+    def one(start: int) -> None:
+        part = x[start : start + step]
+        score(part.toarray() if sparse.issparse(part) else part, out[start : start + step])
+
+    starts = range(0, n, step)
+    if n * work < MANY or len(starts) < 2:
+        for start in starts:
+            one(start)
+    else:
+        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(one, starts))
+    return out
+
+
+@dataclass(frozen=True)
+class LinearScores:
+    """gₖ(x) = oₖ + (x − c)·wₖ: what is left where all classes share one covariance."""
+
+    centre: Floats
+    coef: Floats
+    offset: Floats
+
+    def score(self, x: Matrix) -> Floats:
+        """n x K."""
+
+        def one(rows: Floats, out: Floats) -> None:
+            np.matmul(rows - self.centre, self.coef.T, out=out)
+            out += self.offset
+
+        return by_chunk(x, len(self.offset), self.coef.size, one)
+
+    def coefficients(self) -> Coefficients:
+        """W (zero), w and w₀."""
+        k, d = self.coef.shape
+        return np.zeros((k, d, d)), self.coef.copy(), self.offset - self.coef @ self.centre
+
+
+@dataclass(frozen=True)
+class AxisScores:
+    """gₖ(x) = oₖ − ½ Σⱼ ((xⱼ − μₖⱼ) aₖⱼ)²: columns independent within classes."""
+
+    means: Floats
+    scale: Floats
+    offset: Floats
+
+    def score(self, x: Matrix) -> Floats:
+        """n x K."""
+
+        def one(rows: Floats, out: Floats) -> None:
+            z = np.empty(rows.shape)
+            for k in range(len(self.offset)):
+                np.subtract(rows, self.means[k], out=z)
+                z *= self.scale[k]
+                np.einsum("ij,ij->i", z, z, out=out[:, k])
+            out *= -0.5
+            out += self.offset
+
+        return by_chunk(x, len(self.offset), 3 * self.means.size, one)
+
+    def coefficients(self) -> Coefficients:
+        """W, w and w₀."""
+        precision = self.scale**2
+        k, d = self.means.shape
+        quadratic = np.zeros((k, d, d))
+        quadratic[:, np.arange(d), np.arange(d)] = -0.5 * precision
+        linear = precision * self.means
+        return quadratic, linear, self.offset - 0.5 * np.einsum("kd,kd->k", linear, self.means)
+
+
+@dataclass(frozen=True)
+class QuadraticScores:
+    """gₖ(x) = oₖ − ½ ‖(x − c) Aₖ − mₖ‖², with ``maps`` A (K x d x r) and ``means`` m (K x r)."""
+
+    centre: Floats
+    maps: Floats
+    means: Floats
+    offset: Floats
+
+    def score(self, x: Matrix) -> Floats:
+        """n x K."""
+
+        def one(rows: Floats, out: Floats) -> None:
+            centred = rows - self.centre
+            z = np.empty((len(rows), self.maps.shape[2]))
+            for k in range(len(self.offset)):
+                np.matmul(centred, self.maps[k], out=z)
+                z -= self.means[k]
+                np.einsum("ij,ij->i", z, z, out=out[:, k])
+            out *= -0.5
+            out += self.offset
+
+        return by_chunk(x, len(self.offset), self.maps.size, one)
+
+    def coefficients(self) -> Coefficients:
+        """W, w and w₀."""
+        turned = self.maps @ self.maps.transpose(0, 2, 1)
+        at = self.means + np.einsum("d,kdr->kr", self.centre, self.maps)
+        linear = np.einsum("kdr,kr->kd", self.maps, at)
+        return -0.5 * turned, linear, self.offset - 0.5 * np.einsum("kr,kr->k", at, at)
+
+
+ClassScores = LinearScores | AxisScores | QuadraticScores
+
+
+def softmax(scores: Floats) -> Floats:
+    """exp(gₖ) / Σ exp(gⱼ), in place; finite for scores of any size, −∞ included."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
+def log_softmax(scores: Floats) -> Floats:
+    """gₖ − ln Σ exp(gⱼ), in place."""
+    scores -= scores.max(axis=1, keepdims=True)
+    scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return scores
