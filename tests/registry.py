@@ -197,6 +197,17 @@ REGISTRY: list[Row] = [
         order_free=False,
         objective=elastic_net,
     ),
+    Row("LogisticRegression", lambda: sx.LogisticRegression(), "classification"),
+    Row(
+        "LogisticRegression, standardised",
+        lambda: sx.LogisticRegression(1.0, standardize=True),
+        "classification",
+    ),
+    Row(
+        "LogisticRegression, standardised, selecting",
+        lambda: sx.LogisticRegression(0.5, 0.7, standardize=True),
+        "classification",
+    ),
     Row("MeanRegressor", lambda: baseline.MeanRegressor(), learns=False),
     Row(
         "MostFrequentClassifier",
