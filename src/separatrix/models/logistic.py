@@ -173,7 +173,7 @@ class LogisticRegression(LogisticClassifier):
         return self
 
     def summary(self, *_: Any, level: float = 0.95, **__: Any) -> LogisticSummary:
-        """Estimates with standard errors, z, p, intervals and odds ratios; refused with a reason."""
+        """Estimates, standard errors, z, p, intervals, odds ratios; refused with a reason."""
         check_is_fitted(self)
         return summarise(self, level)
 
@@ -202,5 +202,3 @@ def settings_of(model: LogisticClassifier, C: float) -> LogisticSettings:
         float(model.tol),
         int(model.max_iter),
     )
-
-

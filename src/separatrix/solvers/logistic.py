@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import linalg
@@ -86,7 +87,8 @@ def _on_sample(problem: LogisticProblem, start: Floats, exact: bool) -> Floats:
         if not value < best:
             break
         best = value
-        step = metric(at.hessian, held)(at.gradient - pull * start)  # type: ignore[arg-type]
+        assert at.hessian is not None
+        step = metric(at.hessian, held)(at.gradient - pull * start)
         theta = theta - step
         if float(np.abs(step).max(initial=0.0)) < 1e-3:
             break
@@ -109,8 +111,15 @@ class _Newton:
         return self.problem.curved(theta)
 
     def direction(self, at: At) -> Floats:
+        assert at.hessian is not None
         self.hessian = at.hessian
-        return metric(at.hessian, self.problem)(at.gradient)  # type: ignore[arg-type]
+        return metric(at.hessian, self.problem)(at.gradient)
+
+    def cautious(self, at: At, lift: float) -> Floats:
+        """A step as if the loss bent more than it does here, where it hardly bends at all."""
+        assert at.hessian is not None
+        more = lift * self.problem.weight * np.eye(len(at.hessian))
+        return metric(at.hessian + more, self.problem)(at.gradient)
 
     def learn(self, moved: Floats, turned: Floats) -> None:
         """Nothing: the next pass brings the curvature anew."""
@@ -141,6 +150,12 @@ class _Remembering:
         for (moved, turned), a in zip(self.pairs, reversed(along), strict=True):
             q += (a - np.sum(turned * q) / np.sum(moved * turned)) * moved
         return q
+
+    def cautious(self, at: At, lift: float) -> Floats:
+        """A step by the largest curvature that the loss can have; what was learned is dropped."""
+        unit = 0.25 * self.problem.weight + self.problem.ridge[:, None]
+        self.solve, self.pairs = (lambda g: g / unit), []
+        return np.asarray(at.gradient / (unit + lift * self.problem.weight))
 
     def learn(self, moved: Floats, turned: Floats) -> None:
         if np.sum(moved * turned) > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(turned):
@@ -189,8 +204,12 @@ def _factor(h: Floats) -> Solver:
         except linalg.LinAlgError:
             continue
         if np.isfinite(factor[0]).all():
-            return lambda g, f=factor: linalg.cho_solve(f, g / unit, check_finite=False) / unit
+            return partial(_solved, factor, unit)
     return lambda g: g / unit**2
+
+
+def _solved(factor: tuple[Floats, bool], unit: Floats, g: Floats) -> Floats:
+    return np.asarray(linalg.cho_solve(factor, g / unit, check_finite=False) / unit)
 
 
 # -- the descent -------------------------------------------------------------------------------
@@ -216,13 +235,11 @@ def _descend(
             done = "separable"
         elif not done and len(history) > settings.max_iter:
             done = "limit reached"
-        new = None if done else _shorter(method, theta, step, at)
+        new = None if done else _next(method, theta, step, at, settings.tol * problem.weight)
         if new is None:
             hessian, history_ = method.hessian, np.array(history)
             step = step if done == "solved" else np.zeros_like(step)
-            return Descent(
-                theta, step, done or "rounding", len(history), history_, hessian, parted
-            )
+            return Descent(theta, step, done or "rounding", len(history), history_, hessian, parted)
         moved, there = new
         method.learn(moved - theta, there.gradient - at.gradient)
         theta, at = moved, there
@@ -240,6 +257,18 @@ def _settled(
     length, reach = float(np.abs(step).max(initial=0.0)), 1.0 + float(np.abs(theta).max(initial=0))
     flat = float(np.abs(at.gradient).max(initial=0.0)) <= 0.1 * settings.tol * problem.weight
     return "solved" if length <= settles * reach or (flat and length <= 1e-5 * reach) else ""
+
+
+def _next(
+    method: _Newton | _Remembering, theta: Floats, step: Floats, at: At, flat: float
+) -> tuple[Floats, At] | None:
+    """The step, or a more cautious one where scores are so large that the loss looks straight."""
+    new = _shorter(method, theta, step, at)
+    for lift in (1e-6, 1e-4, 1e-2, 1.0, 100.0):
+        if new is not None or float(np.abs(at.gradient).max(initial=0.0)) <= flat:
+            break
+        new = _shorter(method, theta, method.cautious(at, lift), at)
+    return new
 
 
 def _shorter(

@@ -38,7 +38,7 @@ def certify_logistic(
     conjugate = float(penalty.conjugate(shrink * pull)[held].sum())
     slack = float(np.abs(shrink * pull * theta)[~held].sum())
     primal = found.value + penalty.value(theta)
-    dual = -shrink * found.entropy - conjugate - slack
+    dual = max(-shrink * found.entropy - conjugate - slack, 0.0)  # no loss is below zero
     kkt = penalty.distance(theta, -found.gradient).max(initial=0.0) / problem.weight
     certificate = Certificate(
         claim=known.pop("claim", "Logistic model: no other coefficients are likelier"),
@@ -57,4 +57,6 @@ def _shrink(pull: Floats, l1: Floats, l2: Floats) -> float:
     bound = (l1 > 0.0) & (l2 == 0.0)
     if not bound.any():
         return 1.0
-    return float(min(1.0, 1.0 / max(float((np.abs(pull) / np.where(bound, l1, 1))[bound].max()), 1)))
+    return float(
+        min(1.0, 1.0 / max(float((np.abs(pull) / np.where(bound, l1, 1))[bound].max()), 1))
+    )

@@ -161,7 +161,7 @@ def _covariance(problem: LogisticProblem, found: Descent, settings: LogisticSett
 # -- more columns than rows --------------------------------------------------------------------
 
 
-def _spread(rows: ArrayRows, settings: LogisticSettings) -> tuple[Floats, Floats, Floats, Floats]:
+def _spread(rows: ArrayRows) -> tuple[Floats, Floats, Floats, Floats]:
     """Weights, means, deviations and shares of classes, column by column."""
     block = rows.block
     w = np.ones(block.n) if block.w is None else block.w
@@ -176,7 +176,7 @@ def _spread(rows: ArrayRows, settings: LogisticSettings) -> tuple[Floats, Floats
 def _many_columns(
     rows: ArrayRows, targets: Terms, settings: LogisticSettings
 ) -> tuple[LogisticProblem, Floats]:
-    w, mean, deviation, share = _spread(rows, settings)
+    w, mean, deviation, share = _spread(rows)
     centre = mean if settings.fit_intercept else np.zeros_like(mean)
     size = deviation if settings.fit_intercept else np.sqrt(deviation**2 + mean**2)
     unit = np.where(size > 1e-15 * np.abs(mean), size, 1.0)
@@ -197,7 +197,7 @@ def _span_of_rows(
     rows: ArrayRows, targets: Terms, settings: LogisticSettings
 ) -> tuple[LogisticProblem, Floats]:
     """Coordinates within the span of the rows, where the shortest coefficients lie."""
-    w, mean, deviation, share = _spread(rows, settings)
+    w, mean, deviation, share = _spread(rows)
     block = rows.take(w > 0).block
     v = deviation if settings.standardize or settings.penalty == 0.0 else np.ones_like(mean)
     v = np.where(v > 1e-15 * np.abs(mean), v, np.inf)

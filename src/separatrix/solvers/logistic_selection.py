@@ -98,7 +98,9 @@ def _descend(problem: LogisticProblem, theta: Floats, settings: LogisticSettings
         elif len(history) > settings.max_iter:
             status = "limit reached"
         else:
-            new = _parabola(at, theta, penalty.l1, kkt * min(0.1, kkt) * problem.weight)
+            lift = 0.1 * min(kkt, 1.0) * problem.weight  # where scores are large H is all but zero
+            wanted = kkt * min(0.1, kkt) * problem.weight
+            new = _parabola(at, theta, penalty.l1, lift, wanted)
             found = _shorter(problem, theta, new, at, penalty.l1)
             if found is None:
                 status = "solved" if kkt <= settings.tol else "rounding"
@@ -108,14 +110,15 @@ def _descend(problem: LogisticProblem, theta: Floats, settings: LogisticSettings
     return Descent(theta, np.zeros_like(theta), status, len(history), np.array(history))
 
 
-def _parabola(at: At, theta: Floats, l1: Floats, wanted: float) -> Floats:
+def _parabola(at: At, theta: Floats, l1: Floats, lift: float, wanted: float) -> Floats:
     """The minimum of Newton's parabola with the ℓ₁ penalty, by coordinate descent."""
     assert at.hessian is not None
     beta = theta.T.ravel().copy()
     grad = -at.gradient.T.ravel()
     thresholds, none = l1.T.ravel().copy(), np.zeros(len(beta))
+    gram = at.hessian + lift * np.eye(len(beta))
     for _ in range(SWEEPS):
-        worst = sweep(at.hessian, grad, beta, thresholds, none, False)
+        worst = sweep(gram, grad, beta, thresholds, none, False)
         if worst <= wanted:
             break
     return np.asarray(beta.reshape(theta.T.shape).T)
@@ -127,7 +130,7 @@ def _shorter(
     """Part of the way to ``new``, halved until F falls enough; None where rounding hides it."""
     before = float(np.sum(l1 * np.abs(theta)))
     slope = float(np.sum(at.gradient * (new - theta)) + np.sum(l1 * np.abs(new)) - before)
-    for t in 0.5 ** np.arange(12):
+    for t in 0.5 ** np.arange(30):
         there = new if t == 1.0 else theta + t * (new - theta)
         found = problem.curved(there)
         change = found.value - at.value + float(np.sum(l1 * np.abs(there))) - before
