@@ -28,9 +28,21 @@ SWEEPS = 2000
 
 
 def select(problem: LogisticProblem, start: Floats, settings: LogisticSettings) -> Descent:
-    """Minimise F with its ℓ₁ part from ``start``."""
-    if start.size <= ALL:
-        return _descend(problem, start, settings)
+    """Minimise F with its ℓ₁ part from ``start``.
+
+    Constants of several scores may all be raised alike; those that add up to zero are returned.
+    """
+    small = start.size <= ALL
+    found = (_descend if small else _by_working_sets)(problem, start, settings)
+    theta = found.theta
+    if problem.view.constant and theta.shape[1] > 1:
+        theta[-1] -= theta[-1].mean()
+    return found
+
+
+def _by_working_sets(
+    problem: LogisticProblem, start: Floats, settings: LogisticSettings
+) -> Descent:
     block = problem.rows.collect()
     block = block.aligned(block.terms, problem.view.targets)
     theta, passes, history = start, 0, [np.inf]
