@@ -33,6 +33,8 @@ class Row:
     order_free: bool = True
     #: Looks at the features (a baseline does not).
     learns: bool = True
+    #: NaN is a value that is missing, not an error.
+    gaps: bool = False
     #: Relative agreement asked of refits (row order, repeats, units).
     precision: float = 1e-7
     #: (model, coef, intercept, x, y) → the objective that ``certificate_.primal`` states.
@@ -178,7 +180,17 @@ REGISTRY: list[Row] = [
     ),
     Row("LinearDiscriminantAnalysis", lambda: sx.LinearDiscriminantAnalysis(), "classification"),
     Row("GaussianNB", lambda: sx.GaussianNB(), "classification"),
+    Row(
+        "RegularizedDiscriminantAnalysis",
+        lambda: sx.RegularizedDiscriminantAnalysis(4, 4, cv=3),
+        "classification",
+        order_free=False,
+    ),
     Row("NearestMean", lambda: sx.NearestMean(), "classification", unit_free=False),
+    Row("NaiveBayes", lambda: sx.NaiveBayes(), "classification", gaps=True),
+    Row(
+        "NaiveBayes, Bayes", lambda: sx.NaiveBayes(estimation="bayes"), "classification", gaps=True
+    ),
     Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=elastic_net),
     Row("Lasso, standardised", lambda: sx.Lasso(0.1, standardize=True), objective=elastic_net),
     Row(
@@ -238,12 +250,8 @@ REGISTRY: list[Row] = [
     ),
     Row(
         "RejectOption",
-        lambda: sx.RejectOption(
-            sx.CalibratedClassifier(sx.LeastSquaresClassifier(), cv=3), costs=0.7, doubt_label=99
-        ),
+        lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7, doubt_label=99),
         "classification",
-        order_free=False,
-        precision=1e-6,
     ),
     Row("OneVsRest", lambda: sx.OneVsRest(sx.LeastSquaresClassifier()), "classification"),
     Row("OneVsOne", lambda: sx.OneVsOne(sx.LeastSquaresClassifier()), "classification"),
