@@ -16,7 +16,7 @@ from separatrix.models.calibrations import (
     LogisticCalibration,
     PlattCalibration,
 )
-from separatrix.models.targets import two_or_more
+from separatrix.models.targets import codes_of, two_or_more
 from separatrix.models.wrapped import (
     Labelled,
     WrappedClassifier,
@@ -88,7 +88,7 @@ class CalibratedClassifier(WrappedClassifier):
 
     def _held_out(self, rows: Labelled) -> tuple[Floats, Index, Floats | None]:
         """Scores of rows by models that did not see them, with the positions of their classes."""
-        codes = _codes(rows.y, self.classes_)
+        codes = codes_of(rows.y, self.classes_)
         scores, truth, weights = [], [], []
         for train, test in self._folds(rows, codes):
             model = fitted(self.estimator, rows.take(train))
@@ -133,13 +133,6 @@ class CalibratedClassifier(WrappedClassifier):
         """The most probable class."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
-
-
-def _codes(y: NDArray[Any], classes: NDArray[Any]) -> Index:
-    """The position of each label; −1 for labels that only rows of no weight have."""
-    position = {label: k for k, label in enumerate(classes.tolist())}
-    found, inverse = np.unique(y, return_inverse=True)
-    return np.array([position.get(label, -1) for label in found.tolist()])[inverse]
 
 
 def _dealt(rows: Index, codes: Index, k: int, classes: NDArray[Any]) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.models.base import LinearModel
 from separatrix.models.class_labels import ClassLabels
+from separatrix.models.targets import known_codes
 from separatrix.rows.block import Floats
 
 
@@ -22,6 +23,23 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
         check_is_fitted(self)
         scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def signed_distance(self, X: Any) -> Floats:
+        """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
+
+        In the units of the columns. For K classes: to the hyperplane of each class's own score.
+        """
+        x = self._design(X)
+        distances = self.hyperplane_.signed_distance(x)
+        return distances[:, 0] if len(self.classes_) == 2 else distances
+
+    def margin(self, X: Any, y: Any) -> Floats:
+        """How far every row lies inside the region of its class ``y``; negative if outside."""
+        x = self._design(X)
+        codes = known_codes(y, self.classes_)
+        if len(self.classes_) == 2:
+            return self.hyperplane_.margin(x, np.where(codes == 1, 1.0, -1.0))
+        return self.hyperplane_.class_margin(x, codes)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the side of the hyperplane, or by the largest score."""

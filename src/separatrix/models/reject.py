@@ -12,6 +12,7 @@ from separatrix.decision.costs import Costs, costs_of
 from separatrix.decision.coverage import CoverageRisk, coverage_risk
 from separatrix.decision.doubt import answers
 from separatrix.messages import InputError
+from separatrix.models.targets import known_codes
 from separatrix.models.wrapped import WrappedClassifier, fitted, joint_certificate, labelled
 from separatrix.rows.block import Floats
 
@@ -82,7 +83,7 @@ class RejectOption(WrappedClassifier):
     def mean_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """What the answers cost on these rows, on average; classes not trained on are refused."""
         p = self.predict_proba(X)
-        chosen, truth = self.costs_.decide(p), self._positions(y)
+        chosen, truth = self.costs_.decide(p), known_codes(y, self.classes_)
         prices = np.zeros(len(self.classes_)) if self.costs_.price is None else self.costs_.price
         paid = np.column_stack([self.costs_.matrix, prices])[truth, chosen]
         return float(np.average(paid, weights=sample_weight))
@@ -95,16 +96,5 @@ class RejectOption(WrappedClassifier):
         """
         p = self.predict_proba(X)
         expected = self.costs_.expected(p)
-        paid = self.costs_.matrix[self._positions(y), expected.argmin(axis=1)]
+        paid = self.costs_.matrix[known_codes(y, self.classes_), expected.argmin(axis=1)]
         return coverage_risk(expected.min(axis=1), paid, sample_weight=sample_weight)
-
-    def _positions(self, y: Any) -> NDArray[np.int64]:
-        position = {label: k for k, label in enumerate(self.classes_.tolist())}
-        labels = np.asarray(y).tolist()
-        unknown = next((label for label in labels if label not in position), None)
-        if unknown is not None:
-            raise InputError(
-                f"Class {unknown!r} was not among the training rows, so it has no costs.",
-                remedy="Leave such rows out, or train on rows of this class too.",
-            )
-        return np.array([position[label] for label in labels], dtype=np.int64)
