@@ -65,6 +65,7 @@ HOMES = {
     "Center": "separatrix.models.scaling",
     "Standardize": "separatrix.models.scaling",
     "Whiten": "separatrix.models.scaling",
+    "BasisExpansion": "separatrix.models.basis",
     "homogeneous": "separatrix.models.scaling",
     "save": "separatrix.storage",
     "load": "separatrix.storage",
