@@ -168,3 +168,18 @@ def test_extreme_scores_give_finite_probabilities(scale):
         assert np.isfinite(p).all()
         assert (p >= 0).all()
         assert (p <= 1).all()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_units_of_scores_and_weights_may_be_extreme(unit):
+    y, s, w = draw(7, 60)
+    with np.errstate(all="raise", under="ignore"):
+        for fit in (
+            class_mean_sigmoid,
+            lambda r: most_likely_sigmoid(r)[0],
+            lambda r: hull_plateaus(r)[0],
+        ):
+            plain = fit(rows(y, s, w)).probability(s)
+            np.testing.assert_allclose(fit(rows(y, s * unit, w)).probability(s * unit), plain)
+        plain = hull_plateaus(rows(y, s, w))[0].value
+        np.testing.assert_allclose(hull_plateaus(rows(y, s, w * unit))[0].value, plain)

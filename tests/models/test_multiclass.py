@@ -145,3 +145,18 @@ def test_a_normal_that_vanishes_puts_every_row_far_on_one_side():
     assert_array_equal(flat.signed_distance(np.ones((2, 2)))[:, 0], [-np.inf, -np.inf])
     everywhere = Hyperplane(np.zeros((1, 2)), np.zeros(1))
     assert_array_equal(everywhere.margin(np.ones((2, 2)), np.ones(2)), [0, 0])
+
+
+@pytest.mark.parametrize("kind", [sx.OneVsRest, sx.OneVsOne, sx.CalibratedClassifier])
+def test_what_all_members_doubt_is_said_once(kind):
+    x, y = clouds(3)
+    with pytest.warns(sx.Notice, match="SEP001") as caught:
+        kind(sx.LeastSquaresClassifier()).fit(np.column_stack([x, x[:, 0]]), y)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("kind", [sx.OneVsRest, sx.OneVsOne, sx.CalibratedClassifier])
+@pytest.mark.parametrize("wrong", [None, sx.LinearRegression()], ids=str)
+def test_only_classifiers_can_be_members(kind, wrong):
+    with pytest.raises(sx.InputError, match="is no classifier"):
+        kind(wrong).fit(*clouds(3))

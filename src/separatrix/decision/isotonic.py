@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.decision.scored import Scored
+from separatrix.decision.scored import Scored, unit_of
 from separatrix.rows.block import Floats
 from separatrix.solvers.solution import Certificate
 
@@ -42,6 +42,8 @@ def hull_plateaus(rows: Scored) -> tuple[Plateaus, Certificate]:
     """The hull of the ROC curve as plateaus, and the proof that no rising function fits better."""
     from separatrix.compiled.isotonic import hull_edges, isotonic_violation
 
+    if rows.w is not None:
+        rows = replace(rows, w=rows.w / unit_of(rows.w))
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         run = pool.map if rows.score.size >= MANY else map
         pos, neg = run(_sorted, *zip(rows.of_class(True), rows.of_class(False), strict=True))

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, logit
 
-from separatrix.decision.scored import Scored
-from separatrix.decision.sigmoid import EPS, Sigmoid
+from separatrix.decision.scored import Scored, unit_of
+from separatrix.decision.sigmoid import EPS, Sigmoid, sigmoid_of
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.solvers.newton import newton
@@ -43,12 +43,13 @@ def most_likely_sigmoid(rows: Scored, *, smooth: bool = True) -> tuple[Sigmoid, 
         tolerance=1e-7,
         notes=("Targets were smoothed by one row of each class.",) if smooth else (),
     )
-    return Sigmoid(slope / (problem.unit or 1.0), problem.centre, offset), certificate
+    slope /= problem.unit or 1.0
+    return sigmoid_of(slope, problem.centre, offset, unit_of(rows.score)), certificate
 
 
 @dataclass(frozen=True)
 class LogLoss:
-    """The negative log likelihood of (γ, b), with its derivatives."""
+    """The negative log likelihood of (γ, b) with its derivatives; z = (score − centre) / unit."""
 
     z: Floats
     t: Floats
@@ -83,8 +84,9 @@ class LogLoss:
 def _problem(rows: Scored, smooth: bool) -> LogLoss:
     w, hit = rows.weights, rows.hit
     weight = w.sum()
-    centre = float(w @ rows.score / weight)
-    away = rows.score - centre
+    score = rows.score / unit_of(rows.score)
+    centre = float(w @ score / weight)
+    away = score - centre
     unit = float(np.sqrt(w @ (away * away) / weight))
     if unit <= 4 * EPS * abs(centre):
         unit = 0.0

@@ -73,6 +73,15 @@ def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floa
     return truth[keep], s[keep], w[keep]
 
 
+def unit_of(values: Floats) -> float:
+    """The power of two next below the largest size: dividing by it loses no digit.
+
+    Squares and products of what is left can neither overflow nor vanish.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
+
+
 def checked_weights(sample_weight: Any, n: int) -> Floats | None:
     """One finite number that is not negative per row, or None."""
     if sample_weight is None:

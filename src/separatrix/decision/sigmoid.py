@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from separatrix.decision.scored import Scored
+from separatrix.decision.scored import Scored, unit_of
 from separatrix.rows.block import Floats
 
 EPS = float(np.finfo(float).eps)
+LARGEST = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,24 @@ def class_mean_sigmoid(rows: Scored, ratio: float | None = None) -> Sigmoid:
     σ² is the variance about the class means, divided by the weight of all rows. Scores that do not
     vary within the classes give a step: σ is then taken as the size of a rounding error.
     """
+    unit = unit_of(rows.score)
     mean, square, weight = np.zeros(2), np.zeros(2), np.zeros(2)
     for k, positive in enumerate((False, True)):
         s, w = rows.of_class(positive)
+        s = s / unit
         weight[k] = s.size if w is None else w.sum()
         mean[k] = s.mean() if w is None else w @ s / weight[k]
         away = s - mean[k]
         square[k] = away @ away if w is None else w @ (away * away)
     apart = mean[1] - mean[0]
-    rounding = EPS * max(np.abs(mean).max(), abs(apart), float(np.finfo(float).tiny))
+    rounding = EPS * np.abs(mean).max()
     variance = max(square.sum() / weight.sum(), rounding**2, float(np.finfo(float).tiny))
     odds = weight[1] / weight[0] if ratio is None else ratio
-    return Sigmoid(float(apart / variance), float(mean.sum() / 2), float(np.log(odds)))
+    return sigmoid_of(apart / variance, float(mean.sum() / 2), float(np.log(odds)), unit)
+
+
+def sigmoid_of(slope: float, centre: float, log_ratio: float, unit: float) -> Sigmoid:
+    """The sigmoid of scores that were divided by ``unit`` when it was learned."""
+    with np.errstate(over="ignore"):
+        steep = np.clip(np.float64(slope) / unit, -LARGEST, LARGEST)
+    return Sigmoid(float(steep), centre * unit, log_ratio)

@@ -20,6 +20,7 @@ from separatrix.models.targets import codes_of, two_or_more
 from separatrix.models.wrapped import (
     Labelled,
     WrappedClassifier,
+    each_notice_once,
     fitted,
     joint_certificate,
     labelled,
@@ -73,8 +74,9 @@ class CalibratedClassifier(WrappedClassifier):
             )
         rows = labelled(self, X, y, sample_weight)
         two_or_more(np.unique(rows.y[rows.counted]).tolist())
-        self._adopt(fitted(self.estimator, rows))
-        scores, codes, w = self._held_out(rows)
+        with each_notice_once():
+            self._adopt(fitted(self.estimator, rows))
+            scores, codes, w = self._held_out(rows)
         targets = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         columns = scores[:, None] if scores.ndim == 1 else scores
         self.calibrations_ = [

@@ -18,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.decision.doubt import answers
 from separatrix.models.class_labels import ClassLabels
-from separatrix.models.wrapped import Labelled, fitted, joint_certificate, log_odds, scores_of
+from separatrix.models.wrapped import (
+    Labelled,
+    each_notice_once,
+    fitted,
+    joint_certificate,
+    log_odds,
+    require_classifier,
+    scores_of,
+)
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
@@ -42,13 +50,15 @@ class BinaryTeam(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        require_classifier(self.estimator)
         rows = self._coded(X, y, sample_weight)
         if self.doubt:
             answers(self.classes_, self.doubt_label)
         if len(self.classes_) == 2:
             self.estimators_ = [fitted(self.estimator, rows)]
         else:
-            self.estimators_ = [fitted(self.estimator, part) for part in self._parts(rows)]
+            with each_notice_once():
+                self.estimators_ = [fitted(self.estimator, part) for part in self._parts(rows)]
         self.certificate_ = joint_certificate(
             f"{len(self.estimators_)} classifiers of two classes decide among {len(self.classes_)}",
             self.estimators_,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
@@ -64,8 +66,27 @@ def labelled(model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
     return Labelled(X, np.asarray(labels), weights_of(sample_weight, len(labels)))
 
 
+@contextmanager
+def each_notice_once() -> Iterator[None]:
+    """Many fits of one model doubt the same thing: say it once, when all are done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for said in {str(one.message): one for one in caught}.values():
+        warnings.warn_explicit(said.message, said.category, said.filename, said.lineno)
+
+
+def require_classifier(estimator: Any) -> None:
+    """Refuse anything that cannot be fitted to classes."""
+    if not hasattr(estimator, "fit") or not is_classifier(estimator):
+        raise InputError(
+            f"{type(estimator).__name__} is no classifier.", remedy="Give one as estimator."
+        )
+
+
 def fitted(estimator: Any, rows: Labelled) -> Any:
     """A copy of the estimator, fitted to the rows."""
+    require_classifier(estimator)
     model = clone(estimator)
     if isinstance(rows.x, Rows):
         if not isinstance(model, RowsModel | WrappedClassifier):
