@@ -18,7 +18,12 @@ from scipy import linalg
 from separatrix.blas_threads import small_products
 from separatrix.rows.block import Floats
 from separatrix.solvers.logistic_problem import At, LogisticProblem, LogisticSettings
-from separatrix.solvers.separation import Separation, separation_of
+from separatrix.solvers.separation import (
+    Separation,
+    along_boundary,
+    by_programming,
+    completely,
+)
 
 #: Parameters up to which one pass may bring the whole curvature, for one score and for several.
 NEWTON_ONE, NEWTON_MORE = 600, 120
@@ -30,8 +35,8 @@ SAMPLE_COST = 4e9
 SUFFICIENT = 1e-4
 #: Steps remembered.
 MEMORY = 12
-#: Passes after which a fit without penalty that has not settled is examined for separation.
-PATIENCE = 12
+#: Passes at which a fit without penalty that has not settled is examined for separation.
+EXAMINED = (12, 16, 24, 40, 80, 160)
 
 Solver = Callable[[Floats], Floats]
 
@@ -228,22 +233,36 @@ def _descend(
     while True:
         step = method.direction(at)
         done = _settled(at, step, theta, problem, settings, method.settles)
-        parted = None
-        if free and (at.margin > 0.0 or (len(history) >= PATIENCE and not done)):
-            parted = separation_of(problem, theta, step, at.margin)
-        if parted is not None:
-            done = "separable"
-        elif not done and len(history) > settings.max_iter:
-            done = "limit reached"
-        new = None if done else _next(method, theta, step, at, settings.tol * problem.weight)
+        new, parted = None, None
+        if free and not done:
+            parted = _parted(problem, theta, step, at, len(history))
+        if parted is None and not done and len(history) <= settings.max_iter:
+            new = _next(method, theta, step, at, settings.tol * problem.weight)
         if new is None:
-            hessian, history_ = method.hessian, np.array(history)
-            step = step if done == "solved" else np.zeros_like(step)
-            return Descent(theta, step, done or "rounding", len(history), history_, hessian, parted)
+            if free and not done and parted is None:
+                parted = by_programming(problem)
+            status = done or ("limit reached" if len(history) > settings.max_iter else "rounding")
+            return Descent(
+                theta,
+                step if done else np.zeros_like(step),
+                status if parted is None else "separable",
+                len(history),
+                np.array(history),
+                method.hessian,
+                parted,
+            )
         moved, there = new
         method.learn(moved - theta, there.gradient - at.gradient)
         theta, at = moved, there
         history.append(at.value)
+
+
+def _parted(
+    problem: LogisticProblem, theta: Floats, step: Floats, at: At, passes: int
+) -> Separation | None:
+    if at.margin > 0.0:
+        return completely(problem, theta)
+    return along_boundary(problem, theta, step) if passes in EXAMINED else None
 
 
 def _settled(

@@ -57,6 +57,5 @@ def _shrink(pull: Floats, l1: Floats, l2: Floats) -> float:
     bound = (l1 > 0.0) & (l2 == 0.0)
     if not bound.any():
         return 1.0
-    return float(
-        min(1.0, 1.0 / max(float((np.abs(pull) / np.where(bound, l1, 1))[bound].max()), 1))
-    )
+    most = float((np.abs(pull[bound]) / l1[bound]).max())
+    return 1.0 if most < 1.0 else (1.0 - 1e-15) / most
