@@ -191,6 +191,13 @@ REGISTRY: list[Row] = [
     Row(
         "NaiveBayes, Bayes", lambda: sx.NaiveBayes(estimation="bayes"), "classification", gaps=True
     ),
+    Row(
+        "SigmoidRegressionClassifier",
+        lambda: sx.SigmoidRegressionClassifier(),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
     Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=elastic_net),
     Row("Lasso, standardised", lambda: sx.Lasso(0.1, standardize=True), objective=elastic_net),
     Row(

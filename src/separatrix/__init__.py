@@ -44,6 +44,7 @@ HOMES = {
     "mardia": "separatrix.statistics.covariance_tests",
     "box_m": "separatrix.statistics.covariance_tests",
     "NaiveBayes": "separatrix.models.naive_bayes",
+    "SigmoidRegressionClassifier": "separatrix.models.sigmoid_regression",
     "estimate_mean": "separatrix.statistics.estimation",
     "estimate_normal": "separatrix.statistics.estimation",
     "estimate_shares": "separatrix.statistics.estimation",

@@ -20,13 +20,12 @@ from separatrix.rows.block import Floats
 from separatrix.shapes.class_scores import AxisScores, ClassScores, LinearScores, QuadraticScores
 from separatrix.statistics.class_moments import ClassMoments
 
-Labels = NDArray[Any]
 EPS = float(np.finfo(float).eps)
 #: Variance, relative to that of all rows, given to directions in which each class is one point.
 FLOOR = 1e-12
 REMEDY = (
-    "Mix it with what the classes have in common (alpha or beta above 0, or "
-    "RegularizedDiscriminantAnalysis), share one covariance, or give fewer columns."
+    "Use RegularizedDiscriminantAnalysis, which mixes it with what the classes have in common "
+    "(alpha, beta or reg_param above 0 do so too), share one covariance, or give fewer columns."
 )
 
 
@@ -65,6 +64,14 @@ class Mix:
 
 
 @dataclass(frozen=True)
+class Names:
+    """What classes and columns are called in a refusal."""
+
+    classes: list[Any]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Fitted:
     """Scores of the classes, their covariances, and how well these are determined."""
 
@@ -76,34 +83,32 @@ class Fitted:
     flat: int = 0
 
 
-def fit_classes(
-    m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, labels: Labels
-) -> Fitted:
+def fit_classes(m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, names: Names) -> Fitted:
     """The scores ln P(k) + ln p(x | k) of Gaussian classes, up to a number common to all."""
     seen = m.weight > 0
     means = np.where(seen[:, None], m.mean, m.centre)
     if kind in ("full", "shared"):
-        return _full(m, kind == "shared", mix, log_priors, means, labels)
-    return _axes(m, kind, mix, log_priors, means, labels)
+        return _full(m, kind == "shared", mix, log_priors, means, names)
+    return _axes(m, kind, mix, log_priors, means, names)
 
 
 # -- covariances that are matrices ---------------------------------------------------------------
 
 
 def _full(
-    m: ClassMoments, shared: bool, mix: Mix, log_priors: Floats, means: Floats, labels: Labels
+    m: ClassMoments, shared: bool, mix: Mix, log_priors: Floats, means: Floats, names: Names
 ) -> Fitted:
     total = m.within + m.between
     unit, varies = units(np.diag(total), m.centre)
     covariance = mixed(m, mix, unit, varies, shared)
-    frame = _frame(total, unit, varies, whole=bool(mix.alpha or mix.ridge))
+    frame = span_frame(total, unit, varies, whole=bool(mix.alpha or mix.ridge))
     seen = covariance
     if not shared and (m.weight == 0).any():  # a class announced but not met looks like all others
         seen = np.where((m.weight > 0)[:, None, None], covariance, m.within)
     inner = frame.T @ seen @ frame
     maps, log_volume, condition, flat = _whitened(0.5 * (inner + inner.swapaxes(-1, -2)))
     if flat.any() and not shared:
-        raise _singular(int(np.argmax(flat)), m, frame.shape[1], labels)
+        raise _singular(int(np.argmax(flat)), m, frame.shape[1], names)
     if not flat.any():
         whole = maps.swapaxes(-1, -2) @ inner @ maps
         error = float(np.abs(whole - np.eye(frame.shape[1])).max(initial=0.0))
@@ -147,7 +152,7 @@ def sphere_variance(variance: Floats, unit: Floats, varies: NDArray[np.bool_]) -
     return float((variance / unit**2)[varies].mean()) if varies.any() else 1.0
 
 
-def _frame(total: Floats, unit: Floats, varies: NDArray[np.bool_], *, whole: bool) -> Floats:
+def span_frame(total: Floats, unit: Floats, varies: NDArray[np.bool_], *, whole: bool) -> Floats:
     """d x r: to equilibrated coordinates of the span of the rows.
 
     Directions in which no two rows differ tell nothing and are left out. Where the mixture makes
@@ -177,8 +182,8 @@ def _whitened(inner: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
     return maps, volume, condition, flat
 
 
-def _singular(k: int, m: ClassMoments, rank: int, labels: Labels) -> InputError:
-    rows, name = int(m.count[k]), labels[k]
+def _singular(k: int, m: ClassMoments, rank: int, names: Names) -> InputError:
+    rows, name = int(m.count[k]), names.classes[k]
     if rows <= rank:
         what = f"Class {name!r} has {rows} row{'s' * (rows != 1)} for {rank} independent columns"
     else:
@@ -190,7 +195,7 @@ def _singular(k: int, m: ClassMoments, rank: int, labels: Labels) -> InputError:
 
 
 def _axes(
-    m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, means: Floats, labels: Labels
+    m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, means: Floats, names: Names
 ) -> Fitted:
     shared, sphere = kind.startswith("shared"), kind.endswith("spherical")
     total, pooled = m.within + m.between, m.within
@@ -207,8 +212,8 @@ def _axes(
     if point.any() and not shared:
         k, j = (int(at) for at in np.argwhere(point)[0])
         raise InputError(
-            f"All rows of class {labels[k]!r} agree "
-            + ("in every column." if sphere else f"in column number {j}."),
+            f"all rows of class {names.classes[k]!r} agree, so that it has no variance of its own.",
+            column=None if sphere else names.columns[j],
             remedy="Mix in what the classes have in common: alpha or beta above 0, or GaussianNB.",
         )
     used = np.where(point, FLOOR * total, variance)

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
 from separatrix.models.class_covariances import Mix
-from separatrix.models.gaussian_discriminant import GaussianClassifier, Settings
+from separatrix.models.gaussian_discriminant import AdditiveGaussian, Settings
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.shapes.hyperplane import Hyperplane
 from separatrix.statistics.class_moments import ClassMoments
 
 
-class QuadraticDiscriminantAnalysis(GaussianClassifier):
+class QuadraticDiscriminantAnalysis(AdditiveGaussian):
     """gₖ(x) = ln P(k) − ½ ln|Σₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ), each class with a covariance.
 
     Parameters
@@ -43,7 +43,7 @@ class QuadraticDiscriminantAnalysis(GaussianClassifier):
 
 
 class LinearDiscriminantAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClassifier
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, AdditiveGaussian
 ):
     """gₖ(x) = ln P(k) + x·Σ⁻¹μₖ − ½ μₖᵀΣ⁻¹μₖ, one covariance Σ for all classes: planes between.
 
@@ -136,7 +136,7 @@ class LinearDiscriminantAnalysis(
         return Hyperplane(self.coef_, self.intercept_, self.encoding_.names)
 
 
-class GaussianNB(GaussianClassifier):
+class GaussianNB(AdditiveGaussian):
     """gₖ(x) = ln P(k) − Σⱼ [ln σₖⱼ + ½ (xⱼ − μₖⱼ)² / σₖⱼ²]: columns independent within classes.
 
     Parameters
@@ -180,7 +180,7 @@ class GaussianNB(GaussianClassifier):
         return self.class_moments_.weight
 
 
-class NearestMean(GaussianClassifier):
+class NearestMean(AdditiveGaussian):
     """argmin over k of ‖x − μₖ‖² − 2σ² ln P(k): all classes are spheres of the same size.
 
     With equal priors, the default, x goes to the class whose mean is nearest. Distances depend on

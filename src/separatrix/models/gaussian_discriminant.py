@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
-from separatrix.models.class_covariances import Fitted, Mix, fit_classes
+from separatrix.models.class_covariances import Fitted, Mix, Names, fit_classes
 from separatrix.models.class_labels import ClassLabels
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
@@ -20,7 +21,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
 from separatrix.shapes.class_scores import ClassScores, log_softmax, softmax
 from separatrix.shapes.normal import MultivariateNormal
-from separatrix.shapes.quadric import Quadric
+from separatrix.shapes.quadric import Quadric, real_roots
 from separatrix.solvers.solution import Certificate
 from separatrix.statistics.by_class import ByClass
 from separatrix.statistics.class_moments import ClassMoments
@@ -76,26 +77,6 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         self._learn(moments, encoding)
         return self
 
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Fit to these rows and all rows given before; ``classes`` lists what may come."""
-        spread = SPREADS[self._settings().covariance]
-        first = not hasattr(self, "class_moments_")
-        if isinstance(X, Rows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
-        before = None if first else self.classes_
-        rows = self._coded_rows(X, y, sample_weight, known=self._remembered(classes), reset=first)
-        empty = ClassMoments.empty(spread, len(self.classes_), rows.block.x.shape[1])
-        moments = rows.reduce(empty)
-        if before is not None:
-            at = np.searchsorted(self.classes_, before)
-            moments = self.class_moments_.spread_over(len(self.classes_), at) + moments
-        self._learn(moments, identity(rows.schema))
-        return self
-
     def _from_table(
         self, rows: Rows, y: Any, sample_weight: Any, spread: str
     ) -> tuple[ClassMoments, Encoding]:
@@ -113,7 +94,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         self.priors_ = class_priors(settings.priors, moments.weight)
         with np.errstate(divide="ignore"):
             log_priors = np.log(self.priors_)
-        fitted = fit_classes(moments, settings.covariance, settings.mix, log_priors, self.classes_)
+        names = Names(self.classes_.tolist(), encoding.names)
+        fitted = fit_classes(moments, settings.covariance, settings.mix, log_priors, names)
         self.means_ = moments.mean.copy()
         self.covariance_, self.scores_ = fitted.covariance, fitted.scores
         self.certificate_ = _certificate(settings, fitted)
@@ -141,7 +123,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     # -- what was learned ----------------------------------------------------------------------
 
@@ -207,7 +190,31 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         return _thresholds(self.scores_, self.class_moments_)
 
 
-class GaussianDiscriminant(GaussianClassifier):
+class AdditiveGaussian(GaussianClassifier):
+    """Gaussian class models that new rows can join: class moments add up."""
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to these rows and all rows given before; ``classes`` lists what may come."""
+        spread = SPREADS[self._settings().covariance]
+        first = not hasattr(self, "class_moments_")
+        if isinstance(X, Rows):
+            raise InputError(
+                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
+            )
+        before = None if first else self.classes_
+        rows = self._coded_rows(X, y, sample_weight, known=self._remembered(classes), reset=first)
+        empty = ClassMoments.empty(spread, len(self.classes_), rows.block.x.shape[1])
+        moments = rows.reduce(empty)
+        if before is not None:
+            at = np.searchsorted(self.classes_, before)
+            moments = self.class_moments_.spread_over(len(self.classes_), at) + moments
+        self._learn(moments, identity(rows.schema))
+        return self
+
+
+class GaussianDiscriminant(AdditiveGaussian):
     """gₖ(x) = ln P(k) − ½ ln|Σₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ), the largest wins.
 
     Means, covariances and shares of the classes are those of maximum likelihood, from one pass.
@@ -279,24 +286,23 @@ def class_priors(given: Any, weight: Floats) -> Floats:
 
 
 def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
-    """Crossings of pairs of scores at which no third class is above both."""
-    quadratic, linear, constant = scores.coefficients()
-    origin, step = m.centre, np.sqrt(m.within + m.between).reshape(-1)[:1]
-    step = np.where(step > 0, step, 1.0)
+    """Crossings of pairs of scores at which no third class is above both.
+
+    Everything is measured from the mean of all rows in their deviation: a far origin costs nothing.
+    """
+    deviation = float(np.sqrt(m.within + m.between).reshape(-1)[0])
+    quadratic, linear, constant = scores.coefficients(m.centre)
+    a = quadratic[:, 0, 0] * deviation**2
+    b = linear[:, 0] * deviation
+    known = np.flatnonzero(np.isfinite(constant))
     found: list[float] = []
-    for a in range(len(constant)):
-        for b in range(a + 1, len(constant)):
-            if not np.isfinite(constant[[a, b]]).all():
-                continue
-            between = Quadric(
-                quadratic[b] - quadratic[a], linear[b] - linear[a], float(constant[b] - constant[a])
-            )
-            x = origin + step * between.crossings(origin, step)[:, None]
-            top = scores.score(x)
-            best = top.max(axis=1)
-            wins = top[:, a] >= best - 1e-9 * (1.0 + np.abs(best))
-            found += x[wins, 0].tolist()
-    return np.unique(found)
+    for i, j in combinations(known, 2):
+        t = real_roots(*(float(values[j] - values[i]) for values in (a, b, constant)))
+        all_scores = np.outer(t**2, a[known]) + np.outer(t, b[known]) + constant[known]
+        best = all_scores.max(axis=1, initial=-np.inf)
+        own = a[i] * t**2 + b[i] * t + constant[i]
+        found += t[own >= best - 1e-9 * (1.0 + np.abs(best))].tolist()
+    return m.centre + deviation * np.unique(found)
 
 
 def _certificate(settings: Settings, fitted: Fitted) -> Certificate:

@@ -67,10 +67,11 @@ class LinearScores:
 
         return by_chunk(x, len(self.offset), self.coef.size, one)
 
-    def coefficients(self) -> Coefficients:
-        """W (zero), w and w₀."""
+    def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
+        """W (zero), w and w₀ of the scores as functions of x − ``about``."""
         k, d = self.coef.shape
-        return np.zeros((k, d, d)), self.coef.copy(), self.offset - self.coef @ self.centre
+        constant = self.offset + self.coef @ (about - self.centre)
+        return np.zeros((k, d, d)), self.coef.copy(), constant
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,14 @@ class AxisScores:
 
         return by_chunk(x, len(self.offset), 3 * self.means.size, one)
 
-    def coefficients(self) -> Coefficients:
-        """W, w and w₀."""
-        precision = self.scale**2
+    def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
+        """W, w and w₀ of the scores as functions of x − ``about``."""
+        precision, at = self.scale**2, self.means - about
         k, d = self.means.shape
         quadratic = np.zeros((k, d, d))
         quadratic[:, np.arange(d), np.arange(d)] = -0.5 * precision
-        linear = precision * self.means
-        return quadratic, linear, self.offset - 0.5 * np.einsum("kd,kd->k", linear, self.means)
+        linear = precision * at
+        return quadratic, linear, self.offset - 0.5 * np.einsum("kd,kd->k", linear, at)
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,10 @@ class QuadraticScores:
 
         return by_chunk(x, len(self.offset), self.maps.size, one)
 
-    def coefficients(self) -> Coefficients:
-        """W, w and w₀."""
+    def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
+        """W, w and w₀ of the scores as functions of x − ``about``."""
         turned = self.maps @ self.maps.transpose(0, 2, 1)
-        at = self.means + np.einsum("d,kdr->kr", self.centre, self.maps)
+        at = self.means + np.einsum("d,kdr->kr", self.centre - about, self.maps)
         linear = np.einsum("kdr,kr->kd", self.maps, at)
         return -0.5 * turned, linear, self.offset - 0.5 * np.einsum("kr,kr->k", at, at)
 

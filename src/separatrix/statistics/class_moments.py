@@ -132,6 +132,17 @@ class ClassMoments:
             wide.scatter[at] = self.scatter
         return wide
 
+    def chosen(self, classes: slice) -> Self:
+        """Some of the classes alone."""
+        assert self.spread != "pooled", "what was pooled cannot be taken apart"
+        return type(self)(
+            self.spread,
+            self.count[classes],
+            self.weight[classes],
+            self.mean[classes],
+            self.scatter[classes],
+        )
+
     # -- finished numbers ----------------------------------------------------------------------
 
     @property
