@@ -17,7 +17,14 @@ from separatrix.models.logistic_summary import LogisticEvidence, LogisticSummary
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.solvers.logistic_fit import LogisticSolution, fit_logistic, fit_wide
+from separatrix.rows.rows import Rows
+from separatrix.solvers.logistic_fit import (
+    LogisticSolution,
+    Posed,
+    pose,
+    pose_wide,
+    solve_logistic,
+)
 from separatrix.solvers.logistic_problem import LogisticSettings
 from separatrix.solvers.separation import Separation
 from separatrix.statistics.preparation import prepare
@@ -75,6 +82,18 @@ class LogisticClassifier(LinearClassifier):
         at = np.flatnonzero(self.classes_ == self.reference)
         self.coef_ = self.coef_ - self.coef_[at]
         self.intercept_ = self.intercept_ - self.intercept_[at]
+
+    def _pose(self, rows: Rows, settings: LogisticSettings) -> tuple[Posed, Encoding]:
+        """The problem that the rows pose; ``classes_`` are known afterwards."""
+        if isinstance(rows, ArrayRows) and wide(rows):
+            terms = self._class_terms(rows, rows.block.targets)
+            self._check_reference()
+            return pose_wide(rows, terms, settings), identity(rows.schema)
+        prepared = prepare(rows)
+        terms = self._class_terms(rows, prepared.moments.targets)
+        self._check_reference()
+        posed = pose(prepared.rows, prepared.moments, terms, settings)
+        return posed, prepared.encoding
 
     def _check_reference(self) -> None:
         if self.reference is not None and self.reference not in self.classes_.tolist():
@@ -154,22 +173,12 @@ class LogisticRegression(LogisticClassifier):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         settings = settings_of(self, self.C)
         rows = self._class_rows(X, y, self._weighted(y, sample_weight))
-        if isinstance(rows, ArrayRows) and wide(rows):
-            terms = self._class_terms(rows, rows.block.targets)
-            encoding = identity(rows.schema)
-            weight = rows.block.weight
-            self._check_reference()
-            solution = fit_wide(rows, terms, settings)
-            share = np.full(len(terms), np.nan)
-        else:
-            prepared = prepare(rows)
-            terms = self._class_terms(rows, prepared.moments.targets)
-            self._check_reference()
-            encoding, weight = prepared.encoding, prepared.moments.weight
-            solution = fit_logistic(prepared.rows, prepared.moments, terms, settings)
-            share = prepared.moments.aligned(prepared.moments.terms, terms).y_mean
+        posed, encoding = self._pose(rows, settings)
+        solution = solve_logistic(posed.problem, posed.start, settings, posed.share)
         self._place(solution, encoding)
-        self.evidence_ = LogisticEvidence.of(solution, weight, share, self.fit_intercept)
+        self.evidence_ = LogisticEvidence.of(
+            solution, posed.problem.weight, posed.share, self.fit_intercept
+        )
         return self
 
     def summary(self, *_: Any, level: float = 0.95, **__: Any) -> LogisticSummary:

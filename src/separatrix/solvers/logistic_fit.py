@@ -17,6 +17,7 @@ from separatrix.solvers.logistic_certificate import certify_logistic
 from separatrix.solvers.logistic_problem import (
     LogisticProblem,
     LogisticSettings,
+    assemble,
     discriminant_start,
     problem_of,
 )
@@ -43,27 +44,44 @@ class LogisticSolution(Solution):
     theta: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
+@dataclass(frozen=True)
+class Posed:
+    """A problem, where to start on it, and the shares of the classes."""
+
+    problem: LogisticProblem
+    start: Floats
+    share: Floats
+
+
+def pose(rows: Rows, moments: Moments, targets: Terms, settings: LogisticSettings) -> Posed:
+    """From rows and their moments; ``targets`` are the indicators in the order of classes."""
+    problem = problem_of(rows, moments, targets, settings)
+    aligned = moments.aligned(moments.terms, targets)
+    return Posed(problem, discriminant_start(problem, aligned), aligned.y_mean)
+
+
+def pose_wide(rows: ArrayRows, targets: Terms, settings: LogisticSettings) -> Posed:
+    """Where columns outnumber rows: without a matrix of columns by columns."""
+    setup = _many_columns if settings.selects else _span_of_rows
+    problem, share = setup(rows, targets, settings)
+    return Posed(problem, constant_start(problem, share), share)
+
+
+def constant_start(problem: LogisticProblem, share: Floats) -> Floats:
+    """The best model without columns."""
+    theta = np.zeros((len(problem.scale), len(share)))
+    if problem.view.constant:
+        logs = np.log(np.maximum(share, np.finfo(float).tiny))
+        theta[-1] = logs - logs.mean()
+    return theta[:, [1]] - theta[:, [0]] if problem.shape[1] == 1 else theta
+
+
 def fit_logistic(
     rows: Rows, moments: Moments, targets: Terms, settings: LogisticSettings
 ) -> LogisticSolution:
-    """Fit from rows and their moments; ``targets`` are the indicators in the order of classes."""
-    problem = problem_of(rows, moments, targets, settings)
-    aligned = moments.aligned(moments.terms, targets)
-    start = discriminant_start(problem, aligned)
-    return solve_logistic(problem, start, settings, aligned.y_mean)
-
-
-def fit_wide(rows: ArrayRows, targets: Terms, settings: LogisticSettings) -> LogisticSolution:
-    """Fit where columns outnumber rows, without a matrix of columns by columns."""
-    if settings.selects:
-        problem, share = _many_columns(rows, targets, settings)
-    else:
-        problem, share = _span_of_rows(rows, targets, settings)
-    theta = np.zeros((len(problem.scale), len(share)))
-    if settings.fit_intercept:
-        theta[-1] = np.log(share) - np.log(share).mean()
-    start = theta[:, [1]] - theta[:, [0]] if problem.shape[1] == 1 else theta
-    return solve_logistic(problem, start, settings, share)
+    """Pose and solve."""
+    posed = pose(rows, moments, targets, settings)
+    return solve_logistic(posed.problem, posed.start, settings, posed.share)
 
 
 def solve_logistic(
@@ -182,15 +200,9 @@ def _many_columns(
     unit = np.where(size > 1e-15 * np.abs(mean), size, 1.0)
     unit[unit == 0.0] = 1.0
     frame = Frame(centre, unit, None, share, settings.fit_intercept)
-    v = deviation if settings.standardize else np.ones_like(unit)
-    width = len(unit) + int(settings.fit_intercept)
-    lasso, ridge = np.zeros(width), np.zeros(width)
-    lasso[: len(unit)] = settings.penalty * settings.l1_ratio * v / unit
-    ridge[: len(unit)] = settings.penalty * (1.0 - settings.l1_ratio) * (v / unit) ** 2
-    scale = np.append(unit, np.ones(int(settings.fit_intercept)))
+    size = (deviation if settings.standardize else 1.0) / unit
     view = View(targets, centre, None, settings.fit_intercept)
-    problem = LogisticProblem(rows, view, scale, ridge, lasso, float(w.sum()), frame)
-    return problem, share
+    return assemble(rows, view, frame, size, float(w.sum()), settings), share
 
 
 def _span_of_rows(
@@ -211,16 +223,5 @@ def _span_of_rows(
     scale = singular / np.sqrt(block.n)
     frame = Frame(centre, scale, turn, share, settings.fit_intercept)
     flat = ArrayRows(z, block.y, block.w, targets=block.targets.items)
-    ones = np.ones(int(settings.fit_intercept))
     view = View(targets, np.zeros(len(scale)), None, settings.fit_intercept)
-    ridge = np.append(settings.penalty / scale**2, 0.0 * ones)
-    problem = LogisticProblem(
-        flat,
-        view,
-        np.append(scale, ones),
-        ridge,
-        np.zeros(len(ridge)),
-        float(w.sum()),
-        frame,
-    )
-    return problem, share
+    return assemble(flat, view, frame, 1.0 / scale, float(w.sum()), settings), share

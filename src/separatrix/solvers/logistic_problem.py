@@ -57,11 +57,16 @@ class At:
 
 @dataclass(frozen=True)
 class LogisticProblem:
-    """Rows, how they are seen, and the penalty. ``scale`` is the unit of each column of z."""
+    """Rows, how they are seen, and the penalty.
+
+    ``scale`` is the unit of each column of z; ``size`` is what a coefficient θ of one weighs in
+    the penalty, which is ℓ = λρ·size and q = λ(1 − ρ)·size². The constant weighs nothing.
+    """
 
     rows: Rows
     view: View
     scale: Floats
+    size: Floats
     ridge: Floats
     lasso: Floats
     weight: float
@@ -122,12 +127,9 @@ class LogisticProblem:
         share = weight / self.weight
         return replace(self, rows=some, weight=weight, ridge=self.ridge * share)
 
-    def penalised(self, penalty: float, l1_ratio: float, size: Floats) -> LogisticProblem:
-        """The same rows with another penalty; ``size`` (d) multiplies coefficients in it."""
-        assert self.frame.turn is None, "a penalty speaks of columns as they are"
-        unit = np.zeros(self.view.width)
-        unit[: len(size)] = size / self.frame.scale
-        ridge, lasso = penalty * (1.0 - l1_ratio) * unit**2, penalty * l1_ratio * unit
+    def penalised(self, penalty: float, l1_ratio: float) -> LogisticProblem:
+        """The same rows with another penalty λ and share ρ of its ℓ₁ part."""
+        ridge, lasso = penalty * (1.0 - l1_ratio) * self.size**2, penalty * l1_ratio * self.size
         return replace(self, ridge=ridge, lasso=lasso)
 
     def restore(self, theta: Floats) -> tuple[Floats, Floats]:
@@ -148,27 +150,22 @@ def problem_of(
     else:
         frame = frame_of(rows, moments, fit_intercept=settings.fit_intercept)
     view = View(targets, frame.centre, frame.turn, settings.fit_intercept)
+    size = np.zeros(frame.rank)
+    if settings.penalty > 0.0:
+        deviation = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
+        size = (deviation if settings.standardize else 1.0) / frame.scale
+    return assemble(rows, view, frame, size, moments.weight, settings)
+
+
+def assemble(
+    rows: Rows, view: View, frame: Frame, size: Floats, weight: float, settings: LogisticSettings
+) -> LogisticProblem:
+    """A problem with its penalty; ``size`` (one for each column of z) is 0 for the constant."""
     ones = np.ones(int(settings.fit_intercept))
-    width = view.width
-    blank = LogisticProblem(
-        rows,
-        view,
-        np.concatenate([frame.scale, ones]),
-        np.zeros(width),
-        np.zeros(width),
-        moments.weight,
-        frame,
-    )
-    if not settings.penalty > 0.0:
-        return blank
-    return blank.penalised(settings.penalty, settings.l1_ratio, sizes(moments, settings))
-
-
-def sizes(moments: Moments, settings: LogisticSettings) -> Floats:
-    """What multiplies each coefficient in the penalty: one, or the deviation of its column."""
-    if not settings.standardize:
-        return np.ones(moments.d)
-    return np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
+    scale, size = np.append(frame.scale, ones), np.append(size, 0.0 * ones)
+    none = np.zeros(view.width)
+    blank = LogisticProblem(rows, view, scale, size, none, none, weight, frame)
+    return blank.penalised(settings.penalty, settings.l1_ratio if settings.penalty > 0.0 else 0.0)
 
 
 def _plain_frame(moments: Moments, fit_intercept: bool) -> Frame:

@@ -92,6 +92,7 @@ def _restricted(problem: LogisticProblem, block: Block, at: NDArray[np.intp]) ->
         rows=ArrayRows(np.ascontiguousarray(x), block.y, block.w, targets=block.targets.items),
         view=replace(problem.view, centre=problem.view.centre[at]),
         scale=problem.scale[index],
+        size=problem.size[index],
         ridge=problem.ridge[index],
         lasso=problem.lasso[index],
     )
