@@ -227,6 +227,17 @@ REGISTRY: list[Row] = [
         lambda: sx.LogisticRegression(0.5, 0.7, standardize=True),
         "classification",
     ),
+    Row(
+        "LogisticPath, standardised",
+        lambda: sx.LogisticPath(6, eps=1e-2, standardize=True),
+        "classification",
+    ),
+    Row(
+        "LogisticCV, standardised, selecting",
+        lambda: sx.LogisticCV(5, l1_ratio=1.0, eps=1e-2, cv=3, standardize=True),
+        "classification",
+        order_free=False,
+    ),
     Row("MeanRegressor", lambda: baseline.MeanRegressor(), learns=False),
     Row(
         "MostFrequentClassifier",

@@ -34,6 +34,8 @@ HOMES = {
     "LeastSquaresClassifier": "separatrix.models.least_squares_classifier",
     "BasicLinearClassifier": "separatrix.models.basic_linear_classifier",
     "LogisticRegression": "separatrix.models.logistic",
+    "LogisticPath": "separatrix.models.logistic_path",
+    "LogisticCV": "separatrix.models.logistic_path",
     "GaussianDiscriminant": "separatrix.models.gaussian_discriminant",
     "QuadraticDiscriminantAnalysis": "separatrix.models.discriminants",
     "LinearDiscriminantAnalysis": "separatrix.models.discriminants",
