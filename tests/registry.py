@@ -198,6 +198,13 @@ REGISTRY: list[Row] = [
         additive=False,
         precision=1e-6,
     ),
+    Row(
+        "GradientDescent",
+        lambda: sx.GradientDescent(),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
     Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=elastic_net),
     Row("Lasso, standardised", lambda: sx.Lasso(0.1, standardize=True), objective=elastic_net),
     Row(

@@ -47,6 +47,7 @@ HOMES = {
     "box_m": "separatrix.statistics.covariance_tests",
     "NaiveBayes": "separatrix.models.naive_bayes",
     "SigmoidRegressionClassifier": "separatrix.models.sigmoid_regression",
+    "GradientDescent": "separatrix.models.gradient_descent",
     "estimate_mean": "separatrix.statistics.estimation",
     "estimate_normal": "separatrix.statistics.estimation",
     "estimate_shares": "separatrix.statistics.estimation",

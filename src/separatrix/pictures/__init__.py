@@ -17,6 +17,7 @@ from separatrix.pictures.quantiles import QuantileDisplay
 from separatrix.pictures.residuals import ResidualDisplay
 from separatrix.pictures.roc import RocDisplay
 from separatrix.pictures.scale_location import ScaleLocationDisplay
+from separatrix.pictures.trace import TraceDisplay
 
 __all__ = [
     "CoefficientDisplay",
@@ -33,4 +34,5 @@ __all__ = [
     "ResidualDisplay",
     "RocDisplay",
     "ScaleLocationDisplay",
+    "TraceDisplay",
 ]

@@ -47,6 +47,7 @@ RECORDS = {
     "Costs": "separatrix.decision.costs",
     "ClassColumns": "separatrix.statistics.class_columns",
     "IndependentColumns": "separatrix.shapes.independent",
+    "Trace": "separatrix.models.gradient_descent",
     "Score": "separatrix.study.result",
     "Entry": "separatrix.study.result",
     "Held": "separatrix.study.result",
