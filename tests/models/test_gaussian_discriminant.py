@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as Their
 from sklearn.naive_bayes import GaussianNB as TheirNB
 
 import separatrix as sx
-from separatrix.models.gaussian_discriminant import SPREADS
+from separatrix.models.gaussian_classes import SPREADS
 
 SHARED = ("shared", "shared_diagonal", "shared_spherical")
 

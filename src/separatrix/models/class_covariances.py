@@ -114,7 +114,7 @@ def _full(
         error = float(np.abs(whole - np.eye(frame.shape[1])).max(initial=0.0))
     else:
         error = 0.0
-    maps = frame @ maps
+    maps = frame @ maps if shared else triangular(frame @ maps)
     steps = (means - m.centre)[:, None, :]
     at = (steps @ maps)[:, 0, :]
     scores: ClassScores
@@ -180,6 +180,14 @@ def _whitened(inner: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
     maps = vectors / np.sqrt(values)[:, None, :] / deviation[:, :, None]
     volume = 0.5 * np.log(values).sum(axis=1) + np.log(deviation).sum(axis=1)
     return maps, volume, condition, flat
+
+
+def triangular(maps: Floats) -> Floats:
+    """A R with R orthogonal that has zeros below the diagonal: distances ‖zA‖ stay the same."""
+    if not maps.size:
+        return maps
+    turned = np.linalg.qr(maps[:, ::-1].transpose(0, 2, 1)).R
+    return np.asarray(turned.transpose(0, 2, 1)[:, ::-1, ::-1])
 
 
 def _singular(k: int, m: ClassMoments, rank: int, names: Names) -> InputError:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
 from separatrix.models.class_covariances import Mix
-from separatrix.models.gaussian_discriminant import AdditiveGaussian, Settings
+from separatrix.models.gaussian_classes import AdditiveGaussian, Settings
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.shapes.hyperplane import Hyperplane

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.models.class_covariances import Mix
-from separatrix.models.gaussian_discriminant import GaussianClassifier, Settings, class_priors
+from separatrix.models.gaussian_classes import GaussianClassifier, Settings, class_priors
 from separatrix.models.mixture_search import class_folds, held_out_losses
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats

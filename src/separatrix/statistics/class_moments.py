@@ -83,7 +83,7 @@ class ClassMoments:
         """Rows of one class, in cache-sized chunks about a provisional centre."""
         n, d = len(rows), self.mean.shape[1]
         chunk = int(np.clip(100_000 // max(d, 1), 64, 8192))
-        shift = _gathered(block, rows[:chunk]).mean(axis=0)
+        shift = _gathered(block, rows[:64]).mean(axis=0)
         shift[~np.isfinite(shift)] = 0.0
         total, weight = np.zeros(d), 0.0
         scatter = np.zeros(d if self.spread == "columns" else (d, d))
@@ -91,15 +91,16 @@ class ClassMoments:
             here = rows[start : start + chunk]
             z = _gathered(block, here)
             z -= shift
-            if block.w is None:
-                total += z.sum(axis=0)
-                weight += len(here)
-            else:
-                w = block.w[here]
-                total += w @ z
-                weight += float(w.sum())
+            w = np.ones(len(here)) if block.w is None else block.w[here]
+            total += w @ z
+            weight += float(w.sum())
+            if self.spread == "columns":
+                z *= z
+                scatter += w @ z
+                continue
+            if block.w is not None:
                 z *= np.sqrt(w)[:, None]
-            scatter += np.einsum("ij,ij->j", z, z) if self.spread == "columns" else z.T @ z
+            scatter += z.T @ z
         if not np.isfinite(total).all():
             raise not_finite(block, total)
         total /= weight
