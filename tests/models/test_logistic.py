@@ -90,7 +90,7 @@ def test_inference_of_two_classes_as_statsmodels():
     assert_allclose([ours.aic, ours.bic], [theirs.aic, theirs.bic])
     assert_allclose(ours.odds_ratios, np.exp(theirs.params), rtol=1e-6)
     assert "odds ratio" in str(ours)
-    assert list(ours.to_frame()["term"])[0] == "intercept"
+    assert next(iter(ours.to_frame()["term"])) == "intercept"
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -52,7 +52,7 @@ def test_degrees_of_freedom_and_criteria():
     exact = np.trace(np.linalg.solve(curvature + penalty, curvature))
     assert_allclose(path.degrees_of_freedom_[1], exact, rtol=1e-3)
     assert_allclose(path.aic_, -2 * path.log_likelihoods_ + 2 * path.degrees_of_freedom_)
-    assert path.C_ == path.Cs_[np.argmin(path.bic_)]
+    assert path.Cs_[np.argmin(path.bic_)] == path.C_
     chosen = LogisticRegression(path.C_).fit(x, y)
     assert_allclose(path.coef_, chosen.coef_, rtol=1e-6)
     three = LogisticPath([1e9]).fit(*table(3))
@@ -70,7 +70,7 @@ def test_errors_by_fold_as_with_scikit_learn(classes):
             peer = Peer(C=C, tol=1e-10, solver="newton-cholesky").fit(x[train], names[train])
             expected = log_loss(names[test], peer.predict_proba(x[test]), labels=model.classes_)
             assert_allclose(model.log_loss_path_[i, fold], expected, rtol=1e-5)
-    assert model.C_ == Cs[int(np.argmin(model.log_loss_path_.mean(axis=1)))]
+    assert Cs[int(np.argmin(model.log_loss_path_.mean(axis=1)))] == model.C_
     cautious = LogisticCV(20, cv=3, rule="one_se").fit(x, names)
     assert cautious.C_ <= LogisticCV(20, cv=3).fit(x, names).C_
 

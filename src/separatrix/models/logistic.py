@@ -136,6 +136,8 @@ class LogisticRegression(LogisticClassifier):
         asked for, as a share of the likelihood without columns.
     max_iter : int, default=200
         Passes over the rows at most.
+    dual, intercept_scaling, random_state, solver, verbose, warm_start, n_jobs
+        Taken so that code written for scikit-learn runs; the answer does not depend on them.
 
     Attributes
     ----------
@@ -159,6 +161,13 @@ class LogisticRegression(LogisticClassifier):
         class_weight: Any = None,
         tol: float = 1e-8,
         max_iter: int = 200,
+        dual: bool = False,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        solver: str = "newton",
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: Any = None,
     ) -> None:
         self.C = C
         self.l1_ratio = l1_ratio
@@ -168,6 +177,13 @@ class LogisticRegression(LogisticClassifier):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.dual = dual
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.solver = solver
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""

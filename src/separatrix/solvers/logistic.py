@@ -17,6 +17,7 @@ from scipy import linalg
 
 from separatrix.blas_threads import small_products
 from separatrix.rows.block import Floats
+from separatrix.rows.rows import InMemory
 from separatrix.solvers.logistic_problem import At, LogisticProblem, LogisticSettings
 from separatrix.solvers.separation import (
     Separation,
@@ -68,7 +69,10 @@ def minimise(problem: LogisticProblem, start: Floats, settings: LogisticSettings
 def _few_rows(problem: LogisticProblem) -> bool:
     """Whether all rows together cost no more than a sample would."""
     size = problem.shape[0] * problem.shape[1]
-    return size <= LARGEST_METRIC and problem.sampled(_sample_rows(size)) is None
+    table = problem.rows
+    return (
+        size <= LARGEST_METRIC and isinstance(table, InMemory) and len(table) <= _sample_rows(size)
+    )
 
 
 def _sample_rows(parameters: int) -> int:
@@ -79,7 +83,7 @@ def _on_sample(problem: LogisticProblem, start: Floats, exact: bool) -> Floats:
     """A few Newton steps on a sample; a pull towards the start keeps it where a sample is blind."""
     if not exact:
         return start
-    sample = problem.sampled(max(20_000, 40 * start.size))
+    sample = problem.sampled(max(20_000, 40 * start.size), times=3.0)
     if sample is None:
         return start
     pull = 1e-4 * sample.weight
@@ -185,7 +189,8 @@ def metric(hessian: Floats, problem: LogisticProblem) -> Solver:
 def _sample_metric(problem: LogisticProblem, theta: Floats) -> Solver:
     width, k = problem.shape
     small = width * k <= LARGEST_METRIC
-    sample = problem.sampled(_sample_rows(width * k if small else width)) or problem
+    rows = _sample_rows(width * k if small else width)
+    sample = problem.sampled(rows) or problem.first(rows)
     ratio = problem.weight / sample.weight
     if small:
         hessian = sample.curved(theta).hessian

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from separatrix.rows.block import Floats
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block, Floats, concatenate
 from separatrix.rows.encoded import EncodedRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
@@ -110,15 +111,16 @@ class LogisticProblem:
         np.einsum("ii->i", hessian)[:] += np.tile(self.ridge, self.shape[1])
         return hessian
 
-    def sampled(self, size: int) -> LogisticProblem | None:
-        """The same problem over about ``size`` rows spread evenly, if there are many more.
+    def sampled(self, size: int, times: float = 1.0) -> LogisticProblem | None:
+        """The same problem over ``size`` rows spread evenly, if there are ``times`` as many.
 
         Its sums are to be multiplied by the ratio of the weights.
         """
         table = self.rows.rows if isinstance(self.rows, EncodedRows) else self.rows
-        if not isinstance(table, InMemory) or len(table) < 3 * size:
+        if not isinstance(table, InMemory) or len(table) < times * size:
             return None
-        some: Rows = table.take(slice(None, None, len(table) // size))
+        at = (np.arange(size) * (len(table) / size)).astype(np.intp)
+        some: Rows = table.take(at)
         weight = some.collect().weight
         if not weight > 0.0:
             return None
@@ -126,6 +128,21 @@ class LogisticProblem:
             some = EncodedRows(some, self.rows.encoding)
         share = weight / self.weight
         return replace(self, rows=some, weight=weight, ridge=self.ridge * share)
+
+    def first(self, size: int) -> LogisticProblem:
+        """The same problem over the first rows, at least ``size`` if there are as many."""
+        blocks: list[Block] = []
+        for block in self.rows.blocks():
+            missing = size - sum(known.n for known in blocks)
+            if missing <= 0:
+                break
+            blocks.append(block.take(slice(0, missing)))
+        head = concatenate(blocks)
+        rows = ArrayRows(head.x, head.y, head.w, targets=head.targets.items)
+        weight = head.weight
+        if not weight > 0.0:
+            return self
+        return replace(self, rows=rows, weight=weight, ridge=self.ridge * weight / self.weight)
 
     def penalised(self, penalty: float, l1_ratio: float) -> LogisticProblem:
         """The same rows with another penalty λ and share ρ of its ℓ₁ part."""
