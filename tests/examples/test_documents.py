@@ -12,6 +12,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "guide" / "least-squares.md",
     ROOT / "docs" / "guide" / "decisions.md",
+    ROOT / "docs" / "guide" / "classes.md",
 ]
 
 

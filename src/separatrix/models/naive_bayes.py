@@ -30,7 +30,7 @@ EPS = float(np.finfo(float).eps)
 #: No class may vary less in a column than this share of the variance within all classes.
 FLOOR = 1e-9
 #: Numbers of a piece of rows that is scored at once.
-PIECE = 4_000_000
+PIECE = 400_000
 
 
 class NaiveBayes(ClassifierMixin, ClassLabels):
@@ -248,7 +248,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         """log πₖ + log p(x | k)."""
         check_is_fitted(self)
         block = self._raw(X)
-        step = max(1, PIECE // max(1, len(block.terms)))
+        step = max(64, PIECE // max(1, len(self.density_.terms)))
         parts = [
             self._scored(block.take(slice(i, i + step))) for i in range(0, max(block.n, 1), step)
         ]
@@ -271,10 +271,11 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         )
         terms = Terms(tuple(Term(name) for name in self.schema_.names))
         x = sparse.csr_array(x) if sparse.issparse(x) else x
-        block = Block(x, np.empty((x.shape[0], 0)), None, terms, Terms(()))
-        return Levelled(self.schema_).apply(block)
+        return Block(x, np.empty((x.shape[0], 0)), None, terms, Terms(()))
 
     def _scored(self, block: Block) -> Floats:
+        if not self.table_:
+            block = Levelled(self.schema_).apply(block)
         x, wanted = with_gaps(block), self.density_.terms
         if block.terms.items != wanted.items:
             whole = np.zeros((len(x), len(wanted)))

@@ -33,35 +33,53 @@ class Levelled:
         """The block with indicators in place of discrete columns."""
         if self.plain:
             return block
-        x, parts, terms = block.dense(), [], []
-        for j, column in enumerate(self.schema.columns):
-            values = x[:, [j]]
-            if column.kind is Kind.DISCRETE:
-                values, levels = _indicators(values, column)
-                terms += [Term(column.name, level) for level in levels]
-            else:
+        x = block.dense()
+        levels = [_levels(x[:, j], column) for j, column in enumerate(self.schema.columns)]
+        out = np.empty((len(x), sum(1 if own is None else len(own) for own in levels)))
+        terms: list[Term] = []
+        for j, (column, own) in enumerate(zip(self.schema.columns, levels, strict=True)):
+            if own is None:
                 if column.kind is Kind.BOOLEAN:
-                    _refuse_others(values, column.name)
+                    _refuse_others(x[:, j], column.name)
+                out[:, len(terms)] = x[:, j]
                 terms.append(Term(column.name))
-            parts.append(values)
-        return replace(block, x=np.concatenate(parts, axis=1), terms=Terms(tuple(terms)))
+            else:
+                _indicators(x[:, j], column, own, out[:, len(terms) : len(terms) + len(own)])
+                terms += [Term(column.name, level) for level in own]
+        return replace(block, x=out, terms=Terms(tuple(terms)))
 
 
-def _indicators(values: Floats, column: Column) -> tuple[Floats, list[str]]:
-    found = np.unique(values[~np.isnan(values)])
-    by_text = {str(level_text(v)): v for v in found.tolist()}
-    levels = list(column.levels) or sorted(by_text)
-    unseen = sorted(set(by_text) - set(levels))
-    if unseen:
-        doubt(
-            "SEP005",
-            f"column {column.name!r} holds {', '.join(unseen[:5])}, which training did not: "
-            "these values are passed over.",
-        )
-    at = np.array([by_text.get(level, np.nan) for level in levels])
-    hot = (values == at).astype(float)
-    hot[np.isnan(values[:, 0])] = np.nan
-    return hot, levels
+def _levels(values: Floats, column: Column) -> tuple[str, ...] | None:
+    """The levels of a discrete column: those known, else those met."""
+    if column.kind is not Kind.DISCRETE:
+        return None
+    return column.levels or tuple(sorted(str(level_text(v)) for v in _distinct(values).tolist()))
+
+
+def _distinct(values: Floats) -> Floats:
+    """The values that occur; small whole numbers are marked off, which is faster than sorting."""
+    there = values[~np.isnan(values)]
+    if there.size and there.min() >= 0 and there.max() < 10_000:
+        whole = there.astype(np.int64)
+        if (whole == there).all():
+            return np.flatnonzero(np.bincount(whole)).astype(float)
+    return np.unique(there)
+
+
+def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Floats) -> None:
+    """1 in the column of each value's level; NaN throughout where the value is missing."""
+    np.equal(values[:, None], np.array([float(level) for level in levels]), out=out)
+    if out.sum() < len(values):
+        odd = np.flatnonzero(~out.any(axis=1))
+        rest = values[odd]
+        out[odd[np.isnan(rest)]] = np.nan
+        unseen = [str(level_text(v)) for v in _distinct(rest).tolist()]
+        if unseen:
+            doubt(
+                "SEP005",
+                f"column {column.name!r} holds {', '.join(unseen[:5])}, which training did not: "
+                "these values are passed over.",
+            )
 
 
 def _refuse_others(values: Floats, name: str) -> None:

@@ -54,11 +54,14 @@ class IndependentColumns:
         return out
 
     def _add_levels(self, x: Floats, out: Floats) -> None:
-        yes = x[:, : self.yes_no]
-        there = np.nan_to_num(np.concatenate([x, 1.0 - yes], axis=1), nan=0.0)
-        shares = np.concatenate([self.shares, 1.0 - self.shares[:, : self.yes_no]], axis=1)
-        never = shares <= 0.0
-        out += there @ np.log(np.where(never, 1.0, shares)).T
-        if never.any():
-            against = there @ never.T.astype(float)
+        there = ~np.isnan(x)
+        whole = bool(there.all())
+        x = x if whole else np.where(there, x, 0.0)
+        never, not_never = self.shares <= 0.0, self.shares[:, : self.yes_no] >= 1.0
+        no = there[:, : self.yes_no] - x[:, : self.yes_no]
+        out += x @ np.log(np.where(never, 1.0, self.shares)).T
+        rest = 1.0 - self.shares[:, : self.yes_no]
+        out += no @ np.log(np.where(not_never, 1.0, rest)).T
+        if never.any() or not_never.any():
+            against = x @ never.T.astype(float) + no @ not_never.T.astype(float)
             out[against > against.min(axis=1, keepdims=True)] = -np.inf
