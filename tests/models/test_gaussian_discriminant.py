@@ -340,6 +340,49 @@ def test_tables_with_levels_and_a_discrete_target():
         assert list(a.classes_) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("missing", ["mean", "indicator", "drop", "regress"])
+def test_tables_with_gaps_are_read_once(missing, tmp_path, monkeypatch):
+    import pandas as pd
+
+    from separatrix.rows.rows import Rows
+    from separatrix.statistics.by_class import ByClass
+    from separatrix.statistics.preparation import prepare
+
+    x, y = clouds()
+    rng = np.random.default_rng(9)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(
+        where=rng.choice(["north", "south", "east"], len(x)), kind=y
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    rows = sx.scan(tmp_path / "t.csv", target="kind", missing=missing)
+    prepared = prepare(rows)
+    by_class = prepared.rows.reduce(ByClass())  # the long way: encode every row, then sum
+    passes = []
+    plain = type(rows).reduce
+    monkeypatch.setattr(
+        type(rows), "reduce", lambda self, what: (passes.append(what), plain(self, what))[1]
+    )
+    model = sx.GaussianDiscriminant(beta=0.3).fit(rows)
+    assert missing == "regress" or len(passes) == 1
+    assert isinstance(rows, Rows)
+    expected = {t.level: m for t, m in by_class.parts.items()}
+    for label, mean, covariance in zip(
+        model.classes_, model.means_, model.class_moments_.covariances, strict=True
+    ):
+        assert_allclose(mean, expected[label].x_mean, atol=1e-9)
+        assert_allclose(covariance, expected[label].xx / expected[label].weight, atol=1e-9)
+
+
+def test_a_table_whose_target_is_a_number():
+    import pandas as pd
+
+    x, _ = clouds()
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    with pytest.raises(sx.InputError, match="holds numbers"):
+        sx.GaussianDiscriminant().fit(sx.scan(frame, target="d"))
+
+
 def test_shapes_of_the_classes():
     x, y = clouds()
     model = sx.GaussianDiscriminant().fit(x, y)

@@ -18,15 +18,12 @@ from separatrix.models.class_labels import ClassLabels
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Terms
 from separatrix.shapes.class_scores import ClassScores, log_softmax, softmax
 from separatrix.shapes.normal import MultivariateNormal
 from separatrix.shapes.quadric import Quadric, real_roots
 from separatrix.solvers.solution import Certificate
-from separatrix.statistics.by_class import ByClass
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.class_preparation import prepare_classes
 
 #: What is estimated of the spread within classes, by the name of the case.
 SPREADS = {
@@ -81,11 +78,9 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         self, rows: Rows, y: Any, sample_weight: Any, spread: str
     ) -> tuple[ClassMoments, Encoding]:
         rows = self._class_rows(rows, y, sample_weight)
-        prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.moments.targets)
-        by_class = prepared.rows.reduce(ByClass())
-        parts = [by_class.parts.get(term, Moments()) for term in terms]
-        parts = [part.aligned(prepared.moments.terms, Terms(())) for part in parts]
+        prepared = prepare_classes(rows)
+        terms = self._class_terms(rows, prepared.targets)
+        parts = [prepared.of(term) for term in terms]
         return ClassMoments.stacked(spread, parts), prepared.encoding
 
     def _learn(self, moments: ClassMoments, encoding: Encoding) -> None:

@@ -25,7 +25,8 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
     columns of unit deviation, which is what σ²I is meant for: units do not matter. The rows are
     read once, into moments by class and fold; every training covariance follows from those. On a
     ray of constant β : (1 − α − β) the eigenvectors do not depend on α, so that one rotation of
-    the held-out rows serves every point on it.
+    the held-out rows serves every point on it. A table is held in memory for this, and its gaps
+    are filled from all of its rows.
 
     Parameters
     ----------
