@@ -60,12 +60,16 @@ def test_a_term_that_occurs_twice_is_kept_once() -> None:
 
 
 def test_names_of_a_table_with_levels() -> None:
-    frame = pd.DataFrame({"size": X[:, 0], "town": RNG.choice(["a", "b", "c"], 80)})
+    frame = pd.DataFrame(
+        {"size": X[:, 0], "town": RNG.choice(["a", "b", "c"], 80), "new": X[:, 2] > 0}
+    )
     rows = sx.scan(frame.assign(y=X[:, 1]), target="y")
     found = sx.BasisExpansion(["quadratic"]).fit(rows)
     dummies = [n for n in found.term_names_ if n.startswith("town=") and " " not in n]
     assert len(dummies) == 2
     assert not any("^2" in name and name.startswith("town") for name in found.term_names_)
+    assert "new" in found.term_names_
+    assert "new^2" not in found.term_names_
     assert "size^2" in found.get_feature_names_out()
     assert found.transform(frame).shape == (80, len(found.term_names_))
 

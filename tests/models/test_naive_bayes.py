@@ -210,3 +210,16 @@ def test_a_mixed_model_is_stored(tmp_path) -> None:
     model = sx.NaiveBayes().fit(sx.scan(frame.assign(y=y), target="y"))
     sx.save(model, tmp_path / "m.sx")
     assert (sx.load(tmp_path / "m.sx").predict_proba(frame) == model.predict_proba(frame)).all()
+
+
+def test_files_and_clusters_give_the_same(tmp_path) -> None:
+    import dask.dataframe as dd
+
+    frame, y = mixed()
+    frame = frame.assign(y=y)
+    frame.loc[::5, "age"] = np.nan
+    frame.to_parquet(tmp_path / "t.parquet")
+    whole = sx.NaiveBayes().fit(sx.scan(frame, target="y"))
+    for source in (tmp_path / "t.parquet", dd.from_pandas(frame, npartitions=3)):
+        model = sx.NaiveBayes().fit(sx.scan(source, target="y"))
+        assert_allclose(model.predict_proba(frame), whole.predict_proba(frame), rtol=1e-10)

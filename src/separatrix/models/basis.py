@@ -18,7 +18,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.rows.expansion import exponents_of, name_of
 from separatrix.rows.rows import Rows
-from separatrix.rows.schema import Term
+from separatrix.rows.schema import Kind, Term
 from separatrix.statistics.preparation import prepare
 
 #: What each word stands for, and what may follow it.
@@ -107,15 +107,16 @@ class BasisExpansion(TransformerMixin, RowsModel):
                 f"functions={self.functions!r} is no list of functions.",
                 remedy="Use a list such as ['linear', 'squares', ('jump', 0.5)].",
             )
+        yes_no = {c.name for c in self.encoding_.schema.columns if c.kind is Kind.BOOLEAN}
         for item in self.functions:
-            for name, make in _terms_of(item, columns).items():
+            for name, make in _terms_of(item, columns, yes_no).items():
                 made.setdefault(name, make)
         if not made:
             raise InputError("functions leave no term.", remedy="Name at least one function.")
         return made
 
 
-def _terms_of(item: Any, columns: Sequence[Term]) -> Makers:
+def _terms_of(item: Any, columns: Sequence[Term], yes_no: set[str]) -> Makers:
     """All terms that one entry of ``functions`` asks for."""
     word, *numbers = (item,) if isinstance(item, str) or callable(item) else tuple(item)
     if callable(word):
@@ -132,7 +133,8 @@ def _terms_of(item: Any, columns: Sequence[Term]) -> Makers:
         return _all(_by_column(name, ")", partial(_cosine, k), columns) for name, k in waves)
     if word == "jump":
         return _all(_by_column("1{", f"<{a:g}}}", partial(_below, a), columns) for a in numbers)
-    return _powers(word, int(numbers[0]) if numbers else 1 if word == "linear" else 2, columns)
+    degree = int(numbers[0]) if numbers else 1 if word == "linear" else 2
+    return _powers(word, degree, columns, yes_no)
 
 
 def _enough(word: str, numbers: Sequence[float]) -> bool:
@@ -142,9 +144,10 @@ def _enough(word: str, numbers: Sequence[float]) -> bool:
     return word == "cosine" or (word == "jump") == bool(numbers)
 
 
-def _powers(word: str, degree: int, columns: Sequence[Term]) -> Makers:
+def _powers(word: str, degree: int, columns: Sequence[Term], yes_no: set[str]) -> Makers:
     """Products and powers by their exponents; an indicator is its own square and gets none."""
-    highest = [1 if t.level is not None or t.missing else degree for t in columns]
+    indicator = [t.level is not None or t.missing or t.column in yes_no for t in columns]
+    highest = [1 if one else degree for one in indicator]
     exponents = exponents_of(columns, highest, degree, interaction_only=False)
     if word == "squares":
         exponents = exponents[(exponents == 2).any(axis=1)]
