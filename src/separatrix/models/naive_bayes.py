@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,6 +14,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.messages import InputError
 from separatrix.models.class_labels import ClassLabels
 from separatrix.rows.arrays import ArrayRows
@@ -30,7 +33,7 @@ EPS = float(np.finfo(float).eps)
 #: No class may vary less in a column than this share of the variance within all classes.
 FLOOR = 1e-9
 #: Numbers of a piece of rows that is scored at once.
-PIECE = 400_000
+PIECE = 1_000_000
 
 
 class NaiveBayes(ClassifierMixin, ClassLabels):
@@ -249,10 +252,11 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         check_is_fitted(self)
         block = self._raw(X)
         step = max(64, PIECE // max(1, len(self.density_.terms)))
-        parts = [
-            self._scored(block.take(slice(i, i + step))) for i in range(0, max(block.n, 1), step)
-        ]
-        return np.concatenate(parts)
+        pieces = [block.take(slice(i, i + step)) for i in range(0, max(block.n, 1), step)]
+        if len(pieces) == 1:
+            return self._scored(pieces[0])
+        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+            return np.concatenate(list(pool.map(self._scored, pieces)))
 
     def _raw(self, X: Any) -> Block:
         if self.table_:

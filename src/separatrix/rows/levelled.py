@@ -33,20 +33,20 @@ class Levelled:
         """The block with indicators in place of discrete columns."""
         if self.plain:
             return block
-        x = block.dense()
-        levels = [_levels(x[:, j], column) for j, column in enumerate(self.schema.columns)]
-        out = np.empty((len(x), sum(1 if own is None else len(own) for own in levels)))
+        x = np.ascontiguousarray(block.dense().T)  # by column, as it is read and written
+        levels = [_levels(x[j], column) for j, column in enumerate(self.schema.columns)]
+        out = np.empty((sum(1 if own is None else len(own) for own in levels), block.n))
         terms: list[Term] = []
         for j, (column, own) in enumerate(zip(self.schema.columns, levels, strict=True)):
             if own is None:
                 if column.kind is Kind.BOOLEAN:
-                    _refuse_others(x[:, j], column.name)
-                out[:, len(terms)] = x[:, j]
+                    _refuse_others(x[j], column.name)
+                out[len(terms)] = x[j]
                 terms.append(Term(column.name))
             else:
-                _indicators(x[:, j], column, own, out[:, len(terms) : len(terms) + len(own)])
+                _indicators(x[j], column, own, out[len(terms) : len(terms) + len(own)])
                 terms += [Term(column.name, level) for level in own]
-        return replace(block, x=out, terms=Terms(tuple(terms)))
+        return replace(block, x=out.T, terms=Terms(tuple(terms)))
 
 
 def _levels(values: Floats, column: Column) -> tuple[str, ...] | None:
@@ -67,12 +67,13 @@ def _distinct(values: Floats) -> Floats:
 
 
 def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Floats) -> None:
-    """1 in the column of each value's level; NaN throughout where the value is missing."""
-    np.equal(values[:, None], np.array([float(level) for level in levels]), out=out)
+    """1 in the line of each value's level; NaN throughout where the value is missing."""
+    for line, level in zip(out, levels, strict=True):
+        line[:] = values == float(level)
     if out.sum() < len(values):
-        odd = np.flatnonzero(~out.any(axis=1))
+        odd = np.flatnonzero(~out.any(axis=0))
         rest = values[odd]
-        out[odd[np.isnan(rest)]] = np.nan
+        out[:, odd[np.isnan(rest)]] = np.nan
         unseen = [str(level_text(v)) for v in _distinct(rest).tolist()]
         if unseen:
             doubt(
