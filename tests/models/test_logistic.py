@@ -244,3 +244,30 @@ def test_settings_that_cannot_be(bad, words):
 def test_one_class_is_refused():
     with pytest.raises(sx.InputError, match="one class"):
         LogisticRegression().fit([[1.0], [2.0]], ["a", "a"])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_partitions_of_a_cluster_and_pieces_of_a_stream_give_the_same_answer(classes):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    x, y = table(classes)
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    frame["y"] = np.array(["u", "v", "w"])[y]
+    parted = LogisticRegression().fit(sx.scan(dd.from_pandas(frame, npartitions=3), target="y"))
+    whole = LogisticRegression().fit(x, frame["y"].to_numpy())
+    assert_allclose(parted.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    assert_allclose(parted.summary().standard_errors, whole.summary().standard_errors, rtol=1e-8)
+
+
+def test_outliers_far_on_the_wrong_side_do_not_stall_the_search():
+    x, y = table()
+    x[:3] *= np.array([[1e3], [-1e4], [1e5]])
+    for C in (np.inf, 1.0):
+        model = LogisticRegression(C).fit(x, y)
+        assert model.certificate_.holds, str(model.certificate_)
+        theirs = Peer(C=C, solver="newton-cholesky", tol=1e-10, max_iter=1000)
+        theirs.fit(x / x.std(axis=0), y)
+        if np.isinf(C):
+            scaled = theirs.predict_proba(x / x.std(axis=0))
+            assert_allclose(model.predict_proba(x), scaled, atol=1e-5)

@@ -31,7 +31,7 @@ NEWTON_ONE, NEWTON_MORE = 600, 120
 #: Parameters up to which the curvature of a sample is a full matrix; beyond it has blocks.
 LARGEST_METRIC = 2500
 #: Multiplications that a sample's curvature may cost.
-SAMPLE_COST = 4e9
+SAMPLE_COST = 2e9
 #: Fraction of the promised decrease that a step must deliver.
 SUFFICIENT = 1e-4
 #: Steps remembered.
@@ -279,7 +279,7 @@ def _settled(
     settles: float,
 ) -> str:
     length, reach = float(np.abs(step).max(initial=0.0)), 1.0 + float(np.abs(theta).max(initial=0))
-    flat = float(np.abs(at.gradient).max(initial=0.0)) <= 0.1 * settings.tol * problem.weight
+    flat = float(np.abs(at.gradient).max(initial=0.0)) <= 0.5 * settings.tol * problem.weight
     return "solved" if length <= settles * reach or (flat and length <= 1e-5 * reach) else ""
 
 
