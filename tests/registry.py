@@ -33,6 +33,8 @@ class Row:
     order_free: bool = True
     #: Looks at the features (a baseline does not).
     learns: bool = True
+    #: NaN is a value that is missing, not an error.
+    gaps: bool = False
     #: Relative agreement asked of refits (row order, repeats, units).
     precision: float = 1e-7
     #: (model, coef, intercept, x, y) → the objective that ``certificate_.primal`` states.
@@ -149,6 +151,60 @@ REGISTRY: list[Row] = [
         "classification",
         shift_free=False,
     ),
+    Row("GaussianDiscriminant", lambda: sx.GaussianDiscriminant(), "classification"),
+    Row(
+        "GaussianDiscriminant, mixed",
+        lambda: sx.GaussianDiscriminant(alpha=0.2, beta=0.3),
+        "classification",
+    ),
+    Row(
+        "GaussianDiscriminant, diagonal",
+        lambda: sx.GaussianDiscriminant("diagonal"),
+        "classification",
+    ),
+    Row(
+        "GaussianDiscriminant, shared diagonal",
+        lambda: sx.GaussianDiscriminant("shared_diagonal", alpha=0.1),
+        "classification",
+    ),
+    Row(
+        "GaussianDiscriminant, spherical",
+        lambda: sx.GaussianDiscriminant("spherical"),
+        "classification",
+        unit_free=False,
+    ),
+    Row(
+        "QuadraticDiscriminantAnalysis",
+        lambda: sx.QuadraticDiscriminantAnalysis(),
+        "classification",
+    ),
+    Row("LinearDiscriminantAnalysis", lambda: sx.LinearDiscriminantAnalysis(), "classification"),
+    Row("GaussianNB", lambda: sx.GaussianNB(), "classification"),
+    Row(
+        "RegularizedDiscriminantAnalysis",
+        lambda: sx.RegularizedDiscriminantAnalysis(4, 4, cv=3),
+        "classification",
+        order_free=False,
+    ),
+    Row("NearestMean", lambda: sx.NearestMean(), "classification", unit_free=False),
+    Row("NaiveBayes", lambda: sx.NaiveBayes(), "classification", gaps=True),
+    Row(
+        "NaiveBayes, Bayes", lambda: sx.NaiveBayes(estimation="bayes"), "classification", gaps=True
+    ),
+    Row(
+        "SigmoidRegressionClassifier",
+        lambda: sx.SigmoidRegressionClassifier(),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
+        "GradientDescent",
+        lambda: sx.GradientDescent(),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
     Row("Lasso", lambda: sx.Lasso(0.1), unit_free=False, objective=elastic_net),
     Row("Lasso, standardised", lambda: sx.Lasso(0.1, standardize=True), objective=elastic_net),
     Row(
@@ -167,6 +223,28 @@ REGISTRY: list[Row] = [
         order_free=False,
         objective=elastic_net,
     ),
+    Row("LogisticRegression", lambda: sx.LogisticRegression(), "classification"),
+    Row(
+        "LogisticRegression, standardised",
+        lambda: sx.LogisticRegression(1.0, standardize=True),
+        "classification",
+    ),
+    Row(
+        "LogisticRegression, standardised, selecting",
+        lambda: sx.LogisticRegression(0.5, 0.7, standardize=True),
+        "classification",
+    ),
+    Row(
+        "LogisticPath, standardised",
+        lambda: sx.LogisticPath(6, eps=1e-2, standardize=True),
+        "classification",
+    ),
+    Row(
+        "LogisticCV, standardised, selecting",
+        lambda: sx.LogisticCV(5, l1_ratio=1.0, eps=1e-2, cv=3, standardize=True),
+        "classification",
+        order_free=False,
+    ),
     Row("MeanRegressor", lambda: baseline.MeanRegressor(), learns=False),
     Row(
         "MostFrequentClassifier",
@@ -174,4 +252,32 @@ REGISTRY: list[Row] = [
         "classification",
         learns=False,
     ),
+    Row(
+        "CalibratedClassifier",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "CalibratedClassifier, isotonic",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), method="isotonic", cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "CalibratedClassifier, platt",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), method="platt", cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "RejectOption",
+        lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7, doubt_label=99),
+        "classification",
+    ),
+    Row("OneVsRest", lambda: sx.OneVsRest(sx.LeastSquaresClassifier()), "classification"),
+    Row("OneVsOne", lambda: sx.OneVsOne(sx.LeastSquaresClassifier()), "classification"),
 ]

@@ -68,6 +68,14 @@ def rewrite(path: Path, header: dict, body: bytes) -> None:
 # -- round trips -----------------------------------------------------------------------------------
 
 
+def _parameters(model) -> dict:
+    """Parameters at every depth; an estimator inside another stands by its class."""
+    return {
+        name: type(value) if hasattr(value, "get_params") else value
+        for name, value in model.get_params().items()
+    }
+
+
 @pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
 def test_every_estimator_predicts_the_same_after_the_journey(row, tmp_path) -> None:
     y = np.where(np.median(Y) < Y, "up", "down") if row.task == "classification" else Y
@@ -75,7 +83,7 @@ def test_every_estimator_predicts_the_same_after_the_journey(row, tmp_path) -> N
     save(fitted, tmp_path / "a.sx")
     back = load(tmp_path / "a.sx")
     assert type(back) is type(fitted)
-    assert back.get_params() == fitted.get_params()
+    assert _parameters(back) == _parameters(fitted)
     if hasattr(fitted, "predict"):
         assert (back.predict(X) == fitted.predict(X)).all()
     else:

@@ -6,7 +6,8 @@ r = y − prediction, row by row. Its conjugate
     ℓ*(u) = max over r of u·r − ℓ(r)
 
 is what dual problems are made of: ℓ(r) + ℓ*(u) ≥ u·r always, with equality where u is a slope
-of ℓ at r. Outside its domain the conjugate is +∞.
+of ℓ at r. Outside its domain the conjugate is +∞. Losses of classes take margins or scores in
+place of residuals.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -140,3 +143,61 @@ class EpsilonInsensitive:
         """ε|u| up to slope one, infinite beyond."""
         size = np.abs(u)
         return np.where(size <= 1.0, self.epsilon * size, np.inf)
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """ℓ(t) = log(1 + e^−t) for a margin t = ±score, with ℓ*(u) = q log q + (1 − q) log(1 − q).
+
+    Unlike the losses of residuals it is neither even nor zero at zero: a margin is never large
+    enough. Here q = −u is the probability of the other class, between 0 and 1.
+    """
+
+    def value(self, r: Floats) -> Floats:
+        """log(1 + e^−t), finite for margins of any size."""
+        return np.asarray(np.logaddexp(0.0, -np.asarray(r, dtype=float)))
+
+    def slope(self, r: Floats) -> Floats:
+        """−1/(1 + e^t): minus the probability of the other class."""
+        return np.asarray(-special.expit(-np.asarray(r, dtype=float)))
+
+    def curvature(self, r: Floats) -> Floats:
+        """p (1 − p)."""
+        return np.asarray(special.expit(r) * special.expit(-np.asarray(r, dtype=float)))
+
+    def conjugate(self, u: Floats) -> Floats:
+        """Minus the entropy of (q, 1 − q) for q = −u, infinite outside 0 ≤ q ≤ 1."""
+        q = -np.asarray(u, dtype=float)
+        return np.asarray(-(special.entr(q) + special.entr(1.0 - q)))
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """ℓ(s) = log Σₖ e^sₖ − s_y for a row of scores, with ℓ*(u) = Σ p log p at p = u + e_y.
+
+    ``own`` numbers the class of each row; every function works on (n x K) scores.
+    """
+
+    own: NDArray[np.intp]
+
+    def value(self, r: Floats) -> Floats:
+        """log Σ e^s − s_y by row."""
+        return np.asarray(special.logsumexp(r, axis=1) - r[np.arange(len(r)), self.own])
+
+    def slope(self, r: Floats) -> Floats:
+        """p − e_y."""
+        p = np.asarray(special.softmax(r, axis=1))
+        p[np.arange(len(r)), self.own] -= 1.0
+        return p
+
+    def curvature(self, r: Floats) -> Floats:
+        """p (1 − p): the diagonal of the matrix diag(p) − p pᵀ."""
+        p = np.asarray(special.softmax(r, axis=1))
+        return np.asarray(p * (1.0 - p))
+
+    def conjugate(self, u: Floats) -> Floats:
+        """Minus the entropy of p = u + e_y; infinite where that is no probability."""
+        p = np.array(u, dtype=float)
+        p[np.arange(len(p)), self.own] += 1.0
+        off = np.abs(p.sum(axis=1) - 1.0) > 1e-9
+        return np.where(off, np.inf, -special.entr(p).sum(axis=1))

@@ -94,6 +94,12 @@ DOUBTS: dict[str, Doubt] = {
             "A discrete column holds a level that was absent in training; it was encoded as all "
             "zeros.",
         ),
+        Doubt(
+            "SEP006",
+            "separable classes",
+            "Some direction puts every row on its own side, so the likelihood of a logistic model "
+            "rises for ever along it and no coefficients are the likeliest.",
+        ),
     )
 }
 

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "guide" / "least-squares.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "guide" / "least-squares.md",
+    ROOT / "docs" / "guide" / "decisions.md",
+    ROOT / "docs" / "guide" / "classes.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -24,7 +24,9 @@ def table(row: Row, n: int = 60, d: int = 4, seed: int = 0) -> Table:
 
 
 def outcome(row: Row, model: object, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the model says, as numbers: predictions, or scores of a classifier."""
+    """What the model says, as numbers: predictions, or scores or probabilities of classes."""
     if row.task == "regression":
         return np.asarray(model.predict(x), dtype=float)  # type: ignore[attr-defined]
-    return np.asarray(model.decision_function(x), dtype=float)  # type: ignore[attr-defined]
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(x), dtype=float)
+    return np.asarray(model.predict_proba(x), dtype=float)  # type: ignore[attr-defined]

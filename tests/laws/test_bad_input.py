@@ -14,6 +14,8 @@ every = pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
 @every
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
+    if row.gaps and np.isnan(bad):
+        pytest.skip("NaN is a gap here, and gaps have tests of their own")
     x, y = table(row)
     x[3, 1] = bad
     with pytest.raises(ValueError, match=r"(?i)nan|infinit"):

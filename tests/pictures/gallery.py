@@ -17,6 +17,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    TraceDisplay,
     ValidationCurveDisplay,
 )
 
@@ -60,6 +61,7 @@ def every_picture(n=120):
         "roc with folds": RocDisplay.from_predictions(
             label, fitted, folds=[roc_curve(label[i::3], fitted[i::3]) for i in range(3)]
         ),
+        "trace": TraceDisplay(np.exp(-np.arange(900) / 99), 0.5 / np.arange(1, 901), "settled"),
         "precision": PrecisionRecallDisplay.from_predictions(label, fitted),
         "distances": DistanceDisplay.from_scores(label, fitted, np.arange(5.0), ["no", "yes"]),
         "three distances": DistanceDisplay.from_scores(

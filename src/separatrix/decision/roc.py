@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.messages import InputError
+from separatrix.decision.scored import scored
 from separatrix.rows.block import Floats
 
 
@@ -88,40 +88,13 @@ class RocCurve:
 
 def roc_curve(y: Any, score: Any, *, positive: Any = None, sample_weight: Any = None) -> RocCurve:
     """Sweep the threshold over ``score``; ``positive`` is by default the second of two classes."""
-    truth, s, w = _checked(y, score, sample_weight)
-    classes = np.unique(truth)
-    if classes.size != 2:
-        raise InputError(
-            f"A ROC curve compares two classes; the rows hold {classes.size}.",
-            remedy="Compare one class with the rest: roc_curve(y == label, score).",
-        )
-    if positive is None:
-        positive = classes[1]
-    elif positive not in classes:
-        raise InputError(f"No row is of the positive class {positive!r}; found {list(classes)}.")
-    order = np.argsort(-s, kind="stable")
-    s, w, hit = s[order], w[order], (truth == positive)[order]
+    rows = scored("A ROC curve", y, score, sample_weight, positive=positive)
+    order = np.argsort(-rows.score, kind="stable")
+    s, w, hit = rows.score[order], rows.weights[order], rows.hit[order]
     last = np.append(np.flatnonzero(np.diff(s)), s.size - 1)
     return RocCurve(
         thresholds=np.concatenate([[np.inf], s[last]]),
         true_positives=np.concatenate([[0.0], np.cumsum(w * hit)[last]]),
         false_positives=np.concatenate([[0.0], np.cumsum(w * ~hit)[last]]),
-        positive=positive,
+        positive=rows.positive,
     )
-
-
-def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats, Floats]:
-    """Three vectors of one length; rows of no weight are gone."""
-    truth, s = np.asarray(y), np.asarray(score, dtype=float)
-    if truth.ndim != 1 or truth.shape != s.shape:
-        raise InputError(f"y has shape {truth.shape} and score {s.shape}: one score per row.")
-    if not np.isfinite(s).all():
-        row = int(np.flatnonzero(~np.isfinite(s))[0])
-        raise InputError(f"The score is {s[row]}, which has no place in an order.", row=row)
-    if sample_weight is None:
-        return truth, s, np.ones(s.size)
-    w = np.asarray(sample_weight, dtype=float)
-    if w.shape != s.shape or not np.isfinite(w).all() or (w < 0).any():
-        raise InputError("sample_weight must hold one finite number ≥ 0 per row.")
-    keep = w > 0
-    return truth[keep], s[keep], w[keep]

@@ -44,6 +44,7 @@ class RowsModel(BaseEstimator):
 
     _sparse_ok = True
     _multi_output = False
+    _gaps_ok = False  # NaN marks a value that is missing, and the model can do without it
     _rows: Rows | None = None  # those of the last fit in this process, for leverage and the like
 
     def _training_rows(
@@ -82,6 +83,7 @@ class RowsModel(BaseEstimator):
             reset=reset,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
+            ensure_all_finite="allow-nan" if self._gaps_ok else True,
             multi_output=self._multi_output,
             y_numeric=encode_target is None,
         )
@@ -128,6 +130,7 @@ class RowsModel(BaseEstimator):
             reset=False,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
+            ensure_all_finite="allow-nan" if self._gaps_ok else True,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,6 +141,7 @@ class RowsModel(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse_ok
+        tags.input_tags.allow_nan = self._gaps_ok
         tags.target_tags.multi_output = self._multi_output
         return tags
 

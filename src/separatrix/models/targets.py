@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.schema import Term
@@ -54,3 +58,23 @@ def two_or_more(labels: Iterable[object]) -> None:
             f"The target has only one class{only}: there is nothing to tell apart.",
             remedy="Give rows of at least two classes.",
         )
+
+
+def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
+    """The position of each label among the known classes; −1 for any other."""
+    position = {label: k for k, label in enumerate(known.tolist())}
+    found, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    codes = np.array([position.get(label, -1) for label in found.tolist()], dtype=np.int64)
+    return np.asarray(codes[inverse])
+
+
+def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
+    """The position of each label among the classes of the training rows; others are refused."""
+    codes = codes_of(labels, known)
+    if (codes < 0).any():
+        unknown = np.asarray(labels)[codes < 0][0]
+        raise InputError(
+            f"Class {unknown!r} was not among the training rows, so nothing is known of it.",
+            remedy="Leave such rows out, or train on rows of this class too.",
+        )
+    return codes

@@ -17,6 +17,7 @@ from separatrix.pictures.quantiles import QuantileDisplay
 from separatrix.pictures.residuals import ResidualDisplay
 from separatrix.pictures.roc import RocDisplay
 from separatrix.pictures.scale_location import ScaleLocationDisplay
+from separatrix.pictures.trace import TraceDisplay
 from separatrix.pictures.validation_curve import ValidationCurveDisplay
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "ResidualDisplay",
     "RocDisplay",
     "ScaleLocationDisplay",
+    "TraceDisplay",
     "ValidationCurveDisplay",
 ]

@@ -7,6 +7,8 @@ grows. The whole trace of f is kept, and the status says which of these happened
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from separatrix.rows.block import Floats
@@ -20,6 +22,7 @@ _CLAIMS = {
     "diverged": "Gradient descent left the valley: every step was longer than the last",
     "oscillating": "Gradient descent swings between two walls without getting lower",
     "limit reached": "Gradient descent: stopped at the limit of iterations",
+    "called off": "Gradient descent: stopped on request, before the slope vanished",
 }
 
 
@@ -30,8 +33,11 @@ def gradient_descent(
     step: float | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
+    watch: Callable[[Floats, float], bool] | None = None,
 ) -> Solution:
     """Minimise f from ``start``; stops when the slope has shrunk by the factor ``tol``.
+
+    ``watch(x, f)`` is shown every point visited; the descent is called off when it says True.
 
     Without ``step``, η = 1/L with L from ``problem.lipschitz()`` if there is one, else the largest
     curvature found by power iteration on ``problem.hessian_vector(x, v)``. ``history`` is f at
@@ -46,6 +52,8 @@ def gradient_descent(
     sizes = [float(np.abs(slope).max(initial=0.0))]
     turns: list[bool] = []
     status = "solved" if sizes[0] == 0.0 else ""
+    if watch is not None:
+        watch(x, history[0])
     while not status:
         x = x - eta * slope
         new = np.asarray(problem.gradient(x))
@@ -54,6 +62,8 @@ def gradient_descent(
         sizes.append(float(np.abs(slope).max(initial=0.0)))
         history.append(float(problem.value(x)))
         status = _status(history, sizes, turns, tol)
+        if watch is not None and watch(x, history[-1]) and not status:
+            status = "called off"
         if not status and len(turns) >= max_iter:
             status = "limit reached"
     return _solution(x, history, turns, status, sizes[-1] / (sizes[0] or 1.0), tol, eta)

@@ -1,0 +1,84 @@
+"""The ROC convex hull edge by edge, from the sorted scores of the positives and the negatives."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _lesser(pos, i, neg, j):
+    """The next score in order, when i positives and j negatives are behind us."""
+    if j == neg.size or (i < pos.size and pos[i] <= neg[j]):
+        return pos[i]
+    return neg[j]
+
+
+@njit(cache=True, nogil=True)
+def hull_edges(
+    pos: Vector, pos_w: Vector, neg: Vector, neg_w: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Edges of the hull by rising score: lowest and highest score, weight of positives, negatives.
+
+    Both vectors of scores rise. An empty vector of weights stands for ones. Rows of equal score are
+    one step of the curve. Two neighbouring edges that would bend the wrong way, or not at all, are
+    replaced by their sum: edges are compared by their own weights, so that a light edge keeps its
+    digits however much weight lies before it.
+    """
+    most = pos.size + neg.size
+    low, high = np.empty(most), np.empty(most)
+    up, right = np.empty(most), np.empty(most)
+    top, i, j = -1, 0, 0
+    while i < pos.size or j < neg.size:
+        score = _lesser(pos, i, neg, j)
+        rise, run = 0.0, 0.0
+        while i < pos.size and pos[i] == score:
+            rise += pos_w[i] if pos_w.size else 1.0
+            i += 1
+        while j < neg.size and neg[j] == score:
+            run += neg_w[j] if neg_w.size else 1.0
+            j += 1
+        first = score
+        while top >= 0 and up[top] * run >= rise * right[top]:
+            rise += up[top]
+            run += right[top]
+            first = low[top]
+            top -= 1
+        top += 1
+        low[top], high[top], up[top], right[top] = first, score, rise, run
+    size = top + 1
+    return low[:size].copy(), high[:size].copy(), up[:size].copy(), right[:size].copy()
+
+
+@njit(cache=True, nogil=True)
+def isotonic_violation(
+    pos: Vector, pos_w: Vector, neg: Vector, neg_w: Vector, high: Vector, value: Vector
+) -> float:
+    """The largest breach of what makes plateaus (``value`` up to score ``high``) the best rise.
+
+    With r the sum of w·(hit − value) over the rows up to a score: r ≥ 0 at every score, r = 0 at
+    the end of every plateau, and values that rise. Relative to the weight of all rows.
+    """
+    worst, r, weight = 0.0, 0.0, 0.0
+    i, j, at = 0, 0, 0
+    while i < pos.size or j < neg.size:
+        score = _lesser(pos, i, neg, j)
+        if score > high[at]:
+            worst = max(worst, abs(r))
+            at += 1
+            worst = max(worst, (value[at - 1] - value[at]) * weight)
+        while i < pos.size and pos[i] == score:
+            w = pos_w[i] if pos_w.size else 1.0
+            r += w * (1.0 - value[at])
+            weight += w
+            i += 1
+        while j < neg.size and neg[j] == score:
+            w = neg_w[j] if neg_w.size else 1.0
+            r -= w * value[at]
+            weight += w
+            j += 1
+        worst = max(worst, -r)
+    return max(worst, abs(r)) / weight

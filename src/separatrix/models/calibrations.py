@@ -1,0 +1,133 @@
+"""Calibrations: from scores of two classes to the probability of the positive one."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.decision.isotonic import Plateaus, hull_plateaus
+from separatrix.decision.platt import most_likely_sigmoid
+from separatrix.decision.scored import Scored, scored
+from separatrix.decision.sigmoid import Sigmoid, class_mean_sigmoid
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.solvers.solution import Certificate
+
+
+class Calibration(BaseEstimator):
+    """``fit(scores, y)`` learns, ``predict(scores)`` gives probabilities of ``classes_[1]``."""
+
+    classes_: NDArray[Any]
+    map_: Sigmoid | Plateaus
+    certificate_: Certificate
+
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from one score and one label per row; two classes."""
+        rows = scored("A calibration", y, _vector(scores), sample_weight)
+        self.classes_, self.n_features_in_ = rows.classes, 1
+        self.map_, self.certificate_ = self._learn(rows)
+        return self
+
+    def _learn(self, rows: Scored) -> tuple[Sigmoid | Plateaus, Certificate]:
+        raise NotImplementedError
+
+    def predict(self, scores: Any) -> Floats:
+        """The probability of ``classes_[1]`` for every score."""
+        check_is_fitted(self)
+        s = _vector(scores)
+        if np.isnan(s).any():
+            row = int(np.flatnonzero(np.isnan(s))[0])
+            raise InputError("The score is not a number.", row=row)
+        return self.map_.probability(s)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+
+class LogisticCalibration(Calibration):
+    """p = 1 / (1 + exp(−γ(d − d₀)) / r): the sigmoid of the class means, in closed form.
+
+    γ = (d̄⁺ − d̄⁻)/σ² and d₀ = (d̄⁺ + d̄⁻)/2 for mean distances d̄ and variance σ² about them; exact
+    where distances are normal with one variance. For the basic linear classifier
+    γ = ‖μ⁺ − μ⁻‖/σ² and d₀ = 0.
+
+    Parameters
+    ----------
+    ratio : float or None, default=None
+        r, positives for each negative where the probabilities will be used; None counts the
+        training rows. 1 gives likelihood ratios.
+
+    Attributes
+    ----------
+    slope_, centre_ : γ and d₀.
+    """
+
+    def __init__(self, *, ratio: float | None = None) -> None:
+        self.ratio = ratio
+
+    def _learn(self, rows: Scored) -> tuple[Sigmoid, Certificate]:
+        if self.ratio is not None and not 0 < self.ratio < np.inf:
+            raise InputError(
+                f"ratio={self.ratio!r} is no ratio of classes.", remedy="Use a positive number."
+            )
+        return class_mean_sigmoid(rows, self.ratio), Certificate(
+            "The sigmoid of the class means: a closed form, exact for normal scores of one variance"
+        )
+
+    @property
+    def slope_(self) -> float:
+        """γ."""
+        assert isinstance(self.map_, Sigmoid)
+        return self.map_.slope
+
+    @property
+    def centre_(self) -> float:
+        """d₀, where both classes are as likely if they are as frequent."""
+        assert isinstance(self.map_, Sigmoid)
+        return self.map_.centre
+
+
+class PlattCalibration(Calibration):
+    """max over γ, b of the likelihood of p = 1 / (1 + exp(−γ s − b)).
+
+    Parameters
+    ----------
+    smooth : bool, default=True
+        Aim at (N⁺+1)/(N⁺+2) and 1/(N⁻+2) instead of 1 and 0, which keeps the sigmoid finite where
+        a threshold separates the classes.
+    """
+
+    def __init__(self, *, smooth: bool = True) -> None:
+        self.smooth = smooth
+
+    def _learn(self, rows: Scored) -> tuple[Sigmoid, Certificate]:
+        return most_likely_sigmoid(rows, smooth=self.smooth)
+
+
+class IsotonicCalibration(Calibration):
+    """The nondecreasing function of least squared error: the slopes of the ROC convex hull.
+
+    Attributes
+    ----------
+    map_ : plateaus with ``low``, ``high`` and ``value``; straight lines join them.
+    """
+
+    def _learn(self, rows: Scored) -> tuple[Plateaus, Certificate]:
+        return hull_plateaus(rows)
+
+
+def _vector(scores: Any) -> Floats:
+    s = np.asarray(scores, dtype=float)
+    if s.ndim == 2 and s.shape[1] == 1:
+        s = s[:, 0]
+    if s.ndim != 1:
+        raise InputError(f"scores has shape {s.shape}: one score per row is needed.")
+    return s

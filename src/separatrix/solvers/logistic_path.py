@@ -1,0 +1,109 @@
+"""A logistic model at every penalty of a list, each point started from the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from separatrix.rows.block import Floats
+from separatrix.solvers.logistic import minimise
+from separatrix.solvers.logistic_certificate import certify_logistic
+from separatrix.solvers.logistic_fit import Posed, constant_start
+from separatrix.solvers.logistic_problem import LogisticProblem, LogisticSettings
+from separatrix.solvers.logistic_selection import select
+
+#: Share of the ℓ₁ part that the first penalty is computed for where there is none.
+LEAST_SHARE = 0.01
+#: Coefficients up to which degrees of freedom are counted by the curvature.
+COUNTED = 1500
+
+
+@dataclass(frozen=True)
+class LogisticTrace:
+    """The path, strongest penalty first. ``coefs`` is (points x scores x d).
+
+    ``losses`` holds Σ w ℓ, ``gaps`` the certified distance of C·F from its best value, and
+    ``freedom`` the effective number of coefficients, constants included.
+    """
+
+    Cs: Floats
+    coefs: Floats
+    intercepts: Floats
+    losses: Floats
+    gaps: Floats
+    freedom: Floats
+    thetas: Floats
+    reached: bool
+
+
+def grid(posed: Posed, number: int, eps: float, l1_ratio: float) -> Floats:
+    """Values of C, evenly on a log scale: the first leaves all coefficients at zero.
+
+    1/C₀ = max over columns of |slope of the constant model| / (ρ · size)
+    """
+    problem = posed.problem.penalised(0.0, 0.0)
+    slope = problem.slope(constant_start(problem, posed.share)).gradient
+    held = problem.size > 0.0
+    pulls = np.abs(slope[held]) / problem.size[held, None]
+    largest = float(pulls.max(initial=0.0)) / max(l1_ratio, LEAST_SHARE)
+    largest = largest if largest > 0.0 else problem.weight
+    return np.asarray(np.geomspace(1.0, 1.0 / eps, number) / largest)
+
+
+def trace(posed: Posed, Cs: Floats, settings: LogisticSettings) -> LogisticTrace:
+    """Solve and certify at every C, in increasing order."""
+    theta = constant_start(posed.problem, posed.share)
+    coefs, intercepts, losses, gaps, freedom, thetas = [], [], [], [], [], []
+    reached = True
+    for C in Cs:
+        point = replace(settings, penalty=1.0 / float(C))
+        problem = posed.problem.penalised(point.penalty, point.l1_ratio)
+        found = (select if point.selects else minimise)(problem, theta, point)
+        certificate, theta, loss = certify_logistic(
+            problem,
+            found.theta,
+            found.step,
+            float(C),
+            tolerance=settings.tol,
+            scale=float(C) * problem.weight,
+        )
+        reached &= certificate.holds
+        coef, intercept = problem.restore(theta)
+        coefs.append(coef.T)
+        intercepts.append(intercept)
+        losses.append(loss)
+        gaps.append(certificate.gap)
+        freedom.append(effective(problem, theta, found.hessian))
+        thetas.append(theta)
+    return LogisticTrace(
+        np.asarray(Cs, dtype=float),
+        np.array(coefs),
+        np.array(intercepts),
+        np.array(losses),
+        np.array(gaps),
+        np.array(freedom),
+        np.array(thetas),
+        reached,
+    )
+
+
+def effective(problem: LogisticProblem, theta: Floats, hessian: Floats | None) -> float:
+    """trace of L (L + Q)⁻¹ over the coefficients that are not zero, L the likelihood's curvature.
+
+    Without ℓ₂ part this is their number (less one per column where all scores of more than two
+    classes may be raised alike).
+    """
+    free = (theta != 0.0) | (problem.size == 0.0)[:, None]
+    at = np.flatnonzero(free.T.ravel())
+    if theta.size > COUNTED:
+        return float(len(at))
+    if hessian is None:
+        hessian = problem.curved(theta).hessian
+    assert hessian is not None
+    whole = hessian[np.ix_(at, at)]
+    ridge = np.tile(problem.ridge, theta.shape[1])[at]
+    values, vectors = np.linalg.eigh(whole)
+    kept = values > 1e-10 * max(float(values[-1]) if len(values) else 0.0, np.finfo(float).tiny)
+    held = np.einsum("ij,i,ij->j", vectors[:, kept], ridge, vectors[:, kept]) / values[kept]
+    return float(np.sum(1.0 - held))

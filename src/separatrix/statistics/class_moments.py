@@ -1,0 +1,182 @@
+"""Weighted means by class, and the scatter within classes: all that Gaussian class models need.
+
+    μₖ = Σ w x / Σ w,    Sₖ = Σ w (x − μₖ)(x − μₖ)ᵀ        over the rows of class k
+
+``spread`` says how much of the scatter is kept: ``"each"`` all Sₖ (K x d x d), ``"pooled"`` their
+sum (d x d), ``"columns"`` their diagonals (K x d). Rows carry their class as ``block.parts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.rows.block import Block, Floats
+from separatrix.rows.scratch import scratch
+from separatrix.statistics.moments import Moments, not_finite
+
+#: For steps δ (K x d) with weights c (K): the scatter Σ c δδᵀ, as much of it as is kept.
+_STEP: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "each": lambda c, step: (c[:, None] * step)[:, :, None] * step[:, None, :],
+    "pooled": lambda c, step: (c[:, None] * step).T @ step,
+    "columns": lambda c, step: c[:, None] * step**2,
+}
+
+
+class ClassMoments:
+    """``count``, ``weight`` (K), ``mean`` (K x d) and ``scatter`` of the rows of each class."""
+
+    def __init__(
+        self,
+        spread: str,
+        count: NDArray[np.int64],
+        weight: Floats,
+        mean: Floats,
+        scatter: Floats,
+    ) -> None:
+        self.spread = spread
+        self.count, self.weight, self.mean, self.scatter = count, weight, mean, scatter
+
+    @classmethod
+    def empty(cls, spread: str, k: int, d: int) -> Self:
+        """Of no rows yet, for ``k`` classes and ``d`` columns."""
+        shape = {"each": (k, d, d), "pooled": (d, d), "columns": (k, d)}[spread]
+        count = np.zeros(k, dtype=np.int64)
+        return cls(spread, count, np.zeros(k), np.zeros((k, d)), np.zeros(shape))
+
+    @classmethod
+    def stacked(cls, spread: str, parts: Sequence[Moments]) -> Self:
+        """From moments of the features, class by class."""
+        kept = np.array([np.diag(p.xx) if spread == "columns" else p.xx for p in parts])
+        return cls(
+            spread,
+            np.array([part.count for part in parts], dtype=np.int64),
+            np.array([part.weight for part in parts], dtype=float),
+            np.array([part.x_mean for part in parts]),
+            kept.sum(axis=0) if spread == "pooled" else kept,
+        )
+
+    # -- a pass over the rows ------------------------------------------------------------------
+
+    def fresh(self) -> Self:
+        """An empty one for the same classes."""
+        return type(self).empty(self.spread, *self.mean.shape)
+
+    def update(self, block: Block) -> None:
+        """Take in the rows of a block, class by class."""
+        assert block.parts is not None, "the rows carry no classes"
+        seen = self.fresh()
+        where = np.arange(block.n) if block.w is None else np.flatnonzero(block.w > 0)
+        labels = block.parts[where]
+        small = labels.astype(np.uint8) if len(self.weight) <= 256 else labels
+        order = where[np.argsort(small, kind="stable")]  # one byte sorts by counting
+        ends = np.cumsum(np.bincount(labels, minlength=len(self.weight)))
+        for k, (start, end) in enumerate(zip(ends - np.diff(ends, prepend=0), ends, strict=True)):
+            if end > start:
+                seen._take_class(k, block, order[start:end])
+        self.__dict__.update((self + seen).__dict__)
+
+    def _take_class(self, k: int, block: Block, rows: NDArray[np.int64]) -> None:
+        """Rows of one class, in cache-sized chunks about a provisional centre."""
+        n, d = len(rows), self.mean.shape[1]
+        chunk = int(np.clip(100_000 // max(d, 1), 64, 8192))
+        shift = _gathered(block, rows[:64]).mean(axis=0)
+        shift[~np.isfinite(shift)] = 0.0
+        total, weight = np.zeros(d), 0.0
+        scatter = np.zeros(d if self.spread == "columns" else (d, d))
+        for start in range(0, n, chunk):
+            here = rows[start : start + chunk]
+            z = _gathered(block, here)
+            z -= shift
+            w = np.ones(len(here)) if block.w is None else block.w[here]
+            total += w @ z
+            weight += float(w.sum())
+            if self.spread == "columns":
+                z *= z
+                scatter += w @ z
+                continue
+            if block.w is not None:
+                z *= np.sqrt(w)[:, None]
+            scatter += z.T @ z
+        if not np.isfinite(total).all():
+            raise not_finite(block, total)
+        total /= weight
+        scatter -= weight * (total**2 if self.spread == "columns" else np.outer(total, total))
+        self.count[k], self.weight[k], self.mean[k] = n, weight, shift + total
+        if self.spread == "pooled":
+            self.scatter += scatter
+        else:
+            self.scatter[k] = scatter
+
+    def __add__(self, other: Self) -> Self:
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0, weight, 1.0)
+        step = other.mean - self.mean
+        return type(self)(
+            self.spread,
+            self.count + other.count,
+            weight,
+            self.mean + step * share[:, None],
+            self.scatter + other.scatter + _STEP[self.spread](self.weight * share, step),
+        )
+
+    def spread_over(self, k: int, at: NDArray[np.int64]) -> Self:
+        """For ``k`` classes, of which those known here stand at the positions ``at``."""
+        wide = type(self).empty(self.spread, k, self.mean.shape[1])
+        wide.count[at], wide.weight[at], wide.mean[at] = self.count, self.weight, self.mean
+        if self.spread == "pooled":
+            wide.scatter = self.scatter
+        else:
+            wide.scatter[at] = self.scatter
+        return wide
+
+    def chosen(self, classes: slice) -> Self:
+        """Some of the classes alone."""
+        assert self.spread != "pooled", "what was pooled cannot be taken apart"
+        return type(self)(
+            self.spread,
+            self.count[classes],
+            self.weight[classes],
+            self.mean[classes],
+            self.scatter[classes],
+        )
+
+    # -- finished numbers ----------------------------------------------------------------------
+
+    @property
+    def centre(self) -> Floats:
+        """The mean of all rows."""
+        return np.asarray(self.weight @ self.mean / self.weight.sum())
+
+    @property
+    def within(self) -> Floats:
+        """Σ Sₖ / Σ w: the pooled covariance (its diagonal, where only columns are kept)."""
+        pooled = self.scatter if self.spread == "pooled" else self.scatter.sum(axis=0)
+        return np.asarray(pooled / self.weight.sum())
+
+    @property
+    def between(self) -> Floats:
+        """The covariance of the class means, weighted (its diagonal, where columns are kept)."""
+        kind = "columns" if self.spread == "columns" else "pooled"
+        share = self.weight / self.weight.sum()
+        steps = _STEP[kind](share, self.mean - self.centre)
+        return np.asarray(steps.sum(axis=0) if kind == "columns" else steps)
+
+    @property
+    def covariances(self) -> Floats:
+        """Sₖ / Wₖ: the maximum-likelihood covariance (or variances) of each class; 0 if unseen."""
+        weight = np.where(self.weight > 0, self.weight, 1.0)
+        return np.asarray(self.scatter / weight.reshape(-1, *[1] * (self.scatter.ndim - 1)))
+
+
+def _gathered(block: Block, rows: NDArray[np.int64]) -> Floats:
+    """These rows of the block as a dense array of their own."""
+    if not isinstance(block.x, np.ndarray):
+        return np.asarray(block.x[rows].toarray())
+    if not block.x.flags.c_contiguous:
+        return np.ascontiguousarray(block.x[rows])
+    z = scratch((len(rows), block.x.shape[1]), "C")
+    return np.take(block.x, rows, axis=0, out=z, mode="clip")

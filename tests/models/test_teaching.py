@@ -1,0 +1,103 @@
+"""Gradient descent to be looked at: the trace, why it stops, and what it says when it fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+import separatrix as sx
+from separatrix.pictures import TraceDisplay
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((200, 2)) * [1.0, 30.0] + [0.0, 100.0]
+Y = np.where(X[:, 0] + (X[:, 1] - 100) / 30 + RNG.logistic(size=200) > 0, "up", "down")
+Z = (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def test_every_step_goes_down_the_slope() -> None:
+    model = sx.GradientDescent(learning_rate=0.5, standardize=False, random_state=3).fit(Z, Y)
+    t = model.trace_
+    assert np.abs(t.coef[0]).max() <= 0.01
+    r = (Y == "up").astype(float)
+    for i in range(min(20, len(t.objective) - 1)):
+        score = Z @ t.coef[i, 0] + t.intercept[i, 0]
+        assert_allclose(t.objective[i], np.mean(np.logaddexp(0, score) - r * score))
+        assert_allclose(t.misclassified[i], np.mean((score > 0) != (r > 0)))
+        pull = expit(score) - r
+        assert_allclose(t.coef[i + 1, 0], t.coef[i, 0] - 0.5 * pull @ Z / 200, rtol=1e-10)
+        assert_allclose(t.intercept[i + 1, 0], t.intercept[i, 0] - 0.5 * pull.mean(), rtol=1e-10)
+
+
+def test_without_patience_it_reaches_the_minimum() -> None:
+    model = sx.GradientDescent(patience=None, max_iter=20_000, tol=1e-9).fit(X, Y)
+    assert model.trace_.status == "solved"
+    assert model.certificate_.holds
+    peer = LogisticRegression(C=np.inf, tol=1e-10).fit(Z, Y)
+    assert_allclose(model.coef_ * X.std(axis=0), peer.coef_, rtol=1e-4)
+    assert_allclose(model.predict_proba(X), peer.predict_proba(Z), atol=1e-4)
+
+
+def test_it_stops_when_misclassifications_stop_falling() -> None:
+    t = sx.GradientDescent(learning_rate=0.1, patience=30).fit(X, Y).trace_
+    assert t.status == "settled"
+    assert len(t.misclassified) - 1 == t.misclassified.argmin() + 30
+    assert (np.diff(t.objective) < 0).all()
+
+
+def test_squared_error_is_least_squares_in_the_end() -> None:
+    model = sx.GradientDescent("squared", patience=None, max_iter=5000, tol=1e-10).fit(X, Y)
+    exact = sx.LeastSquaresClassifier().fit(X, Y)
+    assert_allclose(2 * model.coef_, exact.coef_, rtol=1e-6)
+    assert_allclose(2 * model.intercept_, exact.intercept_, rtol=1e-6)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_more_classes_by_softmax() -> None:
+    y = np.digitize(Z[:, 0], [-0.5, 0.5])
+    model = sx.GradientDescent(max_iter=3000).fit(X, y)
+    assert model.coef_.shape == (3, 2)
+    assert model.score(X, y) > 0.95
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_a_step_that_is_too_long_is_said() -> None:
+    curvature = np.linalg.eigvalsh(
+        np.column_stack([np.ones(200), Z]).T @ np.column_stack([np.ones(200), Z]) / 200
+    )[-1]
+    long = sx.GradientDescent("squared", learning_rate=2.5 / curvature)
+    with pytest.warns(sx.Notice, match=r"SEP003.*smaller"):
+        long.fit(X, Y)
+    assert long.trace_.status == "diverged"
+    assert np.isfinite(long.coef_).all()
+    assert np.isfinite(long.trace_.objective[-1])
+    edge = sx.GradientDescent("squared", learning_rate=2.0 / curvature, patience=None)
+    with pytest.warns(sx.Notice, match="SEP003"):
+        edge.fit(X, Y)
+    assert edge.trace_.status == "oscillating"
+
+
+def test_raw_units_make_a_narrow_valley() -> None:
+    with pytest.warns(sx.Notice, match="SEP003"):
+        raw = sx.GradientDescent(standardize=False, patience=None).fit(X, Y)
+    assert raw.trace_.status == "limit reached"
+    even = sx.GradientDescent(patience=None).fit(X, Y)
+    assert even.trace_.objective[-1] < raw.trace_.objective[-1] - 0.01
+
+
+def test_the_picture_tells_the_walk() -> None:
+    model = sx.GradientDescent(learning_rate=0.1).fit(X, Y)
+    display = TraceDisplay.from_estimator(model)
+    assert f"{len(model.trace_.objective) - 1} steps" in display.description
+    assert "stopped falling" in display.description
+    assert "<svg" in display.to_svg()
+
+
+@pytest.mark.parametrize(
+    "bad", [{"loss": "hinge"}, {"learning_rate": 0.0}, {"max_iter": 0}, {"patience": -1}]
+)
+def test_refusals(bad) -> None:
+    with pytest.raises(sx.InputError):
+        sx.GradientDescent(**bad).fit(X, Y)
