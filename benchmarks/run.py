@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 
-RACES = ("first_fit", "linear", "ridge", "lasso", "parquet", "isotonic", "discriminants", "naive_bayes")
+RACES = (
+    "first_fit",
+    "linear",
+    "ridge",
+    "lasso",
+    "parquet",
+    "isotonic",
+    "discriminants",
+    "naive_bayes",
+)
 
 if __name__ == "__main__":
     chosen = [name for name in sys.argv[1:] if not name.startswith("-")] or list(RACES)

@@ -238,6 +238,40 @@ def test_mixtures_meet_at_the_corners():
     )
 
 
+def test_classes_that_lie_very_far_apart_keep_their_shape():
+    rng = np.random.default_rng(0)
+    near = rng.standard_normal((80, 3)) @ (np.eye(3) + 0.3)
+    side = near[:, 0] > 0.5
+    x = np.concatenate([near, near[::-1] + 1e9])
+    y = np.concatenate([np.where(side, "a", "b"), np.repeat("c", 80)])
+    model = sx.GaussianDiscriminant().fit(x, y)
+    assert model.certificate_.rank == 3
+    two = sx.GaussianDiscriminant().fit(near, y[:80])
+    assert_allclose(model.predict_proba(near)[:, :2], two.predict_proba(near), atol=1e-6)
+
+
+def test_columns_that_depend_on_others_change_nothing():
+    x, y = clouds()
+    more = np.column_stack([x, x[:, 0], x @ [1.0, 2.0, 3.0, 4.0], np.ones(len(x))])
+    for case in ("full", "shared"):
+        a = sx.GaussianDiscriminant(case).fit(x, y).predict_proba(x)
+        model = sx.GaussianDiscriminant(case).fit(more, y)
+        assert_allclose(model.predict_proba(more), a, atol=1e-9)
+        assert model.certificate_.rank == 4
+
+
+@pytest.mark.parametrize("labels", [np.int8, np.uint64, float, bool])
+def test_labels_of_any_type_come_back(labels):
+    x, y = clouds(k=2)
+    named = (y == "b").astype(int)
+    if labels is np.int8:
+        named = named * 255 - 128  # the whole range of a byte
+    named = named.astype(labels)
+    model = sx.GaussianNB().fit(x, named)
+    assert model.predict(x).dtype == named.dtype
+    assert model.score(x, named) > 0.7
+
+
 def test_scores_beyond_all_exponents():
     x, y = clouds()
     for case in SPREADS:

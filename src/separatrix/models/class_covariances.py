@@ -101,12 +101,15 @@ def _full(
     total = m.within + m.between
     unit, varies = units(np.diag(total), m.centre)
     covariance = mixed(m, mix, unit, varies, shared)
-    frame = span_frame(total, unit, varies, whole=bool(mix.alpha or mix.ridge))
+    inside = np.sqrt(np.maximum(np.diag(m.within), 0.0))
+    inside = np.where(inside > 4 * EPS * (np.abs(m.centre) + unit), inside, unit)
+    frame = span_frame(m, inside, varies, whole=bool(mix.alpha or mix.ridge))
     seen = covariance
     if not shared and (m.weight == 0).any():  # a class announced but not met looks like all others
         seen = np.where((m.weight > 0)[:, None, None], covariance, m.within)
     inner = frame.T @ seen @ frame
-    maps, log_volume, condition, flat = _whitened(0.5 * (inner + inner.swapaxes(-1, -2)))
+    rounding = 4 * EPS * np.abs(frame).T @ (np.abs(m.centre) + unit)
+    maps, log_volume, condition, flat = _whitened(inner, rounding)
     if flat.any() and not shared:
         raise _singular(int(np.argmax(flat)), m, frame.shape[1], names)
     if not flat.any():
@@ -152,34 +155,41 @@ def sphere_variance(variance: Floats, unit: Floats, varies: NDArray[np.bool_]) -
     return float((variance / unit**2)[varies].mean()) if varies.any() else 1.0
 
 
-def span_frame(total: Floats, unit: Floats, varies: NDArray[np.bool_], *, whole: bool) -> Floats:
-    """d x r: to equilibrated coordinates of the span of the rows.
+def span_frame(m: ClassMoments, unit: Floats, varies: NDArray[np.bool_], *, whole: bool) -> Floats:
+    """d x r: to coordinates, in these units, of the span of the rows.
 
-    Directions in which no two rows differ tell nothing and are left out. Where the mixture makes
-    every direction count (``whole``), only constant columns are.
+    Directions in which no two rows differ tell nothing and are left out: those in which neither
+    rows within classes nor the class means vary, each judged by its own size. Where the mixture
+    makes every direction count (``whole``), only constant columns are.
     """
     axes = np.eye(len(unit))[:, varies] / unit[:, None]
     if whole or not varies.any():
         return axes
-    values, vectors = np.linalg.eigh(axes.T @ total @ axes)
+    spreads = [axes.T @ spread @ axes for spread in (m.within, m.between)]
+    sizes = [np.trace(spread) for spread in spreads]
+    both = sum(spread / size for spread, size in zip(spreads, sizes, strict=True) if size > 0)
+    values, vectors = np.linalg.eigh(both)
     kept = values > 10 * len(unit) * EPS * values.max()
     return axes if kept.all() else axes @ vectors[:, kept]
 
 
-def _whitened(inner: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
+def _whitened(inner: Floats, rounding: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
     """A with AᵀΣA = I, ½ ln|Σ|, the worst condition number, and which Σ are singular (K of each).
 
-    Every Σ is equilibrated first, so that a class that is narrow in one column keeps its digits.
+    Every Σ is equilibrated first, so that a class that is narrow in one column keeps its digits. A
+    deviation of no more than ``rounding`` is none.
     """
-    deviation = np.sqrt(np.maximum(np.diagonal(inner, axis1=1, axis2=2), FLOOR))
-    values, vectors = np.linalg.eigh(inner / (deviation[:, :, None] * deviation[:, None, :]))
-    least = 10 * max(inner.shape[1], 1) * EPS
-    flat = (values <= least).any(axis=1)
-    values = np.maximum(values, FLOOR)
+    deviation = np.sqrt(np.maximum(np.diagonal(inner, axis1=1, axis2=2), 0.0))
+    point = deviation <= rounding
+    deviation = np.where(point, np.sqrt(FLOOR), deviation)
+    even = inner / (deviation[:, :, None] * deviation[:, None, :])
+    values, vectors = np.linalg.eigh(0.5 * (even + even.swapaxes(-1, -2)))
+    none = values <= 10 * max(inner.shape[1], 1) * EPS
+    values = np.where(none, FLOOR, values)
     condition = float((values.max(axis=1, initial=1.0) / values.min(axis=1, initial=1.0)).max())
     maps = vectors / np.sqrt(values)[:, None, :] / deviation[:, :, None]
     volume = 0.5 * np.log(values).sum(axis=1) + np.log(deviation).sum(axis=1)
-    return maps, volume, condition, flat
+    return maps, volume, condition, (none | point).any(axis=1)
 
 
 def triangular(maps: Floats) -> Floats:

@@ -105,7 +105,7 @@ def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
     """Sorted distinct labels; small whole numbers are counted, which is faster than sorting."""
     if labels.dtype.kind in "iu" and len(labels):
         low, high = int(labels.min()), int(labels.max())
-        if high - low < 10_000:
-            there = np.bincount((labels - low).astype(np.int64))
+        if high - low < 10_000 and high < 2**62:
+            there = np.bincount(labels.astype(np.int64) - low)
             return (np.flatnonzero(there) + low).astype(labels.dtype)
     return np.unique(labels)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from separatrix.messages import InputError
-from separatrix.models.summary import no_summary
+from separatrix.models.summary import _p, no_summary
 from separatrix.rows.block import Floats
 from separatrix.solvers.logistic_fit import LogisticSolution
 
@@ -27,6 +28,7 @@ class LogisticEvidence:
     """
 
     covariance: Floats
+    identified: NDArray[np.bool_]
     log_likelihood: float
     null: float
     weight: float
@@ -40,14 +42,22 @@ class LogisticEvidence:
         if not solution.covariance.size:
             return None
         null = float(np.sum(share * np.log(share))) if fit_intercept else -np.log(len(share))
-        return cls(solution.covariance, -solution.loss, weight * null, weight, solution.rank)
+        return cls(
+            solution.covariance,
+            solution.identified,
+            -solution.loss,
+            weight * null,
+            weight,
+            solution.rank,
+        )
 
 
 @dataclass(frozen=True)
 class LogisticSummary:
     """Estimates with their doubt. Prints as a table; ``to_frame()`` gives the same as a dataframe.
 
-    With more than two classes, estimates compare each class with ``reference``.
+    With more than two classes, estimates compare each class with ``reference``. Coefficients that
+    dependent columns leave open have NaN for a standard error.
     """
 
     names: tuple[str, ...]
@@ -125,10 +135,8 @@ def summarise(model: Any, level: float) -> LogisticSummary:
     order = [d, *range(d)] if model.fit_intercept else list(range(d))
     names = tuple(["intercept"] * model.fit_intercept + list(model.encoding_.names))
     estimates, variance = estimates[:, order].ravel(), variance[:, order].ravel()
-    dependent = set(model.certificate_.dependent)
-    error = np.sqrt(np.maximum(variance, 0.0))
-    if dependent:
-        error[:] = np.nan
+    unique = np.tile(e.identified[order], len(contrast))
+    error = np.where(unique, np.sqrt(np.maximum(variance, 0.0)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = estimates / error
         odds = np.exp(estimates)
@@ -187,7 +195,3 @@ def _refuse(model: Any, level: float) -> None:
         )
     if model.evidence_ is None:
         no_summary("the model has too many coefficients to judge each by itself.")
-
-
-def _p(p: float) -> str:
-    return "< 1e-4" if p < 1e-4 else f"{p:.4f}"

@@ -125,7 +125,7 @@ class _Held:
         m = fold.train
         total = m.within + m.between
         unit, varies = units(np.diag(total), m.centre)
-        frame = span_frame(total, unit, varies, whole=False)
+        frame = span_frame(m, unit, varies, whole=False)
         known = m.weight > 0
         part = block.take(fold.held)
         assert part.parts is not None

@@ -100,8 +100,8 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         mean = losses.mean(axis=1)
         if not np.isfinite(mean).any():
             raise InputError(
-                "Under every pair of alpha and beta some class has a singular covariance.",
-                remedy="Let alphas or betas include values above 0, or give fewer folds.",
+                "Under every pair of alpha and beta some class is singular in some fold.",
+                remedy="Give more rows of each class, fewer folds, or alphas and betas above 0.",
             )
         best = minimum(self.grid_.sum(axis=1), losses)
         self.alpha_, self.beta_ = (float(value) for value in self.grid_[best])

@@ -8,16 +8,19 @@ Either way the first steps are taken on a sample, so that whole passes start nea
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
-from scipy import linalg
 
 from separatrix.blas_threads import small_products
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory
+from separatrix.solvers.logistic_metric import (
+    LARGEST_METRIC,
+    metric,
+    sample_metric,
+    sample_rows,
+)
 from separatrix.solvers.logistic_problem import At, LogisticProblem, LogisticSettings
 from separatrix.solvers.separation import (
     Separation,
@@ -28,18 +31,12 @@ from separatrix.solvers.separation import (
 
 #: Parameters up to which one pass may bring the whole curvature, for one score and for several.
 NEWTON_ONE, NEWTON_MORE = 600, 120
-#: Parameters up to which the curvature of a sample is a full matrix; beyond it has blocks.
-LARGEST_METRIC = 2500
-#: Multiplications that a sample's curvature may cost.
-SAMPLE_COST = 2e9
 #: Fraction of the promised decrease that a step must deliver.
 SUFFICIENT = 1e-4
 #: Steps remembered.
 MEMORY = 12
 #: Passes at which a fit without penalty that has not settled is examined for separation.
 EXAMINED = (12, 16, 24, 40, 80, 160)
-
-Solver = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -71,12 +68,8 @@ def _few_rows(problem: LogisticProblem) -> bool:
     size = problem.shape[0] * problem.shape[1]
     table = problem.rows
     return (
-        size <= LARGEST_METRIC and isinstance(table, InMemory) and len(table) <= _sample_rows(size)
+        size <= LARGEST_METRIC and isinstance(table, InMemory) and len(table) <= sample_rows(size)
     )
-
-
-def _sample_rows(parameters: int) -> int:
-    return int(max(SAMPLE_COST / max(parameters, 1) ** 2, 2000))
 
 
 def _on_sample(problem: LogisticProblem, start: Floats, exact: bool) -> Floats:
@@ -142,7 +135,7 @@ class _Remembering:
 
     def __init__(self, problem: LogisticProblem, theta: Floats) -> None:
         self.problem = problem
-        self.solve = _sample_metric(problem, theta)
+        self.solve = sample_metric(problem, theta)
         self.pairs: list[tuple[Floats, Floats]] = []
 
     def at(self, theta: Floats) -> At:
@@ -169,57 +162,6 @@ class _Remembering:
     def learn(self, moved: Floats, turned: Floats) -> None:
         if np.sum(moved * turned) > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(turned):
             self.pairs = [*self.pairs[1 - MEMORY :], (moved, turned)]
-
-
-def metric(hessian: Floats, problem: LogisticProblem) -> Solver:
-    """g ↦ H⁻¹g. Scores of several classes may all be raised alike: that direction is made stiff."""
-    width, k = problem.shape
-    whole = hessian.copy()
-    if k > 1:
-        stiff = np.kron(np.ones((k, k)), np.eye(width)) * (problem.weight / k**2)
-        whole += stiff
-    factor = _factor(whole)
-
-    def solve(g: Floats) -> Floats:
-        return np.asarray(factor(g.T.ravel()).reshape(k, width).T)
-
-    return solve
-
-
-def _sample_metric(problem: LogisticProblem, theta: Floats) -> Solver:
-    width, k = problem.shape
-    small = width * k <= LARGEST_METRIC
-    rows = _sample_rows(width * k if small else width)
-    sample = problem.sampled(rows) or problem.first(rows)
-    ratio = problem.weight / sample.weight
-    if small:
-        hessian = sample.curved(theta).hessian
-        assert hessian is not None
-        return metric(hessian * ratio, problem)
-    if width > LARGEST_METRIC:
-        unit = 0.25 * problem.weight + problem.ridge
-        return lambda g: g / unit[:, None]
-    factors = [_factor(block * ratio) for block in sample.blocks(theta)]
-    return lambda g: np.column_stack([f(g[:, j]) for j, f in enumerate(factors)])
-
-
-def _factor(h: Floats) -> Solver:
-    """h⁻¹ by Cholesky after equilibration; the diagonal is raised only as far as needed."""
-    unit = np.sqrt(np.maximum(np.diag(h), 0.0))
-    unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
-    scaled = h / np.outer(unit, unit)
-    for lift in (0.0, *10.0 ** np.arange(-14.0, 3.0)):
-        try:
-            factor = linalg.cho_factor(scaled + lift * np.eye(len(unit)), check_finite=False)
-        except linalg.LinAlgError:
-            continue
-        if np.isfinite(factor[0]).all():
-            return partial(_solved, factor, unit)
-    return lambda g: g / unit**2
-
-
-def _solved(factor: tuple[Floats, bool], unit: Floats, g: Floats) -> Floats:
-    return np.asarray(linalg.cho_solve(factor, g / unit, check_finite=False) / unit)
 
 
 # -- the descent -------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.messages import doubt
@@ -12,8 +13,9 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
-from separatrix.solvers.logistic import Descent, metric, minimise
+from separatrix.solvers.logistic import Descent, minimise
 from separatrix.solvers.logistic_certificate import certify_logistic
+from separatrix.solvers.logistic_metric import LARGEST_METRIC, metric
 from separatrix.solvers.logistic_problem import (
     LogisticProblem,
     LogisticSettings,
@@ -34,11 +36,14 @@ class LogisticSolution(Solution):
     """A logistic fit with what inference needs.
 
     ``loss`` is Σ w ℓ; ``covariance`` is H⁻¹ over (score, coefficients, intercept) with scores
-    outermost, empty where it has no meaning; ``theta`` lives in the problem's own coordinates.
+    outermost, empty where it has no meaning; ``identified`` marks coefficients (and, last, the
+    intercept) that dependent columns leave unique; ``theta`` lives in the problem's own
+    coordinates.
     """
 
     loss: float = np.nan
     covariance: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    identified: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     separation: Separation | None = None
     rank: int = 0
     theta: Floats = field(default_factory=lambda: np.zeros((0, 0)))
@@ -114,6 +119,7 @@ def solve_logistic(
         found.history,
         loss=loss,
         covariance=_covariance(problem, found, settings),
+        identified=_identified(problem.frame),
         separation=found.separation,
         rank=problem.frame.rank,
         theta=theta,
@@ -159,7 +165,7 @@ def _doubts(
 def _covariance(problem: LogisticProblem, found: Descent, settings: LogisticSettings) -> Floats:
     """H⁻¹ carried to the coefficients of the table; only maximum likelihood has one."""
     width, k = problem.shape
-    if settings.penalty > 0.0 or found.separation is not None or width * k > 2500:
+    if settings.penalty > 0.0 or found.separation is not None or width * k > LARGEST_METRIC:
         return np.zeros((0, 0))
     hessian = found.hessian
     if hessian is None:
@@ -174,6 +180,22 @@ def _covariance(problem: LogisticProblem, found: Descent, settings: LogisticSett
     whole = linalg.block_diag(*[one] * k)
     columns = [solve(row.reshape(k, width).T).T.ravel() for row in whole]
     return np.asarray(whole @ np.array(columns).T)
+
+
+def _identified(frame: Frame) -> NDArray[np.bool_]:
+    """Which coefficients all likeliest models share: eⱼ, or for the intercept the centre, must lie
+    in the span of the rows about their centre.
+    """
+    d = len(frame.centre)
+    if frame.turn is None:
+        return np.ones(d + 1, dtype=bool)
+    size = np.linalg.norm(frame.matrix, axis=1)
+    unit = np.where(size > 0.0, size, 1.0)
+    span = linalg.orth(frame.matrix / unit[:, None], rcond=1e-10)
+    own = np.sum(span**2, axis=1) > 1.0 - 1e-8
+    far = frame.centre / unit
+    left = np.linalg.norm(far - span @ (span.T @ far))
+    return np.append(own, left <= 1e-8 * np.linalg.norm(far))
 
 
 # -- more columns than rows --------------------------------------------------------------------
