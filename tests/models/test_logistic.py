@@ -273,3 +273,20 @@ def test_outliers_far_on_the_wrong_side_do_not_stall_the_search():
         if np.isinf(C):
             scaled = theirs.predict_proba(x / x.std(axis=0))
             assert_allclose(model.predict_proba(x), scaled, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_units_weights_and_order_where_the_likelihood_has_a_maximum(classes):
+    x, y = table(classes)
+    plain = LogisticRegression().fit(x, y)
+    assert plain.separation_ is None
+    scale = np.array([1e8, 1.0, 1e-8, 1.0])
+    assert_allclose(LogisticRegression().fit(x * scale, y).coef_ * scale, plain.coef_, rtol=1e-7)
+    order = np.random.default_rng(1).permutation(len(x))
+    assert_allclose(LogisticRegression().fit(x[order], y[order]).coef_, plain.coef_, rtol=1e-7)
+    w = np.random.default_rng(2).integers(0, 4, len(x))
+    weighted = LogisticRegression().fit(x, y, w.astype(float))
+    repeated = LogisticRegression().fit(np.repeat(x, w, axis=0), np.repeat(y, w))
+    assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7)
+    errors = [m.summary().standard_errors for m in (weighted, repeated)]
+    assert_allclose(errors[0], errors[1], rtol=1e-6)

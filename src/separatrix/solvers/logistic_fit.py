@@ -23,7 +23,7 @@ from separatrix.solvers.logistic_problem import (
     discriminant_start,
     problem_of,
 )
-from separatrix.solvers.logistic_selection import select
+from separatrix.solvers.logistic_selection import ALL, select
 from separatrix.solvers.separation import Separation
 from separatrix.solvers.solution import Solution
 from separatrix.statistics.derivatives import View
@@ -62,6 +62,9 @@ def pose(rows: Rows, moments: Moments, targets: Terms, settings: LogisticSetting
     """From rows and their moments; ``targets`` are the indicators in the order of classes."""
     problem = problem_of(rows, moments, targets, settings)
     aligned = moments.aligned(moments.terms, targets)
+    width, k = problem.shape
+    if settings.selects and width * k > ALL:  # working sets grow from nothing
+        return Posed(problem, constant_start(problem, aligned.y_mean), aligned.y_mean)
     return Posed(problem, discriminant_start(problem, aligned), aligned.y_mean)
 
 
