@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import separatrix
-from separatrix.pictures import Display
+from separatrix.pictures import Display, TraceDisplay
 from separatrix.pictures.inference import inference
 from separatrix.report import figures, write
 from separatrix.samples import sample
@@ -107,18 +107,32 @@ def _page(studies: dict[str, Any]) -> str:
         study, drawn = studies[name], _drawn(studies[name])
         lines += ["", f"## {heading}", "", f"`{study.command}`"]
         for kind in kinds:
-            file = f"{heading}-{kind.removesuffix('Display')}".lower().replace(" ", "-") + ".svg"
-            picture = drawn[kind]
-            (PICTURES / file).write_text(_alone(picture), encoding="utf-8")
-            lines += [
-                "",
-                f"### {picture.title}",
-                "",
-                f"![{picture.title}](images/gallery/{file})",
-                "",
-                f"`{kind}`: {_prose(picture.description)}",
-            ]
+            lines += _entry(heading, drawn[kind])
+    lines += ["", "## A search, step by step", "", "`GradientDescent().fit(x, y)`"]
+    lines += _entry("A search", _search())
     return "\n".join(lines) + "\n"
+
+
+def _entry(heading: str, picture: Display) -> list[str]:
+    """One picture: its file is written, its lines are returned."""
+    kind = type(picture).__name__
+    file = f"{heading}-{kind.removesuffix('Display')}".lower().replace(" ", "-") + ".svg"
+    (PICTURES / file).write_text(_alone(picture), encoding="utf-8")
+    return [
+        "",
+        f"### {picture.title}",
+        "",
+        f"![{picture.title}](images/gallery/{file})",
+        "",
+        f"`{kind}`: {_prose(picture.description)}",
+    ]
+
+
+def _search() -> Display:
+    """Plain gradient descent on two of the three wines."""
+    wine = separatrix.scan(sample("wine").path, target="cultivar").read()
+    kept = wine.take(wine.block.y[:, 2] == 0)
+    return TraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
 
 
 def _prose(text: str) -> str:

@@ -209,7 +209,7 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
             *("huber", "least_absolute", "polynomial"),
         }
     else:
-        assert names == {"baseline", "basic", "least_squares"}
+        assert names == {"baseline", "basic", "least_squares", "lda", "logistic", "rda"}
         assert found.held.scores.shape == (found.n_test, len(found.classes))
 
 

@@ -62,7 +62,6 @@ CANDIDATES = (
         {"scatter": "diagonal"},
     ),
     Candidate("least_squares", "least squares", CLASSIFICATION, "LeastSquaresClassifier"),
-    Candidate("naive_bayes", "columns taken one by one", CLASSIFICATION, "NaiveBayes"),
     Candidate("lda", "normal classes, one scatter", CLASSIFICATION, "LinearDiscriminantAnalysis"),
     Candidate("logistic", "likeliest probabilities", CLASSIFICATION, "LogisticRegression"),
     Candidate(
