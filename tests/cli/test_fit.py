@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.messages import InputError
 from separatrix.samples import sample
 
 FILES = {"model.sx", "report.html", "predictions.csv", "result.json"}
@@ -56,6 +57,24 @@ def test_the_same_seed_writes_the_same_bytes_wherever_it_writes(command, here, t
         assert (here / "one" / name).read_bytes() == (here / "two" / name).read_bytes()
     command("fit", table, "--target", "y", "--models", "ridge", "--out", "three", "--seed", "1")
     assert (here / "one/result.json").read_bytes() != (here / "three/result.json").read_bytes()
+
+
+def test_the_bytes_do_not_depend_on_how_many_threads_there_are(command, table, monkeypatch) -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    from separatrix.study import run
+
+    threads = []
+
+    def watched(*_: object, **__: object) -> None:
+        threads.extend(p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas")
+        raise InputError("seen")
+
+    monkeypatch.setattr(run, "run_study", watched)
+    with threadpool_limits(2, user_api="blas"):
+        assert {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"} == {2}
+        assert command("fit", table, "--target", "y").code == 2
+    assert set(threads) == {1}
 
 
 def test_predictions_are_those_of_the_test_part(command, here, table) -> None:

@@ -64,6 +64,24 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
     assert ran.err == ""
 
 
+def test_ids_stand_beside_predictions_as_they_are_written(command, here, table) -> None:
+    lines = table.read_text().splitlines()
+    numbered = [f"{i:05d},{line}" for i, line in enumerate(lines[1:])]
+    (here / "n.csv").write_text("\n".join(["orderId,a,b,y", *numbered]) + "\n")
+    kinds = ("--kind", "orderId=ignore")
+    assert command("fit", "n.csv", "--target", "y", "--models", "linear", *kinds).code == 0
+    found = numbers((here / "n-separatrix/predictions.csv").read_text())
+    assert all(line["orderId"] == f"{int(line['row']) - 1:05d}" for line in found)
+    ran = command("predict", "n-separatrix/model.sx", "n.csv", "--keep", "y")
+    assert ran.out.startswith("row,y,orderId,predicted\n")
+    assert "Copied beside the predictions: y, orderId" in ran.err
+    assert [line["orderId"] for line in numbers(ran.out)] == [f"{i:05d}" for i in range(80)]
+    assert [line["y"] for line in numbers(ran.out)] == [line.split(",")[2] for line in lines[1:]]
+    ran = command("predict", "n-separatrix/model.sx", "n.csv", "--keep", "yy", "--json")
+    assert ran.code == 2
+    assert "Did you mean 'y'" in ran.document["error"]["message"]
+
+
 def test_a_long_table_is_predicted_block_by_block(command, here, model) -> None:
     house = "70,3,10,100,hill,true,gas\n50,2,90,,market,false,\n"
     (here / "long.csv").write_text(HOUSE + house * 40_000)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from separatrix.cli.failure import GateFailed
+from separatrix.cli.ids import Ids, kept_columns
 from separatrix.cli.options import (
     json_option,
     reading_options,
@@ -69,9 +70,11 @@ def fit(
     wanted = parse(gates)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     source = _opened(context, table, target, reading)
+    from separatrix.blas_threads import one_blas_thread
     from separatrix.study.run import run_study
 
-    with progress(quiet=as_json) as report:
+    # one thread of BLAS: how it splits a product changes last digits, and rarely saves time here
+    with one_blas_thread(), progress(quiet=as_json) as report:
         study = run_study(
             source,
             task=task,
@@ -86,7 +89,7 @@ def fit(
         judged = check(wanted, study)
         if report is not None:
             report("writing the report", 0, 1)
-        document = write_all(study, place)
+        document = write_all(study, place, _ids(source, target))
     failed = [gate for gate in judged if not gate["passed"]]
     if as_json:
         print_json({**document, "directory": str(place), "gates": judged})
@@ -124,6 +127,14 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
             remedy="Leave --target out, or summarise the table again.",
         )
     return stored
+
+
+def _ids(source: Any, target: str | None) -> Ids:
+    """The ids of a table's rows: of one file, since rows are counted anew in each of several."""
+    table: Any = getattr(source, "source", None)
+    one = table is not None and len(table.paths) == 1
+    names = [name for name in table.arrow.names if name != target] if one else []
+    return Ids(table, kept_columns(names, ()))
 
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:

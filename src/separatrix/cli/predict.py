@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from separatrix.cli.ids import Ids, kept_columns
 from separatrix.cli.options import json_option, table_at
 from separatrix.cli.output import print_json, say
 from separatrix.messages import InputError
@@ -19,12 +20,16 @@ from separatrix.messages import InputError
 @click.argument("model")
 @click.argument("table")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write, not the screen.")
+@click.option(
+    "--keep", multiple=True, metavar="COLUMN", help="Copy this column beside it. Repeatable."
+)
 @json_option
-def predict(model: str, table: str, out: Path | None, as_json: bool) -> None:
+def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool) -> None:
     """Predict every row of TABLE with MODEL (a model.sx file); CSV to standard output.
 
     Columns are matched by name: their order does not matter, further ones are ignored, a missing
-    one is an error that names it.
+    one is an error that names it. Columns called id, or ending in it, are copied beside the
+    predictions.
 
     \b
     Try:
@@ -41,12 +46,13 @@ def predict(model: str, table: str, out: Path | None, as_json: bool) -> None:
             file=model,
             remedy="Name a model.sx file that separatrix fit wrote.",
         )
-    rows = rows_like(table_at(table), fitted.encoding_.schema)
-    for remark in _remarks(rows):
+    rows: Any = rows_like(table_at(table), fitted.encoding_.schema)
+    ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep))
+    for remark in _remarks(rows, ids.columns):
         say(f"· {remark}", quiet=as_json)
-    header = ["row", "predicted", *_score_names(fitted)]
+    header = ["row", *ids.columns, "predicted", *_score_names(fitted)]
     if as_json:
-        blocks = list(_predicted(fitted, rows))
+        blocks = list(_predicted(fitted, rows, ids))
         columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
         names = dict(zip(header, columns, strict=True))
         print_json({"model": type(fitted).__name__, "predictions": names})
@@ -55,7 +61,7 @@ def predict(model: str, table: str, out: Path | None, as_json: bool) -> None:
 
     count = 0
     with _sink(out) as write:
-        for columns in _predicted(fitted, rows):
+        for columns in _predicted(fitted, rows, ids):
             write(as_csv(columns, header=None if count else header))
             count += len(columns[0])
     if out is not None:
@@ -82,10 +88,11 @@ def _score_names(fitted: Any) -> list[str]:
     return [f"score {name}" for name in classes]
 
 
-def _predicted(fitted: Any, rows: Any) -> Iterator[list[list[Any]]]:
-    """Block by block: the number of the row in the table, the prediction, the scores."""
+def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
+    """Block by block: the number of the row in the table, its ids, the prediction, the scores."""
     import numpy as np
 
+    from separatrix.blas_threads import one_blas_thread
     from separatrix.messages import Notice
     from separatrix.rows.memory import MemoryRows
     from separatrix.study.document import plain
@@ -98,10 +105,11 @@ def _predicted(fitted: Any, rows: Any) -> Iterator[list[list[Any]]]:
         for block in rows.blocks():
             numbers = np.arange(done + 1, done + block.n + 1)
             piece = MemoryRows(rows.schema, block, numbers, no_content)
-            columns = [plain(numbers), plain(fitted.predict(piece))]
-            if hasattr(fitted, "decision_function"):
-                scores = np.asarray(fitted.decision_function(piece), dtype=float)
-                columns += [plain(column) for column in scores.reshape(block.n, -1).T]
+            with one_blas_thread():  # the same bits whatever the number of processors
+                columns = [plain(numbers), *ids.take(block.n), plain(fitted.predict(piece))]
+                if hasattr(fitted, "decision_function"):
+                    scores = np.asarray(fitted.decision_function(piece), dtype=float)
+                    columns += [plain(column) for column in scores.reshape(block.n, -1).T]
             done += block.n
             yield columns
             for text in {str(w.message) for w in caught} - told:
@@ -110,12 +118,15 @@ def _predicted(fitted: Any, rows: Any) -> Iterator[list[list[Any]]]:
             caught.clear()
 
 
-def _remarks(rows: Any) -> list[str]:
+def _remarks(rows: Any, kept: list[str]) -> list[str]:
     """What differs between the columns of the new table and those of training."""
     remarks = []
-    if rows.ignored:
-        shown = ", ".join(rows.ignored[:6]) + (", …" if len(rows.ignored) > 6 else "")
-        remarks.append(f"Not used by the model: {shown}.")
+    unused = [name for name in rows.ignored if name not in kept]
+    if unused:
+        shown = ", ".join(unused[:6]) + (", …" if len(unused) > 6 else "")
+        remarks.append(f"Not used by the model: {shown} (copy one beside it: --keep NAME).")
+    if kept:
+        remarks.append(f"Copied beside the predictions: {', '.join(kept)}.")
     wanted = rows.schema.names
     found = [name for name in rows.source.arrow.names if name in wanted]
     if found != list(wanted):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.cli.ids import Ids
 from separatrix.cli.signals import uninterrupted
 from separatrix.messages import InputError
 from separatrix.storage import save
@@ -43,7 +44,7 @@ def ready(place: Path) -> Path:
     return place
 
 
-def write_all(study: Study, place: Path) -> dict[str, Any]:
+def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     """Write everything to ``place``; the content of ``result.json``.
 
     Files of an earlier study in the same directory are replaced, any others are left alone.
@@ -57,7 +58,8 @@ def write_all(study: Study, place: Path) -> dict[str, Any]:
         save(study.model, partial / MODEL, story={"study": without_model(study)})
         write_report(study, partial / REPORT)
         if study.held is not None:
-            write_text(partial / PREDICTIONS, predictions(study.held, study.target, study.classes))
+            text = predictions(study.held, study.target, study.classes, ids)
+            write_text(partial / PREDICTIONS, text)
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         with uninterrupted():
             _move(partial, place)
@@ -98,10 +100,12 @@ def without_model(study: Study) -> Study:
     return replace(study, model=None)
 
 
-def predictions(held: Held, target: str, classes: tuple[str, ...]) -> str:
-    """The test part as CSV: row number in the table, truth, prediction, scores by class."""
-    header = ["row", target, "predicted"]
-    columns: list[list[Any]] = [plain(held.rows), plain(held.truth), plain(held.predicted)]
+def predictions(held: Held, target: str, classes: tuple[str, ...], ids: Ids) -> str:
+    """The test part as CSV: row number in the table, ids, truth, prediction, scores by class."""
+    header = ["row", *ids.columns, target, "predicted"]
+    rows = plain(held.rows)
+    beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
+    columns: list[list[Any]] = [rows, *beside, plain(held.truth), plain(held.predicted)]
     if held.scores is not None:
         scores = np.asarray(held.scores, dtype=float).reshape(len(held.truth), -1)
         named = classes if scores.shape[1] == len(classes) else classes[-1:]

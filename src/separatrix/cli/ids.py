@@ -1,0 +1,55 @@
+"""Columns that name rows: copied beside predictions, so that rows can be found again.
+
+A column counts as one by its name (``id``, ``customer_id``, ``orderId``, ``uuid``), never by its
+content: the columns of the result must not depend on which rows came today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from separatrix.messages import InputError, did_you_mean
+
+_ID = re.compile(r"(?i:(^|[\W_])(id|uuid|guid)$)|[a-z](Id|ID)$")
+#: Names that the result has already.
+TAKEN = ("row", "predicted")
+
+
+def kept_columns(names: list[str], asked: tuple[str, ...]) -> list[str]:
+    """The columns asked for, then those whose name says that they hold ids."""
+    for name in asked:
+        if name not in names or name in TAKEN:
+            what = "there is no such column" if name not in names else "the result has this name"
+            raise InputError(
+                f"{what} (asked for by --keep).",
+                column=name,
+                remedy=did_you_mean(name, names) if name not in names else "Rename the column.",
+            )
+    found = [name for name in names if _ID.search(name) and name not in TAKEN]
+    return list(dict.fromkeys([*asked, *found]))
+
+
+class Ids:
+    """The values of some columns of a source, row by row in order; text as it stands in a file."""
+
+    def __init__(self, source: Any, columns: list[str]) -> None:
+        self.columns = columns
+        self._rows = _values(source, columns) if columns else iter(())
+
+    def take(self, n: int) -> list[list[Any]]:
+        """The next ``n`` rows, a list for each column."""
+        rows = list(islice(self._rows, n)) if self.columns else []
+        return [list(values) for values in zip(*rows, strict=True)]
+
+
+def _values(source: Any, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    from separatrix.rows.delimited import CsvSource
+    from separatrix.rows.schema import Kind
+
+    if isinstance(source, CsvSource):  # numbers, too, as they are written
+        source = CsvSource(source.paths, dict.fromkeys(columns, Kind.DISCRETE), source.shown)
+    for piece in source.batches(columns, 65_536):
+        yield from zip(*(piece.batch[name].to_pylist() for name in columns), strict=True)
