@@ -116,8 +116,8 @@ def doubt(code: str, text: str) -> None:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``Did you mean 'income'?``, or the names there are when none is near."""
     names = list(known)
-    folded = {other.casefold(): other for other in names}
-    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    folded = {other.strip().casefold(): other for other in names}
+    near = difflib.get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)
     if near:
         return f"Did you mean {folded[near[0]]!r}?"
     shown = ", ".join(repr(other) for other in names[:12])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -36,10 +37,14 @@ def swapped(line: str, column: int, value: str) -> str:
 BAD = {
     "empty file": (b"", ["table.csv", "empty"]),
     "header alone": (text(), ["table.csv", "no rows"]),
-    "one row": (text(*GOOD[:1]), ["1 row is too few"]),
-    "three rows": (text(*GOOD[:3]), ["3 rows are too few"]),
+    "one row": (text(*GOOD[:1]), ["table.csv", "1 row is too few"]),
+    "three rows": (text(*GOOD[:3]), ["table.csv", "3 rows are too few"]),
     "no such target": (text(*GOOD, header="a,b,Y"), ["'y'", "Did you mean 'Y'"]),
-    "constant target": (text(*(swapped(r, 2, "5") for r in GOOD)), ["'y'", "nothing to learn"]),
+    "spaces around a name": (text(*GOOD, header="a,b, y "), ["Did you mean ' y '"]),
+    "constant target": (
+        text(*(swapped(r, 2, "5") for r in GOOD)),
+        ["table.csv", "'y'", "nothing to learn"],
+    ),
     "missing target": (text(*(swapped(r, 2, "") for r in GOOD)), ["'y'", "every one of its 60"]),
     "infinite value": (
         text(*GOOD[:30], swapped(GOOD[30], 0, "inf"), *GOOD[31:]),
@@ -199,8 +204,10 @@ def test_a_full_disk_under_predictions_and_moments(command, process, here, table
     assert Path("/dev/full").is_char_device()
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(here, table) -> None:
+def test_a_reader_who_has_seen_enough_is_no_error(here) -> None:
     words = [sys.executable, "-m", "separatrix", "samples", "diabetes"]
+    closed = subprocess.run(f"{shlex.join(words)} >&-", shell=True, capture_output=True)
+    assert (closed.returncode, closed.stderr) == (0, b"")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         child.stdout.close()
         assert child.wait(30) == 0

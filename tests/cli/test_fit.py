@@ -201,7 +201,8 @@ def test_moments_travel(command, here, table) -> None:
         (("fit", "ab.moments", "--seed", "3"), "--seed was fixed"),
         (("fit", "ab.moments", "--kind", "a=discrete"), "--kind was fixed"),
         (("fit", "ab.moments", "--target", "a"), "the target of these moments is 'y'"),
-        (("fit", "ab.moments", "--models", "huber"), "needs the rows"),
+        (("fit", "ab.moments", "--models", "huber"), "ab.moments: huber needs the rows"),
+        (("fit", "ab.moments", "--task", "classification"), "serve regression alone"),
         (("fit", "table.moments"), "does not exist"),
     ):
         ran = command(*words)

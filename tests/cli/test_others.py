@@ -107,6 +107,10 @@ def test_what_new_rows_lack_is_named(command, here, model) -> None:
     assert all(word in ran.err for word in ("new.csv", "row 1", "'district'", "'moon'", "'hill'"))
     assert "--unseen zeros" in ran.err
     assert ran.out == ""
+    (here / "new.csv").write_text(HOUSE + "70,three,10,100,hill,true,gas\n")
+    ran = command("predict", model, "new.csv")
+    assert all(word in ran.err for word in ("row 1", "'rooms'", "'three'", "Correct the value"))
+    assert "--kind" not in ran.err  # no option of predict
 
 
 def test_an_unseen_level_can_be_let_pass_with_a_warning(command, here) -> None:
@@ -192,6 +196,9 @@ def test_every_warning_is_explained(command) -> None:
         (("fit", "table.csv", "--target", "y", "--kind", "a=discret"), "'discrete'"),
         (("fit", "table.csv", "--target", "y", "--missing", "men"), "mean"),
         (("fit", "table.csv", "--target", "y", "--test", "2"), "--test"),
+        (("fit", "table.csv", "--target", "y", "--seed", "-1"), "--seed"),
+        (("fit", "table.csv", "--target", "y", "--models", ","), "names no model"),
+        (("fit", "table.csv", "--target", "y", "--min-score", "r2=nan"), "METRIC=VALUE"),
         (("fit", "tabel.csv", "--target", "y"), "Did you mean 'table.csv'"),
         (("fit", "table.csv"), "one of: a, b, y"),
         (("fit", "sample:diabets", "--target", "y"), "Did you mean 'diabetes'"),

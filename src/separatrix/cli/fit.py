@@ -67,7 +67,7 @@ def fit(
     from separatrix.cli.gates import check, parse
     from separatrix.cli.results import ready, write_all
 
-    wanted = parse(gates)
+    wanted, chosen = parse(gates), _names(models)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     source = _opened(context, table, target, reading)
     from separatrix.blas_threads import one_blas_thread
@@ -75,17 +75,20 @@ def fit(
 
     # one thread of BLAS: how it splits a product changes last digits, and rarely saves time here
     with one_blas_thread(), progress(quiet=as_json) as report:
-        study = run_study(
-            source,
-            task=task,
-            models=None if models is None else [m.strip() for m in models.split(",") if m.strip()],
-            seed=seed,
-            test=test,
-            folds=folds,
-            progress=report,
-            source=Path(table).name,
-            command=_again(context),
-        )
+        try:
+            study = run_study(
+                source,
+                task=task,
+                models=chosen,
+                seed=seed,
+                test=test,
+                folds=folds,
+                progress=report,
+                source=Path(table).name,
+                command=_again(context),
+            )
+        except InputError as problem:
+            raise _placed(problem, table) from problem
         judged = check(wanted, study)
         if report is not None:
             report("writing the report", 0, 1)
@@ -102,11 +105,18 @@ def fit(
 
 
 def _opened(context: click.Context, table: str, target: str | None, reading: dict[str, Any]) -> Any:
-    """Rows of a table, or the moments in a file; a summary has its target inside already."""
-    if not table.endswith(".moments"):
-        if target is None:
-            raise _no_target(table, reading)
-        return scanned(table, target, **reading)
+    """Rows of a table, or the moments in a file."""
+    if table.endswith(".moments"):
+        return _moments(context, table, target, reading)
+    if target is None:
+        raise _no_target(table, reading)
+    return scanned(table, target, **reading)
+
+
+def _moments(
+    context: click.Context, table: str, target: str | None, reading: dict[str, Any]
+) -> Any:
+    """A summary has its target and its options inside already."""
     from separatrix.storage import load_moments
 
     stored = load_moments(table)
@@ -119,6 +129,10 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
             file=table,
             remedy="Leave it out, or summarise the table again.",
         )
+    if context.params["task"] not in (None, "regression"):
+        raise InputError(
+            "moments serve regression alone.", file=table, remedy="Fit the table itself."
+        )
     known = [column.name for column in stored.schema.targets]
     if target is not None and target not in known:
         raise InputError(
@@ -127,6 +141,25 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
             remedy="Leave --target out, or summarise the table again.",
         )
     return stored
+
+
+def _names(models: str | None) -> list[str] | None:
+    """``"linear,ridge"`` as a list; None leaves the choice to the study."""
+    if models is None:
+        return None
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    if not names:
+        raise InputError("--models names no model.", remedy="Write it as --models linear,ridge.")
+    return names
+
+
+def _placed(problem: InputError, table: str) -> InputError:
+    """A sentence that begins with a small letter or a number goes on after the file's name."""
+    if problem.file is not None or not (problem.what[0].islower() or problem.what[0].isdigit()):
+        return problem
+    return InputError(
+        problem.what, file=table, row=problem.row, column=problem.column, remedy=problem.remedy
+    )
 
 
 def _ids(source: Any, target: str | None) -> Ids:
@@ -182,7 +215,7 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
         scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
     study = [f"{n}={given[n]!r}" for n in ("task", "seed", "test", "folds") if _given(context, n)]
     if given["models"]:
-        study.append(f"models={[m.strip() for m in given['models'].split(',')]!r}")
+        study.append(f"models={_names(given['models'])!r}")
     words = ", ".join([f"sx.scan({', '.join(scan)})", *study])
     return f"import separatrix as sx\nstudy = sx.run_study({words})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from separatrix.messages import InputError, did_you_mean
@@ -18,10 +19,11 @@ def parse(given: tuple[str, ...]) -> dict[str, float]:
     for text in given:
         metric, equals, number = text.partition("=")
         try:
-            wanted[metric.strip().lower()] = float(number)
+            limit = float(number)
         except ValueError:
-            equals = ""
-        if not equals:
+            limit = math.nan
+        wanted[metric.strip().lower()] = limit
+        if not equals or not math.isfinite(limit):
             raise InputError(
                 f"--min-score {text!r} is not METRIC=VALUE.",
                 remedy="Write it as --min-score r2=0.8.",

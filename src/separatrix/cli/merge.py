@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import reduce
 from pathlib import Path
 
@@ -42,4 +43,5 @@ def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
         print_json({"moments": str(out), "rows": rows, "files": list(files)})
         return
     click.echo(str(out))
-    say(f"{rows} rows of {len(files)} tables. Next: separatrix fit {out}")
+    tables = f"{len(files)} table{'s' * (len(files) > 1)}"
+    say(f"{rows} rows of {tables}. Next: separatrix fit {shlex.quote(str(out))}")

@@ -51,7 +51,13 @@ def reading_options(command: F) -> F:
 def split_options(command: F) -> F:
     """How rows are split: seed, test part, folds."""
     options = (
-        click.option("--seed", type=int, default=0, show_default=True, help="Seed of the split."),
+        click.option(
+            "--seed",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help="Seed of the split.",
+        ),
         click.option(
             "--test",
             type=click.FloatRange(0, 0.9, min_open=True),

@@ -36,6 +36,20 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
       separatrix predict diabetes-separatrix/model.sx sample:diabetes
       separatrix predict diabetes-separatrix/model.sx new.csv --out predicted.csv
     """
+    try:
+        _predict(model, table, out, keep, as_json)
+    except InputError as problem:
+        if problem.remedy is None or "kinds=" not in problem.remedy:
+            raise
+        place: Any = {"file": problem.file, "row": problem.row, "column": problem.column}
+        raise InputError(  # how a column is read was settled in training
+            problem.what, **place, remedy="Correct the value, or leave the cell empty."
+        ) from problem
+
+
+def _predict(
+    model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool
+) -> None:
     from separatrix.rows.scan import rows_like
     from separatrix.storage import load
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
+from separatrix.cli.failure import for_the_command
 from separatrix.cli.options import json_option, reading_options, scanned, split_options
 from separatrix.cli.output import print_json, say
 from separatrix.messages import InputError
@@ -51,9 +53,10 @@ def summarise(
         print_json({"moments": str(out), "rows": sum(counts.values()), "parts": counts})
         return
     for note in rows.notes:
-        say(f"· {note}")
+        say(f"· {for_the_command(note)}")
     click.echo(str(out))
-    say(f"Next: separatrix fit {out}, or separatrix merge {out} OTHER.moments -o ALL.moments")
+    file = shlex.quote(str(out))
+    say(f"Next: separatrix fit {file}, or separatrix merge {file} OTHER.moments -o ALL.moments")
 
 
 def _refuse(missing: str, target: Any) -> None:
