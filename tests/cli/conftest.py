@@ -66,6 +66,15 @@ def process(here) -> Callable[..., Ran]:
     return call
 
 
+@pytest.fixture
+def plain_page(monkeypatch) -> None:
+    """A page without pictures, for tests that look at other things; drawing takes the longest."""
+    import separatrix.report
+    from separatrix.storage.files import write_text
+
+    monkeypatch.setattr(separatrix.report, "write", lambda _, page: write_text(page, "a page"))
+
+
 def lines_of(n: int, seed: int = 0) -> list[str]:
     """Rows of a table a, b, y in which y depends on a."""
     rng = np.random.default_rng(seed)

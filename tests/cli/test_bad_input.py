@@ -85,6 +85,7 @@ def test_tables_that_cannot_be_used(command, here, case) -> None:
     assert told.document["error"]["message"] == problem.removeprefix("error: ")
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_columns_that_cannot_matter_are_no_error(command, here) -> None:
     lines = [f"{line},7," for line in GOOD]
     (here / "table.csv").write_bytes(text(*lines, header="a,b,y,one,none"))
@@ -169,6 +170,7 @@ def test_a_small_disk(command, mounted, table) -> None:
         assert list(disk.iterdir()) == []
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_results_can_go_to_a_disk_of_their_own_and_to_where_one_is(
     command, here, mounted, table, monkeypatch
 ) -> None:
@@ -198,7 +200,7 @@ def test_a_full_disk_under_predictions_and_moments(command, process, here, table
         assert ran.code == 2, words
         assert "disk is full" in ran.err
     with Path("/dev/full").open("w") as full:
-        ran = process("predict", "m/model.sx", table, stdout=full)
+        ran = process("samples", "diabetes", stdout=full)
     assert ran.code == 2
     assert "standard output: the disk is full" in ran.err
     assert Path("/dev/full").is_char_device()
@@ -258,6 +260,7 @@ def test_an_interruption_while_writing(command, here, table, monkeypatch, number
     assert is_clean(here, "m")
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_files_move_together_whatever_arrives_meanwhile(command, here, table, monkeypatch) -> None:
     from separatrix.cli import results
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import os
 import pty
@@ -39,6 +40,7 @@ def test_the_first_command_gives_everything(command, here) -> None:
     assert model.predict(str(sample("diabetes").path)).shape == (442,)
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_the_python_shown_gives_the_same_model(command, here, table) -> None:
     words = ["--target", "y", "--seed", "3", "--models", "linear", "--kind", "b=ignore"]
     ran = command("fit", table, *words)
@@ -77,6 +79,7 @@ def test_the_bytes_do_not_depend_on_how_many_threads_there_are(command, table, m
     assert set(threads) == {1}
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_predictions_are_those_of_the_test_part(command, here, table) -> None:
     command("fit", table, "--target", "y", "--models", "linear")
     with (here / "table-separatrix/predictions.csv").open() as file:
@@ -97,6 +100,7 @@ def test_classes_have_scores_in_predictions(command, here) -> None:
     assert header == f"row,cultivar,predicted,{names}"
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_json_is_one_document_and_nothing_else(command, here, table) -> None:
     ran = command("fit", table, "--target", "y", "--models", "linear", "--json")
     assert ran.err == ""
@@ -109,6 +113,7 @@ def test_json_is_one_document_and_nothing_else(command, here, table) -> None:
     assert written["certificate"]["holds"] is True
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_gates(command, here, table) -> None:
     base = ("fit", table, "--target", "y", "--models", "linear")
     assert command(*base, "--min-score", "r2=0.5", "--min-score", "rmse=10").code == 0
@@ -130,6 +135,7 @@ def test_gates(command, here, table) -> None:
         assert said in ran.err
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_results_replace_older_ones_and_leave_other_files_alone(command, here, table) -> None:
     place = here / "out"
     place.mkdir()
@@ -140,6 +146,7 @@ def test_results_replace_older_ones_and_leave_other_files_alone(command, here, t
     assert sx.load(place / "model.sx")
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_a_gap_policy_and_a_weight_reach_the_model(command, here) -> None:
     ran = command(
         *("fit", "sample:houses", "--target", "price", "--models", "linear", "--out", "o"),
@@ -153,8 +160,9 @@ def test_a_gap_policy_and_a_weight_reach_the_model(command, here) -> None:
     assert "rooms" not in model.encoding_.names
 
 
-def test_standard_input(process, here, table) -> None:
-    ran = process("fit", "-", "--target", "y", "--models", "linear", input=table.read_text())
+def test_standard_input(command, here, table, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    ran = command("fit", "-", "--target", "y", "--models", "linear")
     assert ran.code == 0, ran.err
     assert (here / "standard-input-separatrix/model.sx").exists()
     assert "[1/5] comparing baseline" in ran.err  # off a terminal, progress is plain lines
@@ -181,6 +189,7 @@ def test_a_terminal_gets_a_bar_and_no_colour_where_none_is_wanted(here, table) -
     assert not re.search(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m", heard)
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_moments_travel(command, here, table) -> None:
     lines = table.read_text().splitlines()
     for name, part in (("a", lines[1:31]), ("b", lines[31:])):

@@ -64,6 +64,7 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
     assert ran.err == ""
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_ids_stand_beside_predictions_as_they_are_written(command, here, table) -> None:
     lines = table.read_text().splitlines()
     numbered = [f"{i:05d},{line}" for i, line in enumerate(lines[1:])]
@@ -113,6 +114,7 @@ def test_what_new_rows_lack_is_named(command, here, model) -> None:
     assert "--kind" not in ran.err  # no option of predict
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_an_unseen_level_can_be_let_pass_with_a_warning(command, here) -> None:
     command(
         *("fit", "sample:houses", "--target", "price", "--models", "linear"),
