@@ -14,18 +14,18 @@ from pathlib import Path
 from race import Result, show
 
 OWN = """
-import resource, sys, time
+import sys, time
 import separatrix as sx
 start = time.perf_counter()
 rows = sx.scan(sys.argv[1], target="y")
 model = sx.RidgeCV(50, cv=5).fit(rows)
 seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
 print(f"{seconds} alpha {model.alpha_:.3g}, first {model.coef_[0]:.6f}, peak {peak:.0f} MB")
 """
 
 SCAN = """
-import resource, sys, time
+import sys, time
 import pyarrow.compute as pc, pyarrow.dataset as ds, pyarrow.parquet as pq
 start = time.perf_counter()
 sums = {}
@@ -33,7 +33,7 @@ for batch in BATCHES:
     for name, column in zip(batch.schema.names, batch.columns):
         sums[name] = sums.get(name, 0.0) + pc.sum(column).as_py()
 seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
 print(f"{seconds} sums of {len(sums)} columns, peak {peak:.0f} MB")
 """
 

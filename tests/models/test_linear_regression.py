@@ -346,3 +346,16 @@ def test_few_distinct_rows_leave_as_many_columns_undecided(seed: int) -> None:
     means = np.repeat(y.reshape(6, 20).mean(axis=1), 20)
     assert_allclose(model.predict(x), means, atol=1e-9)
     assert_allclose(model.coef_, Reference().fit(x, y).coef_, atol=1e-9)
+
+
+def test_a_wide_table_with_names_is_solved_as_a_matrix() -> None:
+    import pandas as pd
+
+    local = np.random.default_rng(2)
+    frame = pd.DataFrame(local.standard_normal((20, 40))).rename(columns=lambda j: f"c{j}")
+    frame["kind"] = local.choice(["a", "b"], 20)
+    frame["y"] = local.standard_normal(20)
+    with pytest.warns(Notice, match="SEP001"):
+        model = sx.LinearRegression().fit(sx.scan(frame, target="y"))
+    assert model.certificate_.statistic == "the rows"
+    assert_allclose(model.predict(frame), frame["y"], atol=1e-9)

@@ -311,3 +311,9 @@ def test_wording():
     assert measure("ROC AUC") == measure("auc")
     assert not measure("something new").higher_is_better
     assert [listed("a"), listed("ab"), listed("abc")] == ["a", "a and b", "a, b and c"]
+
+
+def test_a_class_met_in_the_test_part_only_has_a_row_of_its_own():
+    found = ConfusionDisplay.from_predictions(["a", "b", "new"], ["a", "a", "b"], labels=["b", "a"])
+    assert found.labels == ["b", "a", "new"]
+    assert found.counts.tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0]]

@@ -175,3 +175,31 @@ def test_an_error_in_a_late_file_names_that_file(tmp_path):
     pq.write_table(pa.table({"x": [1.0], "y": [2.0]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"x": ["no"], "y": [2.0]}), tmp_path / "2.parquet")
     refused(["2.parquet", "row 1", "'no'"], lambda: read(str(tmp_path / "?.parquet")))
+
+
+def test_files_that_are_no_text_tables(tmp_path):
+    import gzip
+
+    table = b"x,y\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(5000))
+    packed = gzip.compress(table)
+    damaged = packed[:300] + bytes(20) + packed[320:]
+    for name, content in (
+        ("old.csv", b"x,y\r1,2\r3,4\r"),
+        ("mark.csv", b"\xef\xbb\xbf"),
+        ("header.csv", b'"x\nx",y\n1,2\n'),
+        ("plain.csv.gz", table),
+        ("cut.csv.gz", packed[: len(packed) // 2]),
+        ("damaged.csv.gz", damaged),
+    ):
+        path = csv(tmp_path, content, name)
+        refused([name], lambda path=path: read(path))
+
+
+def test_the_target_cannot_be_ignored(tmp_path):
+    path = csv(tmp_path, "x,y\n1,2\n3,4\n")
+    refused(["'y'", "ignored"], lambda: scan(path, target="y", kinds={"y": "ignore"}))
+
+
+def test_numbers_whose_squares_overflow_name_their_column():
+    x = np.array([[1.0, 1e300], [2.0, -1e300], [3.0, 5e299]])
+    refused(["'x1'", "overflow"], lambda: scan(x, target=np.arange(3.0)).reduce(Moments()))

@@ -70,7 +70,10 @@ class AdditiveModel(LinearModel):
             given, encoding = self._read(rows)
             numeric(given.moments.targets)
             self.moments_, self._rows = given.moments, given.rows
-            solution = self._solve(given)
+            if given.rows is not None and given.moments.count <= given.moments.d:
+                solution = self._solve_wide(as_matrix(given.rows))
+            else:
+                solution = self._solve(given)
         self._accept(solution, encoding, flat=flat)
         return self
 
@@ -131,6 +134,13 @@ class IncrementalMixin:
             flat=is_flat(rows, None if self._column_is_vector else y),
         )
         return self
+
+
+def as_matrix(rows: Rows) -> ArrayRows:
+    """The design of a table as a matrix in memory."""
+    block = rows.collect()
+    names = [str(term) for term in block.terms]
+    return ArrayRows(block.x, block.y, block.w, names=names, targets=block.targets.items)
 
 
 def numeric_rows(rows: Rows) -> ArrayRows:

@@ -31,7 +31,9 @@ class ConfusionDisplay(Display):
     ) -> Self:
         """From the true and the predicted labels; ``labels`` sets the order."""
         truth, called = np.asarray(y), np.asarray(predicted)
-        classes = np.unique(np.concatenate([truth, called])) if labels is None else labels
+        met = np.unique(np.concatenate([truth, called]).astype(str)).tolist()
+        classes = [str(label) for label in (met if labels is None else labels)]
+        classes += [label for label in met if label not in classes]  # met in the test part only
         place = {str(label): i for i, label in enumerate(classes)}
         counts = np.zeros((len(place), len(place)))
         row = [place[str(label)] for label in truth]

@@ -6,7 +6,9 @@ decimal point further down is no surprise; a word among numbers is refused with 
 
 from __future__ import annotations
 
+import csv
 import gzip
+import zlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -67,14 +69,15 @@ class CsvSource:
                         for offset in range(0, batch.num_rows, rows):
                             yield Piece(batch.slice(offset, rows), Place(shown, start + offset))
                         start += batch.num_rows
-            except (pa.ArrowInvalid, pa.ArrowKeyError) as reason:
+            except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
                 raise self._explained(path, shown, types, reason) from reason
 
     def _names(self, path: str, shown: str) -> list[str]:
-        import csv
-
         line = header_line(path, shown)
-        names = next(csv.reader([line], delimiter=self.delimiter), [])
+        try:
+            names = next(csv.reader([line], delimiter=self.delimiter), [])
+        except csv.Error as reason:
+            raise not_a_table(shown, reason) from reason
         refuse_duplicates(names, shown)
         return names
 
@@ -93,19 +96,19 @@ class CsvSource:
 
     def _opened(self, path: str, shown: str, types: dict[str, Any], columns: list[str]) -> Any:
         import pyarrow as pa
-        from pyarrow import csv
+        from pyarrow import csv as arrow_csv
 
-        convert = csv.ConvertOptions(
+        convert = arrow_csv.ConvertOptions(
             column_types=types, include_columns=columns, strings_can_be_null=True
         )
         try:
-            return csv.open_csv(
+            return arrow_csv.open_csv(
                 path,
-                csv.ReadOptions(block_size=BLOCK_BYTES),
-                csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+                arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 convert,
             )
-        except pa.ArrowInvalid as reason:
+        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
             raise self._explained(path, shown, types, reason) from reason
 
     def _explained(
@@ -113,7 +116,24 @@ class CsvSource:
     ) -> InputError:
         from separatrix.rows.faults import explain
 
-        return explain(path, shown, self.delimiter, types, reason)
+        try:
+            return explain(path, shown, self.delimiter, types, reason)
+        except DAMAGE as damage:  # not even the search for the fault can read the file
+            return not_a_table(shown, damage)
+
+
+#: What reading a file of other content can raise.
+DAMAGE = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
+
+
+def not_a_table(shown: str, reason: BaseException) -> InputError:
+    """The refusal of a file that is no text table at all, or is cut short."""
+    said = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
+    return InputError(
+        f"cannot be read as a text table ({said}).",
+        file=shown,
+        remedy="Save it as CSV with a header line and \\n or \\r\\n at the end of lines.",
+    )
 
 
 def opened_bytes(path: str) -> IO[bytes]:
@@ -123,8 +143,11 @@ def opened_bytes(path: str) -> IO[bytes]:
 
 def header_line(path: str, shown: str) -> str:
     """The first line of a text file."""
-    with opened_bytes(path) as file:
-        line = file.readline()
+    try:
+        with opened_bytes(path) as file:
+            line = file.readline().removeprefix(b"\xef\xbb\xbf")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
+        raise not_a_table(shown, reason) from reason
     if not line.strip():
         raise InputError(
             "The file is empty.", file=shown, remedy="Give a table with a header and some rows."

@@ -70,6 +70,13 @@ def wanted(
     for name, kind in asked.items():
         _one_of(f"the kind of column {name!r}", str(kind), (*Kind, "ignore"))
     ignore = frozenset(name for name, kind in asked.items() if kind == "ignore")
+    for name in (*targets, *(() if weight is None else (weight,))):
+        if name in ignore:
+            raise InputError(
+                "cannot be ignored: it is the target or the weight.",
+                column=name,
+                remedy="Name another target, or leave out the kind.",
+            )
     chosen = {name: Kind(kind) for name, kind in asked.items() if name not in ignore}
     return Wanted(tuple(targets), weight, missing, unseen, chosen, ignore)
 

@@ -76,6 +76,8 @@ def _numbers(v: Floats, counting: bool) -> _Numbers:
     if not len(v):
         return _Numbers()
     mean = float(v.mean())
+    with np.errstate(over="ignore"):  # numbers that large are refused by name when they are used
+        square = float(((v - mean) ** 2).sum())
     values = np.unique(v) if counting else None
     few = values is not None and len(values) <= COUNTED_VALUES
     return _Numbers(
@@ -83,7 +85,7 @@ def _numbers(v: Floats, counting: bool) -> _Numbers:
         float(v.min()),
         float(v.max()),
         mean,
-        float(((v - mean) ** 2).sum()),
+        square,
         frozenset(values.tolist()) if few and values is not None else None,
         bool((v == np.floor(v)).all()),
     )

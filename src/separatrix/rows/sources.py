@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Numbers in a batch: enough to keep arithmetic busy, few enough to stay near the processor.
-BATCH_CELLS = 400_000
+BATCH_CELLS = 500_000
 
 #: Rows looked at before reading: for levels, and for the middle of each column.
 SAMPLE_ROWS = 20_000

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.rows.block import Block
 from separatrix.rows.memory import MemoryRows, from_readings
 from separatrix.rows.parts import Parts
@@ -65,7 +66,7 @@ class TableRows(Rows):
         total, dropped = statistic.fresh(), 0
         workers = os.cpu_count() or 1
         waiting: deque[Future[tuple[S, int]]] = deque()
-        with ThreadPoolExecutor(workers) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
             for piece in self._pieces(reader):
                 waiting.append(pool.submit(one, piece))
                 if len(waiting) > workers:  # a bound on what is in memory

@@ -173,6 +173,24 @@ def _of_block(block: Block) -> Moments:
     shift[d:] = y[first].mean(axis=0)
     shift[~np.isfinite(shift)] = 0.0
     total, gram = np.zeros(p), np.zeros((p, p))
+    with np.errstate(over="ignore", invalid="ignore"):
+        _accumulate(kept, shift, chunk, buffer, total, gram)
+    if not np.isfinite(total).all():
+        raise not_finite(block, total)
+    if not np.isfinite(gram).all():
+        raise too_large(block, gram)
+    weight = kept.weight
+    total /= weight
+    gram -= weight * np.outer(total, total)
+    return Moments(block.terms, block.targets, n, weight, shift + total, gram)
+
+
+def _accumulate(
+    kept: Block, shift: Floats, chunk: int, buffer: Floats, total: Floats, gram: Floats
+) -> None:
+    """Add Σ w z and Σ w z zᵀ, z = (x, y) − shift, to ``total`` and ``gram``."""
+    x, y, w = kept.x, kept.y, kept.w
+    n, d = x.shape
     for start in range(0, n, chunk):
         stop = min(start + chunk, n)
         z = buffer[: stop - start]
@@ -184,12 +202,6 @@ def _of_block(block: Block) -> Moments:
             total += w[start:stop] @ z
             z *= np.sqrt(w[start:stop])[:, None]
         gram += z.T @ z
-    if not np.isfinite(total).all():
-        raise not_finite(block, total)
-    weight = kept.weight
-    total /= weight
-    gram -= weight * np.outer(total, total)
-    return Moments(block.terms, block.targets, n, weight, shift + total, gram)
 
 
 def not_finite(block: Block, total: Floats) -> InputError:
@@ -200,4 +212,14 @@ def not_finite(block: Block, total: Floats) -> InputError:
         "contains NaN or infinity.",
         column=term.column,
         remedy="Remove these rows, or fill the gaps with scan(…, missing='mean').",
+    )
+
+
+def too_large(block: Block, gram: Floats) -> InputError:
+    """The refusal of numbers whose squares leave the range of a float."""
+    j = int(np.flatnonzero(~np.isfinite(np.diag(gram)))[0])
+    return InputError(
+        "holds numbers so large that their squares overflow (beyond about 1e150).",
+        column=(block.terms.items + block.targets.items)[j].column,
+        remedy="Divide the column by a power of ten.",
     )

@@ -14,6 +14,8 @@ from separatrix.study.result import Curve
 #: Shares of the training rows of a fold.
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 FEWEST_ROWS = 5
+#: Terms from which a fit takes so long that every other point and two folds must do.
+MANY_TERMS = 300
 
 
 def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int) -> Curve | None:
@@ -22,13 +24,15 @@ def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int
     Each size is a prefix of one random order, so that a larger set contains the smaller ones.
     """
     order = np.random.default_rng(seed).permutation(len(bench.labels))
-    folds = bench.fold_labels
+    wide = len(bench.table.block.terms) > MANY_TERMS
+    folds = bench.fold_labels[:2] if wide else bench.fold_labels
     inside = [
         order[(bench.labels[order] != TEST) & (bench.labels[order] != fold)] for fold in folds
     ]
     outside = [np.flatnonzero(bench.labels == fold) for fold in folds]
     fewest = min(len(rows) for rows in inside)
-    sizes = sorted({max(FEWEST_ROWS, int(share * fewest)) for share in SHARES})
+    shares = SHARES[1::2] if wide else SHARES
+    sizes = sorted({max(FEWEST_ROWS, int(share * fewest)) for share in shares})
     train, validation, kept = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Notice)
