@@ -17,6 +17,7 @@ x = rng.standard_normal((200, 8)); y = x @ rng.standard_normal(8) + rng.standard
 wide = rng.standard_normal((40, 600)); t = rng.standard_normal(40)
 v = np.vander(np.linspace(1, 2, 50), 9)[:, :-1]
 labels = np.where(y > 0, "yes", "no")
+[getattr(sx, name) for name in sx.__all__]  # imports are told apart from compiling
 start = time.perf_counter()
 sx.LinearRegression().fit(x, y).summary(); sx.LinearRegression().fit(v, v.sum(axis=1))
 sx.RidgeCV().fit(x, y); sx.LassoCV().fit(x, y); sx.LassoPath().fit(wide, t)
@@ -39,6 +40,8 @@ def main(_quick: bool = False) -> None:
     print("\n## First use in a new process")
     script = str(Path(sys.executable).with_name("separatrix"))
     print(f"import separatrix      {timed(sys.executable, '-c', 'import separatrix')[0]:.2f} s")
+    every = "import separatrix as sx; [getattr(sx, name) for name in sx.__all__]"
+    print(f"import every model     {timed(sys.executable, '-c', every)[0]:.2f} s")
     print(f"separatrix --help      {min(timed(script, '--help')[0] for _ in range(3)):.2f} s")
     with tempfile.TemporaryDirectory() as cache:
         for label in ("first ever, every kernel", "second process, cached   "):
