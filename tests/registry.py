@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
+from separatrix.losses import Absolute, EpsilonInsensitive, Huber, Squared
 from separatrix.models import baseline
 
 
@@ -82,6 +83,16 @@ def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> floa
     penalty = model.l1_ratio * np.abs(b).sum() + 0.5 * (1 - model.l1_ratio) * np.sum(b**2)
     return float(0.5 * np.mean((y - x @ coef - intercept) ** 2) + alpha * penalty)
 
+
+#: Losses of a residual: finite differences and the Fenchel–Young inequality are asked of each.
+LOSSES = [
+    Squared(),
+    Absolute(),
+    Huber(1.35),
+    Huber(0.2),
+    EpsilonInsensitive(0.5),
+    EpsilonInsensitive(0.0),
+]
 
 REGISTRY: list[Row] = [
     Row("LinearRegression", lambda: sx.LinearRegression(), objective=squares),

@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 
 from separatrix.losses import Absolute, EpsilonInsensitive, Huber, Squared
 from separatrix.messages import InputError
+from tests.registry import LOSSES
 
-LOSSES = [
-    Squared(),
-    Absolute(),
-    Huber(1.35),
-    Huber(0.2),
-    EpsilonInsensitive(0.5),
-    EpsilonInsensitive(0.0),
-]
 NUMBERS = st.floats(-50, 50, allow_nan=False)
 each_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 
