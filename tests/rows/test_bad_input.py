@@ -203,3 +203,19 @@ def test_the_target_cannot_be_ignored(tmp_path):
 def test_numbers_whose_squares_overflow_name_their_column():
     x = np.array([[1.0, 1e300], [2.0, -1e300], [3.0, 5e299]])
     refused(["'x1'", "overflow"], lambda: scan(x, target=np.arange(3.0)).reduce(Moments()))
+
+
+def test_interrupted_standard_input_leaves_nothing_behind(tmp_path, monkeypatch):
+    import sys
+    import tempfile
+    from types import SimpleNamespace
+
+    class Stopped:
+        def read(self, *_):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Stopped()))
+    with pytest.raises(KeyboardInterrupt):
+        scan("-", target="y")
+    assert list(tmp_path.iterdir()) == []

@@ -99,7 +99,11 @@ def _format(path: str) -> str:
 def _standard_input(kinds: Mapping[str, Kind]) -> CsvSource:
     """Spooled to a temporary file, since a table may be read more than once."""
     with tempfile.NamedTemporaryFile(suffix=".csv", delete=False) as spool:
-        shutil.copyfileobj(sys.stdin.buffer, spool)
+        try:
+            shutil.copyfileobj(sys.stdin.buffer, spool)
+        except BaseException:  # interrupted, or the disk is full: nothing stays behind
+            Path(spool.name).unlink(missing_ok=True)
+            raise
     source = CsvSource([spool.name], kinds, names=["standard input"])
     weakref.finalize(source, Path(spool.name).unlink, missing_ok=True)
     return source
