@@ -10,6 +10,7 @@ from scipy import linalg
 
 from separatrix.messages import InputError
 from separatrix.models.linear_classifier import LinearClassifier
+from separatrix.models.scaling import deviation
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
@@ -133,8 +134,7 @@ def measured(means: Floats, scatter: str, parts: list[Moments], total: Moments) 
     if scatter == "identity":
         return means.copy()
     variance = np.diag(total.xx) / total.weight
-    size = np.sqrt(np.maximum(variance, 0.0))
-    varies = size > 4 * EPS * np.abs(total.x_mean)
+    varies = deviation(total) > 0.0
     if scatter == "diagonal":
         return np.asarray(np.where(varies, means / np.where(varies, variance, 1.0), 0.0))
     if scatter == "total":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -32,8 +33,9 @@ class Calibration(BaseEstimator):
         self.map_, self.certificate_ = self._learn(rows)
         return self
 
+    @abstractmethod
     def _learn(self, rows: Scored) -> tuple[Sigmoid | Plateaus, Certificate]:
-        raise NotImplementedError
+        """The map from scores to probabilities, and the evidence for it."""
 
     def predict(self, scores: Any) -> Floats:
         """The probability of ``classes_[1]`` for every score."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from separatrix.messages import InputError
-from separatrix.models.summary import _p, no_summary
+from separatrix.models.summary import as_frame, no_summary, p_text
 from separatrix.rows.block import Floats
 from separatrix.solvers.logistic_fit import LogisticSolution
 
@@ -80,10 +80,8 @@ class LogisticSummary:
     bic: float
     certificate: str
 
-    def to_frame(self, backend: Any = "pandas") -> Any:
-        """One line per coefficient, as a dataframe."""
-        import narwhals as nw
-
+    def to_frame(self, backend: Any = None) -> Any:
+        """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
         columns: dict[str, Any] = {
             "term": list(self.names),
             "estimate": self.estimates,
@@ -94,7 +92,7 @@ class LogisticSummary:
             "high": self.intervals[:, 1],
             "odds_ratio": self.odds_ratios,
         }
-        return nw.from_dict(columns, backend=backend).to_native()
+        return as_frame(columns, backend)
 
     def __str__(self) -> str:
         width = max([len(name) for name in self.names] + [4])
@@ -107,15 +105,15 @@ class LogisticSummary:
             low, high = self.intervals[i]
             lines.append(
                 f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
-                f"{self.z_values[i]:>9.3f} {_p(self.p_values[i]):>9} {self.odds_ratios[i]:>11.5g}"
-                f"   [{low:.6g}, {high:.6g}]"
+                f"{self.z_values[i]:>9.3f} {p_text(self.p_values[i]):>9} "
+                f"{self.odds_ratios[i]:>11.5g}   [{low:.6g}, {high:.6g}]"
             )
         lines += [
             "",
             f"Compared with class {self.reference}. Log-likelihood {self.log_likelihood:.6g} "
             f"(constant model {self.null_log_likelihood:.6g}); likelihood ratio "
             f"{self.likelihood_ratio:.6g} on {self.degrees_of_freedom} degrees of freedom "
-            f"(p {_p(self.likelihood_ratio_p)}), pseudo R² {self.pseudo_r_squared:.4g}",
+            f"(p {p_text(self.likelihood_ratio_p)}), pseudo R² {self.pseudo_r_squared:.4g}",
             f"AIC {self.aic:.6g}, BIC {self.bic:.6g}",
             self.certificate,
         ]

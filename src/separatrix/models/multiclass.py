@@ -5,6 +5,7 @@ The columns of a table are encoded once, and every classifier of two works on th
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any, Self, TypeVar
@@ -83,9 +84,9 @@ class BinaryTeam(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         counted = all_rows.counted
         return all_rows if len(counted) == len(codes) else all_rows.take(counted)
 
+    @abstractmethod
     def _parts(self, rows: Labelled) -> Iterator[Labelled]:
         """The rows of each classifier, labelled 0 and 1."""
-        raise NotImplementedError
 
     def _scores(self, X: Any) -> Floats:
         """A column for each classifier: positive where it says 1."""
@@ -99,12 +100,13 @@ class BinaryTeam(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else self._by_class(scores)
 
+    @abstractmethod
     def _by_class(self, scores: Floats) -> Floats:
-        raise NotImplementedError
+        """One score for each class from those of the classifiers."""
 
+    @abstractmethod
     def _claimed(self, scores: Floats) -> NDArray[np.bool_]:
         """Which classes claim a row (n x K)."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest score; with ``doubt``, the one class that claims the row."""

@@ -119,10 +119,6 @@ class Summary:
 
     def to_frame(self, backend: Any = None) -> Any:
         """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
-        import narwhals as nw
-
-        if backend is None:
-            backend = "pandas" if _importable("pandas") else "pyarrow"
         columns: dict[str, Any] = {
             "term": list(self.names),
             "estimate": self.estimates,
@@ -132,7 +128,7 @@ class Summary:
             "low": self.intervals[:, 0],
             "high": self.intervals[:, 1],
         }
-        return nw.from_dict(columns, backend=backend).to_native()
+        return as_frame(columns, backend)
 
     def __str__(self) -> str:
         width = max([len(name) for name in self.names] + [4])
@@ -145,13 +141,13 @@ class Summary:
             low, high = self.intervals[i]
             lines.append(
                 f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
-                f"{self.t_values[i]:>9.3f} {_p(self.p_values[i]):>9}   [{low:.6g}, {high:.6g}]"
+                f"{self.t_values[i]:>9.3f} {p_text(self.p_values[i]):>9}   [{low:.6g}, {high:.6g}]"
             )
         lines += [
             "",
             f"R² {self.r_squared:.6g} (adjusted {self.adjusted_r_squared:.6g}), "
             f"σ̂ {self.sigma:.6g} on {self.degrees_of_freedom:g} degrees of freedom, "
-            f"F {self.f_statistic:.6g} (p {_p(self.f_p_value)})",
+            f"F {self.f_statistic:.6g} (p {p_text(self.f_p_value)})",
             f"AIC {self.aic:.6g}, BIC {self.bic:.6g}, condition number {self.condition:.3g}",
             self.certificate,
         ]
@@ -294,7 +290,17 @@ def _refuse_without_freedom(e: Evidence, freedom: float) -> None:
         )
 
 
-def _p(p: float) -> str:
+def as_frame(columns: dict[str, Any], backend: Any) -> Any:
+    """Columns as a dataframe; without a backend, pandas if installed, else PyArrow."""
+    import narwhals as nw
+
+    if backend is None:
+        backend = "pandas" if _importable("pandas") else "pyarrow"
+    return nw.from_dict(columns, backend=backend).to_native()
+
+
+def p_text(p: float) -> str:
+    """A p value as a table shows it."""
     return "< 1e-4" if p < 1e-4 else f"{p:.4f}"
 
 

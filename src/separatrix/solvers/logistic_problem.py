@@ -25,7 +25,7 @@ from separatrix.statistics.derivatives import (
     LogisticSlope,
     View,
 )
-from separatrix.statistics.frame import EPS, Frame, frame_of
+from separatrix.statistics.frame import Frame, frame_of, sizes_of
 from separatrix.statistics.moments import Moments
 
 
@@ -188,8 +188,7 @@ def assemble(
 def _plain_frame(moments: Moments, fit_intercept: bool) -> Frame:
     """Centre and unit of every column; one that does not vary keeps the unit one."""
     m = moments if fit_intercept else moments.about_origin()
-    size = np.sqrt(np.maximum(np.diag(m.xx), 0.0) / m.weight)
-    varies = size > np.maximum(4 * EPS * np.abs(moments.x_mean), np.finfo(float).tiny)
+    size, varies = sizes_of(moments, m)
     unit = np.where(varies, size, 1.0)
     return Frame(m.x_mean, unit, None, m.y_mean, fit_intercept)
 

@@ -33,7 +33,6 @@ class Certificate:
     rank: int | None = None
     digits: float = np.nan
     statistic: str = ""
-    refinements: int = 0
     dependent: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -67,10 +66,7 @@ class Certificate:
         if not np.isnan(self.condition):
             said.append(f"Condition number {self.condition:.2g}.")
         if not np.isnan(self.digits):
-            refined = f", refined {self.refinements} times" if self.refinements else ""
-            said.append(
-                f"About {self.digits:.0f} digits can be trusted (from {self.statistic}{refined})."
-            )
+            said.append(f"About {self.digits:.0f} digits can be trusted (from {self.statistic}).")
         return said + list(self.notes)
 
 

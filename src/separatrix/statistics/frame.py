@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.rows.block import Block, Floats
@@ -89,12 +90,20 @@ class Frame:
         return b, self.y_centre + constant - self.centre @ b
 
 
+def sizes_of(moments: Moments, about: Moments) -> tuple[Floats, NDArray[np.bool_]]:
+    """The size of every column about a point, and whether that is more than rounding.
+
+    ``moments`` are about the means: what rounding alone could spread is measured by those.
+    """
+    size = np.sqrt(np.maximum(np.diag(about.xx), 0.0) / about.weight)
+    return size, size > np.maximum(4 * EPS * np.abs(moments.x_mean), np.finfo(float).tiny)
+
+
 def frame_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Frame:
     """The frame of a table. Reads the rows again only where moments cannot tell dependence."""
     m = moments if fit_intercept else moments.about_origin()
     centre, y_centre = m.mean[: m.d], m.mean[m.d :]
-    size = np.sqrt(np.maximum(np.diag(m.xx), 0.0) / m.weight)
-    varies = size > np.maximum(4 * EPS * np.abs(moments.x_mean), np.finfo(float).tiny)
+    size, varies = sizes_of(moments, m)
     unit = np.where(varies, size, 1.0)
     correlation = m.xx / np.outer(unit, unit) / m.weight
     if varies.all() and (
