@@ -49,10 +49,15 @@ RECORDS = {
     "IndependentColumns": "separatrix.shapes.independent",
     "Trace": "separatrix.models.gradient_descent",
     "Score": "separatrix.study.result",
+    "Spread": "separatrix.study.result",
     "Entry": "separatrix.study.result",
     "Held": "separatrix.study.result",
     "Curve": "separatrix.study.result",
     "Training": "separatrix.study.result",
+    "CalibrationCheck": "separatrix.study.result",
+    "Decision": "separatrix.study.result",
+    "CovarianceTests": "separatrix.study.result",
+    "Plane": "separatrix.study.result",
     "Study": "separatrix.study.result",
 }
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from numpy.typing import NDArray
+
+from separatrix.decision.costs import Costs
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
+from separatrix.statistics.covariance_tests import BoxTest, MardiaTest
 
 
 @dataclass(frozen=True)
@@ -20,8 +25,23 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """A measure on every fold, its mean over them, and the standard error of that mean."""
+
+    metric: str
+    folds: tuple[float, ...]
+    mean: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
 class Entry:
-    """One line of the leaderboard: a candidate and its cross-validated error."""
+    """One line of the leaderboard: a candidate and its cross-validated error.
+
+    ``metric`` is what the choice goes by: the log loss of classes. ``beside`` holds their other
+    measure, the error rate (the other way round where the error rate was asked for). ``calibrated``
+    names the calibration that made probabilities of a candidate's scores, where it has none itself.
+    """
 
     name: str
     label: str
@@ -31,17 +51,24 @@ class Entry:
     standard_error: float
     chosen: dict[str, Any] = field(default_factory=dict)
     note: str = ""
+    beside: Spread | None = None
+    calibrated: str | None = None
 
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that a model did not see: numbers, truth, prediction, a classifier's scores, weights."""
+    """Rows that a model did not see: numbers, truth, prediction, a classifier's scores, weights.
+
+    ``predicted`` may be a doubt (:attr:`Decision.label`). ``probabilities`` has a column for each
+    of ``Study.classes``, in their order, as the stored model gives them: after any calibration.
+    """
 
     rows: Any
     truth: Any
     predicted: Any
     scores: Floats | None = None
     w: Floats | None = None
+    probabilities: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +90,96 @@ class Training:
     rows: Any = None
     scale: Floats | None = None
     leverage: Floats | None = None
+    probabilities: Floats | None = None
+
+
+@dataclass(frozen=True)
+class CalibrationCheck:
+    """Whether another reading of the winner's scores gives truer probabilities.
+
+    Told on the folds: every fold is read by a map learned on the scores of the others. ``method``
+    is the calibration that the stored model has, None where its own probabilities are kept.
+    ``before`` is the cross-validated log loss without it, ``after`` with it; ``tried`` holds every
+    method's. ``gain`` is the mean of the paired differences before − after, ``gain_error`` its
+    standard error. ``error_before`` and ``error_after`` are expected calibration errors (of the
+    probability given to the predicted class, ten groups), over all folds together.
+    """
+
+    method: str | None
+    before: Spread
+    after: Spread
+    error_before: float
+    error_after: float
+    gain: float
+    gain_error: float
+    tried: dict[str, Spread] = field(default_factory=dict)
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What answers cost, and how the cheapest ones did on the test part.
+
+    ``costs.matrix[i, j]``: the truth is class i, the answer j; ``costs.price[i]``: the answer is
+    doubt (None where doubt has no price). ``label`` is the answer in doubt. ``coverage`` is the
+    share of rows answered, ``risk`` the mean cost of those; ``cost`` that of all rows, doubt
+    included; ``cost_without`` that of answering with the most probable class instead.
+    """
+
+    costs: Costs
+    label: str
+    cost: Score
+    coverage: Score
+    risk: Score
+    cost_without: Score
+
+
+@dataclass(frozen=True)
+class CovarianceTests:
+    """Whether classes are normal, and whether they share a covariance: on the training part.
+
+    ``normal`` holds Mardia's test by class, ``not_tested`` the reason for a class without one;
+    ``equal`` is Box's test, None where it cannot be made. ``favoured`` is "shared" (one covariance:
+    lda), "full" (one for each class: qda), or "none" (not normal: logistic asks less); ``words``
+    says so, and why. ``columns`` are those tested: the numeric ones that vary.
+    """
+
+    normal: dict[str, MardiaTest]
+    not_tested: dict[str, str]
+    equal: BoxTest | None
+    favoured: str
+    words: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The model along the two directions in which the classes lie apart most.
+
+    A point (u, v) stands for the row ``centre + directions @ (u, v)`` of the numeric columns
+    ``names``; all other columns are held at ``fixed`` (their most frequent level). Coordinates
+    count standard deviations within classes. ``share`` is the part of the scatter between class
+    means that each direction shows; with two classes the second shows none of it, but the most of
+    the scatter that remains. ``points`` are the rows of ``Study.training``, in that order;
+    ``means`` (K x 2) and ``covariances`` (K x 2 x 2) are those of all training rows of each class.
+
+    ``answers[i, j]`` is what the model answers at (across[j], up[i]): a position in
+    ``Study.classes``, their number for doubt; ``sure[i, j]`` the probability it gives its most
+    probable class there.
+    """
+
+    names: tuple[str, ...]
+    directions: Floats
+    centre: Floats
+    fixed: dict[str, str]
+    share: tuple[float, float]
+    points: Floats
+    means: Floats
+    covariances: Floats
+    across: Floats
+    up: Floats
+    answers: NDArray[Any]
+    sure: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +200,8 @@ class Study:
     name of the entry that was measured on the test part, ``reason`` why it was taken. ``held`` is
     the test part, opened once; ``left_out`` are the folds, each judged without having been seen.
     ``path`` holds penalties and the coefficients at each, for a winner that has no penalty itself.
+    Of classes there are also ``calibration``, ``decision`` (where costs or a price of doubt were
+    given), ``covariances`` and ``plane``; each is None where it could not be told.
     """
 
     source: str
@@ -108,3 +227,27 @@ class Study:
     command: str = ""
     path: tuple[Floats, Floats] | None = None
     left_out: tuple[Held, ...] = ()
+    calibration: CalibrationCheck | None = None
+    decision: Decision | None = None
+    covariances: CovarianceTests | None = None
+    plane: Plane | None = None
+
+    @property
+    def core(self) -> Any:
+        """The model beneath calibration and doubt: the one with coefficients or densities."""
+        model = self.model
+        while hasattr(model, "estimator_"):
+            model = model.estimator_
+        return model
+
+    @property
+    def odds(self) -> Any:
+        """The :class:`LogisticSummary` of a winner that has one (odds ratios, p), else None."""
+        from separatrix.models.logistic import LogisticRegression
+
+        if not isinstance(self.core, LogisticRegression):
+            return None
+        try:
+            return self.core.summary()
+        except InputError:
+            return None
