@@ -45,6 +45,8 @@ RECORDS = {
     "Sigmoid": "separatrix.decision.sigmoid",
     "Plateaus": "separatrix.decision.isotonic",
     "Costs": "separatrix.decision.costs",
+    "Plane": "separatrix.shapes.plane",
+    "Landscape": "separatrix.decision.landscape",
     "ClassColumns": "separatrix.statistics.class_columns",
     "IndependentColumns": "separatrix.shapes.independent",
     "Trace": "separatrix.models.gradient_descent",
@@ -57,7 +59,6 @@ RECORDS = {
     "CalibrationCheck": "separatrix.study.result",
     "Decision": "separatrix.study.result",
     "CovarianceTests": "separatrix.study.result",
-    "Plane": "separatrix.study.result",
     "Study": "separatrix.study.result",
 }
 

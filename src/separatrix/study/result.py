@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from numpy.typing import NDArray
-
 from separatrix.decision.costs import Costs
+from separatrix.decision.landscape import Landscape
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
@@ -153,36 +152,6 @@ class CovarianceTests:
 
 
 @dataclass(frozen=True)
-class Plane:
-    """The model along the two directions in which the classes lie apart most.
-
-    A point (u, v) stands for the row ``centre + directions @ (u, v)`` of the numeric columns
-    ``names``; all other columns are held at ``fixed`` (their most frequent level). Coordinates
-    count standard deviations within classes. ``share`` is the part of the scatter between class
-    means that each direction shows; with two classes the second shows none of it, but the most of
-    the scatter that remains. ``points`` are the rows of ``Study.training``, in that order;
-    ``means`` (K x 2) and ``covariances`` (K x 2 x 2) are those of all training rows of each class.
-
-    ``answers[i, j]`` is what the model answers at (across[j], up[i]): a position in
-    ``Study.classes``, their number for doubt; ``sure[i, j]`` the probability it gives its most
-    probable class there.
-    """
-
-    names: tuple[str, ...]
-    directions: Floats
-    centre: Floats
-    fixed: dict[str, str]
-    share: tuple[float, float]
-    points: Floats
-    means: Floats
-    covariances: Floats
-    across: Floats
-    up: Floats
-    answers: NDArray[Any]
-    sure: Floats | None = None
-
-
-@dataclass(frozen=True)
 class Curve:
     """Error against amount of training data: one row of ``train`` and ``validation`` per size."""
 
@@ -230,7 +199,7 @@ class Study:
     calibration: CalibrationCheck | None = None
     decision: Decision | None = None
     covariances: CovarianceTests | None = None
-    plane: Plane | None = None
+    plane: Landscape | None = None
 
     @property
     def core(self) -> Any:

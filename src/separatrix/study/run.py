@@ -31,6 +31,7 @@ from separatrix.study.measure import (
     scores_from_moments,
 )
 from separatrix.study.path import ridge_path
+from separatrix.study.plane import plane_of
 from separatrix.study.progress import stages
 from separatrix.study.result import Held, Score, Study, Training
 from separatrix.study.size import reason_to_stream
@@ -130,6 +131,7 @@ def _from_rows(
         training=_shown(model, bench),
         path=ridge_path(winner, model, bench),
         left_out=left_out(best, bench, len(classes)),
+        plane=plane_of(model, bench, held) if task == CLASSIFICATION else None,
         **told,
     )
 
