@@ -6,7 +6,7 @@ design without a second look at the rows. Only completion by regression needs fu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -51,8 +51,9 @@ def prepare_classes(rows: Rows) -> PreparedClasses:
     if not total.count:
         raise no_rows_left(rows.schema, rows.dropped, None)
     encoding = learn_encoding(rows.schema, _with_shares(total, raw))
+    columns = replace(encoding, targets=_NO_TARGETS)  # indicators are constant within a class
     parts = {
-        term: _features(design_moments(encoding, part.aligned(total.terms, _NO_TARGETS)))
+        term: design_moments(columns, part.aligned(total.terms, _NO_TARGETS))
         for term, part in raw.items()
     }
     return PreparedClasses(encoding, encoding.terms, encoding.targets, parts)
@@ -67,7 +68,3 @@ def _with_shares(total: Moments, parts: dict[Term, Moments]) -> Moments:
     scatter[: total.d, : total.d] = total.xx
     mean = np.concatenate([total.x_mean, shares])
     return Moments(total.terms, targets, total.count, total.weight, mean, scatter)
-
-
-def _features(m: Moments) -> Moments:
-    return Moments(m.terms, _NO_TARGETS, m.count, m.weight, m.x_mean, m.xx)
