@@ -1,0 +1,1 @@
+"""Distances: between rows of numbers, strings, mixed rows, and any objects."""
