@@ -100,6 +100,12 @@ DOUBTS: dict[str, Doubt] = {
             "Some direction puts every row on its own side, so the likelihood of a logistic model "
             "rises for ever along it and no coefficients are the likeliest.",
         ),
+        Doubt(
+            "SEP007",
+            "indefinite kernel",
+            "The Gram matrix has a negative eigenvalue: the kernel is no inner product, and what "
+            "was found need not be the best there is.",
+        ),
     )
 }
 
