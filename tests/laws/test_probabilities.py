@@ -38,6 +38,8 @@ def test_probabilities_sum_to_one_and_predictions_agree(
 
 @probable
 def test_one_class_is_refused_in_one_sentence(row: Row) -> None:
+    if row.make().__sklearn_tags__().classifier_tags.poor_score:
+        pytest.skip("a baseline tells nothing apart")
     x, y = table(row)
     with pytest.raises(ValueError, match=r"(?i)\bclass"):
         row.make().fit(x, np.full(len(y), "only"))

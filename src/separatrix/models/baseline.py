@@ -70,6 +70,11 @@ class MostFrequentClassifier(ClassifierMixin, RowsModel):
             return np.full(n, shares[1] - shares[0])
         return np.tile(shares, (n, 1))
 
+    def predict_proba(self, X: Any) -> Floats:
+        """The share of each class, for every row."""
+        n = self._design(X).shape[0]
+        return np.tile(self.class_shares_, (n, 1))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The same class for every row."""
         n = self._design(X).shape[0]

@@ -67,21 +67,22 @@ class CalibratedClassifier(WrappedClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        if self.method not in _METHODS:
-            raise InputError(
-                f"method={self.method!r} is no known calibration.",
-                remedy=f"Choose one of {', '.join(map(repr, _METHODS))}.",
-            )
+        _check(self.method)
         rows = labelled(self, X, y, sample_weight)
         two_or_more(np.unique(rows.y[rows.counted]).tolist())
         with each_notice_once():
             self._adopt(fitted(self.estimator, rows))
             scores, codes, w = self._held_out(rows)
-        targets = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        columns = scores[:, None] if scores.ndim == 1 else scores
-        self.calibrations_ = [
-            _METHODS[self.method]().fit(columns[:, j], codes == k, w) for j, k in enumerate(targets)
-        ]
+        return self.around(self.estimator_, scores, codes, w)
+
+    def around(self, model: Any, scores: Floats, codes: Index, w: Floats | None = None) -> Self:
+        """Take a fitted classifier as it is; calibrate it on scores of rows that were held out.
+
+        ``codes`` are the positions of their classes in ``model.classes_``.
+        """
+        _check(self.method)
+        self._adopt(model)
+        self.calibrations_ = calibrations(self.method, scores, codes, len(self.classes_), w)
         self.certificate_ = joint_certificate(
             f"Calibrated ({self.method}) on the scores of {len(codes)} held-out rows",
             [*self.calibrations_, self.estimator_],
@@ -123,18 +124,39 @@ class CalibratedClassifier(WrappedClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class in ``classes_``; rows sum to one."""
         check_is_fitted(self)
-        scores = scores_of(self.estimator_, X)
-        if scores.ndim == 1:
-            p = self.calibrations_[0].predict(scores)
-            return np.stack([1.0 - p, p], axis=1)
-        p = np.stack([c.predict(s) for c, s in zip(self.calibrations_, scores.T, strict=True)], 1)
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+        return probabilities_of(self.calibrations_, scores_of(self.estimator_, X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+
+def calibrations(
+    method: str, scores: Floats, codes: Index, classes: int, w: Floats | None = None
+) -> list[Calibration]:
+    """One calibration for two classes, else one of each class against the rest."""
+    targets = [1] if classes == 2 else range(classes)
+    columns = scores[:, None] if scores.ndim == 1 else scores
+    return [_METHODS[method]().fit(columns[:, j], codes == k, w) for j, k in enumerate(targets)]
+
+
+def probabilities_of(maps: list[Calibration], scores: Floats) -> Floats:
+    """What calibrations make of scores (n, or n x K): a probability for each class."""
+    if scores.ndim == 1:
+        p = maps[0].predict(scores)
+        return np.stack([1.0 - p, p], axis=1)
+    p = np.stack([c.predict(s) for c, s in zip(maps, scores.T, strict=True)], 1)
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+
+
+def _check(method: str) -> None:
+    if method not in _METHODS:
+        raise InputError(
+            f"method={method!r} is no known calibration.",
+            remedy=f"Choose one of {', '.join(map(repr, _METHODS))}.",
+        )
 
 
 def _dealt(rows: Index, codes: Index, k: int, classes: NDArray[Any]) -> Iterator[Any]:

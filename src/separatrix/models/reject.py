@@ -56,7 +56,11 @@ class RejectOption(WrappedClassifier):
                 f"{type(self.estimator).__name__} gives no probabilities to weigh costs by.",
                 remedy="Wrap it: RejectOption(CalibratedClassifier(…)).",
             )
-        self._adopt(fitted(self.estimator, labelled(self, X, y, sample_weight)))
+        return self.around(fitted(self.estimator, labelled(self, X, y, sample_weight)))
+
+    def around(self, model: Any) -> Self:
+        """Take a fitted classifier as it is: costs need no rows."""
+        self._adopt(model)
         self.costs_ = costs_of(self.costs, self.classes_, self.doubt_label)
         self.answers_ = answers(self.classes_, self.doubt_label)
         self.certificate_ = joint_certificate(
