@@ -3,10 +3,13 @@
 Nothing of matplotlib is imported before a picture is drawn.
 """
 
+from separatrix.pictures.boundary import ClassBoundaryDisplay
+from separatrix.pictures.calibration import CalibrationDisplay
 from separatrix.pictures.coefficients import CoefficientDisplay
 from separatrix.pictures.confusion import ConfusionDisplay
+from separatrix.pictures.coverage import CoverageRiskDisplay
 from separatrix.pictures.display import Display
-from separatrix.pictures.distances import DistanceDisplay
+from separatrix.pictures.distances import DistanceDisplay, LogOddsDisplay
 from separatrix.pictures.folds import FoldDisplay
 from separatrix.pictures.gap import GapDisplay
 from separatrix.pictures.learning_curve import LearningCurveDisplay
@@ -16,23 +19,29 @@ from separatrix.pictures.precision_recall import PrecisionRecallDisplay
 from separatrix.pictures.quantiles import QuantileDisplay
 from separatrix.pictures.residuals import ResidualDisplay
 from separatrix.pictures.roc import RocDisplay
+from separatrix.pictures.roc_classes import RocClassesDisplay
 from separatrix.pictures.scale_location import ScaleLocationDisplay
 from separatrix.pictures.trace import TraceDisplay
 from separatrix.pictures.validation_curve import ValidationCurveDisplay
 
 __all__ = [
+    "CalibrationDisplay",
+    "ClassBoundaryDisplay",
     "CoefficientDisplay",
     "ConfusionDisplay",
+    "CoverageRiskDisplay",
     "Display",
     "DistanceDisplay",
     "FoldDisplay",
     "GapDisplay",
     "LearningCurveDisplay",
     "LeverageDisplay",
+    "LogOddsDisplay",
     "PathDisplay",
     "PrecisionRecallDisplay",
     "QuantileDisplay",
     "ResidualDisplay",
+    "RocClassesDisplay",
     "RocDisplay",
     "ScaleLocationDisplay",
     "TraceDisplay",

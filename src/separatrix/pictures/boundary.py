@@ -72,7 +72,7 @@ class ClassBoundaryDisplay(Display):
             held += f", and {', '.join(land.fixed[:3])}{more}"
         text = (
             f"A projection: {self._axis_words()}. Regions are the answers of the model on this "
-            f"plane, where {held}. "
+            f"plane, where {held}; ellipses hold a class at one and two standard deviations. "
         )
         if len(land.dots):
             text += (

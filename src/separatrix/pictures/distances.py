@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
@@ -20,6 +21,7 @@ from separatrix.rows.block import Floats
 
 BINS = 32
 _MOST = 12
+_LEAST = 1e-12
 
 
 @dataclass(eq=False)
@@ -32,6 +34,10 @@ class DistanceDisplay(Display):
     own_side: bool = False
 
     title: ClassVar[str] = "Distance to the boundary by class"
+    measured: ClassVar[tuple[str, str]] = (
+        "signed distance to the boundary",
+        "signed distance to the nearest boundary of the own class",
+    )
 
     @classmethod
     def from_scores(cls, y: Any, scores: Any, coef: Any, classes: Sequence[Any]) -> Self:
@@ -43,9 +49,8 @@ class DistanceDisplay(Display):
         if s.shape[1] == 2:
             between = normals[1] - normals[0] if normals.shape[0] == 2 else normals[0]
             return cls((s[:, 1] - s[:, 0]) / _length(between), truth, labels)
-        place = {label: i for i, label in enumerate(labels)}
-        own = np.array([place[label] for label in truth])
-        apart = np.linalg.norm(normals[:, None, :] - normals[None, :, :], axis=2)
+        truth, s, own = _known(truth, s, labels)
+        apart = _between(normals)
         apart[apart == 0] = np.inf
         lead = (s[np.arange(own.size), own][:, None] - s) / apart[own]
         lead[np.arange(own.size), own] = np.inf
@@ -73,8 +78,8 @@ class DistanceDisplay(Display):
                     f"{label}: median {number(float(np.median(own)), 2)}, "
                     f"{self.wrong(i):,} of {counted(own.size, 'row')} on the wrong side"
                 )
-        what = "nearest boundary of the own class" if self.own_side else "boundary"
-        return f"Signed distance to the {what}. {'; '.join(told)}."
+        what = self.measured[self.own_side]
+        return f"{what[0].upper()}{what[1:]}. {'; '.join(told)}."
 
     @property
     def size(self) -> tuple[float, float]:
@@ -114,9 +119,55 @@ class DistanceDisplay(Display):
         dress(ax, grid=None)
         ax.spines["left"].set_visible(False)
         side = "own side →" if self.own_side else f"side of {plain(self.labels[-1], 14)} →"
-        ax.set_xlabel(f"signed distance to the boundary ({side})")
+        ax.set_xlabel(f"{self.measured[0]} ({side})")
+
+
+@dataclass(eq=False)
+class LogOddsDisplay(DistanceDisplay):
+    """The same for classifiers of any shape: log odds instead of distances.
+
+    Two classes: ln p₁/p₀. More classes: ln p of the row's own class less that of the next best.
+    """
+
+    title: ClassVar[str] = "Margins by class"
+    measured: ClassVar[tuple[str, str]] = ("log odds", "log odds of the own class to the next best")
+
+    @classmethod
+    def from_probabilities(cls, y: Any, probabilities: Any, classes: Sequence[Any]) -> Self:
+        """From labels and a column of probabilities for each class."""
+        s = np.log(np.maximum(np.asarray(probabilities, dtype=float), _LEAST))
+        labels, truth = [str(c) for c in classes], np.array([str(label) for label in y])
+        if s.shape[1] == 2:
+            return cls(s[:, 1] - s[:, 0], truth, labels)
+        truth, s, own = _known(truth, s, labels)
+        rivals = s.copy()
+        rivals[np.arange(own.size), own] = -np.inf
+        lead = s[np.arange(own.size), own] - rivals.max(axis=1)
+        return cls(np.asarray(lead), truth, labels, own_side=True)
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
+        """Of a fitted classifier with ``predict_proba``."""
+        return cls.from_probabilities(y, model.predict_proba(X), model.classes_)
+
+
+def _known(
+    truth: NDArray[np.str_], s: Floats, labels: Sequence[str]
+) -> tuple[NDArray[np.str_], Floats, NDArray[np.intp]]:
+    """Rows of the classes that the model knows, and the position of each row's class."""
+    place = {label: i for i, label in enumerate(labels)}
+    met = np.array([label in place for label in truth], dtype=bool)
+    own = np.array([place[label] for label in truth[met]], dtype=np.intp)
+    return truth[met], s[met], own
 
 
 def _length(normal: Floats) -> float:
     """‖w‖, or 1 for the normal of no plane."""
     return float(np.linalg.norm(normal)) or 1.0
+
+
+def _between(normals: Floats) -> Floats:
+    """‖wᵢ − wⱼ‖ for every pair of classes."""
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(normals, normals))

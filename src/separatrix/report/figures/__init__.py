@@ -1,0 +1,17 @@
+"""Which pictures a study gets, and why one is missing."""
+
+from separatrix.report.figures.choice import comparison, learning, measured
+from separatrix.report.figures.classes import classification
+from separatrix.report.figures.coefficients import coefficients
+from separatrix.report.figures.gallery import Gallery
+from separatrix.report.figures.regression import regression
+
+__all__ = [
+    "Gallery",
+    "classification",
+    "coefficients",
+    "comparison",
+    "learning",
+    "measured",
+    "regression",
+]

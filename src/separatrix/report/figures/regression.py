@@ -1,0 +1,75 @@
+"""What a regression leaves unexplained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.pictures import (
+    LeverageDisplay,
+    QuantileDisplay,
+    ResidualDisplay,
+    ScaleLocationDisplay,
+)
+from separatrix.pictures.inference import Inference
+from separatrix.report.figures.gallery import MANY, Gallery
+from separatrix.rows.block import Floats
+from separatrix.study.result import Study, Training
+
+
+def regression(study: Study, found: Inference | None) -> Gallery:
+    """Residuals of the training part (of the test part where that is all there is)."""
+    gallery, part, held = Gallery(), study.training, study.held
+    truth: Any
+    if part is not None and part.predicted is not None:
+        truth, fitted, rows = part.y, part.predicted, part.rows
+    elif held is not None:
+        truth, fitted, rows = held.truth, held.predicted, held.rows
+    else:
+        gallery.missing.append("The rows were not kept, so residuals cannot be drawn.")
+        return gallery
+    y, fitted = np.asarray(truth, dtype=float), np.asarray(fitted, dtype=float)
+    if y.ndim != 1:
+        gallery.missing.append("Residuals are drawn for one target only.")
+        return gallery
+    names = _row_names(rows)
+    gallery.pictures += [
+        ResidualDisplay.from_predictions(y, fitted, rows=names, many=MANY),
+        QuantileDisplay.from_predictions(y, fitted, rows=names),
+        ScaleLocationDisplay.from_predictions(y, fitted, rows=names, many=MANY),
+    ]
+    gallery.add(lambda: _leverage(found, part, y - fitted, names, study.n_train))
+    return gallery
+
+
+def _leverage(
+    found: Inference | None,
+    part: Training | None,
+    residuals: Floats,
+    names: list[str] | None,
+    total: int,
+) -> LeverageDisplay:
+    """By the model's own leverages; else, for least squares, from the design of the pictures."""
+    if found is None or found.intervals is None:
+        raise InputError("Leverage belongs to least squares: this model has no such number.")
+    if part is None:
+        raise InputError("The training rows were not kept, so leverage cannot be drawn.")
+    own = found.leverage if part.leverage is None else part.leverage
+    if own is not None and own.size == residuals.size:
+        pull = residuals if part.w is None else residuals * np.sqrt(part.w)
+        # Leverages of all rows add up to the rank; those of a selection do not.
+        count = None if residuals.size == total else found.estimates.size + 1
+        return LeverageDisplay.from_fit(pull, own, found.sigma, count, rows=names, many=MANY)
+    no_constant = found.intercept_row is None
+    if part.x is None or no_constant or part.x.shape[1] != found.estimates.size:
+        raise InputError("The training rows were not kept, so leverage cannot be drawn.")
+    return LeverageDisplay.from_design(part.x, residuals, w=part.w, rows=names, many=MANY)
+
+
+def _row_names(rows: Any) -> list[str] | None:
+    """Row numbers as people write them."""
+    if rows is None:
+        return None
+    return [f"{r:g}" if isinstance(r, float | np.floating) else str(r) for r in rows]
