@@ -86,6 +86,9 @@ HOMES = {
     "Whiten": "separatrix.models.scaling",
     "BasisExpansion": "separatrix.models.basis",
     "homogeneous": "separatrix.models.scaling",
+    "linear_separability": "separatrix.shapes.separability",
+    "pairwise_separability": "separatrix.shapes.separability",
+    "nearest_hull_points": "separatrix.shapes.separability",
     "save": "separatrix.storage",
     "load": "separatrix.storage",
 }

@@ -34,6 +34,8 @@ RECORDS = {
     "LogisticEvidence": "separatrix.models.logistic_summary",
     "Separation": "separatrix.solvers.separation",
     "Hyperplane": "separatrix.shapes.hyperplane",
+    "Separability": "separatrix.shapes.separability",
+    "HullPoints": "separatrix.shapes.separability",
     "ClassMoments": "separatrix.statistics.class_moments",
     "LinearScores": "separatrix.shapes.class_scores",
     "AxisScores": "separatrix.shapes.class_scores",
