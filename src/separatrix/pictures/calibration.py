@@ -19,7 +19,7 @@ from separatrix.rows.block import Floats
 BARS = 20
 
 #: Where the histogram lies below the unit square.
-_FLOOR, _CEILING = -0.3, -0.07
+_FLOOR, _CEILING = -0.34, -0.12
 
 _MARKS = "osD^v"
 _Z = 1.959963984540054
@@ -194,9 +194,9 @@ class CalibrationDisplay(Display):
             ax.stairs(height, edges, baseline=_FLOOR, color=colour, linewidth=1.0)
         ax.annotate(
             f"rows (highest bar {100 * top:.0f} %)",
-            (0.5, _CEILING + 0.005),
+            (0.5, _CEILING / 2),
             ha="center",
-            va="top",
+            va="center",
             fontsize=8.5,
             color=MUTED,
         )

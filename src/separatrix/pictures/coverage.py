@@ -12,7 +12,7 @@ from separatrix.decision.costs import Costs, costs_of
 from separatrix.decision.coverage import CoverageRisk, coverage_risk
 from separatrix.pictures.display import Display
 from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, dress, label_measure
-from separatrix.pictures.wording import measure, number, scored
+from separatrix.pictures.wording import exact, measure, scored
 from separatrix.rows.block import Floats
 
 #: Points of the line at most.
@@ -83,7 +83,7 @@ class CoverageRiskDisplay(Display):
             f"answered, {scored(half, self.metric)} on the surer half."
         )
         if self.chosen is not None:
-            at = "" if self.price is None else f" At a price of {number(self.price, 3)} for doubt"
+            at = "" if self.price is None else f" At a price of {exact(self.price)} for doubt"
             share = f"{100 * self.chosen[0]:.0f} % are answered"
             text += f"{at}, {share}" if at else f" By the rule in use, {share}"
             text += f", at {scored(self.chosen[1], self.metric)}."
@@ -116,7 +116,7 @@ class CoverageRiskDisplay(Display):
         if self.chosen is not None:
             label = "the rule in use"
             if self.price is not None:
-                label = f"price of doubt {number(self.price, 3)}"
+                label = f"price of doubt {exact(self.price)}"
             look = {"ms": 7, "mfc": PAPER, "mec": ORANGE, "mew": 1.8, "linestyle": "none"}
             ax.plot(*self.chosen, marker="D", label=label, **look)
             ax.legend(frameon=False, fontsize=9, loc="best")

@@ -14,6 +14,7 @@ from separatrix.rows.block import Floats
 class Inference:
     """Coefficients by name, without the intercept, each with its 95 % interval if there is one.
 
+    ``t_values`` are estimates by their standard errors, called by the ``letter`` of their law.
     ``reason`` says why intervals are missing; arrays with one number per training row are None
     where the model does not keep its rows.
     """
@@ -33,6 +34,7 @@ class Inference:
     leverage: Floats | None = None
     cooks_distance: Floats | None = None
     reason: str = ""
+    letter: str = "t"
 
 
 def inference(model: Any) -> Inference | None:
@@ -81,9 +83,10 @@ def _from_summary(summary: Any, bare: Inference) -> Inference:
     """Split the intercept, which comes first where there is one, from the rest."""
     estimates = np.asarray(summary.estimates, dtype=float)
     skip = estimates.size - bare.estimates.size
+    letter = "t" if hasattr(summary, "t_values") else "z"
     columns = [
         np.asarray(getattr(summary, field), dtype=float)
-        for field in ("standard_errors", "t_values", "p_values")
+        for field in ("standard_errors", f"{letter}_values", "p_values")
     ]
     intervals = np.asarray(summary.intervals, dtype=float)
     first = (estimates[0], *(column[0] for column in columns), *intervals[0]) if skip else None
@@ -104,6 +107,7 @@ def _from_summary(summary: Any, bare: Inference) -> Inference:
         _rows(summary, "fitted"),
         _rows(summary, "leverage"),
         _rows(summary, "cooks_distance"),
+        letter=letter,
     )
 
 

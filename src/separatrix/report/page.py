@@ -13,7 +13,7 @@ from typing import Any
 
 from separatrix.pictures.inference import inference
 from separatrix.pictures.wording import number
-from separatrix.report import figures, tables, verdict
+from separatrix.report import class_tables, figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.storage.files import write_text
 from separatrix.study.result import Study
@@ -47,7 +47,7 @@ def _story(study: Study) -> dict[str, Any]:
     """Everything that the template shows."""
     from markupsafe import Markup
 
-    found = None if verdict.is_baseline(study.winner) else inference(study.model)
+    found = None if verdict.is_baseline(study.winner) else inference(study.core)
     winner = verdict.winner_of(study)
     script = _part("page.js")
     certificate = getattr(study.model, "certificate_", None)
@@ -58,6 +58,7 @@ def _story(study: Study) -> dict[str, Any]:
         "diagnostics": figures.classification(study)
         if study.task == "classification"
         else figures.regression(study, found),
+        "probabilities": figures.probabilities(study),
         "learning": figures.learning(study),
     }
     return {
@@ -73,11 +74,13 @@ def _story(study: Study) -> dict[str, Any]:
         "leaderboard": tables.leaderboard_table(study),
         "folds": max((len(e.folds) for e in study.leaderboard), default=0),
         "scores": tables.score_table(study),
-        "coefficients": tables.class_coefficient_table(study.model, study.classes)
+        "coefficients": class_tables.class_coefficient_table(study.core, study.classes)
         if found is None
         else tables.coefficient_table(found),
+        **_of_classes(study),
         "inference": found,
-        "kind": type(study.model).__name__,
+        "baseline": verdict.is_baseline(study.winner),
+        "kind": type(study.core).__name__,
         "certificate": certificate,
         "certificate_numbers": tables.certificate_numbers(certificate),
         "warned": tables.warned(study.warnings),
@@ -88,6 +91,17 @@ def _story(study: Study) -> dict[str, Any]:
         "style": Markup(_part("style.css")),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+def _of_classes(study: Study) -> dict[str, Any]:
+    """The tables that only classifiers have; None for those that a study has no answer to."""
+    return {
+        "odds": class_tables.odds_table(study),
+        "covariances": class_tables.covariance_table(study),
+        "calibrations": class_tables.calibration_table(study),
+        "costs": class_tables.cost_table(study),
+        "decided": class_tables.decision_table(study),
     }
 
 

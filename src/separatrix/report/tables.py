@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.messages import DOUBTS
-from separatrix.pictures.inference import Inference, names_of
+from separatrix.pictures.inference import Inference
 from separatrix.pictures.wording import counted, exact, listed, measure, number, scored
 from separatrix.report.verdict import counterpart, gloss, spoken
 from separatrix.rows.profile import ColumnProfile
@@ -50,7 +49,8 @@ class Table:
     note: str = ""
 
 
-def _figure(value: float | None, text: str | None = None) -> Cell:
+def figure(value: float | None, text: str | None = None) -> Cell:
+    """A number to the right, as ``text`` or as numbers are written."""
     number_ = math.nan if value is None else float(value)
     return Cell(number(number_) if text is None else text, number_, right=True)
 
@@ -75,10 +75,10 @@ def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
         ends = f"{exact(column.low)} to {exact(column.high)}"
         unknown = "not kept" if math.isfinite(column.mean) else "no values"
         span = ends if math.isfinite(column.low) else unknown
-        moments = (_figure(column.mean), _figure(column.deviation))
+        moments = (figure(column.mean), figure(column.deviation))
     else:
         span, moments = _levels(column), (Cell("", right=True), Cell("", right=True))
-    return (Cell(str(column.kind)), _figure(column.missing, gaps), Cell(span), *moments)
+    return (Cell(str(column.kind)), figure(column.missing, gaps), Cell(span), *moments)
 
 
 def _levels(column: ColumnProfile, most: int = 5) -> str:
@@ -122,23 +122,38 @@ def ordered_entries(study: Study) -> list[Entry]:
 def leaderboard_table(study: Study) -> Table:
     """Candidates with mean over the folds, 95 % interval, and what was chosen inside."""
     lines = []
+    other = next((e.beside.metric for e in study.leaderboard if e.beside is not None), None)
     for entry in ordered_entries(study):
         low, high = fold_interval(entry)
         span = ""
         if math.isfinite(low):
             span = f"{scored(low, entry.metric)} to {scored(high, entry.metric)}"
         inside = ", ".join(f"{key} = {_setting(value)}" for key, value in entry.chosen.items())
+        if entry.calibrated is not None:
+            inside = ", ".join(filter(None, (inside, f"{entry.calibrated} calibration")))
         won = entry.name == study.winner
         cells = (
-            _figure(entry.mean, scored(entry.mean, entry.metric)),
+            figure(entry.mean, scored(entry.mean, entry.metric)),
             Cell(span, right=True),
+            *_beside(entry, other),
             Cell("; ".join(text for text in (inside, entry.note) if text)),
         )
         badge = "chosen" if won else ""
         lines.append(Line(spoken(entry.name), cells, badge, gloss(entry), strong=won))
     short = measure(study.leaderboard[0].metric).short if study.leaderboard else "Score"
-    heads = (("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True))
+    heads = [("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True)]
+    if other is not None:
+        heads.append((measure(other).short, True))
     return Table((*heads, ("Chosen inside", False)), tuple(lines))
+
+
+def _beside(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
+    """The other measure of classes; an empty cell where only some candidates have it."""
+    if metric is None:
+        return ()
+    if entry.beside is None:
+        return (Cell("", math.nan, right=True),)
+    return (figure(entry.beside.mean, scored(entry.beside.mean, metric)),)
 
 
 def _setting(value: Any) -> str:
@@ -186,7 +201,7 @@ def _score_cells(score: Score | None) -> tuple[Cell, Cell]:
     span = ""
     if math.isfinite(score.low) and math.isfinite(score.high):
         span = f"{scored(score.low, score.metric)} to {scored(score.high, score.metric)}"
-    return _figure(score.value, scored(score.value, score.metric)), Cell(span, right=True)
+    return figure(score.value, scored(score.value, score.metric)), Cell(span, right=True)
 
 
 def coefficient_table(found: Inference) -> Table:
@@ -198,32 +213,16 @@ def coefficient_table(found: Inference) -> Table:
     if kept.size < order.size:
         note = f"The {MOST_ROWS} coefficients farthest from zero, of {order.size:,}, are shown."
     if found.intervals is None:
-        lines = [Line(found.names[j], (_figure(found.estimates[j]),)) for j in kept]
+        lines = [Line(found.names[j], (figure(found.estimates[j]),)) for j in kept]
         if found.intercept is not None:
-            lines.insert(0, Line("intercept", (_figure(found.intercept),)))
+            lines.insert(0, Line("intercept", (figure(found.intercept),)))
         return Table((("Term", False), ("Coefficient", True)), tuple(lines), note)
     lines = [Line(found.names[j], _inferred(found, int(j))) for j in kept]
     if found.intercept_row is not None:
         value, error, t_value, p_value, low, high = found.intercept_row
         lines.insert(0, Line("intercept", _estimate(value, error, t_value, p_value, low, high)))
-    heads = ("Term", "Coefficient", "Standard error", "95 % interval", "t", "p")
+    heads = ("Term", "Coefficient", "Standard error", "95 % interval", found.letter, "p")
     return Table(tuple((h, h != "Term") for h in heads), tuple(lines), note)
-
-
-def class_coefficient_table(model: Any, labels: Sequence[str]) -> Table | None:
-    """Coefficients of several outputs or classes side by side; None where there are none."""
-    coef = np.asarray(getattr(model, "coef_", np.zeros(0)), dtype=float)
-    if coef.ndim != 2:
-        return None
-    heads = list(labels) if len(labels) == len(coef) else [str(k) for k in range(len(coef))]
-    names = names_of(model, coef.shape[1])
-    kept = np.sort(np.argsort(-np.abs(coef).max(axis=0), kind="stable")[:MOST_ROWS])
-    lines = [Line(names[j], tuple(_figure(v) for v in coef[:, j])) for j in kept]
-    constant = np.ravel(getattr(model, "intercept_", np.zeros(0)))
-    if constant.size == len(coef):
-        lines.insert(0, Line("intercept", tuple(_figure(float(v)) for v in constant)))
-    note = "" if kept.size == len(names) else f"The {kept.size} longest of {len(names):,} rows."
-    return Table((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
 def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:
@@ -238,15 +237,21 @@ def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:
 def _estimate(
     value: float, error: float, t_value: float, p_value: float, low: float, high: float
 ) -> tuple[Cell, ...]:
-    p_text = "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
     span = f"{number(low)} to {number(high)}" if math.isfinite(low) else "not unique"
     return (
-        _figure(value),
-        _figure(error, number(error, 3)),
+        figure(value),
+        figure(error, number(error, 3)),
         Cell(span, right=True),
-        _figure(t_value, f"{t_value:.2f}".replace("-", "−") if math.isfinite(t_value) else "–"),
-        _figure(p_value, p_text if math.isfinite(p_value) else "–"),
+        figure(t_value, f"{t_value:.2f}".replace("-", "−") if math.isfinite(t_value) else "–"),
+        probable(p_value),
     )
+
+
+def probable(p_value: float) -> Cell:
+    """A p value."""
+    if not math.isfinite(p_value):
+        return figure(p_value, "–")
+    return figure(p_value, "< 0.001" if p_value < 0.001 else f"{p_value:.3f}")
 
 
 def certificate_numbers(certificate: Any) -> list[tuple[str, str]]:

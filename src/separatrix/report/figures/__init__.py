@@ -1,7 +1,7 @@
 """Which pictures a study gets, and why one is missing."""
 
 from separatrix.report.figures.choice import comparison, learning, measured
-from separatrix.report.figures.classes import classification
+from separatrix.report.figures.classes import classification, probabilities
 from separatrix.report.figures.coefficients import coefficients
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.figures.regression import regression
@@ -13,5 +13,6 @@ __all__ = [
     "comparison",
     "learning",
     "measured",
+    "probabilities",
     "regression",
 ]

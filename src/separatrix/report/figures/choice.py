@@ -11,6 +11,7 @@ from separatrix.pictures.wording import measure
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
 from separatrix.report.verdict import counterpart, main_scores, spoken, winner_of
+from separatrix.rows.block import Floats
 from separatrix.study.result import Study
 
 
@@ -58,7 +59,8 @@ def _training_score(study: Study, metric: str) -> float:
     if study.task == "classification":
         right = np.array([str(a) == str(b) for a, b in zip(part.y, part.predicted, strict=True)])
         share = float(np.average(right, weights=w))
-        return {"Accuracy": share, "Error rate": 1 - share}.get(known, math.nan)
+        losses = {"Accuracy": share, "Error rate": 1 - share, "Log loss": _log_loss(study, w)}
+        return losses.get(known, math.nan)
     y = np.asarray(part.y, dtype=float)
     residual = y - np.asarray(part.predicted, dtype=float)
     square = float(np.average(residual**2, weights=w))
@@ -70,6 +72,17 @@ def _training_score(study: Study, metric: str) -> float:
         "R²": 1 - square / variance if variance > 0 else math.nan,
     }
     return scores.get(known, math.nan)
+
+
+def _log_loss(study: Study, w: Floats) -> float:
+    """−mean ln p of the true class, on the rows that were trained on."""
+    part = study.training
+    if part is None or part.probabilities is None:
+        return math.nan
+    place = {label: k for k, label in enumerate(study.classes)}
+    codes = [place[str(label)] for label in part.y]
+    own = np.asarray(part.probabilities, dtype=float)[np.arange(len(codes)), codes]
+    return float(-np.average(np.log(np.maximum(own, np.finfo(float).eps)), weights=w))
 
 
 def learning(study: Study) -> Gallery:

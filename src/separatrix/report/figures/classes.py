@@ -27,7 +27,7 @@ Texts = NDArray[np.str_]
 
 
 def classification(study: Study) -> Gallery:
-    """Confusion, boundary, order of the rows, probabilities, and what doubt would buy."""
+    """Confusion, boundary, and the order that scores give to the rows."""
     gallery, held = Gallery(), study.held
     if held is None:
         gallery.missing.append("The rows were not kept, so decisions cannot be drawn.")
@@ -45,7 +45,6 @@ def classification(study: Study) -> Gallery:
         gallery.missing.append("This model gives no score, so it has no ROC curve.")
         return gallery
     _ranked(study, held, labels, gallery)
-    _probable(study, held, labels, gallery)
     return gallery
 
 
@@ -69,13 +68,14 @@ def _ranked(study: Study, held: Held, labels: list[str], gallery: Gallery) -> No
         gallery.add(lambda: _margins(study, held, labels))
 
 
-def _probable(study: Study, held: Held, labels: list[str], gallery: Gallery) -> None:
-    """Pictures of how far probabilities can be trusted, and of what doubt would buy."""
-    p = held.probabilities
-    if p is None:
-        gallery.missing.append("This model gives no probabilities, so they cannot be checked.")
-        return
-    truth = _texts(held.truth)
+def probabilities(study: Study) -> Gallery:
+    """How far probabilities can be trusted, and what doubt would buy."""
+    gallery, held = Gallery(), study.held
+    if held is None or held.probabilities is None:
+        if held is not None and study.task == "classification":
+            gallery.missing.append("This model gives no probabilities, so they cannot be checked.")
+        return gallery
+    truth, p, labels = _texts(held.truth), held.probabilities, _labels(study, held)
     gallery.add(
         lambda: CalibrationDisplay.from_probabilities(truth, p, labels, sample_weight=held.w)
     )
@@ -85,6 +85,7 @@ def _probable(study: Study, held: Held, labels: list[str], gallery: Gallery) -> 
             truth, p, labels, costs=costs, sample_weight=held.w
         )
     )
+    return gallery
 
 
 def _labels(study: Study, held: Held) -> list[str]:

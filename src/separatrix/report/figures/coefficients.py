@@ -21,20 +21,28 @@ def coefficients(study: Study, found: Inference | None) -> Gallery:
     if found is not None and found.estimates.size:
         if scale is None:
             scale = _scale_by_name(study, found.names)
-        gallery.pictures.append(_coefficients(found, scale))
-    if getattr(study.model, "coefs_", None) is not None:
+        gallery.pictures.append(_coefficients(found, scale, _unit(study)))
+    if getattr(study.core, "coefs_", None) is not None:
         gallery.add(lambda: _path(study, scale))
     elif study.path is not None and found is not None:
         gallery.add(lambda: _path_beside(study, found, scale))
-    if getattr(study.model, "mse_path_", None) is not None:
-        gallery.add(lambda: ValidationCurveDisplay.from_estimator(study.model))
+    if getattr(study.core, "mse_path_", None) is not None:
+        gallery.add(lambda: ValidationCurveDisplay.from_estimator(study.core))
     return gallery
 
 
-def _coefficients(found: Inference, scale: Floats | None) -> CoefficientDisplay:
+def _unit(study: Study) -> str:
+    """What coefficients change."""
+    if study.task != "classification":
+        return "prediction"
+    return "score" if study.odds is None else "log odds"
+
+
+def _coefficients(found: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
     """Per standard deviation; where that is not known, in standard errors: never in mixed units."""
     if scale is not None and scale.size == found.estimates.size:
-        return CoefficientDisplay(found.names, found.estimates, found.intervals, scale)
+        axis = f"change of the {unit} per standard deviation"
+        return CoefficientDisplay(found.names, found.estimates, found.intervals, scale, axis=axis)
     if found.standard_errors is None or not (found.standard_errors > 0).any():
         return CoefficientDisplay(found.names, found.estimates, found.intervals)
     errors = np.where(found.standard_errors > 0, found.standard_errors, np.inf)
@@ -48,8 +56,8 @@ def _coefficients(found: Inference, scale: Floats | None) -> CoefficientDisplay:
 
 
 def _path(study: Study, scale: Floats | None) -> PathDisplay:
-    path = PathDisplay.from_estimator(study.model)
-    path.scale = _fitting(scale, study.model, path.coefs.shape[1])
+    path = PathDisplay.from_estimator(study.core)
+    path.scale = _fitting(scale, study.core, path.coefs.shape[1])
     return path
 
 
@@ -62,7 +70,7 @@ def _path_beside(study: Study, found: Inference, scale: Floats | None) -> PathDi
         alphas,
         coefs,
         found.names,
-        scale=_fitting(scale, study.model, coefs.shape[1]),
+        scale=_fitting(scale, study.core, coefs.shape[1]),
         beside=found.estimates,
         called=called,
     )
