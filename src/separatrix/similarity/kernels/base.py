@@ -100,7 +100,7 @@ class Kernel(ABC):
 
     def gram(self, x: Items, z: Items | None = None) -> Array:
         """κ(xᵢ, zⱼ) for all pairs; exactly symmetric when ``z`` is left out."""
-        return self.against(x).gram() if z is None else self.against(z).rows(x)
+        return self.against(x).gram() if z is None or z is x else self.against(z).rows(x)
 
     def __call__(self, x: Items, z: Items | None = None) -> Array:
         """κ(xᵢ, zⱼ) for all pairs."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from separatrix.similarity.kernels.base import Array, Items, Kernel, Prepared, m
 
 #: Entries of one tile: it is multiplied, then transformed while it is still in the cache.
 TILE = 1 << 17
+HEIGHT = 128
 #: Multiplications below which a second thread costs more than it brings.
 ALONE = 1 << 21
 
@@ -30,61 +33,92 @@ class Products(Prepared):
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """f(x·z) tile by tile."""
         x, z = rows_alike(x, self.anchors)
-        out = block_for(x, z, out)
+        block = own_block(x, z, out)
 
         def fill(rows: slice, columns: slice) -> None:
-            multiply(x[rows], z[columns], out[rows, columns])
-            self._entries(out[rows, columns])
+            multiply(x[rows], z[columns].T, block[rows, columns])
+            self._entries(block[rows, columns])
 
-        on_tiles(fill, out.shape, x.shape[1])
-        return out
+        on_tiles(fill, tiles(*block.shape), x.shape[1])
+        return handed(block, out)
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
         z = self.anchors
-        out = block_for(z, z, None)
+        block = own_block(z, z, None)
 
         def fill(rows: slice, columns: slice) -> None:
-            if columns.start < rows.stop:
-                multiply(z[rows], z[columns], out[rows, columns])
-                self._entries(out[rows, columns])
+            multiply(z[rows], z[columns].T, block[rows, columns])
+            self._entries(block[rows, columns])
 
-        on_tiles(fill, out.shape, z.shape[1])
-        return mirrored(out, self.diagonal)
+        on_tiles(fill, below_diagonal(len(self)), z.shape[1])
+        return mirrored(block, self.diagonal)
 
 
-def on_tiles(fill: Callable[[slice, slice], None], shape: tuple[int, ...], depth: int) -> None:
-    """Call ``fill`` for every tile of a matrix, on as many threads as its size is worth."""
-    tiles = list(_tiles(shape[0], shape[1]))
-    threads = min(os.cpu_count() or 1, len(tiles))
-    if threads < 2 or shape[0] * shape[1] * (depth + 16) < ALONE:
-        for tile in tiles:
+Tile = tuple[slice, slice]
+
+
+def tiles(n: int, m: int) -> list[Tile]:
+    """Tiles of about equal size; long rows are cut so that a few of them still make many tiles."""
+    height = max(1, min(n, HEIGHT))
+    width = max(256, TILE // height)
+    return [
+        (slice(top, min(top + height, n)), slice(left, min(left + width, m)))
+        for top in range(0, n, height)
+        for left in range(0, m, width)
+    ]
+
+
+def below_diagonal(n: int) -> list[Tile]:
+    """The tiles of a square that hold some of its lower triangle."""
+    return [(rows, columns) for rows, columns in tiles(n, n) if columns.start < rows.stop]
+
+
+def on_tiles(fill: Callable[[slice, slice], None], todo: list[Tile], depth: int) -> None:
+    """Call ``fill`` for every tile, on as many threads as the work is worth."""
+    entries = sum((r.stop - r.start) * (c.stop - c.start) for r, c in todo)
+    threads = min(os.cpu_count() or 1, len(todo))
+    if threads < 2 or entries * (depth + 16) < ALONE:
+        for tile in todo:
             fill(*tile)
         return
-    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(lambda tile: fill(*tile), tiles):
-            pass
+    queue, lock = iter(todo), Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                tile = next(queue, None)
+            if tile is None:
+                return
+            fill(*tile)
+
+    with one_blas_thread():
+        helpers = [_pool().submit(work) for _ in range(threads - 1)]
+        work()
+        for helper in helpers:
+            helper.result()
 
 
-def _tiles(n: int, m: int) -> Iterator[tuple[slice, slice]]:
-    """Tiles of about equal size; long rows are cut so that a few of them still make many tiles."""
-    height = max(1, min(n, 256))
-    width = max(256, TILE // height)
-    for start in range(0, n, height):
-        for left in range(0, m, width):
-            yield slice(start, min(start + height, n)), slice(left, min(left + width, m))
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that wait for tiles: starting new ones takes longer than many a block of rows."""
+    return ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), "separatrix-tiles")
 
 
-def multiply(x: Any, z: Any, out: Array) -> None:
-    """x·zᵀ into ``out``, whatever the two are stored as."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def multiply(x: Any, columns: Any, block: Array) -> None:
+    """x times the matrix ``columns`` (anchors as columns), whatever the two are stored as."""
     if sparse.issparse(x):
-        out[...] = (x @ z.T).toarray()
+        block[...] = (x @ columns).toarray()
     else:
-        np.matmul(x, z.T, out=out)
+        np.matmul(x, columns, out=block)
 
 
-def block_for(x: Any, z: Any, out: Array | None) -> Array:
-    """Where κ(x, z) will be written."""
+def own_block(x: Any, z: Any, out: Array | None) -> Array:
+    """Where κ(x, z) is computed: in ``out`` itself if it is contiguous and of the right type."""
     shape = (x.shape[0], z.shape[0])
     if out is None:
         return np.empty(shape, dtype=x.dtype)
@@ -92,6 +126,15 @@ def block_for(x: Any, z: Any, out: Array | None) -> Array:
         raise InputError(
             f"The block to write to is {out.shape} of {out.dtype}, the kernel rows are {shape}."
         )
+    fit = out.dtype == x.dtype and out.flags.c_contiguous
+    return out if fit else np.empty(shape, dtype=x.dtype)
+
+
+def handed(block: Array, out: Array | None) -> Array:
+    """The block, copied to ``out`` if it was computed elsewhere."""
+    if out is None or block is out:
+        return block
+    out[...] = block
     return out
 
 

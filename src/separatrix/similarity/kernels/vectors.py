@@ -12,6 +12,7 @@ from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from separatrix.messages import InputError
 from separatrix.similarity.kernels.base import Array, Items, Kernel, hyper
@@ -48,15 +49,11 @@ class Linear(InnerProductKernel):
         return np.asarray(matrix(x))
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
-        """‖x − z‖², from rows moved to their mean: far from the origin no digits are lost."""
+        """‖x − z‖² from the differences themselves: no digits are lost to an offset."""
         x, z = rows_alike(x, x if z is None else z)
         if isinstance(x, np.ndarray):
-            centre = z.mean(axis=0, dtype=float)
-            x, z = (x - centre).astype(x.dtype), (z - centre).astype(z.dtype)
-        square = lengths(x)[:, None] + lengths(z)[None, :] - 2.0 * self.gram(x, z)
-        if x is z:
-            np.fill_diagonal(square, 0.0)
-        return np.maximum(square, 0.0, out=square)
+            return np.asarray(cdist(x, z, "sqeuclidean").astype(x.dtype, copy=False))
+        return super().squared_distance(x, z)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""exp of minus half a squared distance, many at a time.
+
+The exponential is written out, 2^k · e^r with |r| ≤ ½ ln 2 and e^r by its series, because a call
+to the C library for every entry keeps the compiler from using vector instructions. Tiles are given
+as bounds of a contiguous matrix for the same reason.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.extending import intrinsic
+
+_LOG2E = 1.4426950408889634
+_LOG2E_32 = np.float32(_LOG2E)
+#: ln 2 in two parts: the first has so few bits that k times it is exact.
+_LN2, _LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LN2_32, _LN2_REST_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
+#: Adding 1.5·2^52 (1.5·2^23) rounds to a whole number, which then is in the last bits.
+_ROUND = 6755399441055744.0
+_ROUND_32 = np.float32(12582912.0)
+#: Exponents below which the answer is zero.
+_LEAST, _LEAST_32 = -708.0, np.float32(-87.0)
+_ZERO_32, _HALF_32 = np.float32(0.0), np.float32(0.5)
+#: Columns of a strip: its sums stay in the innermost cache.
+_STRIP = 512
+
+
+@intrinsic
+def _two_to(_typing, rounded):
+    """2^k, from the float whose last bits are k."""
+    size, bias, shift = (32, 127, 23) if rounded == types.float32 else (64, 1023, 52)
+
+    def code(context, builder, _signature, args):
+        whole = ir.IntType(size)
+        k = builder.bitcast(args[0], whole)
+        exponent = builder.shl(builder.add(k, whole(bias)), whole(shift))
+        return builder.bitcast(exponent, context.get_value_type(rounded))
+
+    return rounded(rounded), code
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _exp(t):
+    rounded = t * _LOG2E + _ROUND
+    k = rounded - _ROUND
+    r = (t - k * _LN2) - k * _LN2_REST
+    s = 1.6059043836821613e-10
+    s = s * r + 2.08767569878681e-09
+    s = s * r + 2.505210838544172e-08
+    s = s * r + 2.755731922398589e-07
+    s = s * r + 2.7557319223985893e-06
+    s = s * r + 2.48015873015873e-05
+    s = s * r + 0.0001984126984126984
+    s = s * r + 0.001388888888888889
+    s = s * r + 0.008333333333333333
+    s = s * r + 0.041666666666666664
+    s = s * r + 0.16666666666666666
+    s = s * r + 0.5
+    s = s * r + 1.0
+    s = s * r + 1.0
+    return s * _two_to(rounded)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _exp32(t):
+    rounded = t * _LOG2E_32 + _ROUND_32
+    k = rounded - _ROUND_32
+    r = (t - k * _LN2_32) - k * _LN2_REST_32
+    s = np.float32(0.0001984126984126984)
+    s = s * r + np.float32(0.001388888888888889)
+    s = s * r + np.float32(0.008333333333333333)
+    s = s * r + np.float32(0.041666666666666664)
+    s = s * r + np.float32(0.16666666666666666)
+    s = s * r + np.float32(0.5)
+    s = s * r + np.float32(1.0)
+    s = s * r + np.float32(1.0)
+    return s * _two_to(rounded)
+
+
+_FLAGS = {"contract", "nnan", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=_FLAGS)
+def bells64(out, top, bottom, left, right, half_x, half_z):
+    """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of one tile."""
+    half = half_z[left:right]
+    for i in range(top, bottom):
+        h, row = half_x[i], out[i, left:right]
+        for j in range(row.size):
+            t = min(row[j] - (h + half[j]), 0.0)
+            e = _exp(max(t, _LEAST))
+            row[j] = e if t >= _LEAST else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=_FLAGS)
+def bells32(out, top, bottom, left, right, half_x, half_z):
+    """The same in single precision."""
+    half = half_z[left:right]
+    for i in range(top, bottom):
+        h, row = half_x[i], out[i, left:right]
+        for j in range(row.size):
+            t = min(row[j] - (h + half[j]), _ZERO_32)
+            e = _exp32(max(t, _LEAST_32))
+            row[j] = e if t >= _LEAST_32 else _ZERO_32
+
+
+@njit(cache=True, nogil=True, fastmath=_FLAGS)
+def differences64(out, i, left, right, x, zt):
+    """exp(−½ Σ (x − z)²) in part of row i, from the differences; anchors are columns of ``zt``."""
+    for start in range(left, right, _STRIP):
+        row = out[i, start : min(start + _STRIP, right)]
+        row[:] = 0.0
+        for c in range(zt.shape[0]):
+            at, column = x[i, c], zt[c, start : min(start + _STRIP, right)]
+            for j in range(row.size):
+                d = at - column[j]
+                row[j] += d * d
+        for j in range(row.size):
+            t = -0.5 * row[j]
+            e = _exp(max(t, _LEAST))
+            row[j] = e if t >= _LEAST else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=_FLAGS)
+def differences32(out, i, left, right, x, zt):
+    """The same in single precision."""
+    for start in range(left, right, _STRIP):
+        row = out[i, start : min(start + _STRIP, right)]
+        row[:] = _ZERO_32
+        for c in range(zt.shape[0]):
+            at, column = x[i, c], zt[c, start : min(start + _STRIP, right)]
+            for j in range(row.size):
+                d = at - column[j]
+                row[j] += d * d
+        for j in range(row.size):
+            t = -_HALF_32 * row[j]
+            e = _exp32(max(t, _LEAST_32))
+            row[j] = e if t >= _LEAST_32 else _ZERO_32
