@@ -14,6 +14,8 @@ from separatrix.pictures.folds import FoldDisplay
 from separatrix.pictures.gap import GapDisplay
 from separatrix.pictures.learning_curve import LearningCurveDisplay
 from separatrix.pictures.leverage import LeverageDisplay
+from separatrix.pictures.margins import MarginDisplay
+from separatrix.pictures.multipliers import MultiplierDisplay
 from separatrix.pictures.path import PathDisplay
 from separatrix.pictures.precision_recall import PrecisionRecallDisplay
 from separatrix.pictures.quantiles import QuantileDisplay
@@ -21,6 +23,8 @@ from separatrix.pictures.residuals import ResidualDisplay
 from separatrix.pictures.roc import RocDisplay
 from separatrix.pictures.roc_classes import RocClassesDisplay
 from separatrix.pictures.scale_location import ScaleLocationDisplay
+from separatrix.pictures.support import SupportVectorDisplay
+from separatrix.pictures.svm_path import SVMPathDisplay
 from separatrix.pictures.trace import TraceDisplay
 from separatrix.pictures.validation_curve import ValidationCurveDisplay
 
@@ -37,6 +41,8 @@ __all__ = [
     "LearningCurveDisplay",
     "LeverageDisplay",
     "LogOddsDisplay",
+    "MarginDisplay",
+    "MultiplierDisplay",
     "PathDisplay",
     "PrecisionRecallDisplay",
     "QuantileDisplay",
@@ -44,6 +50,8 @@ __all__ = [
     "RocClassesDisplay",
     "RocDisplay",
     "ScaleLocationDisplay",
+    "SVMPathDisplay",
+    "SupportVectorDisplay",
     "TraceDisplay",
     "ValidationCurveDisplay",
 ]

@@ -14,6 +14,9 @@ from separatrix.pictures.style import MUTED, PAPER, SERIES, dress, ink, plain
 from separatrix.pictures.wording import counted, listed
 from separatrix.rows.block import Floats
 
+#: More wrong rows than this are not marked one by one.
+MOST_CROSSES = 400
+
 #: Shares of a normal law of the plane within one and two standard deviations.
 _ONE, _TWO = 1 - np.exp(-0.5), 1 - np.exp(-2.0)
 
@@ -75,16 +78,21 @@ class ClassBoundaryDisplay(Display):
             f"plane, where {held}; ellipses hold a class at one and two standard deviations. "
         )
         if len(land.dots):
+            wrong = int(self.wrong.sum())
             text += (
                 f"They agree with the answer to the whole row for {100 * land.agreement:.0f} % of "
-                f"{counted(len(land.dots), 'dot')}; {int(self.wrong.sum()):,} dots, crossed, were "
-                f"answered wrongly."
+                f"{counted(len(land.dots), 'dot')}; "
             )
+            text += f"{wrong:,} are wrong{self._crossed}." if wrong else "none is wrong."
         if land.doubts:
             text += f" In doubt (grey): {100 * land.doubted:.0f} %."
         if self.outside:
             text += f" {counted(self.outside, 'dot')} outside the window."
         return text
+
+    @property
+    def _crossed(self) -> str:
+        return " (crossed)" if self.wrong.sum() <= MOST_CROSSES else ""
 
     @property
     def outside(self) -> int:
@@ -166,7 +174,7 @@ class ClassBoundaryDisplay(Display):
         """All dots that were answered wrongly, as one line of small crosses."""
         land = self.landscape
         at = np.asarray(land.dots[self.wrong > 0], dtype=float)
-        if not 0 < len(at) <= 400:
+        if not 0 < len(at) <= MOST_CROSSES:
             return
         arm = 0.009 * np.array([np.ptp(land.x), np.ptp(land.y) * 4.9 / 3.9])
         gap = np.array([np.nan, np.nan])

@@ -79,13 +79,18 @@ def probabilities(study: Study) -> Gallery:
     gallery.add(
         lambda: CalibrationDisplay.from_probabilities(truth, p, labels, sample_weight=held.w)
     )
-    costs = None if study.decision is None else study.decision.costs
-    gallery.add(
-        lambda: CoverageRiskDisplay.from_predictions(
-            truth, p, labels, costs=costs, sample_weight=held.w
-        )
-    )
+    gallery.add(lambda: _coverage(study, held, labels))
     return gallery
+
+
+def _coverage(study: Study, held: Held, labels: list[str]) -> Display:
+    costs = None if study.decision is None else study.decision.costs
+    picture = CoverageRiskDisplay.from_predictions(
+        held.truth, held.probabilities, labels, costs=costs, sample_weight=held.w
+    )
+    if not picture.curve.risk.any():
+        raise InputError("No answer on the test part was wrong: doubt could not have paid.")
+    return picture
 
 
 def _labels(study: Study, held: Held) -> list[str]:

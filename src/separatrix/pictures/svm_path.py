@@ -1,0 +1,113 @@
+"""A support vector machine over its price C: how many rows hold the boundary, and how it scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.pictures.display import Display
+from separatrix.pictures.path import mark_penalty
+from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure, log_ticks
+from separatrix.pictures.wording import measure, number, scored
+from separatrix.rows.block import Floats
+
+
+@dataclass(eq=False)
+class SVMPathDisplay(Display):
+    """``support`` vectors at each of ``Cs``, and ``scores`` there (a column for each fold).
+
+    ``metric`` names the score; ``chosen`` is the C that was taken.
+    """
+
+    Cs: Floats
+    support: Floats
+    scores: Floats | None = None
+    chosen: float | None = None
+    metric: str = "error"
+
+    title: ClassVar[str] = "Support vectors over C"
+
+    def __post_init__(self) -> None:
+        prices = np.asarray(self.Cs, dtype=float).ravel()
+        support = np.asarray(self.support, dtype=float).ravel()
+        if not prices.size or support.size != prices.size or (prices <= 0).any():
+            raise InputError(
+                f"{prices.size} values of C and {support.size} counts of support vectors.",
+                remedy="Give a count for each C, all of them above zero.",
+            )
+        order = np.argsort(prices, kind="stable")
+        self.Cs, self.support = prices[order], support[order]
+        if self.scores is not None:
+            scores = np.asarray(self.scores, dtype=float)
+            if len(scores) != prices.size:
+                raise InputError(f"{len(scores)} rows of scores for {prices.size} values of C.")
+            self.scores = scores.reshape(prices.size, -1)[order]
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, metric: str = "error") -> Self:
+        """Of a model with ``Cs_`` and ``n_support_path_``, perhaps ``score_path_`` and ``C_``."""
+        if not hasattr(model, "n_support_path_"):
+            raise InputError(f"{type(model).__name__} keeps no path over C (n_support_path_).")
+        scores, chosen = getattr(model, "score_path_", None), getattr(model, "C_", None)
+        taken = None if chosen is None else float(chosen)
+        return cls(model.Cs_, model.n_support_path_, scores, taken, metric)
+
+    @property
+    def means(self) -> Floats | None:
+        """The score at each C, over the folds."""
+        return None if self.scores is None else np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def best(self) -> int | None:
+        """Position of the best score; of equals the smallest C."""
+        if self.means is None:
+            return None
+        sign = -1 if measure(self.metric).higher_is_better else 1
+        return int(np.argmin(sign * self.means))
+
+    @property
+    def description(self) -> str:
+        """Both ends of the count, the best score, and the chosen C."""
+        text = (
+            f"From C = {number(self.Cs[0], 3)} to {number(self.Cs[-1], 3)} the support vectors go "
+            f"from {self.support[0]:,.0f} to {self.support[-1]:,.0f}."
+        )
+        if self.means is not None and self.best is not None:
+            text += (
+                f" {measure(self.metric).short} on rows left out is best, "
+                f"{scored(self.means[self.best], self.metric)}, at C = "
+                f"{number(self.Cs[self.best], 3)}."
+            )
+        if self.chosen is not None:
+            at = int(np.argmin(np.abs(np.log(self.Cs / self.chosen))))
+            text += (
+                f" At the chosen C = {number(self.chosen, 3)}, {self.support[at]:,.0f} support "
+                "vectors."
+            )
+        return text
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(self.Cs, self.support, color=BLUE, marker="." if self.Cs.size < 40 else "")
+        ax.set_xscale("log")
+        log_ticks(ax)
+        ax.set_ylim(0, 1.08 * max(float(self.support.max()), 1.0))
+        ax.set_ylabel("support vectors", color=BLUE)
+        dress(ax)
+        ax.set_xlabel("C, soft to hard margin")
+        if self.chosen is not None:
+            mark_penalty(ax, self.chosen, "chosen")
+        if self.scores is None or self.means is None:
+            return
+        other = ax.twinx()
+        if self.scores.shape[1] > 1:
+            spread = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
+            ends = self.means - spread, self.means + spread
+            other.fill_between(self.Cs, *ends, color=ORANGE, alpha=0.15, linewidth=0)
+        other.plot(self.Cs, self.means, color=ORANGE, linestyle=(0, (5, 2)))
+        dress(other, grid=None)
+        other.spines["right"].set_visible(True)
+        label_measure(other.yaxis, measure(self.metric), side=False)
+        other.yaxis.label.set_color(ORANGE)
