@@ -16,7 +16,7 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.storage.hints import fits, hints_of
-from separatrix.storage.registry import ENUMS, MODELS, RECORDS, class_in, listed
+from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in, listed
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -63,6 +63,8 @@ def encode(value: Any, tensors: Tensors, path: str) -> Any:
 
 
 _CSR = ("data", "indices", "indptr")
+#: Data classes by the tag under which they are written.
+_PLAIN = {"record": RECORDS, "kernel": KERNELS}
 
 
 def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
@@ -70,9 +72,10 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
     name = type(value).__name__
     if listed(ENUMS, value):
         return _tagged("enum", of=name, value=value.value)
-    if listed(RECORDS, value):
-        fields = {f: encode(getattr(value, f), tensors, f"{path}.{f}") for f in _fields(value)}
-        return _tagged("record", of=name, fields=fields)
+    for tag, table in _PLAIN.items():
+        if listed(table, value):
+            fields = {f: encode(getattr(value, f), tensors, f"{path}.{f}") for f in _fields(value)}
+            return _tagged(tag, of=name, fields=fields)
     if listed(MODELS, value):
         state = {k: v for k, v in sorted(vars(value).items()) if _is_fitted_attribute(k)}
         return _tagged(
@@ -191,7 +194,7 @@ def _read_enum(value: dict[str, Any], _: Tensors) -> Any:
 
 
 def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
-    cls = _known(RECORDS, value)
+    cls = _known(_PLAIN[value[_TAG]], value)
     fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
     surplus = sorted(set(fields) - set(_fields(cls)))
     if surplus:
@@ -246,5 +249,6 @@ _READERS = {
     "csr": _read_csr,
     "enum": _read_enum,
     "record": _read_record,
+    "kernel": _read_record,
     "model": _read_model,
 }

@@ -34,6 +34,10 @@ RECORDS = {
     "LogisticEvidence": "separatrix.models.logistic_summary",
     "Separation": "separatrix.solvers.separation",
     "Hyperplane": "separatrix.shapes.hyperplane",
+    "KernelExpansion": "separatrix.shapes.kernel_expansion",
+    "WalkState": "separatrix.solvers.perceptron",
+    "MistakeTrace": "separatrix.solvers.perceptron",
+    "ResidualTrace": "separatrix.models.perceptron_regression",
     "Separability": "separatrix.shapes.separability",
     "HullPoints": "separatrix.shapes.separability",
     "ClassMoments": "separatrix.statistics.class_moments",
@@ -75,6 +79,27 @@ RECORDS = {
     "Decision": "separatrix.study.result",
     "CovarianceTests": "separatrix.study.result",
     "Study": "separatrix.study.result",
+}
+
+#: Kernels, in a table of their own: some share a name with other plain data.
+KERNELS = {
+    "Sum": "separatrix.similarity.kernels.algebra",
+    "Product": "separatrix.similarity.kernels.algebra",
+    "Scaled": "separatrix.similarity.kernels.algebra",
+    "Exponential": "separatrix.similarity.kernels.algebra",
+    "Normalised": "separatrix.similarity.kernels.algebra",
+    "Gaussian": "separatrix.similarity.kernels.gaussian",
+    "Precomputed": "separatrix.similarity.kernels.given",
+    "Linear": "separatrix.similarity.kernels.vectors",
+    "Polynomial": "separatrix.similarity.kernels.vectors",
+    "Sigmoid": "separatrix.similarity.kernels.vectors",
+    "Spectrum": "separatrix.similarity.kernels.strings",
+    "Subsequence": "separatrix.similarity.kernels.strings",
+    "SetKernel": "separatrix.similarity.kernels.sets",
+    "Jaccard": "separatrix.similarity.kernels.sets",
+    "TreeKernel": "separatrix.similarity.kernels.trees",
+    "SubtreeKernel": "separatrix.similarity.kernels.trees",
+    "GraphKernel": "separatrix.similarity.kernels.graphs",
 }
 
 #: Enumerations, stored by value.
