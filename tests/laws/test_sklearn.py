@@ -16,10 +16,18 @@ SINGULAR = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
+#: Where the order of rows counts, a row twice is not one row with twice the step.
+REPEATED = SINGULAR[2:]
+ON_LINE = (sx.Perceptron, sx.KernelPerceptron, sx.PerceptronRegressor)
 
 
 def by_definition(estimator: Any) -> dict[str, str]:
-    """Checks that a model must refuse: a covariance of its own for every class needs rows."""
+    """Checks that a model must refuse: a covariance of its own for every class needs rows.
+
+    And those that an on-line method cannot pass: its weights are not repeats.
+    """
+    if isinstance(estimator, ON_LINE):
+        return dict.fromkeys(REPEATED, "a weight multiplies a step")
     own = isinstance(estimator, sx.QuadraticDiscriminantAnalysis) or (
         isinstance(estimator, sx.GaussianDiscriminant)
         and not estimator.alpha

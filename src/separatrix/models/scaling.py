@@ -179,7 +179,12 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
 def deviation(moments: Moments) -> Floats:
     """σ per column (1/N), exactly 0 where a column is constant up to rounding."""
     scale = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
-    return np.where(scale > 4 * EPS * np.abs(moments.x_mean), scale, 0.0)
+    return varying(scale, moments.x_mean)
+
+
+def varying(scale: Floats, mean: Floats) -> Floats:
+    """The deviation of every column, exactly 0 where it is no more than rounding of the mean."""
+    return np.where(scale > 4 * EPS * np.abs(mean), scale, 0.0)
 
 
 def homogeneous(X: Any) -> Matrix:

@@ -270,4 +270,4 @@ def _least(score: Floats, below: float, some: int) -> Index:
 
 def _gathered(rows: Index, weights: Floats) -> tuple[Index, Floats]:
     found, where = np.unique(rows, return_inverse=True)
-    return found, np.bincount(where, weights=weights)
+    return found, np.asarray(np.bincount(where, weights=weights), dtype=np.float64)

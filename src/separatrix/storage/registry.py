@@ -35,7 +35,7 @@ RECORDS = {
     "Separation": "separatrix.solvers.separation",
     "Hyperplane": "separatrix.shapes.hyperplane",
     "KernelExpansion": "separatrix.shapes.kernel_expansion",
-    "WalkState": "separatrix.solvers.perceptron",
+    "WalkState": "separatrix.solvers.perceptron_ground",
     "MistakeTrace": "separatrix.solvers.perceptron",
     "ResidualTrace": "separatrix.models.perceptron_regression",
     "Separability": "separatrix.shapes.separability",

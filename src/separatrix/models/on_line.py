@@ -1,0 +1,94 @@
+"""What models that learn row by row share: coded rows in memory, and how to walk over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.messages import InputError
+from separatrix.models.class_labels import ClassLabels
+from separatrix.models.scaling import varying
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import Rows
+from separatrix.solvers.perceptron import ORDERS, Plan
+from separatrix.solvers.perceptron_ground import Codes
+from separatrix.statistics.preparation import prepare
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Rows of positive weight: design, class as a number, weight; and the way to the design.
+
+    ``rows`` are their numbers among the ``given`` ones.
+    """
+
+    x: Matrix
+    codes: Codes
+    w: Floats
+    encoding: Encoding
+    rows: Codes
+    given: int
+
+
+def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
+    """What ``fit`` was given, in memory; sets ``classes_``."""
+    if not isinstance(X, Rows):
+        return coded(model._coded_rows(X, y, sample_weight))
+    rows = model._class_rows(X, y, sample_weight)
+    prepared = prepare(rows)
+    terms = model._class_terms(rows, prepared.moments.targets)
+    block = prepared.rows.collect()
+    block = block.aligned(block.terms, block.targets.union(terms))
+    places = [block.targets.position[term] for term in terms]
+    return _kept(block, block.y[:, places].argmax(axis=1), prepared.encoding)
+
+
+def coded(rows: ArrayRows) -> Coded:
+    """Rows from arrays, whose parts are their classes."""
+    return _kept(rows.block, rows.block.parts, identity(rows.schema))
+
+
+def _kept(block: Block, codes: Any, encoding: Encoding) -> Coded:
+    w = np.ones(block.n) if block.w is None else block.w
+    x, codes = block.x, np.asarray(codes, dtype=np.int64)
+    there = np.flatnonzero(w > 0.0)
+    if len(there) < block.n:
+        x, codes, w = x[there], codes[there], w[there]
+    return Coded(x, codes, np.asarray(w, dtype=np.float64), encoding, there, block.n)
+
+
+def outputs_of(classes: int) -> Codes:
+    """The class that each output speaks for: the second of two, or each of several."""
+    return np.array([1]) if classes == 2 else np.arange(classes)
+
+
+def plan_of(model: Any) -> Plan:
+    """Order, limit and choice of weights, checked."""
+    if model.order not in ORDERS:
+        raise InputError(
+            f"order={model.order!r} is unknown.", remedy="'given', 'shuffled' or 'random'."
+        )
+    if not model.max_epochs >= 1:
+        raise InputError(f"max_epochs={model.max_epochs!r} must be at least 1.")
+    return Plan(
+        model.order,
+        int(model.max_epochs),
+        bool(getattr(model, "average", False)),
+        bool(getattr(model, "pocket", False)),
+        bool(getattr(model, "keep_weights", False)),
+    )
+
+
+def column_frame(x: Matrix, w: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean and deviation of every column; 0 for one that never varies."""
+    mean = np.asarray(x.T @ w) / w.sum()
+    if sparse.issparse(x):
+        square = np.asarray(x.multiply(x).T @ w) / w.sum() - mean**2
+    else:
+        square = w @ (x - mean) ** 2 / w.sum()
+    return mean, varying(np.sqrt(np.maximum(square, 0.0)), mean)
