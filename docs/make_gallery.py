@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import separatrix
-from separatrix.pictures import Display, TraceDisplay
+from separatrix.pictures import Display, MistakeDisplay, TraceDisplay
 from separatrix.pictures.inference import inference
 from separatrix.report import figures, write
 from separatrix.samples import sample
@@ -110,6 +110,8 @@ def _page(studies: dict[str, Any]) -> str:
             lines += _entry(heading, drawn[kind])
     lines += ["", "## A search, step by step", "", "`GradientDescent().fit(x, y)`"]
     lines += _entry("A search", _search())
+    lines += ["", "## Mistakes, pass by pass", "", "`Perceptron(standardize=True).fit(x, y)`"]
+    lines += _entry("A walk", _walk())
     return "\n".join(lines) + "\n"
 
 
@@ -133,6 +135,12 @@ def _search() -> Display:
     wine = separatrix.scan(sample("wine").path, target="cultivar").read()
     kept = wine.take(wine.block.y[:, 2] == 0)
     return TraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
+
+
+def _walk() -> Display:
+    """A perceptron on all three wines."""
+    wine = separatrix.scan(sample("wine").path, target="cultivar")
+    return MistakeDisplay.from_estimator(separatrix.Perceptron(standardize=True).fit(wine))
 
 
 def _prose(text: str) -> str:

@@ -2,21 +2,32 @@
 
 import numpy as np
 
+from separatrix.decision.landscape import landscape
 from separatrix.decision.roc import roc_curve
 from separatrix.pictures import (
+    CalibrationDisplay,
+    ClassBoundaryDisplay,
     CoefficientDisplay,
     ConfusionDisplay,
+    CoverageRiskDisplay,
     DistanceDisplay,
     FoldDisplay,
     GapDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
+    LogOddsDisplay,
+    MarginDisplay,
+    MistakeDisplay,
+    MultiplierDisplay,
     PathDisplay,
     PrecisionRecallDisplay,
     QuantileDisplay,
     ResidualDisplay,
+    RocClassesDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    SupportVectorDisplay,
+    SVMPathDisplay,
     TraceDisplay,
     ValidationCurveDisplay,
 )
@@ -61,10 +72,86 @@ def every_picture(n=120):
         "roc with folds": RocDisplay.from_predictions(
             label, fitted, folds=[roc_curve(label[i::3], fitted[i::3]) for i in range(3)]
         ),
+        "mistakes": MistakeDisplay(300 // np.arange(1, 500), 1000, "converged"),
+        "mistakes in one epoch": MistakeDisplay(np.array([7]), 9, "limit reached"),
         "trace": TraceDisplay(np.exp(-np.arange(900) / 99), 0.5 / np.arange(1, 901), "settled"),
         "precision": PrecisionRecallDisplay.from_predictions(label, fitted),
         "distances": DistanceDisplay.from_scores(label, fitted, np.arange(5.0), ["no", "yes"]),
         "three distances": DistanceDisplay.from_scores(
             three, rng.normal(size=(n, 3)), rng.normal(size=(3, 5)), ["a", "b", "c"]
         ),
+        **class_pictures(rng, x, fitted, label, three),
+        **machine_pictures(rng, x, fitted, label),
+    }
+
+
+def class_pictures(rng, x, fitted, label, three):
+    """Probabilities, doubt, boundary."""
+    odds = 1 / (1 + np.exp(-fitted))
+    p = rng.dirichlet(np.ones(3), len(three))
+    doubted = np.where(rng.random(len(label)) < 0.1, "doubt", np.roll(label, 1))
+    return {
+        "confusion with doubt": ConfusionDisplay.from_predictions(label, doubted, doubt="doubt"),
+        "calibration": CalibrationDisplay.from_predictions(label, odds),
+        "calibrations": CalibrationDisplay.from_predictions(
+            label, {NASTY[1]: odds, NASTY[3]: odds**2}
+        ),
+        "calibration of three": CalibrationDisplay.from_probabilities(three, p, ["a", "b", "c"]),
+        "coverage": CoverageRiskDisplay.from_predictions(three, p, ["a", "b", "c"]),
+        "coverage with doubt": CoverageRiskDisplay.from_predictions(
+            three, p, ["a", "b", "c"], costs=0.4
+        ),
+        "coverage at a cost": CoverageRiskDisplay.from_predictions(
+            label, np.column_stack([1 - odds, odds]), ["no", "yes"], costs=[[0, 5, 1], [1, 0, 0.5]]
+        ),
+        "roc of three": RocClassesDisplay.from_predictions(three, p, ["a", "b", "c"]),
+        "log odds": LogOddsDisplay.from_probabilities(
+            label, np.column_stack([1 - odds, odds]), ["no", "yes"]
+        ),
+        "three log odds": LogOddsDisplay.from_probabilities(three, p, ["a", "b", "c"]),
+        "boundary": boundary(x, (fitted > 0).astype(int), NASTY[1:3]),
+        "boundary with doubt": boundary(x, (fitted > 0).astype(int), NASTY[1:3], doubt=True),
+        "boundary of three": boundary(x, np.digitize(fitted, [-4, 4]), NASTY[:3]),
+    }
+
+
+def boundary(x, codes, labels, *, doubt=False):
+    """Nearest class mean, with doubt near the middle where asked."""
+    means = np.array([x[codes == k].mean(axis=0) for k in range(len(labels))])
+
+    def worth(rows):
+        near = -((rows[:, None] - means) ** 2).sum(axis=2)
+        return np.column_stack([near, np.full(len(rows), -4.0)]) if doubt else near
+
+    called = worth(x).argmax(axis=1)
+    fixed = ("region at <north>",) if doubt else ()
+    return ClassBoundaryDisplay(
+        landscape((x, codes, None), (x, codes), worth, called, tuple(labels), fixed=fixed)
+    )
+
+
+def machine_pictures(rng, x, fitted, label):
+    """Margins, support vectors, multipliers."""
+    margin = np.where(label == "yes", 1, -1) * fitted / 4
+    alpha = np.clip(1 - margin, 0, 1)
+    across, up = np.linspace(-3, 3, 30), np.linspace(-3, 3, 20)
+    prices = np.geomspace(0.01, 100, 9)
+    return {
+        "margins": MarginDisplay(margin),
+        "support vectors": SupportVectorDisplay(
+            x[:, :2],
+            (label == "yes").astype(int),
+            ["no", "yes"],
+            across,
+            up,
+            across[None, :] + up[:, None] ** 2 - 2,
+            margin < 1,
+            NASTY[1:3],
+        ),
+        "multipliers": MultiplierDisplay(alpha, 1.0, label, ["no", "yes"]),
+        "hard margin": MultiplierDisplay(alpha * 3, np.inf, label, ["no", "yes"]),
+        "path over C": SVMPathDisplay(
+            prices, 100 / (1 + prices), rng.uniform(size=(9, 5)), prices[4]
+        ),
+        "path without scores": SVMPathDisplay(prices, 100 / (1 + prices)),
     }

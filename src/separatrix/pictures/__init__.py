@@ -15,6 +15,7 @@ from separatrix.pictures.gap import GapDisplay
 from separatrix.pictures.learning_curve import LearningCurveDisplay
 from separatrix.pictures.leverage import LeverageDisplay
 from separatrix.pictures.margins import MarginDisplay
+from separatrix.pictures.mistakes import MistakeDisplay
 from separatrix.pictures.multipliers import MultiplierDisplay
 from separatrix.pictures.path import PathDisplay
 from separatrix.pictures.precision_recall import PrecisionRecallDisplay
@@ -42,6 +43,7 @@ __all__ = [
     "LeverageDisplay",
     "LogOddsDisplay",
     "MarginDisplay",
+    "MistakeDisplay",
     "MultiplierDisplay",
     "PathDisplay",
     "PrecisionRecallDisplay",
