@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.decision.landscape import Landscape, landscape, worth_of
 from separatrix.pictures.cloud import MANY, scatter
@@ -97,9 +98,13 @@ class ClassBoundaryDisplay(Display):
     @property
     def outside(self) -> int:
         """Dots that the window leaves out."""
+        return int((~self._inside).sum())
+
+    @property
+    def _inside(self) -> NDArray[np.bool_]:
         land = self.landscape
         low, high = (np.array([land.x[i], land.y[i]]) for i in (0, -1))
-        return int(((land.dots < low) | (land.dots > high)).any(axis=1).sum())
+        return np.asarray(((land.dots >= low) & (land.dots <= high)).all(axis=1))
 
     def _axis_words(self) -> str:
         plane = self.landscape.plane
@@ -159,10 +164,11 @@ class ClassBoundaryDisplay(Display):
 
     def _class(self, ax: Any, i: int) -> None:
         land, colour = self.landscape, SERIES[i % len(SERIES)]
-        own = np.asarray(land.dots[land.truth == i], dtype=float)
+        own = np.asarray(land.dots[(land.truth == i) & self._inside], dtype=float)
         if len(own):
             many = 0 if len(land.dots) > self.many else len(own)
-            scatter(ax, own[:, 0], own[:, 1], many=many, color=colour)
+            clouds = len(land.classes)
+            scatter(ax, own[:, 0], own[:, 1], many=many, color=colour, clouds=clouds)
         normal = land.normals[i]
         if normal is None:
             return

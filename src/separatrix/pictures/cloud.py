@@ -18,22 +18,25 @@ _CELLS = (64, 44)
 _SHADES = (0.22, 0.36, 0.5, 0.66, 0.82, 1.0)
 
 
-def scatter(ax: Any, x: Floats, y: Floats, *, many: int = MANY, color: str = BLUE) -> None:
-    """Dots, or the density if there are more than ``many``."""
+def scatter(
+    ax: Any, x: Floats, y: Floats, *, many: int = MANY, color: str = BLUE, clouds: int = 1
+) -> None:
+    """Dots, or the density if there are more than ``many``; coarser where ``clouds`` overlap."""
     if x.size > many:
-        _density(ax, x, y, color)
+        across, up = (max(8, round(cells / clouds**0.5)) for cells in _CELLS)
+        _density(ax, x, y, color, (across, up))
         return
     alpha = 0.75 if x.size <= 200 else 0.5 if x.size <= 1000 else 0.3
     (dots,) = ax.plot(x, y, "o", ms=_DOT, mew=0, alpha=alpha, color=color)
     dots.set_gid(f"dots-{_DOT}")
 
 
-def _density(ax: Any, x: Floats, y: Floats, color: str) -> None:
+def _density(ax: Any, x: Floats, y: Floats, color: str, cells: tuple[int, int]) -> None:
     """Cells shaded by the logarithm of their count; all cells of a shade are one path."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    counts, x_edges, y_edges = np.histogram2d(x, y, bins=_CELLS)
+    counts, x_edges, y_edges = np.histogram2d(x, y, bins=cells)
     level = np.log(np.maximum(counts, 1)) / np.log(max(counts.max(), 2))
     shade = np.minimum((level * len(_SHADES)).astype(int), len(_SHADES) - 1)
     for i, alpha in enumerate(_SHADES):

@@ -114,7 +114,7 @@ class SupportVectorDisplay(Display):
         for k, label in enumerate(self.labels):
             own = self.dots[self.y == k]
             if len(own):
-                scatter(ax, own[:, 0], own[:, 1], many=many, color=SERIES[k])
+                scatter(ax, own[:, 0], own[:, 1], many=many, color=SERIES[k], clouds=2)
                 ax.plot([], [], "o", ms=5, color=SERIES[k], label=plain(label, 18))
         self._rings(ax)
         ax.set_xlim(self.across[0], self.across[-1])

@@ -28,6 +28,9 @@ MEASURES = {
     "auc": Measure("AUC", "area under the ROC curve", True),
     "f1": Measure("F1", "harmonic mean of precision and recall", True),
     "log_loss": Measure("Log loss", "mean negative log-likelihood"),
+    "cost": Measure("Cost", "mean cost of the answers, doubt included"),
+    "coverage": Measure("Coverage", "share of rows answered", True, True),
+    "risk": Measure("Risk", "mean cost of the rows answered"),
 }
 
 _ALIASES = {

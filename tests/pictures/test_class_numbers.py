@@ -1,0 +1,286 @@
+"""What the pictures of classifiers show is right: numbers against independent references."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.datasets import load_breast_cancer, load_wine, make_moons
+from sklearn.metrics import brier_score_loss, roc_auc_score
+from sklearn.svm import SVC
+from statsmodels.stats.proportion import proportion_confint
+
+from separatrix import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, RejectOption
+from separatrix.messages import InputError
+from separatrix.pictures import (
+    CalibrationDisplay,
+    ClassBoundaryDisplay,
+    ConfusionDisplay,
+    CoverageRiskDisplay,
+    DistanceDisplay,
+    LogOddsDisplay,
+    MarginDisplay,
+    MultiplierDisplay,
+    RocClassesDisplay,
+    SupportVectorDisplay,
+    SVMPathDisplay,
+)
+
+WINE = load_wine(as_frame=True)
+WINES = WINE.target_names[WINE.target]
+CANCER, MALIGNANT = load_breast_cancer(return_X_y=True)
+FEW = CANCER[:, :3]
+
+
+@pytest.fixture(scope="module")
+def bayes():
+    return GaussianNB().fit(FEW[::2], MALIGNANT[::2])
+
+
+@pytest.fixture(scope="module")
+def machine():
+    x, y = make_moons(200, noise=0.25, random_state=0)
+    return SVC(C=2.0, gamma=1.0).fit(x, y), x, y
+
+
+def test_calibration_agrees_with_scikit_learn(bayes):
+    display = CalibrationDisplay.from_estimator(bayes, FEW[1::2], MALIGNANT[1::2])
+    p = bayes.predict_proba(FEW[1::2])[:, 1]
+    observed, predicted = calibration_curve(MALIGNANT[1::2], p, n_bins=10)
+    np.testing.assert_allclose(display.curves[0].observed, observed)
+    np.testing.assert_allclose(display.curves[0].predicted, predicted)
+    brier = brier_score_loss(MALIGNANT[1::2], p)
+    assert display.briers[0] == pytest.approx(brier)
+    assert f"Brier score {brier:.3f}" in display.description
+    np.testing.assert_allclose(display.histograms[0], np.histogram(p, 20, (0, 1))[0] / p.size)
+
+
+def test_whiskers_are_wilsons(bayes):
+    display = CalibrationDisplay.from_estimator(bayes, FEW, MALIGNANT)
+    curve = display.curves[0]
+    n = curve.weight * MALIGNANT.size
+    ends = proportion_confint(np.round(n * curve.observed), n, method="wilson")
+    np.testing.assert_allclose(display.whiskers(0), np.transpose(ends), atol=1e-9)
+
+
+def test_several_calibrations_lie_over_one_another(bayes):
+    p = bayes.predict_proba(FEW)[:, 1]
+    both = CalibrationDisplay.from_predictions(MALIGNANT, {"before": p, "after": np.sqrt(p)})
+    alone = CalibrationDisplay.from_predictions(MALIGNANT, np.sqrt(p))
+    assert both.errors[1] == alone.errors[0] != both.errors[0]
+    assert both.description.startswith("Before: expected calibration error")
+    assert "after: expected" in both.description
+    with pytest.raises(InputError, match="no probabilities"):
+        CalibrationDisplay.from_predictions(MALIGNANT, {})
+
+
+def test_calibration_of_several_classes_judges_the_prediction():
+    model = LinearDiscriminantAnalysis().fit(WINE.data.iloc[:, :2], WINES)
+    display = CalibrationDisplay.from_estimator(model, WINE.data.iloc[:, :2], WINES)
+    p = model.predict_proba(WINE.data.iloc[:, :2])
+    right = model.predict(WINE.data.iloc[:, :2]) == WINES
+    assert display.curves[0].weight @ display.curves[0].observed == pytest.approx(right.mean())
+    assert display.briers[0] == pytest.approx(np.mean((p.max(axis=1) - right) ** 2))
+    assert display.what == "probability of the predicted class"
+
+
+def test_a_group_off_the_diagonal_is_named():
+    p = np.repeat([0.15, 0.85], 200)
+    y = np.r_[np.arange(200) < 120, np.arange(200) < 170]
+    text = CalibrationDisplay.from_predictions(y, p).description
+    assert "rows told 15 % were 60 %" in text
+    fair = CalibrationDisplay.from_predictions(np.r_[np.arange(200) < 30, np.arange(200) < 170], p)
+    assert "all reach the diagonal" in fair.description
+
+
+def test_roc_areas_agree_with_scikit_learn():
+    model = GaussianNB().fit(WINE.data.iloc[:, :2], WINES)
+    display = RocClassesDisplay.from_estimator(model, WINE.data.iloc[:, :2], WINES)
+    p = model.predict_proba(WINE.data.iloc[:, :2])
+    for k, label in enumerate(model.classes_):
+        assert display.areas[k] == pytest.approx(roc_auc_score(label == WINES, p[:, k]))
+    mean = roc_auc_score(WINES, p, multi_class="ovr", average="macro")
+    assert f"{mean:.3f} on average" in display.description
+
+
+def test_a_class_without_rows_has_no_curve():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
+    y = np.array(["a", "b"])[np.arange(20) % 2]
+    assert RocClassesDisplay.from_predictions(y, p, "abc").labels == ["a", "b"]
+    with pytest.raises(InputError, match="rows hold 1"):
+        RocClassesDisplay.from_predictions(["a"] * 20, p, "abc")
+    with pytest.raises(InputError, match="up to 10"):
+        RocClassesDisplay.from_predictions(y, np.ones((20, 11)), range(11))
+    with pytest.raises(InputError, match="shape"):
+        RocClassesDisplay.from_predictions(y, p[:, 0], "abc")
+
+
+def test_coverage_and_risk_are_those_of_the_rule(bayes):
+    model = RejectOption(bayes, costs=0.1).fit(FEW[::2], MALIGNANT[::2])
+    display = CoverageRiskDisplay.from_estimator(model, FEW, MALIGNANT)
+    answers = model.predict(FEW)
+    answered = answers != "doubt"
+    coverage, risk = display.chosen
+    assert coverage == pytest.approx(answered.mean())
+    assert risk == pytest.approx(np.mean(answers[answered].astype(int) != MALIGNANT[answered]))
+    assert display.curve.risk[-1] == pytest.approx(np.mean(bayes.predict(FEW) != MALIGNANT))
+    assert display.price == 0.1
+    assert f"{100 * coverage:.0f} % are answered" in display.description
+    # Where one price holds for all classes, the rule takes a point of the curve.
+    assert coverage in display.curve.coverage
+
+
+def test_costs_that_differ_are_told_as_costs():
+    p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]])
+    display = CoverageRiskDisplay.from_predictions(
+        ["a", "b", "a", "z"], p, ["a", "b"], costs=[[0, 4, 1.5], [1, 0, 0.5]]
+    )
+    assert display.metric == "mean cost"
+    assert display.price is None
+    # expected costs: row 1 (0.1, 3.6), row 2 (0.6, 1.6), row 3 (0.8, 0.8); doubt 1.4, 0.9, 0.7
+    assert display.chosen == pytest.approx((2 / 3, 0.5))
+    assert display.curve.coverage.tolist() == pytest.approx([1 / 3, 2 / 3, 1.0])
+    assert "By the rule in use, 67 % are answered" in display.description
+
+
+def test_log_odds_of_own_class():
+    p = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.0, 1.0, 0.0]])
+    display = LogOddsDisplay.from_probabilities(["a", "a", "b"], p, ["a", "b", "c"])
+    np.testing.assert_allclose(display.distance[:2], np.log([0.5 / 0.3, 0.1 / 0.8]))
+    assert np.isfinite(display.distance).all()
+    assert [display.wrong(i) for i in range(3)] == [1, 0, 0]
+    model = LogisticRegression(C=1.0).fit(FEW, MALIGNANT)
+    two = LogOddsDisplay.from_estimator(model, FEW, MALIGNANT)
+    np.testing.assert_allclose(two.distance, model.decision_function(FEW), atol=1e-6)
+
+
+def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
+    scores, normals = np.arange(12.0).reshape(4, 3), np.eye(3)
+    display = DistanceDisplay.from_scores(["a", "z", "b", "c"], scores, normals, ["a", "b", "c"])
+    assert display.distance.size == 3
+    p = np.full((4, 3), 1 / 3)
+    assert LogOddsDisplay.from_probabilities(["a", "z", "b", "c"], p, "abc").distance.size == 3
+
+
+def test_doubt_is_an_answer_and_no_mistake():
+    truth, called = ["a", "a", "b", "b", "b"], ["a", "doubt", "b", "a", "doubt"]
+    display = ConfusionDisplay.from_predictions(truth, called, doubt="doubt")
+    np.testing.assert_array_equal(display.counts, [[1, 0, 1], [1, 1, 1]])
+    assert "2 of 5 rows are right, 2 are in doubt" in display.description
+    assert "b taken for a, 1 times" in display.description
+    labels = [t.get_text() for t in display.plot().ax_.get_xticklabels()]
+    assert labels == ["a", "b", "doubt"]
+
+
+def test_boundary_is_told_as_a_projection_with_its_errors():
+    model = LinearDiscriminantAnalysis().fit(WINE.data, WINES)
+    display = ClassBoundaryDisplay.from_estimator(model, WINE.data, WINES)
+    assert display.description.startswith("A projection: the two directions")
+    assert "all directions beside the plane stay at their means" in display.description
+    assert "for 100 % of 178 dots" in display.description
+    assert int(display.wrong.sum()) == int(np.sum(model.predict(WINE.data) != WINES))
+    lines = [a for a in display.plot().ax_.lines if len(a.get_xdata()) == 72]
+    assert len(lines) == 6  # two ellipses for each class
+    inner = np.column_stack(lines[0].get_data())
+    normal = display.landscape.normals[0]
+    np.testing.assert_allclose(normal.mahalanobis(inner), 1.0, atol=1e-6)
+    outer = np.column_stack(lines[1].get_data())
+    np.testing.assert_allclose(normal.mahalanobis(outer), 2.0, atol=1e-6)
+
+
+def test_boundary_of_a_matrix_counts_dots_outside_and_doubt():
+    x = FEW.copy()
+    x[0] *= 50
+    model = RejectOption(GaussianNB(), costs=0.05).fit(x, MALIGNANT)
+    display = ClassBoundaryDisplay.from_estimator(model, x, MALIGNANT)
+    assert display.outside >= 1
+    assert "outside the window" in display.description
+    doubted = np.mean(model.predict(x) == "doubt")
+    assert f"In doubt (grey): {100 * doubted:.0f} %." in display.description
+    assert "the widest scatter that remains" in display.description
+
+
+def test_many_dots_are_a_density_and_a_small_svg():
+    rng = np.random.default_rng(0)
+    y = np.arange(6000) % 2
+    x = rng.normal(size=(6000, 2)) + 3 * y[:, None]
+    model = LinearDiscriminantAnalysis().fit(x, y)
+    text = ClassBoundaryDisplay.from_estimator(model, x, y, many=2000).to_svg()
+    assert text.count("h0") == 0
+    assert len(text) < 70_000
+
+
+def test_margins_are_counted_by_side(machine):
+    model, x, y = machine
+    display = MarginDisplay.from_estimator(model, x, y)
+    m = np.where(y == 1, 1, -1) * model.decision_function(x)
+    wrong, inside, beyond = display.counts
+    assert wrong == np.sum(model.predict(x) != y)
+    assert wrong + inside + beyond == 200
+    assert beyond == np.sum(m > 0.999)
+    edges = display.plot().ax_.patches[0].get_data().edges
+    assert {0.0, 1.0} <= set(np.round(edges, 9))
+    with pytest.raises(InputError, match="two sides; y has 3 classes"):
+        MarginDisplay.from_predictions([0, 1, 2], [1.0, 2.0, 3.0])
+    far = MarginDisplay(np.r_[m, 1e6, -1e6])
+    assert far.plot().ax_.get_xlim()[1] < 100
+
+
+def test_support_vectors_are_the_models_own(machine):
+    _, x, y = machine
+    model = SVC(C=2.0, gamma=1.0).fit(pd.DataFrame(x, columns=["u", "v"]), y)
+    display = SupportVectorDisplay.from_estimator(model, pd.DataFrame(x, columns=["u", "v"]), y)
+    assert display.support.sum() == model.n_support_.sum()
+    assert display.names == ("u", "v")
+    assert not display.projected
+    at = display.score[10, 20]
+    place = pd.DataFrame([[display.across[20], display.up[10]]], columns=["u", "v"])
+    assert at == pytest.approx(model.decision_function(place)[0])
+    assert f"{model.n_support_[0]} of 100 of 0" in display.description
+    wide = SVC(kernel="linear").fit(WINE.data[WINE.target < 2], WINES[WINE.target < 2])
+    seen = SupportVectorDisplay.from_estimator(
+        wide, WINE.data[WINE.target < 2], WINES[WINE.target < 2]
+    )
+    assert seen.projected
+    assert "A projection" in seen.description
+    with pytest.raises(InputError, match="3 classes"):
+        SupportVectorDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINE.data, WINES)
+
+
+def test_multipliers_fall_into_three_groups(machine):
+    model, _, y = machine
+    display = MultiplierDisplay.from_estimator(model, y)
+    dual = np.abs(model.dual_coef_[0])
+    groups = np.array([display.groups(label) for label in display.labels]).sum(axis=0)
+    assert groups.tolist() == [
+        200 - dual.size,
+        int(np.sum(dual < 2.0 * (1 - 1e-6))),
+        int(np.sum(dual >= 2.0 * (1 - 1e-6))),
+    ]
+    assert display.share.max() == pytest.approx(1.0)
+    assert f"{dual.size} of 200 rows hold the boundary" in display.description
+    with pytest.raises(InputError, match="two classes"):
+        MultiplierDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINES)
+    with pytest.raises(InputError, match="labels"):
+        MultiplierDisplay([1.0, 0.0], 1.0, ["a"], ["a", "b"])
+
+
+def test_path_over_c_finds_the_best_score():
+    prices, support = np.array([10.0, 0.1, 1.0]), [5, 50, 20]
+    display = SVMPathDisplay(prices, support, [[0.2, 0.3], [0.4, 0.5], [0.1, 0.2]], 1.0)
+    assert display.Cs.tolist() == [0.1, 1.0, 10.0]
+    assert display.support.tolist() == [50, 20, 5]
+    assert display.best == 1
+    assert "best, 15.0 %, at C = 1" in display.description
+    higher = SVMPathDisplay(prices, support, [0.2, 0.4, 0.1], metric="accuracy")
+    assert higher.Cs[higher.best] == 0.1
+    for wrong in ([1.0, 2.0], [1, 2, 3, 4]):
+        with pytest.raises(InputError, match="values of C"):
+            SVMPathDisplay(prices, wrong)
+    with pytest.raises(InputError, match="above zero"):
+        SVMPathDisplay([0.0, 1.0], [1, 2])
+    model = SimpleNamespace(Cs_=prices, n_support_path_=support, C_=10.0)
+    assert SVMPathDisplay.from_estimator(model).chosen == 10.0
+    with pytest.raises(InputError, match="keeps no path"):
+        SVMPathDisplay.from_estimator(SimpleNamespace())
