@@ -93,18 +93,23 @@ def test_predictions_are_those_of_the_test_part(command, here, table) -> None:
     assert result["test"]["rmse"]["value"] == pytest.approx(np.sqrt(np.mean(np.square(error))))
 
 
-def test_classes_have_scores_in_predictions(command, here) -> None:
+def test_classes_have_probabilities_in_predictions(command, here) -> None:
     assert command("fit", "sample:wine", "--target", "cultivar").code == 0
-    header = (here / "wine-separatrix/predictions.csv").read_text().splitlines()[0]
-    names = ",".join(f"score cultivar {c}" for c in "ABC")
-    assert header == f"row,cultivar,predicted,{names}"
+    with (here / "wine-separatrix/predictions.csv").open() as file:
+        found = list(csv.DictReader(file))
+    names = [f"probability cultivar {c}" for c in "ABC"]
+    assert list(found[0]) == ["row", "cultivar", "predicted", *names]
+    for line in found:
+        p = np.array([float(line[name]) for name in names])
+        assert p.sum() == pytest.approx(1.0)
+        assert line["predicted"] == names[p.argmax()].removeprefix("probability ")
 
 
 @pytest.mark.usefixtures("plain_page")
 def test_json_is_one_document_and_nothing_else(command, here, table) -> None:
     ran = command("fit", table, "--target", "y", "--models", "linear", "--json")
     assert ran.err == ""
-    assert ran.document["schema_version"] == 1
+    assert ran.document["schema_version"] == 2
     assert ran.document["winner"] == "linear"
     assert ran.document["directory"] == "table-separatrix"
     written = json.loads((here / "table-separatrix/result.json").read_text())

@@ -59,7 +59,7 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
     assert (ran.code, ran.out) == (0, "")
     assert len(numbers((here / "p.csv").read_text())) == 600
     ran = command("predict", model, "sample:houses", "--json")
-    assert ran.document["schema_version"] == 1
+    assert ran.document["schema_version"] == 2
     assert len(ran.document["predictions"]["predicted"]) == 600
     assert ran.err == ""
 
@@ -215,7 +215,7 @@ def test_words_that_are_not_understood(command, table, words, said) -> None:
     assert ran.err.count("\n") == 1  # one sentence
     told = command(*words, "--json")
     assert told.code == 2
-    assert told.document["schema_version"] == 1
+    assert told.document["schema_version"] == 2
     assert said in told.document["error"]["message"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind
-from separatrix.study.candidates import CANDIDATES, candidates
+from separatrix.study.candidates import CANDIDATES, Size, candidates
 from separatrix.study.compare import choose
 from separatrix.study.result import Entry
 from separatrix.study.tasks import refuse_task, take_for, with_classes
@@ -65,21 +65,21 @@ def test_every_candidate_can_be_made() -> None:
 
 
 def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:
-    kept, said = candidates("regression", ["ridge"], 5)
+    kept, said = candidates("regression", ["ridge"], Size(50, 5))
     assert [c.name for c in kept] == ["baseline", "ridge"]
     assert not said
     with pytest.raises(InputError, match="Did you mean 'ridge'"):
-        candidates("regression", ["rigde"], 5)
+        candidates("regression", ["rigde"], Size(50, 5))
     with pytest.raises(InputError, match="not a model for classification"):
-        candidates("classification", ["ridge"], 5)
+        candidates("classification", ["ridge"], Size(50, 5))
 
 
 def test_a_polynomial_of_too_many_terms_is_left_out_aloud() -> None:
-    kept, said = candidates("regression", None, 100)
+    kept, said = candidates("regression", None, Size(50, 100))
     assert "polynomial" not in [c.name for c in kept]
     assert "5150" in said[0]
     assert "--models polynomial" in said[0]
-    kept, said = candidates("regression", ["polynomial"], 100)
+    kept, said = candidates("regression", ["polynomial"], Size(50, 100))
     assert "polynomial" in [c.name for c in kept]
 
 

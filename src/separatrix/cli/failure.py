@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 #: Version of every JSON document that the command prints or writes.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class GateFailed(Exception):

@@ -29,6 +29,20 @@ from separatrix.messages import InputError
 @click.option("--models", metavar="NAME,NAME", help="Compare only these (and the baseline).")
 @click.option("--task", metavar="TASK", help="regression or classification, if not by the target.")
 @click.option(
+    "--metric", metavar="NAME", help="Choose among classifiers by log_loss (default) or error."
+)
+@click.option(
+    "--costs",
+    metavar="COSTS",
+    help="What wrong answers cost: TRUTH:ANSWER=COST,… or a .csv or .json file. Else 1 each.",
+)
+@click.option(
+    "--reject",
+    type=float,
+    metavar="PRICE",
+    help="Let the model answer 'doubt', at this price where an error costs 1.",
+)
+@click.option(
     "--min-score",
     "gates",
     multiple=True,
@@ -47,6 +61,9 @@ def fit(
     out: Path | None,
     models: str | None,
     task: str | None,
+    metric: str | None,
+    costs: str | None,
+    reject: float | None,
     gates: tuple[str, ...],
     as_json: bool,
     seed: int,
@@ -61,13 +78,14 @@ def fit(
     \b
     Try:
       separatrix fit sample:diabetes --target progression
-      separatrix fit sample:wine --target cultivar --out wine
+      separatrix fit sample:wine --target cultivar --reject 0.1
       separatrix fit sample:houses --target price --min-score r2=0.8
     """
+    from separatrix.cli.costs import parse_costs
     from separatrix.cli.gates import check, parse
     from separatrix.cli.results import ready, write_all
 
-    wanted, chosen = parse(gates), _names(models)
+    wanted, chosen, priced = parse(gates), _names(models), parse_costs(costs)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     source = _opened(context, table, target, reading)
     from separatrix.blas_threads import one_blas_thread
@@ -80,6 +98,9 @@ def fit(
                 source,
                 task=task,
                 models=chosen,
+                metric=metric,
+                costs=priced,
+                reject=reject,
                 seed=seed,
                 test=test,
                 folds=folds,
@@ -197,6 +218,8 @@ def _again(context: click.Context) -> str:
 
 def _in_python(context: click.Context, table: str, target: str | None) -> str:
     """The same thing in Python, to be pasted."""
+    from separatrix.cli.costs import parse_costs
+
     given = context.params
     if table.endswith(".moments"):
         return (
@@ -213,7 +236,10 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     if given["kinds"]:
         pairs = (text.rpartition("=") for text in given["kinds"])
         scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
-    study = [f"{n}={given[n]!r}" for n in ("task", "seed", "test", "folds") if _given(context, n)]
+    options = ("task", "metric", "reject", "seed", "test", "folds")
+    study = [f"{n}={given[n]!r}" for n in options if _given(context, n)]
+    if given["costs"]:
+        study.append(f"costs={parse_costs(given['costs'])!r}")
     if given["models"]:
         study.append(f"models={_names(given['models'])!r}")
     words = ", ".join([f"sx.scan({', '.join(scan)})", *study])

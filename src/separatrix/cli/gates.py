@@ -9,8 +9,8 @@ from separatrix.messages import InputError, did_you_mean
 from separatrix.study.result import Study
 
 #: Measures of error: for these, smaller is better and the gate is an upper limit.
-ERRORS = {"rmse", "mae", "error"}
-KNOWN = (*sorted(ERRORS), "r2", "accuracy", "auc")
+ERRORS = {"rmse", "mae", "error", "log_loss", "cost", "risk"}
+KNOWN = (*sorted(ERRORS), "r2", "accuracy", "auc", "coverage")
 
 
 def parse(given: tuple[str, ...]) -> dict[str, float]:

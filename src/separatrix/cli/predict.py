@@ -50,21 +50,23 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
 def _predict(
     model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool
 ) -> None:
+    from separatrix.models.wrapped import schema_of
     from separatrix.rows.scan import rows_like
     from separatrix.storage import load
 
     fitted = load(model)
-    if not hasattr(fitted, "predict") or not hasattr(fitted, "encoding_"):
+    schema = schema_of(fitted)
+    if not hasattr(fitted, "predict") or schema is None:
         raise InputError(
             f"holds a {type(fitted).__name__}, which does not predict from tables.",
             file=model,
             remedy="Name a model.sx file that separatrix fit wrote.",
         )
-    rows: Any = rows_like(table_at(table), fitted.encoding_.schema)
+    rows: Any = rows_like(table_at(table), schema)
     ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep))
     for remark in _remarks(rows, ids.columns):
         say(f"· {remark}", quiet=as_json)
-    header = ["row", *ids.columns, "predicted", *_score_names(fitted)]
+    header = ["row", *ids.columns, "predicted", *_beside(fitted)]
     if as_json:
         blocks = list(_predicted(fitted, rows, ids))
         columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
@@ -94,16 +96,22 @@ def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
         yield lambda text: file.write(text.encode())
 
 
-def _score_names(fitted: Any) -> list[str]:
-    """A column of scores for each class; of two classes, for the second alone."""
+def _beside(fitted: Any) -> list[str]:
+    """A column for each class: probabilities where there are any, else scores."""
+    if not hasattr(fitted, "classes_"):
+        return []
+    from separatrix.cli.results import beside_names
+
+    classes = [str(name) for name in fitted.classes_]
+    if hasattr(fitted, "predict_proba"):
+        return beside_names("probability", classes, len(classes))
     if not hasattr(fitted, "decision_function"):
         return []
-    classes = fitted.classes_ if len(fitted.classes_) > 2 else fitted.classes_[-1:]
-    return [f"score {name}" for name in classes]
+    return beside_names("score", classes, len(classes) if len(classes) > 2 else 1)
 
 
 def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
-    """Block by block: the number of the row in the table, its ids, the prediction, the scores."""
+    """Block by block: number of the row in the table, ids, prediction, what stands beside it."""
     import numpy as np
 
     from separatrix.blas_threads import one_blas_thread
@@ -121,15 +129,24 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
             piece = MemoryRows(rows.schema, block, numbers, no_content)
             with one_blas_thread():  # the same bits whatever the number of processors
                 columns = [plain(numbers), *ids.take(block.n), plain(fitted.predict(piece))]
-                if hasattr(fitted, "decision_function"):
-                    scores = np.asarray(fitted.decision_function(piece), dtype=float)
-                    columns += [plain(column) for column in scores.reshape(block.n, -1).T]
+                columns += [plain(column) for column in _numbers(fitted, piece, block.n)]
             done += block.n
             yield columns
             for text in {str(w.message) for w in caught} - told:
                 told.add(text)
                 say(f"! {text}")
             caught.clear()
+
+
+def _numbers(fitted: Any, piece: Any, n: int) -> Any:
+    """The columns that :func:`_beside` names."""
+    import numpy as np
+
+    if hasattr(fitted, "predict_proba"):
+        return np.asarray(fitted.predict_proba(piece), dtype=float).T
+    if hasattr(fitted, "decision_function"):
+        return np.asarray(fitted.decision_function(piece), dtype=float).reshape(n, -1).T
+    return ()
 
 
 def _remarks(rows: Any, kept: list[str]) -> list[str]:

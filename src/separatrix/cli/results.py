@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,17 +102,24 @@ def without_model(study: Study) -> Study:
 
 
 def predictions(held: Held, target: str, classes: tuple[str, ...], ids: Ids) -> str:
-    """The test part as CSV: row number in the table, ids, truth, prediction, scores by class."""
+    """The test part as CSV: row number in the table, ids, truth, answer, probability by class."""
     header = ["row", *ids.columns, target, "predicted"]
     rows = plain(held.rows)
     beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
     columns: list[list[Any]] = [rows, *beside, plain(held.truth), plain(held.predicted)]
-    if held.scores is not None:
-        scores = np.asarray(held.scores, dtype=float).reshape(len(held.truth), -1)
-        named = classes if scores.shape[1] == len(classes) else classes[-1:]
-        header += [f"score {name}" for name in named]
-        columns += [plain(column) for column in scores.T]
+    kind = "score" if held.probabilities is None else "probability"
+    numbers = held.scores if held.probabilities is None else held.probabilities
+    if numbers is not None:
+        table = np.asarray(numbers, dtype=float).reshape(len(held.truth), -1)
+        header += beside_names(kind, classes, table.shape[1])
+        columns += [plain(column) for column in table.T]
     return as_csv(columns, header=header)
+
+
+def beside_names(kind: str, classes: Sequence[str], count: int) -> list[str]:
+    """Headings of so many columns: one for each class, or for the second of two alone."""
+    named = classes if count == len(classes) else classes[-1:]
+    return [f"{kind} {name}" for name in named]
 
 
 def as_csv(columns: list[list[Any]], *, header: list[str] | None) -> str:

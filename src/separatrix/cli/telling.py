@@ -14,8 +14,11 @@ from rich.table import Table
 from separatrix.cli.failure import for_the_command
 from separatrix.cli.output import console, say
 from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
-from separatrix.pictures.wording import measure, scored
-from separatrix.study.result import Score, Study
+from separatrix.pictures.wording import measure, number, scored
+from separatrix.study.result import Decision, Entry, Score, Spread, Study
+
+#: Scores that say nothing beyond others, or are told in a sentence of their own.
+UNTOLD = ("accuracy", "cost", "coverage", "risk")
 
 
 def tell(study: Study, place: Path, python: str) -> None:
@@ -37,39 +40,71 @@ def tell(study: Study, place: Path, python: str) -> None:
 
 
 def leaderboard(study: Study) -> Table:
-    """Cross-validated errors, the chosen one marked."""
-    metric = study.leaderboard[0].metric
+    """Cross-validated errors, the chosen one marked; of classes both measures."""
+    first = study.leaderboard[0]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", no_wrap=True)
-    table.add_column(
-        f"{measure(metric).short}, {len(study.leaderboard[0].folds)} folds", justify="right"
-    )
-    table.add_column("± s.e.", justify="right")
+    table.add_column(f"{measure(first.metric).short}, {len(first.folds)} folds", justify="right")
+    if first.beside is not None:
+        table.add_column(measure(first.beside.metric).short, justify="right")
     table.add_column("what it is", overflow="ellipsis")
     for entry in study.leaderboard:
         won = entry.name == study.winner
-        name = f"{'→' if won else ' '} {entry.name}"
-        if math.isnan(entry.mean):
-            table.add_row(name, "–", "–", entry.note)
-            continue
-        numbers = scored(entry.mean, metric), scored(entry.standard_error, metric)
-        table.add_row(name, *numbers, entry.label, style="bold" if won else "")
+        cells = [f"{'→' if won else ' '} {entry.name}", _with_spread(entry)]
+        if first.beside is not None:
+            cells.append("–" if entry.beside is None else _with_spread(entry.beside))
+        made = f", {entry.calibrated}" if entry.calibrated else ""
+        table.add_row(*cells, entry.note or f"{entry.label}{made}", style="bold" if won else "")
     return table
 
 
+def _with_spread(found: Entry | Spread) -> str:
+    """A mean ± its standard error, both to the digits that the error leaves standing."""
+    mean, error = found.mean, found.standard_error
+    if math.isnan(mean):
+        return "–"
+    if measure(found.metric).share:
+        return f"{100 * mean:.1f} ± {100 * error:.1f} %"
+    if not 0 < error < math.inf or not 1e-4 <= max(abs(mean), error) < 1e7:
+        return f"{number(mean)} ± {number(error, 2)}"
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{mean:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", "−")
+
+
 def verdict(study: Study) -> list[str]:
-    """The choice, its score on the test part, and the certificate."""
-    first = study.test[0]
+    """The choice, its score on the test part, what answers cost, and the certificate."""
+    shown = [s for s in study.test if s.metric not in UNTOLD]
+    first = shown[0]
     dummy = next((s for s in study.baseline_test if s.metric == first.metric), None)
     beside = "" if dummy is None else f" (baseline {scored(dummy.value, dummy.metric)})"
-    scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in study.test)
+    scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
     return [
         f"Chosen: {study.winner}. {re.sub(f'^{study.winner} ', 'It ', study.reason)}",
         f"Test part ({study.n_test} rows, opened once): {scores}.",
+        *([] if study.decision is None else [_answers(study.decision)]),
         f"Certificate: {study.model.certificate_}",
     ]
 
 
+def _answers(found: Decision) -> str:
+    """How the answers of least expected cost did on the test part."""
+    plainly = scored(found.cost_without.value, "cost")
+    costs = f"a cost of {_value(found.cost)} a row"
+    instead = f"({plainly} with the most probable class instead)"
+    if found.costs.price is None:
+        return f"Answers of least expected cost: {costs} {instead}."
+    if math.isnan(found.risk.value):
+        return f"With the right to doubt: no row is answered; {costs} {instead}."
+    return (
+        f"With the right to doubt: {_value(found.coverage)} of the rows are answered, at a cost "
+        f"of {_value(found.risk)} each; with doubt {costs} {instead}."
+    )
+
+
 def _score(score: Score) -> str:
+    return f"{measure(score.metric).short} {_value(score)}"
+
+
+def _value(score: Score) -> str:
     value, low, high = (scored(v, score.metric) for v in (score.value, score.low, score.high))
-    return f"{measure(score.metric).short} {value} [{low}, {high}]"
+    return f"{value} [{low}, {high}]"

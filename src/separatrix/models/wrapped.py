@@ -21,6 +21,7 @@ from separatrix.models.base import RowsModel, weights_of
 from separatrix.models.targets import classes
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.schema import Schema
 from separatrix.solvers.solution import Certificate
 
 
@@ -105,12 +106,16 @@ def fitted(estimator: Any, rows: Labelled) -> Any:
 
 
 def scores_of(model: Any, X: Any) -> Floats:
-    """Scores (n) for the second of two classes, or (n x K); log odds where only those exist."""
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=float)
-    else:
-        scores = log_odds(model, X)
+    """Scores (n) for the second of two classes, or (n x K): what a calibration can read.
+
+    Several scores mean something beside each other, not by themselves (those of a density share a
+    term in x): there log odds are taken if the model has probabilities.
+    """
     k = len(model.classes_)
+    if hasattr(model, "predict_proba") and (k > 2 or not hasattr(model, "decision_function")):
+        scores = log_odds(model, X)
+    else:
+        scores = np.asarray(model.decision_function(X), dtype=float)
     if scores.shape[1:] != (() if k == 2 else (k,)):
         raise InputError(
             f"{type(model).__name__} gives scores of shape {scores.shape} for {k} classes.",
@@ -126,12 +131,23 @@ def log_odds(model: Any, X: Any) -> Floats:
     return np.asarray(logit(np.clip(p, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)))
 
 
+def schema_of(model: Any) -> Schema | None:
+    """The columns that a fitted model reads from tables; None for one that reads matrices alone."""
+    while hasattr(model, "estimator_"):
+        model = model.estimator_
+    encoding = getattr(model, "encoding_", None)
+    found = getattr(model, "schema_", None) if encoding is None else encoding.schema
+    return found if isinstance(found, Schema) else None
+
+
 def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certificate:
     """The worst of the certificates of several fitted parts, which may be of other libraries."""
     known = [c for c in (getattr(part, "certificate_", None) for part in parts) if c is not None]
     short = sum(not certificate.holds for certificate in known)
     said = [f"{len(known)} of its {len(parts)} parts have certificates; {len(known) - short} hold."]
-    if len(known) == 1:
+    if len(known) == len(parts) == 1 and not short:
+        said = [str(known[0])]
+    elif len(known) == 1:
         said.append(str(known[0]))
     judged = [c for c in known if c.kkt >= 0 and c.tolerance > 0]
     if not judged:

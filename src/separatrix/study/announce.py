@@ -123,7 +123,7 @@ def about_classes(classes: Sequence[str]) -> list[str]:
 
 def about_completion(model: Any) -> list[str]:
     """How filling gaps by regression went, in the model that is kept."""
-    completion = model.encoding_.completion
+    completion = getattr(getattr(model, "encoding_", None), "completion", None)
     if completion is None:
         return []
     rounds = f"{completion.rounds} round{'' if completion.rounds == 1 else 's'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,32 @@ BASELINE = "baseline"
 
 #: More terms than this are more than a polynomial can be trusted with.
 MOST_POLYNOMIAL_TERMS = 500
+#: More coefficients than this, for more than two classes, take longer than a comparison should.
+MOST_SOFTMAX_COEFFICIENTS = 1_000
+#: Rows times squared terms (or their cubes) beyond which maximum likelihood is left for later.
+MOST_NEWTON_WORK = 2e11
+#: So many rows for each coefficient leave a penalty nothing to do.
+ROWS_PER_COEFFICIENT = 30
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the cost of a fit depends on: rows, columns of the design, classes (1 for numbers)."""
+
+    rows: int
+    terms: int
+    classes: int = 1
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A model that may win. ``from_moments`` says that moments are all it needs of the rows.
 
-    ``tuned`` names the fitted attribute that holds what it chose by itself, on folds.
+    ``tuned`` names the fitted attributes that hold what it chose by itself, on folds. ``raw``
+    marks a model that reads the table as it stands, gaps and all. ``too_much`` tells from the size
+    of the data why it is left out unless asked for by name ("" if it is not): by size and not by
+    the clock, so that the same table always gives the same comparison. A ``spare`` joins only
+    where it has something to mend: few rows for the coefficients, or classes that are separable.
     """
 
     name: str
@@ -29,7 +48,10 @@ class Candidate:
     model: str
     options: dict[str, Any] = field(default_factory=dict)
     from_moments: bool = False
-    tuned: str | None = None
+    tuned: tuple[str, ...] = ()
+    raw: bool = False
+    spare: bool = False
+    too_much: Callable[[Size], str] | None = None
 
     def make(self, folds: int) -> Any:
         """An estimator to fit; ``folds`` serve those that tune a penalty."""
@@ -41,7 +63,28 @@ class Candidate:
 def _tuned(name: str, model: str) -> Candidate:
     """A penalised model, right whatever the units, its penalty chosen by cross-validation."""
     label = f"{name}, penalty by cross-validation"
-    return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, "alpha_")
+    return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, ("alpha_",))
+
+
+def _classes(name: str, label: str, model: str, **more: Any) -> Candidate:
+    return Candidate(name, label, CLASSIFICATION, model, **more)
+
+
+def _products(size: Size) -> str:
+    count = size.terms * (size.terms + 3) // 2
+    if count <= MOST_POLYNOMIAL_TERMS:
+        return ""
+    return f"{size.terms} columns give {count} squares and products"
+
+
+def _likelihood(size: Size) -> str:
+    coefficients = (size.classes - 1) * (size.terms + 1)
+    if size.classes > 2 and coefficients > MOST_SOFTMAX_COEFFICIENTS:
+        return f"{size.classes} classes have {coefficients} coefficients, which takes long"
+    side = min(size.rows, size.terms + 1)
+    if size.rows * side * (size.terms + 1) > MOST_NEWTON_WORK:
+        return f"{size.rows} rows of {size.terms} columns take long"
+    return ""
 
 
 #: In order of complexity: of two that are equally good, the one above is taken.
@@ -52,42 +95,52 @@ CANDIDATES = (
     _tuned("lasso", "LassoCV"),
     Candidate("huber", "outliers weigh less", REGRESSION, "HuberRegressor"),
     Candidate("least_absolute", "least absolute error", REGRESSION, "LeastAbsoluteRegressor"),
-    Candidate("polynomial", "squares and products", REGRESSION, "PolynomialRegression"),
-    Candidate(BASELINE, "most frequent class", CLASSIFICATION, "MostFrequentClassifier"),
     Candidate(
-        "basic",
-        "nearest class mean, scaled",
-        CLASSIFICATION,
-        "BasicLinearClassifier",
-        {"scatter": "diagonal"},
+        "polynomial",
+        "squares and products",
+        REGRESSION,
+        "PolynomialRegression",
+        too_much=_products,
     ),
-    Candidate("least_squares", "least squares", CLASSIFICATION, "LeastSquaresClassifier"),
-    Candidate("lda", "normal classes, one scatter", CLASSIFICATION, "LinearDiscriminantAnalysis"),
-    Candidate("logistic", "likeliest probabilities", CLASSIFICATION, "LogisticRegression"),
-    Candidate(
-        "rda", "normal classes, scatter mixed", CLASSIFICATION, "RegularizedDiscriminantAnalysis"
+    _classes(BASELINE, "shares of the classes", "MostFrequentClassifier"),
+    _classes(
+        "basic",
+        "nearest scaled mean",
+        "BasicLinearClassifier",
+        options={"scatter": "diagonal"},
+    ),
+    _classes("naive_bayes", "independent columns", "NaiveBayes", raw=True),
+    _classes("least_squares", "least squares", "LeastSquaresClassifier"),
+    _classes("lda", "normal, one scatter", "LinearDiscriminantAnalysis"),
+    _classes("logistic", "likeliest probabilities", "LogisticRegression", too_much=_likelihood),
+    _classes(
+        "logistic_ridge",
+        "penalty tuned on folds",
+        "LogisticCV",
+        options={"standardize": True},
+        tuned=("C_",),
+        spare=True,
+        too_much=_likelihood,
+    ),
+    _classes("qda", "normal, own scatter", "QuadraticDiscriminantAnalysis"),
+    _classes(
+        "rda",
+        "normal, scatter mixed",
+        "RegularizedDiscriminantAnalysis",
+        tuned=("alpha_", "beta_"),
     ),
 )
 
 
 def candidates(
-    task: str, asked: Sequence[str] | None, terms: int
+    task: str, asked: Sequence[str] | None, size: Size
 ) -> tuple[list[Candidate], list[str]]:
-    """Those to compare, the baseline always among them; and a sentence on any that was left out.
-
-    ``terms`` is the number of columns of the design, by which a polynomial may grow too large.
-    """
+    """Those to compare, the baseline always among them; and a sentence on any that was left out."""
     known = {c.name: c for c in CANDIDATES if c.task == task}
     if asked is None:
-        kept = dict(known)
-        if "polynomial" in kept and _products(terms) > MOST_POLYNOMIAL_TERMS:
-            del kept["polynomial"]
-            said = (
-                f"The polynomial is left out: {terms} columns give {_products(terms)} squares and "
-                "products (to try it all the same: --models polynomial)."
-            )
-            return list(kept.values()), [said]
-        return list(kept.values()), []
+        reasons = {c.name: c.too_much(size) if c.too_much else "" for c in known.values()}
+        said = [_left_out(name, reason) for name, reason in reasons.items() if reason]
+        return [c for c in known.values() if not reasons[c.name]], said
     for name in asked:
         if name not in known:
             other = any(c.name == name for c in CANDIDATES)
@@ -96,5 +149,11 @@ def candidates(
     return [c for c in known.values() if c.name in {BASELINE, *asked}], []
 
 
-def _products(terms: int) -> int:
-    return terms * (terms + 3) // 2
+def _left_out(name: str, reason: str) -> str:
+    return f"{name} is left out: {reason} (to try it all the same: --models {name})."
+
+
+def few_rows(size: Size) -> bool:
+    """Whether a penalty may help: not many rows for each coefficient."""
+    coefficients = max(1, size.classes - 1) * (size.terms + 1)
+    return size.rows < ROWS_PER_COEFFICIENT * coefficients

@@ -33,15 +33,15 @@ def entry(candidate: Candidate, bench: Bench, metric: str) -> Entry:
             for fold in range(bench.k):
                 error, model = bench.fold_error(candidate, fold)
                 errors.append(error)
-                if candidate.tuned:
-                    chosen.append(float(getattr(model, candidate.tuned)))
+                chosen.append([float(getattr(model, name)) for name in candidate.tuned])
     except InputError as refusal:
         if candidate.name == BASELINE:
             raise
         nan = float("nan")
         return Entry(candidate.name, candidate.label, metric, (), nan, nan, note=str(refusal))
     spread = float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
-    tuned = {candidate.tuned.rstrip("_"): tuple(chosen)} if candidate.tuned else {}
+    columns = zip(candidate.tuned, zip(*chosen, strict=True), strict=True)
+    tuned = {name.rstrip("_"): tuple(values) for name, values in columns}
     return Entry(
         candidate.name,
         candidate.label,
@@ -51,6 +51,10 @@ def entry(candidate: Candidate, bench: Bench, metric: str) -> Entry:
         spread,
         tuned,
     )
+
+
+#: What each measure is called in a sentence.
+CALLED = {"log_loss": "log loss", "error": "error rate"}
 
 
 def choose(entries: Sequence[Entry]) -> tuple[str, str]:
@@ -65,6 +69,7 @@ def choose(entries: Sequence[Entry]) -> tuple[str, str]:
             BASELINE,
             "Nothing beats the baseline: the columns do not help to predict the target.",
         )
+    measure = CALLED.get(best.metric, "error")
     limit = best.mean + best.standard_error
     winner = next(e for e in judged if e.name != BASELINE and e.mean <= limit)
     if winner.name == best.name:
@@ -75,12 +80,12 @@ def choose(entries: Sequence[Entry]) -> tuple[str, str]:
                 f"{winner.name} is the only model asked for, and beats the baseline.",
             )
         return winner.name, (
-            f"{winner.name} has the smallest cross-validated error, and no simpler model comes "
-            "within one standard error of it."
+            f"{winner.name} has the smallest cross-validated {measure}, and no simpler model "
+            "comes within one standard error of it."
         )
     return winner.name, (
-        f"{winner.name} is the simplest model whose cross-validated error is within one standard "
-        f"error of the best, {best.name}."
+        f"{winner.name} is the simplest model whose cross-validated {measure} is within one "
+        f"standard error of the best, {best.name}."
     )
 
 

@@ -14,8 +14,10 @@ from separatrix.study.result import Curve
 #: Shares of the training rows of a fold.
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 FEWEST_ROWS = 5
-#: Terms from which a fit takes so long that every other point and two folds must do.
+#: Terms, and terms times rows times classes, from which fits take so long that every other point
+#: and two folds must do.
 MANY_TERMS = 300
+MUCH = 3e7
 
 
 def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int) -> Curve | None:
@@ -24,14 +26,16 @@ def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int
     Each size is a prefix of one random order, so that a larger set contains the smaller ones.
     """
     order = np.random.default_rng(seed).permutation(len(bench.labels))
-    wide = len(bench.table.block.terms) > MANY_TERMS
-    folds = bench.fold_labels[:2] if wide else bench.fold_labels
+    terms = len(bench.table.block.terms)
+    work = terms * len(bench.training) * bench.table.block.y.shape[1]
+    slow = terms > MANY_TERMS or work > MUCH
+    folds = bench.fold_labels[:2] if slow else bench.fold_labels
     inside = [
         order[(bench.labels[order] != TEST) & (bench.labels[order] != fold)] for fold in folds
     ]
     outside = [np.flatnonzero(bench.labels == fold) for fold in folds]
     fewest = min(len(rows) for rows in inside)
-    shares = SHARES[1::2] if wide else SHARES
+    shares = SHARES[1::2] if slow else SHARES
     sizes = sorted({max(FEWEST_ROWS, int(share * fewest)) for share in shares})
     train, validation, kept = [], [], []
     with warnings.catch_warnings():
@@ -39,7 +43,7 @@ def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int
         for size in sizes:
             try:
                 pairs = [
-                    bench.error(candidate, rows[:size], out)[:2]
+                    bench.error(candidate, rows[:size], out)
                     for rows, out in zip(inside, outside, strict=True)
                 ]
             except InputError:  # too few rows for this model: the curve starts further right

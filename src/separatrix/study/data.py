@@ -26,8 +26,11 @@ from separatrix.statistics.kept import KeptMoments
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
 from separatrix.study.candidates import Candidate
+from separatrix.study.tasks import REGRESSION
 
 TEST = -1
+#: With fewer rows on either side nothing can be told.
+FEWEST_HELD, FEWEST_TRAINING = 2, 4
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,10 @@ class RowBench:
         """The rows as models are given them."""
         return as_matrix(self.table)
 
+    def source(self, candidate: Candidate) -> InMemory:
+        """The rows as this candidate is given them."""
+        return self.table if candidate.raw else self.given
+
     @property
     def k(self) -> int:
         """Number of folds that hold rows."""
@@ -112,7 +119,9 @@ class RowBench:
 
     def fold_error(self, candidate: Candidate, fold: int) -> tuple[float, Any]:
         """Error on one fold of the candidate fitted to the others; and the fitted model."""
-        return self.error(candidate, *self.sides(fold))[1:]
+        inside, outside = self.sides(fold)
+        model = self.fitted(candidate, inside)
+        return error_on(model, self.source(candidate).take(outside)), model
 
     def sides(self, fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Positions of the rows of the other folds, and of the rows of this one."""
@@ -122,32 +131,34 @@ class RowBench:
 
     def error(
         self, candidate: Candidate, inside: NDArray[np.intp], outside: NDArray[np.intp]
-    ) -> tuple[float, float, Any]:
+    ) -> tuple[float, float]:
         """Error of the candidate fitted to ``inside`` on those rows, and on ``outside``."""
-        model = self.fitted(candidate, inside)
-        errors = (error_on(model, self.given.take(part)) for part in (inside, outside))
-        return next(errors), next(errors), model
+        model, rows = self.fitted(candidate, inside), self.source(candidate)
+        return error_on(model, rows.take(inside)), error_on(model, rows.take(outside))
 
     def fit(self, candidate: Candidate) -> Any:
         """The candidate fitted to all folds, ready for tables like this one."""
         model = self.fitted(candidate, self.training)
-        if self.given is self.table:
+        if self.source(candidate) is self.table:
             return model
         return by_name(model, self.table.take(self.training))
 
     def fitted(self, candidate: Candidate, inside: NDArray[np.intp]) -> Any:
         """The candidate fitted to some of the rows.
 
-        One that tunes a penalty on a matrix is given the folds of the study to do it on.
+        One that tunes a penalty of numbers on a matrix is given the folds of the study to do it on
+        (of classes each must be in every fold, so those make folds of their own).
         The model remembers their number alone: a list of row numbers means nothing later.
         """
+        rows = self.source(candidate)
         labels = self.labels[inside]
         folds = len(np.unique(labels))
         model = candidate.make(max(2, folds))
-        if candidate.tuned and isinstance(self.given, ArrayRows) and folds > 1:
+        shared = candidate.tuned and candidate.task == REGRESSION and folds > 1
+        if shared and isinstance(rows, ArrayRows):
             model.set_params(cv=PredefinedSplit(np.unique(labels, return_inverse=True)[1]))
-            return model.fit(self.given.take(inside)).set_params(cv=folds)
-        return model.fit(self.given.take(inside))
+            return model.fit(rows.take(inside)).set_params(cv=folds)
+        return model.fit(rows.take(inside))
 
 
 def as_matrix(table: InMemory) -> InMemory:

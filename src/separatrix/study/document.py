@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix.study.result import Entry, Score, Study
+from separatrix.study.result import Score, Study
 
 
 def plain(value: Any) -> Any:
@@ -36,16 +36,15 @@ def document_of(study: Study) -> dict[str, Any]:
         "rows": {"training": study.n_train, "test": study.n_test},
         "columns": [_record(column) for column in study.columns],
         "classes": list(study.classes),
-        "leaderboard": [_entry(e) for e in study.leaderboard],
+        "leaderboard": [_record(e) for e in study.leaderboard],
         "winner": study.winner,
         "reason": study.reason,
         "test": _scores(study.test),
         "baseline_test": _scores(study.baseline_test),
-        "model": {
-            "class": type(model).__name__,
-            "parameters": plain(model.get_params(deep=False)),
-            **_coefficients(model),
-        },
+        "calibration": _optional(study.calibration),
+        "decision": _decision(study),
+        "covariances": _optional(study.covariances),
+        "model": {**_described(model), **_coefficients(study.core)},
         "certificate": {
             "words": str(model.certificate_),
             "holds": bool(model.certificate_.holds),
@@ -57,15 +56,60 @@ def document_of(study: Study) -> dict[str, Any]:
 
 
 def _record(value: Any) -> dict[str, Any]:
-    return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    """The fields of a record; records within it likewise."""
+    return {f.name: _value(getattr(value, f.name)) for f in fields(value)}
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
-    return _record(entry)
+def _value(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _record(value)
+    if isinstance(value, dict):
+        return {str(k): _value(v) for k, v in value.items()}
+    return plain(value)
+
+
+def _optional(value: Any) -> dict[str, Any] | None:
+    return None if value is None else _record(value)
+
+
+def _decision(study: Study) -> dict[str, Any] | None:
+    """Costs by name: {truth: {answer: cost}}; doubt among the answers if it has a price."""
+    found = study.decision
+    if found is None:
+        return None
+    matrix, price = found.costs.matrix, found.costs.price
+    answers = [*study.classes] if price is None else [*study.classes, found.label]
+    table = matrix if price is None else np.column_stack([matrix, price])
+    costs = {
+        truth: dict(zip(answers, plain(row), strict=True))
+        for truth, row in zip(study.classes, table, strict=True)
+    }
+    measured = ("cost", "coverage", "risk", "cost_without")
+    return {
+        "costs": costs,
+        "doubt": None if price is None else found.label,
+        **{name: _score(getattr(found, name)) for name in measured},
+    }
+
+
+def _described(model: Any) -> dict[str, Any]:
+    """Class and parameters of a model, and of the models that it is made of."""
+    given = model.get_params(deep=False)
+    return {
+        "class": type(model).__name__,
+        "parameters": {
+            name: _described(value) if hasattr(value, "get_params") else plain(value)
+            for name, value in given.items()
+        },
+    }
 
 
 def _scores(scores: tuple[Score, ...]) -> dict[str, Any]:
-    return {s.metric: {"value": plain(s.value), "interval": plain([s.low, s.high])} for s in scores}
+    return {score.metric: _score(score) for score in scores}
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {"value": plain(score.value), "interval": plain([score.low, score.high])}
 
 
 def _coefficients(model: Any) -> dict[str, Any]:

@@ -82,14 +82,28 @@ def classification_scores(
 ) -> tuple[Score, ...]:
     """Accuracy and error; with two classes and a ``margin`` the area under the ROC curve too."""
     w = np.ones(len(truth)) if weight is None else weight
-    low, high = wilson(float(w @ (truth == predicted) / w.sum()), _effective(w))
-    share = float(w @ (truth == predicted) / w.sum())
-    scores = [Score("accuracy", share, low, high), Score("error", 1 - share, 1 - high, 1 - low)]
+    right = share_score("accuracy", np.asarray(truth == predicted), w)
+    scores = [right, Score("error", 1 - right.value, 1 - right.high, 1 - right.low)]
     if margin is not None:
         mine = truth == positive
         if mine.any() and not mine.all():
             scores.append(_auc(margin[mine], w[mine], margin[~mine], w[~mine]))
     return tuple(scores)
+
+
+def mean_score(metric: str, values: Floats, w: Floats) -> Score:
+    """A mean with the interval that its spread gives, never below zero if no value is."""
+    mean = float(np.average(values, weights=w))
+    variance = float(np.average((values - mean) ** 2, weights=w))
+    half = _Z * (variance / max(_effective(w) - 1, 1)) ** 0.5
+    low = max(0.0, mean - half) if values.min() >= 0 else mean - half
+    return Score(metric, mean, low, mean + half)
+
+
+def share_score(metric: str, hit: NDArray[np.bool_], w: Floats) -> Score:
+    """A share with Wilson's interval."""
+    share = float(w @ hit / w.sum())
+    return Score(metric, share, *wilson(share, _effective(w)))
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:

@@ -59,7 +59,8 @@ class Held:
     """Rows that a model did not see: numbers, truth, prediction, a classifier's scores, weights.
 
     ``predicted`` may be a doubt (:attr:`Decision.label`). ``probabilities`` has a column for each
-    of ``Study.classes``, in their order, as the stored model gives them: after any calibration.
+    of ``Study.classes``, in their order, as the stored model gives them: after any calibration;
+    ``uncalibrated`` are the model's own, where a calibration changed them.
     """
 
     rows: Any
@@ -68,6 +69,7 @@ class Held:
     scores: Floats | None = None
     w: Floats | None = None
     probabilities: Floats | None = None
+    uncalibrated: Floats | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,164 @@
+"""Classes are compared by their probabilities; scores are made into some where a model has none.
+
+Calibrations are learned on scores of rows that were held out, and judged on folds that they were
+not learned on. The scores are those of the comparison: nothing is fitted for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.decision.reliability import expected_calibration_error
+from separatrix.messages import InputError
+from separatrix.models.calibrated import CalibratedClassifier, calibrations, probabilities_of
+from separatrix.rows.block import Floats
+from separatrix.study.candidates import Candidate
+from separatrix.study.result import CalibrationCheck, Entry, Spread
+from separatrix.study.unseen import Codes, Unseen
+
+#: How scores of a model without probabilities are read: the likeliest sigmoid.
+USUAL = "platt"
+METHODS = (USUAL, "logistic", "isotonic")
+#: One calibration a class: for more classes than this none is tried.
+MOST_CLASSES = 100
+
+
+def with_probabilities(asked: Unseen) -> tuple[Unseen, str | None, str]:
+    """The same answers with probabilities; the calibration that made them; why there are none."""
+    if asked.probabilities is not None:
+        return asked, None, ""
+    try:
+        p = _reread(asked, USUAL)
+    except InputError as refusal:
+        return asked, None, f"no probabilities: {refusal.what}"
+    return replace(asked, probabilities=p, predicted=p.argmax(axis=1)), USUAL, ""
+
+
+def line(candidate: Candidate, asked: Unseen, metric: str, made: str | None, why: str) -> Entry:
+    """The candidate on the leaderboard, by ``metric`` with the other measure beside it."""
+    errors, losses = asked.error(), None
+    if asked.probabilities is not None:
+        losses = asked.log_loss(asked.probabilities)
+    first, other = (losses, errors) if metric == "log_loss" else (errors, losses)
+    if first is None:
+        first = Spread(metric, (), float("nan"), float("nan"))
+    return Entry(
+        candidate.name,
+        candidate.label,
+        metric,
+        first.folds,
+        first.mean,
+        first.standard_error,
+        dict(asked.chosen),
+        note=why,
+        beside=other,
+        calibrated=made,
+    )
+
+
+def check_calibration(asked: Unseen, made: str | None) -> CalibrationCheck | None:
+    """Whether a calibration of the winner's scores lowers its log loss; None if none can be tried.
+
+    One is taken if it lowers the cross-validated log loss by more than one standard error of the
+    differences between folds. A model without probabilities of its own has the usual one anyway.
+    """
+    if asked.probabilities is None:
+        return None
+    before = asked.log_loss(asked.probabilities)
+    tried = {}
+    for method in METHODS:
+        if method == made:
+            continue
+        try:
+            p = _reread(asked, method)
+        except InputError:
+            continue
+        tried[method] = (asked.log_loss(p), p)
+    if not tried:
+        return None
+    best = min(tried, key=lambda method: tried[method][0].mean)
+    after, p = tried[best]
+    differences = np.subtract(before.folds, after.folds)
+    gain = float(differences.mean())
+    error = float(np.std(differences, ddof=1) / np.sqrt(len(differences)))
+    helps = gain > error and gain > 0
+    wrong = _calibration_error(asked, asked.probabilities)
+    return CalibrationCheck(
+        best if helps else made,
+        before,
+        after if helps else before,
+        wrong,
+        _calibration_error(asked, p) if helps else wrong,
+        gain,
+        error,
+        {method: spread for method, (spread, _) in tried.items()},
+        _words(best, before, after, gain, error, made, helps),
+    )
+
+
+def calibrated(candidate: Candidate, model: Any, asked: Unseen, method: str | None) -> Any:
+    """The fitted model with its calibration, learned on all scores of the comparison."""
+    if method is None:
+        return model
+    assert asked.scores is not None
+    folds = len(asked.folds)
+    wrapped = CalibratedClassifier(candidate.make(folds), method=method, cv=folds)
+    return wrapped.around(model, asked.scores, asked.truth, asked.w)
+
+
+def _reread(asked: Unseen, method: str) -> Floats:
+    """Probabilities of every fold, by calibrations learned on the scores of the other folds."""
+    k = len(asked.classes)
+    if k > MOST_CLASSES:
+        raise InputError(f"{k} classes are too many to calibrate one by one.")
+    if asked.scores is None:
+        raise InputError("some class is so rare that a fold lacks it.")
+    p = np.empty((len(asked.truth), k))
+    for fold in asked.folds:
+        inside = asked.fold != fold
+        _refuse_absent(asked.truth[inside & (asked.w > 0)], asked.classes)
+        maps = calibrations(method, asked.scores[inside], asked.truth[inside], k, asked.w[inside])
+        p[~inside] = probabilities_of(maps, asked.scores[~inside])
+    return p
+
+
+def _refuse_absent(codes: Codes, classes: Any) -> None:
+    absent = np.setdiff1d(np.arange(len(classes)), codes)
+    if absent.size:
+        raise InputError(f"class {classes[absent[0]]!r} stands in one fold alone.")
+
+
+def _calibration_error(asked: Unseen, p: Floats) -> float:
+    """Of the probability given to the most probable class."""
+    said = p.argmax(axis=1)
+    return expected_calibration_error(
+        said == asked.truth, np.clip(p.max(axis=1), 0.0, 1.0), sample_weight=asked.w
+    )
+
+
+def _words(
+    best: str,
+    before: Spread,
+    after: Spread,
+    gain: float,
+    error: float,
+    made: str | None,
+    helps: bool,
+) -> str:
+    """What was found, in a sentence."""
+    change = f"the cross-validated log loss from {before.mean:.4g} to {after.mean:.4g}"
+    if helps:
+        return (
+            f"Calibrated ({best}): this lowers {change}, by more than one standard error "
+            f"({gain:.2g} ± {error:.2g})."
+        )
+    kept = f"The {made} calibration" if made else "No calibration"
+    verb = "is kept" if made else "is needed"
+    moved = "would not lower" if gain <= 0 else "would lower"
+    tail = "" if gain <= 0 else f", no more than chance ({gain:.2g} ± {error:.2g})"
+    if gain <= 0:
+        change = f"the cross-validated log loss of {before.mean:.4g}"
+    return f"{kept} {verb}: the best other reading of the scores ({best}) {moved} {change}{tail}."
