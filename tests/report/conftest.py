@@ -12,12 +12,26 @@ from sklearn.linear_model import Lasso, RidgeClassifier, lasso_path
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import cross_val_score, learning_curve
 
-from separatrix import LinearRegression
+from separatrix import LinearRegression, LogisticRegression, RejectOption
+from separatrix.decision.costs import costs_of
+from separatrix.decision.landscape import landscape, worth_of
 from separatrix.report import render
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.solvers.solution import Certificate
-from separatrix.study.result import Curve, Entry, Held, Score, Study, Training
+from separatrix.statistics.covariance_tests import box_m, mardia
+from separatrix.study.result import (
+    CalibrationCheck,
+    CovarianceTests,
+    Curve,
+    Decision,
+    Entry,
+    Held,
+    Score,
+    Spread,
+    Study,
+    Training,
+)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -154,6 +168,105 @@ def classification_study(loader, target):
     )
 
 
+def probable_study(kept):
+    """A logistic winner on a few columns of the breast cancer table, with all that classes have."""
+    data = load_breast_cancer()
+    names = [str(n) for n in data.feature_names[:4]]
+    x, y = data.data[:, :4], data.target_names[data.target]
+    test = np.arange(0, y.size, 3)
+    train = np.setdiff1d(np.arange(y.size), test)
+    inside, outside = (pd.DataFrame(x[part], columns=names) for part in (train, test))
+    model = RejectOption(LogisticRegression(), costs=0.2) if kept else LogisticRegression()
+    model.fit(inside, y[train])
+    scores = getattr(model, "estimator_", model).decision_function(outside)
+    classes = tuple(str(c) for c in model.classes_)
+    costs = costs_of(0.2, model.classes_)
+    p = model.predict_proba(outside)
+    called = model.predict(outside)
+    codes = np.searchsorted(model.classes_, y)
+    answers = np.array([classes.index(c) if c in classes else 2 for c in called])
+    cost = interval("cost", 0.07, 0.02)
+    loss = Spread("log_loss", (0.2, 0.24, 0.22), 0.22, 0.012)
+    wrong = float(np.mean(model.predict(outside) != y[test]))
+    return Study(
+        source="cells.csv",
+        target="diagnosis",
+        task="classification",
+        seed=1,
+        test_fraction=0.33,
+        n_train=train.size,
+        n_test=test.size,
+        columns=profiles(x, y, names, "diagnosis"),
+        leaderboard=(
+            Entry(
+                "logistic",
+                "likeliest probabilities",
+                "log_loss",
+                loss.folds,
+                0.22,
+                0.012,
+                beside=Spread("error", (0.1, 0.12, 0.11), 0.11, 0.006),
+            ),
+            Entry(
+                "baseline",
+                "most frequent class",
+                "log_loss",
+                (0.66, 0.66, 0.67),
+                0.66,
+                0.003,
+                beside=Spread("error", (0.37, 0.38, 0.36), 0.37, 0.006),
+            ),
+        ),
+        winner="logistic",
+        reason="logistic is the only model asked for, and beats the baseline.",
+        test=(interval("error", wrong, 0.03), interval("log_loss", 0.21, 0.05)),
+        baseline_test=(interval("error", 0.37, 0.06), interval("log_loss", 0.66, 0.03)),
+        model=model,
+        classes=classes,
+        held=Held(test, y[test], called, scores, None, p),
+        training=Training(
+            None,
+            y[train],
+            names=tuple(names),
+            predicted=model.predict(inside),
+            scale=x[train].std(axis=0),
+            probabilities=model.predict_proba(inside),
+        ),
+        calibration=CalibrationCheck(
+            None, loss, loss, 0.031, 0.031, 0.004, 0.01, {"platt": loss}, "Kept as they are."
+        ),
+        decision=Decision(costs, "doubt", cost, interval("coverage", 0.8, 0.05), cost, cost)
+        if kept
+        else None,
+        covariances=CovarianceTests(
+            {c: mardia(x[train][codes[train] == k]) for k, c in enumerate(classes)},
+            {"third": "Class third has 2 rows."},
+            box_m([x[train][codes[train] == k] for k in range(2)]),
+            "none",
+            "Neither class is normal.",
+            tuple(names),
+        ),
+        plane=landscape(
+            (x[train], codes[train], None),
+            (x[test], codes[test]),
+            lambda v: worth_of(model, pd.DataFrame(v, columns=names)),
+            answers,
+            classes,
+            names=tuple(names),
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def probable():
+    return probable_study(False)
+
+
+@pytest.fixture(scope="session")
+def doubtful():
+    return probable_study(True)
+
+
 @pytest.fixture(scope="session")
 def linear():
     return regression_study(LinearRegression(), "linear", "least squares")
@@ -188,5 +301,13 @@ def pages(studies):
 
 
 @pytest.fixture(scope="session")
-def studies(linear, lasso, wine, cancer, bare):
-    return {"linear": linear, "lasso": lasso, "wine": wine, "cancer": cancer, "bare": bare}
+def studies(linear, lasso, wine, cancer, bare, probable, doubtful):
+    return {
+        "linear": linear,
+        "lasso": lasso,
+        "wine": wine,
+        "cancer": cancer,
+        "bare": bare,
+        "probable": probable,
+        "doubtful": doubtful,
+    }

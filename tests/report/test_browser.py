@@ -27,7 +27,7 @@ def files(pages, tmp_path_factory):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1180], ids=["phone", "desk"])
-@pytest.mark.parametrize("name", ["linear", "lasso", "wine", "cancer"])
+@pytest.mark.parametrize("name", ["linear", "lasso", "wine", "doubtful"])
 def test_opens_in_silence_and_fits(browser, files, name, width, dark):
     path = files / f"{name}.html"
     browser.open(path, width=width, dark=dark)

@@ -17,7 +17,9 @@ from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.study.result import Held, Score, Training
 
-EACH = pytest.mark.parametrize("name", ["linear", "lasso", "wine", "cancer", "bare"])
+EACH = pytest.mark.parametrize(
+    "name", ["linear", "lasso", "wine", "cancer", "bare", "probable", "doubtful"]
+)
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
@@ -186,8 +188,78 @@ def test_classifiers_show_decisions_on_the_test_part(pages):
         assert title in three
     assert "ROC curve with its hull" in two
     assert "Precision against recall" in two
-    assert "ROC curve" not in three
+    assert "ROC curve with its hull" not in three
+    assert "ROC curve of each class against the rest" in three
+    assert "gives no probabilities" in three
     assert "class_0" in three
+
+
+def test_odds_are_told_by_unit_and_by_deviation(probable, pages):
+    words = Page(pages["probable"]).words
+    summary = probable.model.summary()
+    j = 2
+    scale = probable.training.scale[j - 1]
+    assert summary.names[j] == "mean texture"
+    by_unit, by_deviation = (
+        f"{np.exp(summary.estimates[j] * s):.3g} ({np.exp(summary.intervals[j, 0] * s):.3g} to "
+        f"{np.exp(summary.intervals[j, 1] * s):.3g})"
+        for s in (1.0, scale)
+    )
+    assert f"{by_unit} {by_deviation}" in words
+    assert "Odds compare malignant with benign" in words
+    assert "change of the log odds per standard deviation" in words
+    without = replace(probable, training=None)
+    assert "per deviation" not in Page(render(without)).words
+
+
+def test_probabilities_have_a_part_of_their_own(pages):
+    words = Page(pages["probable"]).words
+    for title in ("Calibration", "Risk against coverage", "Boundary between the classes"):
+        assert title in words
+    assert "Kept as they are." in words
+    assert "platt calibration" in words
+    assert "What an answer costs" not in words
+    assert "Probabilities and doubt" not in Page(pages["linear"]).words
+
+
+def test_covariances_are_told_by_class(probable, pages):
+    words = Page(pages["probable"]).words
+    assert "Neither class is normal." in words
+    assert str(probable.covariances.equal) in words
+    assert "Class third has 2 rows." in words
+    for label, test in probable.covariances.normal.items():
+        assert f"{label} {test.skewness:.3g}" in words
+
+
+def test_both_measures_stand_in_the_leaderboard(pages):
+    words = Page(pages["probable"]).words
+    assert "Log loss, mean over folds" in words
+    assert "0.2200" in words
+    assert "11.0 %" in words
+
+
+def test_doubt_and_its_price_are_told(doubtful, pages):
+    words = Page(pages["doubtful"]).words
+    assert "What an answer costs (column) for each true class (row)" in words
+    unsure = int(np.sum(doubtful.held.predicted == "doubt"))
+    assert unsure > 0
+    assert f"{unsure} are in doubt" in words
+    assert "At a price of 0.2 for doubt" in words
+    assert "In doubt (grey)" in words
+    assert "At the threshold in use" not in words
+    assert "At the threshold in use" in Page(pages["probable"]).words
+
+
+def test_a_test_part_without_errors_says_so(probable):
+    p = np.where(np.asarray(probable.held.truth)[:, None] == probable.classes, 0.9, 0.1)
+    sure = replace(probable.held, predicted=probable.held.truth, probabilities=p)
+    words = Page(render(replace(probable, held=sure))).words
+    assert "doubt could not have paid" in words
+    assert "Risk against coverage" not in words
+
+
+def test_a_boundary_that_cannot_be_drawn_says_why(pages):
+    assert "two columns of numbers that vary" in Page(pages["cancer"]).words
 
 
 def test_warnings_show_code_reason_and_how_to_mute(pages):

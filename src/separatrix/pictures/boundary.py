@@ -172,9 +172,11 @@ class ClassBoundaryDisplay(Display):
         normal = land.normals[i]
         if normal is None:
             return
+        # On a cloud of its own colour a line would drown.
+        stroke = ink(ax) if len(land.dots) > self.many else colour
         for share, style in ((_ONE, "-"), (_TWO, (0, (4, 2)))):
             line = normal.ellipse(share=share, points=72)
-            ax.plot(line[:, 0], line[:, 1], color=colour, linewidth=1.3, linestyle=style)
+            ax.plot(line[:, 0], line[:, 1], color=stroke, linewidth=1.2, linestyle=style)
 
     def _crosses(self, ax: Any) -> None:
         """All dots that were answered wrongly, as one line of small crosses."""
