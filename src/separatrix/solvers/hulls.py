@@ -55,23 +55,27 @@ class NearestPoints:
 
 
 def nearest_points(
-    a: Matrix, b: Matrix, *, max_passes: int = 2_000, enough: float = 1e-13
+    a: Matrix, b: Matrix, *, enough: float = 1e-13, max_iter: int = 1_000_000
 ) -> NearestPoints:
-    """Of the hulls of the rows of ``a`` and of ``b`` (dense or CSR, the same columns)."""
-    search = _Search(a, b)
+    """Of the hulls of the rows of ``a`` and of ``b`` (dense or CSR, the same columns).
+
+    ``enough`` is the share of the distance that may be left open; after ``max_iter`` rounds the
+    bounds are as good as they are.
+    """
+    search = _Search(a, b, max_iter)
     passes = 0
-    while passes < max_passes:
+    going = True
+    while going:
         passes += 1
         settled = search.settle(enough)
-        if not search.widen(enough) or not settled:
-            break
+        going = search.widen(enough) and settled
     return search.result(passes)
 
 
 class _Search:
     """The corral, its pool of rows, and all rows measured from a common centre."""
 
-    def __init__(self, a: Matrix, b: Matrix) -> None:
+    def __init__(self, a: Matrix, b: Matrix, max_iter: int) -> None:
         centre, self.unit = _frame(a, b)
         self.a, self.b = _moved(a, centre, self.unit), _moved(b, centre, self.unit)
         apart = _mean(self.a) - _mean(self.b)
@@ -83,12 +87,12 @@ class _Search:
         self.corral = _Corral(self.size, a.shape[1])
         self._join(0, 0)
         self.weights = np.ones(1)
-        self.iterations = 0
+        self.iterations, self.max_iter = 0, max_iter
 
     def settle(self, enough: float) -> bool:
         """The least norm over the pool. False if rounding stops it, or the hulls meet."""
         best = np.inf
-        while True:
+        while self.iterations < self.max_iter:
             normal, level = self.corral.normal()
             if level <= 8.0 * EPS * self.size or not level < best:
                 return level > 8.0 * EPS * self.size
@@ -103,6 +107,7 @@ class _Search:
             self.weights = np.append(self.weights, 0.0)
             self._retire()
             self.iterations += 1
+        return False
 
     def _slack(self, level: float, enough: float) -> float:
         return max(enough * level, 4.0 * EPS * self.size)

@@ -25,6 +25,8 @@ from separatrix.solvers.hulls import EPS, Index, NearestPoints, nearest_points
 AGREE = 1e-9
 #: Distinct rows that are computed in fractions at most.
 EXACT = 4_000
+#: Rounds spent on the best mistake bound; one that holds is known before.
+SEARCH = 2_000
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,8 @@ def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float
     given = np.concatenate([[intercept], coef])
     reached = float((signed @ given).min()) / float(np.linalg.norm(given))
     origin = np.zeros((1, signed.shape[1]))
-    found = nearest_points(signed, sparse.csr_array(origin) if sparse.issparse(a) else origin)
+    origin = sparse.csr_array(origin) if sparse.issparse(a) else origin
+    found = nearest_points(signed, origin, enough=1e-9, max_iter=SEARCH)
     seen = float((signed @ found.normal).min())
     gamma = max(reached, seen if seen > 1e-12 * length else 0.0)
     return (length / gamma) ** 2 if gamma > 0.0 else np.inf
