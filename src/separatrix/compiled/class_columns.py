@@ -36,6 +36,29 @@ def add_by_class(
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_squares(
+    x: Floats,
+    codes: NDArray[np.int64],
+    w: Floats,
+    shift: Floats,
+    first: Floats,
+    second: Floats,
+) -> None:
+    """Add Σw(x − shift) and Σw(x − shift)² of every class and column where no value is missing.
+
+    With no weights given every row counts once.
+    """
+    even = len(w) == 0
+    for i in range(x.shape[0]):
+        k = codes[i]
+        weight = 1.0 if even else w[i]
+        for j in range(x.shape[1]):
+            v = x[i, j] - shift[k, j]
+            first[k, j] += weight * v
+            second[k, j] += weight * v * v
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def add_gaussian_scores(
     x: Floats, mean: Floats, precision: Floats, constant: Floats, scores: Floats
 ) -> None:

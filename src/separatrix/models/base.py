@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Term
 from separatrix.shapes.hyperplane import Hyperplane
 from separatrix.solvers.solution import Certificate, Solution
@@ -45,6 +45,7 @@ class RowsModel(BaseEstimator):
     _sparse_ok = True
     _multi_output = False
     _gaps_ok = False  # NaN marks a value that is missing, and the model can do without it
+    _sums_tell = False  # NaN and infinity show in the sums of the fit, which calls _refuse_gaps
     _rows: Rows | None = None  # those of the last fit in this process, for leverage and the like
 
     def _training_rows(
@@ -76,6 +77,7 @@ class RowsModel(BaseEstimator):
                 remedy="Give X and y, or scan(…). Moments suffice to fit LinearRegression, Ridge, "
                 "RidgePath, Lasso, ElasticNet and LassoPath; add those of several tables with +.",
             )
+        later = self._sums_tell and sample_weight is None and not sparse.issparse(X)
         X, y = validate_data(
             self,
             X,
@@ -83,7 +85,7 @@ class RowsModel(BaseEstimator):
             reset=reset,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
-            ensure_all_finite="allow-nan" if self._gaps_ok else True,
+            ensure_all_finite="allow-nan" if self._gaps_ok else not later,
             multi_output=self._multi_output,
             y_numeric=encode_target is None,
         )
@@ -100,6 +102,11 @@ class RowsModel(BaseEstimator):
             names=None if names is None else [str(name) for name in names],
             targets=terms,
         )
+
+    def _refuse_gaps(self, rows: InMemory) -> None:
+        """Refuse NaN and infinity among the numbers of the rows; else nothing happens."""
+        values = rows.block.x.data if sparse.issparse(rows.block.x) else rows.block.x
+        assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
 
     def _name_columns(self, rows: Rows) -> None:
         """Number and names of the columns of a table; a bare matrix has no names to keep."""

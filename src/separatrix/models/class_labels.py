@@ -52,7 +52,7 @@ class ClassLabels(RowsModel):
             nonlocal codes
             self.classes_ = _met(labels, sample_weight, known)
             two_or_more(self.classes_.tolist())
-            codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+            codes = _positions(labels, self.classes_)
             return np.empty((len(labels), 0)), []
 
         rows = self._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
@@ -95,7 +95,8 @@ class ClassLabels(RowsModel):
 
 def _met(labels: NDArray[Any], sample_weight: Any, known: Any) -> NDArray[Any]:
     """The labels of rows that count, in order, with those ``known`` before."""
-    check_classification_targets(labels)
+    if labels.dtype.kind not in "iub":  # whole numbers are classes whatever they are
+        check_classification_targets(labels)
     w = weights_of(sample_weight, len(labels))
     met = _distinct(labels if w is None else labels[w > 0])
     return met if known is None else np.unique(np.concatenate([known, met]))
@@ -103,9 +104,26 @@ def _met(labels: NDArray[Any], sample_weight: Any, known: Any) -> NDArray[Any]:
 
 def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
     """Sorted distinct labels; small whole numbers are counted, which is faster than sorting."""
-    if labels.dtype.kind in "iu" and len(labels):
-        low, high = int(labels.min()), int(labels.max())
-        if high - low < 10_000 and high < 2**62:
-            there = np.bincount(labels.astype(np.int64) - low)
-            return (np.flatnonzero(there) + low).astype(labels.dtype)
-    return np.unique(labels)
+    low = _counted_from(labels)
+    if low is None:
+        return np.unique(labels)
+    there = np.bincount(labels.astype(np.int64, copy=False) - low)
+    return (np.flatnonzero(there) + low).astype(labels.dtype)
+
+
+def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """The position of each label among the sorted classes; any position for a label of none."""
+    low = _counted_from(labels) if classes.dtype == labels.dtype else None
+    if low is None:
+        return np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    span = np.arange(low, int(labels.max()) + 1, dtype=classes.dtype)
+    table = np.minimum(np.searchsorted(classes, span), len(classes) - 1)
+    return np.asarray(table[labels.astype(np.int64, copy=False) - low])
+
+
+def _counted_from(labels: NDArray[Any]) -> int | None:
+    """The least of whole numbers that lie close together; None of any other labels."""
+    if labels.dtype.kind not in "iu" or not len(labels):
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    return low if high - low < 10_000 and high < 2**62 else None

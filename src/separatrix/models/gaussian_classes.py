@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.messages import InputError
 from separatrix.models.class_covariances import Fitted, Mix, Names, fit_classes
 from separatrix.models.class_labels import ClassLabels
+from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
-from separatrix.shapes.class_scores import ClassScores, log_softmax, softmax
+from separatrix.shapes.class_scores import ClassScores, Then, log_softmax, softmax
 from separatrix.shapes.normal import MultivariateNormal
 from separatrix.shapes.quadric import Quadric, real_roots
 from separatrix.solvers.solution import Certificate
@@ -69,8 +70,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             moments, encoding = self._from_table(X, y, sample_weight, spread)
         else:
             rows = self._coded_rows(X, y, sample_weight)
-            empty = ClassMoments.empty(spread, len(self.classes_), rows.block.x.shape[1])
-            moments, encoding = rows.reduce(empty), identity(rows.schema)
+            moments, encoding = self._moments(rows, spread), identity(rows.schema)
         self._learn(moments, encoding)
         return self
 
@@ -82,6 +82,15 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         terms = self._class_terms(rows, prepared.targets)
         parts = [prepared.of(term) for term in terms]
         return ClassMoments.stacked(spread, parts), prepared.encoding
+
+    def _moments(self, rows: ArrayRows, spread: str) -> ClassMoments:
+        """One pass over the rows, in which numbers that are not finite show."""
+        empty = ClassMoments.empty(spread, len(self.classes_), rows.block.x.shape[1])
+        try:
+            return rows.reduce(empty)
+        except InputError:
+            self._refuse_gaps(rows)
+            raise
 
     def _learn(self, moments: ClassMoments, encoding: Encoding) -> None:
         settings = self._settings()
@@ -97,9 +106,9 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     # -- answers -------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Any, then: Then = None) -> Floats:
         check_is_fitted(self)
-        return self.scores_.score(self._design(X))
+        return self.scores_.score(self._design(X), then)
 
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two classes, the second's
@@ -110,11 +119,11 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     def predict_proba(self, X: Any) -> Floats:
         """P(k | x) for every row and class."""
-        return softmax(self._scores(X))
+        return self._scores(X, softmax)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(k | x), exact also where the probability is too small for a number."""
-        return log_softmax(self._scores(X))
+        return self._scores(X, log_softmax)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
@@ -188,6 +197,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 class AdditiveGaussian(GaussianClassifier):
     """Gaussian class models that new rows can join: class moments add up."""
 
+    _sums_tell = True
+
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -200,8 +211,7 @@ class AdditiveGaussian(GaussianClassifier):
             )
         before = None if first else self.classes_
         rows = self._coded_rows(X, y, sample_weight, known=self._remembered(classes), reset=first)
-        empty = ClassMoments.empty(spread, len(self.classes_), rows.block.x.shape[1])
-        moments = rows.reduce(empty)
+        moments = self._moments(rows, spread)
         if before is not None:
             at = np.searchsorted(self.classes_, before)
             moments = self.class_moments_.spread_over(len(self.classes_), at) + moments

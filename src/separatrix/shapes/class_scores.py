@@ -21,17 +21,23 @@ from separatrix.blas_threads import one_blas_thread
 from separatrix.rows.block import Floats, Matrix
 
 #: Numbers in a chunk of rows, so that it stays in cache between its uses.
-CHUNK = 65_536
+CHUNK = 131_072
 #: Cuts of triangular maps.
-BLOCKS = 3
-#: Multiplications from which threads pay.
+BLOCKS = 4
+#: Multiplications from which threads and compiled loops pay.
 MANY = 20_000_000
+#: Columns up to which panels of compiled loops stay in cache.
+WIDEST = 160
+#: Classes below which the scores of a row are too few to be worked on by themselves.
+FEW = 32
 
 Coefficients = tuple[Floats, Floats, Floats]
+#: What becomes of a chunk of scores, in place, while it is in cache.
+Then = Callable[[Floats], Any] | None
 
 
 def by_chunk(
-    x: Matrix, k: int, width: int, work: int, score: Callable[[Floats, Floats], Any]
+    x: Matrix, k: int, width: int, work: int, score: Callable[[Floats, Floats], Any], then: Then
 ) -> Floats:
     """n x k scores: ``score(rows, out)`` fills ``out`` for a chunk of dense rows.
 
@@ -43,7 +49,10 @@ def by_chunk(
 
     def one(start: int) -> None:
         part = x[start : start + step]
-        score(part.toarray() if sparse.issparse(part) else part, out[start : start + step])
+        scores = out[start : start + step]
+        score(part.toarray() if sparse.issparse(part) else part, scores)
+        if then is not None:
+            then(scores)
 
     starts = range(0, n, step)
     if n * work < MANY or len(starts) < 2:
@@ -63,7 +72,7 @@ class LinearScores:
     coef: Floats
     offset: Floats
 
-    def score(self, x: Matrix) -> Floats:
+    def score(self, x: Matrix, then: Then = None) -> Floats:
         """n x K."""
 
         def one(rows: Floats, out: Floats) -> None:
@@ -71,7 +80,7 @@ class LinearScores:
             out += self.offset
 
         k, d = self.coef.shape
-        return by_chunk(x, k, d, k * d, one)
+        return by_chunk(x, k, d, k * d, one, then)
 
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W (zero), w and w₀ of the scores as functions of x − ``about``."""
@@ -88,7 +97,7 @@ class AxisScores:
     scale: Floats
     offset: Floats
 
-    def score(self, x: Matrix) -> Floats:
+    def score(self, x: Matrix, then: Then = None) -> Floats:
         """n x K."""
 
         def one(rows: Floats, out: Floats) -> None:
@@ -101,7 +110,7 @@ class AxisScores:
             out += self.offset
 
         k, d = self.means.shape
-        return by_chunk(x, k, d, 3 * k * d, one)
+        return by_chunk(x, k, d, 3 * k * d, one, then)
 
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W, w and w₀ of the scores as functions of x − ``about``."""
@@ -122,9 +131,16 @@ class QuadraticScores:
     means: Floats
     offset: Floats
 
-    def score(self, x: Matrix) -> Floats:
+    def score(self, x: Matrix, then: Then = None) -> Floats:
         """n x K."""
         k, d, r = self.maps.shape
+        many = x.shape[0] * k * d * r >= MANY
+        one = self._compiled() if many and d <= WIDEST else self._by_products()
+        return by_chunk(x, k, max(d, k * r // BLOCKS), k * d * r, one, then)
+
+    def _by_products(self) -> Callable[[Floats, Floats], None]:
+        """Scores of a chunk by products of matrices."""
+        k, d, _ = self.maps.shape
         blocks = self._blocks()
 
         def one(rows: Floats, out: Floats) -> None:
@@ -137,7 +153,24 @@ class QuadraticScores:
             np.multiply(square.T, -0.5, out=out)
             out += self.offset
 
-        return by_chunk(x, k, max(d, k * r // BLOCKS), k * d * r, one)
+        return one
+
+    def _compiled(self) -> Callable[[Floats, Floats], None]:
+        """The same by compiled panels, which skip what is zero in triangular maps."""
+        from separatrix.compiled.class_quadrics import quadratic_scores
+
+        k, d, r = self.maps.shape
+        maps = np.zeros((k, -(-d // 4) * 4, -(-r // 4) * 4))
+        means = np.zeros((k, maps.shape[2]))
+        maps[:, :d, :r], means[:, :r] = self.maps, self.means
+        there = maps.any(axis=0).reshape(maps.shape[1], -1, 4).any(axis=2)
+        stop = np.where(there, np.arange(1, maps.shape[1] + 1)[:, None], 0).max(axis=0, initial=0)
+
+        def one(rows: Floats, out: Floats) -> None:
+            whole = np.ascontiguousarray(rows)
+            quadratic_scores(whole, self.centre, maps, means, self.offset, stop, out)
+
+        return one
 
     def _blocks(self) -> list[tuple[int, Floats]]:
         """[−m; A] of all classes side by side, cut by columns; each cut needs some rows only.
@@ -167,14 +200,27 @@ ClassScores = LinearScores | AxisScores | QuadraticScores
 
 def softmax(scores: Floats) -> Floats:
     """exp(gₖ) / Σ exp(gⱼ), in place; finite for scores of any size, −∞ included."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
+    s = _by_class(scores)
+    s -= s.max(axis=0)
+    np.exp(s, out=s)
+    s /= s.sum(axis=0)
+    return _by_row(scores, s)
 
 
 def log_softmax(scores: Floats) -> Floats:
     """gₖ − ln Σ exp(gⱼ), in place."""
-    scores -= scores.max(axis=1, keepdims=True)
-    scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    s = _by_class(scores)
+    s -= s.max(axis=0)
+    s -= np.log(np.exp(s).sum(axis=0))
+    return _by_row(scores, s)
+
+
+def _by_class(scores: Floats) -> Floats:
+    """K x n: the scores of each class side by side in memory, where there are few classes."""
+    return np.ascontiguousarray(scores.T) if scores.shape[1] < FEW else scores.T
+
+
+def _by_row(scores: Floats, s: Floats) -> Floats:
+    if not np.shares_memory(scores, s):
+        scores[:] = s.T
     return scores

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.scratch import scratch
-from separatrix.statistics.moments import Moments, not_finite
+from separatrix.statistics.class_panels import class_sums, column_sums, suits
+from separatrix.statistics.moments import Moments, not_finite, too_large
 
 #: For steps δ (K x d) with weights c (K): the scatter Σ c δδᵀ, as much of it as is kept.
 _STEP: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -67,17 +68,46 @@ class ClassMoments:
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block, class by class."""
-        assert block.parts is not None, "the rows carry no classes"
+        if block.w is not None and not block.w.all():  # a row of weight zero is a row removed
+            block = block.take(np.flatnonzero(block.w))
+        codes = block.parts
+        assert codes is not None, "the rows carry no classes"
         seen = self.fresh()
-        where = np.arange(block.n) if block.w is None else np.flatnonzero(block.w > 0)
-        labels = block.parts[where]
-        small = labels.astype(np.uint8) if len(self.weight) <= 256 else labels
-        order = where[np.argsort(small, kind="stable")]  # one byte sorts by counting
-        ends = np.cumsum(np.bincount(labels, minlength=len(self.weight)))
-        for k, (start, end) in enumerate(zip(ends - np.diff(ends, prepend=0), ends, strict=True)):
-            if end > start:
-                seen._take_class(k, block, order[start:end])
-        self.__dict__.update((self + seen).__dict__)
+        seen.count = np.bincount(codes, minlength=len(self.weight))
+        seen.weight = np.bincount(codes, block.w, len(self.weight)).astype(float)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if suits(block.x):
+                seen._sweep(block, codes)
+            else:
+                seen._take_each(block, codes)
+        if not np.isfinite(seen.scatter).all():
+            sums = seen.scatter if self.spread == "pooled" else seen.scatter.sum(axis=0)
+            raise too_large(block, sums if sums.ndim == 2 else np.diag(sums))
+        self.__dict__.update((self + seen if self.count.any() else seen).__dict__)
+
+    def _sweep(self, block: Block, codes: NDArray[np.int64]) -> None:
+        """All classes in one compiled sweep."""
+        assert isinstance(block.x, np.ndarray)
+        if self.spread == "columns":
+            sums = column_sums(block.x, codes, block.w, len(self.weight))
+        else:
+            sums = class_sums(
+                block.x, codes, block.w, len(self.weight), pooled=self.spread == "pooled"
+            )
+        if not np.isfinite(sums.first).all():
+            raise not_finite(block, sums.first.sum(axis=0))
+        step = sums.first / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+        self.mean = sums.shift + step
+        gram = sums.gram[0] if self.spread == "pooled" else sums.gram
+        self.scatter = gram - _STEP[self.spread](self.weight, step)
+
+    def _take_each(self, block: Block, codes: NDArray[np.int64]) -> None:
+        """One class after the other."""
+        small = codes.astype(np.uint8) if len(self.weight) <= 256 else codes
+        order = np.argsort(small, kind="stable")  # one byte sorts by counting
+        ends = np.cumsum(self.count)
+        for k in np.flatnonzero(self.count):
+            self._take_class(int(k), block, order[ends[k] - self.count[k] : ends[k]])
 
     def _take_class(self, k: int, block: Block, rows: NDArray[np.int64]) -> None:
         """Rows of one class, in cache-sized chunks about a provisional centre."""
@@ -85,7 +115,7 @@ class ClassMoments:
         chunk = int(np.clip(100_000 // max(d, 1), 64, 8192))
         shift = _gathered(block, rows[:64]).mean(axis=0)
         shift[~np.isfinite(shift)] = 0.0
-        total, weight = np.zeros(d), 0.0
+        total, weight = np.zeros(d), self.weight[k]
         scatter = np.zeros(d if self.spread == "columns" else (d, d))
         for start in range(0, n, chunk):
             here = rows[start : start + chunk]
@@ -93,7 +123,6 @@ class ClassMoments:
             z -= shift
             w = np.ones(len(here)) if block.w is None else block.w[here]
             total += w @ z
-            weight += float(w.sum())
             if self.spread == "columns":
                 z *= z
                 scatter += w @ z
@@ -105,7 +134,7 @@ class ClassMoments:
             raise not_finite(block, total)
         total /= weight
         scatter -= weight * (total**2 if self.spread == "columns" else np.outer(total, total))
-        self.count[k], self.weight[k], self.mean[k] = n, weight, shift + total
+        self.mean[k] = shift + total
         if self.spread == "pooled":
             self.scatter += scatter
         else:

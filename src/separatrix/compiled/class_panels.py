@@ -1,0 +1,86 @@
+"""Scatter by class in one sweep: rows are dealt to panels, and full panels become products.
+
+A panel holds some hundred rows of one class side by side, column by column, so that a product of
+columns is a sum along memory: sixteen of them at a time stay in registers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def add_products(z: Floats, m: int, gram: Floats) -> None:
+    """Add z zᵀ over the first ``m`` values of each row of z, four rows by four, below the diagonal.
+
+    The number of rows of z is a multiple of four; what lies above the blocks stays as it was.
+    """
+    for i in range(0, z.shape[0], 4):
+        for j in range(0, i + 1, 4):
+            s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = 0.0
+            s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = 0.0
+            for r in range(m):
+                a0, a1, a2, a3 = z[i, r], z[i + 1, r], z[i + 2, r], z[i + 3, r]
+                b0, b1, b2, b3 = z[j, r], z[j + 1, r], z[j + 2, r], z[j + 3, r]
+                s00, s01, s02, s03 = s00 + a0 * b0, s01 + a0 * b1, s02 + a0 * b2, s03 + a0 * b3
+                s10, s11, s12, s13 = s10 + a1 * b0, s11 + a1 * b1, s12 + a1 * b2, s13 + a1 * b3
+                s20, s21, s22, s23 = s20 + a2 * b0, s21 + a2 * b1, s22 + a2 * b2, s23 + a2 * b3
+                s30, s31, s32, s33 = s30 + a3 * b0, s31 + a3 * b1, s32 + a3 * b2, s33 + a3 * b3
+            sums = (
+                (s00, s01, s02, s03),
+                (s10, s11, s12, s13),
+                (s20, s21, s22, s23),
+                (s30, s31, s32, s33),
+            )
+            for p in range(4):
+                for q in range(4):
+                    gram[i + p, j + q] += sums[p][q]
+
+
+@njit(cache=True, nogil=True)
+def deal_rows(
+    x: Floats,
+    codes: Codes,
+    w: Floats,
+    shift: Floats,
+    first: Floats,
+    panels: Floats,
+    filled: Codes,
+    gram: Floats,
+) -> None:
+    """Add Σ w (x − sₖ) to ``first[k]``, and deal √w (x − sₖ) to the panel of class k.
+
+    A full panel adds its products to the scatter ``gram``. One panel alone takes all classes. With
+    no weights given every row counts once.
+    """
+    one, even, room = len(panels) == 1, len(w) == 0, panels.shape[2]
+    for i in range(x.shape[0]):
+        k = codes[i]
+        at = 0 if one else k
+        r = filled[at]
+        weight = 1.0 if even else w[i]
+        root = 1.0 if even else math.sqrt(weight)
+        for j in range(x.shape[1]):
+            v = x[i, j] - shift[k, j]
+            first[k, j] += weight * v
+            panels[at, j, r] = root * v
+        filled[at] = r + 1
+        if r + 1 == room:
+            add_products(panels[at], room, gram[at])
+            filled[at] = 0
+
+
+@njit(cache=True, nogil=True)
+def empty_panels(panels: Floats, filled: Codes, gram: Floats) -> None:
+    """Add the products of the rows that wait in the panels."""
+    for k in range(len(panels)):
+        if filled[k]:
+            add_products(panels[k], filled[k], gram[k])
+            filled[k] = 0
