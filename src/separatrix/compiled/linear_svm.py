@@ -1,0 +1,76 @@
+"""Dual coordinate descent for hinges over sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    square: Any,
+    sign: Any,
+    offset: Any,
+    cost: Any,
+    order: Any,
+    active: int,
+    alpha: Any,
+    w: Any,
+    b: float,
+    give: float,
+    far: float,
+) -> tuple[float, float, int]:
+    """One pass over ``order[:active]``; returns (b, the worst violation, how many stay active).
+
+    Each hinge in turn takes the α that is best while the others stand still:
+    α ← clip(α − (s(w·x + b) − q)/(x² + give), 0, c). The intercept gives way by ``give`` for every
+    unit of Σ s α. A hinge at a bound that is pressed against it by more than ``far`` is laid aside.
+    """
+    n = len(cost)
+    worst = 0.0
+    at = 0
+    while at < active:
+        k = order[at]
+        i = k % n
+        score = b
+        for p in range(indptr[i], indptr[i + 1]):
+            score += w[indices[p]] * data[p]
+        pull = sign[k] * score - offset[k]
+        old = alpha[k]
+        if (old == 0.0 and pull > far) or (old == cost[i] and pull < -far):
+            active -= 1
+            order[at] = order[active]
+            order[active] = k
+            continue
+        at += 1
+        room = square[i] + give
+        if room <= 0.0:
+            new = cost[i] if pull < 0.0 else 0.0
+        else:
+            new = min(max(old - pull / room, 0.0), cost[i])
+        if (old > 0.0 or pull < 0.0) and (old < cost[i] or pull > 0.0):
+            worst = max(worst, abs(pull))
+        if new == old:
+            continue
+        alpha[k] = new
+        step = sign[k] * (new - old)
+        b += give * step
+        for p in range(indptr[i], indptr[i + 1]):
+            w[indices[p]] += step * data[p]
+    return b, worst, active
+
+
+@njit(cache=True, nogil=True)
+def shuffle(order: Any, active: int, seed: int) -> int:
+    """Put the first ``active`` in random order (a plain congruential sequence); the next seed."""
+    state = np.uint64(seed)
+    for at in range(active - 1, 0, -1):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        other = int((state >> np.uint64(33)) % np.uint64(at + 1))
+        order[at], order[other] = order[other], order[at]
+    return int(state >> np.uint64(1))
