@@ -1,0 +1,102 @@
+"""Sixteen numbers at once: one row against a tile of sixteen columns, kept in registers.
+
+    values = start[tile] − Σ_f x[row, f] · tiles[tile, f, :]
+
+The compiler's own vectorisation writes every partial sum to memory and reads it back, because it
+cannot know that arrays do not overlap. Here the sums are a vector value from the first feature to
+the last; the backend spells it in whatever vector registers the machine has.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+#: Width of a tile.
+LANES = 16
+
+_SINGLE, _WHOLE, _SHORT = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+_VECTOR, _INDEX = ir.VectorType(_SINGLE, LANES), ir.VectorType(_SHORT, LANES)
+_FLAGS = ("contract", "nsz", "nnan")
+
+
+@intrinsic
+def two_least(typing_context, x, row, tiles, start, tile, skip):  # noqa: ARG001
+    """The least of the sixteen values of ``tile`` for ``row``, its lane, and the next.
+
+    ``x`` (n x d), ``tiles`` (t x d x 16), ``start`` (t x 16): float32, C-contiguous. Lane ``skip``,
+    counted from the first tile, does not take part.
+    """
+    result = types.Tuple((types.float32, types.int64, types.float32))
+    signature = result(x, types.int64, tiles, start, types.int64, types.int64)
+
+    def codegen(context, builder, signature, arguments):
+        x_kind, _, tiles_kind, start_kind, _, _ = signature.args
+        x_value, row, tiles_value, start_value, tile, skip = arguments
+        zero = _WHOLE(0)
+        x_at, shape = _address(context, builder, x_kind, x_value, row, zero)
+        tile_at, _ = _address(context, builder, tiles_kind, tiles_value, tile, zero, zero)
+        start_at, _ = _address(context, builder, start_kind, start_value, tile, zero)
+        values = _product(builder, x_at, shape[1], start_at, tile_at)
+        first = builder.mul(tile, _WHOLE(LANES))
+        values = _without(builder, values, builder.trunc(builder.sub(skip, first), _SHORT))
+        least = _least(builder, values)
+        equal = builder.fcmp_ordered("==", values, _spread(builder, least, _VECTOR))
+        mask = builder.bitcast(equal, ir.IntType(LANES))
+        lane = builder.cttz(builder.zext(mask, _SHORT), ir.IntType(1)(1))
+        after = _least(builder, _without(builder, values, lane))
+        where = builder.add(first, builder.zext(lane, _WHOLE))
+        return context.make_tuple(builder, signature.return_type, [least, where, after])
+
+    return signature, codegen
+
+
+def _product(builder, x_at, width, start_at, tile_at):
+    """start − Σ x·tile, sixteen lanes in a register."""
+    total = cgutils.alloca_once(builder, _VECTOR)
+    builder.store(_load(builder, start_at), total)
+    with cgutils.for_range(builder, width) as loop:
+        number = builder.load(builder.gep(x_at, [loop.index]))
+        column = _load(builder, builder.gep(tile_at, [builder.mul(loop.index, _WHOLE(LANES))]))
+        product = builder.fmul(_spread(builder, number, _VECTOR), column, flags=_FLAGS)
+        builder.store(builder.fsub(builder.load(total), product, flags=_FLAGS), total)
+    return builder.load(total)
+
+
+def _address(context, builder, kind, array, *index):
+    """Address of an element of a C-contiguous array; no wrap-around, no reference counted."""
+    view = context.make_array(kind)(context, builder, array)
+    shape = cgutils.unpack_tuple(builder, view.shape, kind.ndim)
+    offset = index[0]
+    for size, at in zip(shape[1:], index[1:], strict=True):
+        offset = builder.add(builder.mul(offset, size), at)
+    return builder.gep(view.data, [offset]), shape
+
+
+def _load(builder, address):
+    """Sixteen numbers from an address that need not be aligned to them."""
+    return builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=4)
+
+
+def _spread(builder, number, vector):
+    """The same number in every lane."""
+    empty = ir.Constant(vector, ir.Undefined)
+    one = builder.insert_element(empty, number, _SHORT(0))
+    return builder.shuffle_vector(one, empty, ir.Constant(_INDEX, [0] * LANES))
+
+
+def _without(builder, values, lane):
+    """The values with infinity in one lane; a lane that is not there changes nothing."""
+    numbers = ir.Constant(_INDEX, list(range(LANES)))
+    there = builder.icmp_signed("==", numbers, _spread(builder, lane, _INDEX))
+    infinite = ir.Constant(_VECTOR, [float("inf")] * LANES)
+    return builder.select(there, infinite, values)
+
+
+def _least(builder, values):
+    name = f"llvm.vector.reduce.fmin.v{LANES}f32"
+    kind = ir.FunctionType(_SINGLE, [_VECTOR])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(function, [values], fastmath=_FLAGS)
