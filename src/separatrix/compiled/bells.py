@@ -107,15 +107,19 @@ def bells32(out, top, bottom, left, right, half_x, half_z):
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def differences64(out, i, left, right, x, zt):
-    """exp(−½ Σ (x − z)²) in part of row i, from the differences; anchors are columns of ``zt``."""
+def differences64(out, i, left, right, x, zt, inverse):
+    """exp(−½ Σ ((x − z)/σ)²) in part of row i, from the differences, with 1/σ as ``inverse``.
+
+    Row i of ``x`` meets the anchors, columns of ``zt``. Neighbours far from the origin have exact
+    differences, whatever was lost to their squares.
+    """
     for start in range(left, right, _STRIP):
         row = out[i, start : min(start + _STRIP, right)]
         row[:] = 0.0
         for c in range(zt.shape[0]):
             at, column = x[i, c], zt[c, start : min(start + _STRIP, right)]
             for j in range(row.size):
-                d = at - column[j]
+                d = (at - column[j]) * inverse
                 row[j] += d * d
         for j in range(row.size):
             t = -0.5 * row[j]
@@ -124,7 +128,7 @@ def differences64(out, i, left, right, x, zt):
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def differences32(out, i, left, right, x, zt):
+def differences32(out, i, left, right, x, zt, inverse):
     """The same in single precision."""
     for start in range(left, right, _STRIP):
         row = out[i, start : min(start + _STRIP, right)]
@@ -132,7 +136,7 @@ def differences32(out, i, left, right, x, zt):
         for c in range(zt.shape[0]):
             at, column = x[i, c], zt[c, start : min(start + _STRIP, right)]
             for j in range(row.size):
-                d = at - column[j]
+                d = (at - column[j]) * inverse
                 row[j] += d * d
         for j in range(row.size):
             t = -_HALF_32 * row[j]

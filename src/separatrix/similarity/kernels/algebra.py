@@ -126,8 +126,8 @@ class Product(Composite):
 class Scaled(Composite):
     """factor · κ."""
 
+    kernel: Kernel
     factor: float = hyper(1.0, 1e-5, 1e5)
-    kernel: Kernel = None  # type: ignore[assignment]
 
     @property
     def mercer(self) -> bool:
@@ -141,7 +141,7 @@ class Scaled(Composite):
         return np.asarray(entries[0] * entries[0].dtype.type(self.factor))
 
     def _rebuilt(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        return type(self)(own[0], children[0])
+        return type(self)(children[0], own[0])
 
     def _slopes(self, x: Items) -> list[Array]:
         return [self.kernel.gram(x)] + [self.factor * slope for slope in self.kernel._slopes(x)]

@@ -186,7 +186,7 @@ class Kernel(ABC):
         if isinstance(other, Kernel):
             return Product.of(self, other)
         number = isinstance(other, int | float | np.number)
-        return Scaled(float(other), self) if number else NotImplemented
+        return Scaled(self, float(other)) if number else NotImplemented
 
     def __rmul__(self, factor: float) -> Product | Scaled:
         return self * factor

@@ -33,7 +33,8 @@ class FeatureKernel(Kernel):
 
     def diagonal(self, x: Items) -> Array:
         """Σ_u φ_u(x)²."""
-        return np.array([sum(c * c for c in self.features(item).values()) for item in objects(x)])
+        squares = [sum(c * c for c in self.features(item).values()) for item in objects(x)]
+        return np.array(squares, dtype=float)
 
 
 class FeatureRows(Prepared):

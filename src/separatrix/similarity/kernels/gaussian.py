@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,10 @@ class GaussianRows(Prepared):
         self._limit = _LIMIT[anchors.dtype.name] if dense else np.inf
         self._spread = bool((self._half > self._limit).any())
 
+    @cached_property
+    def _raw_columns(self) -> Array:
+        return np.ascontiguousarray(self.anchors.T)
+
     def _place(self, x: Items) -> Items:
         if sparse.issparse(x):
             return (x / self._sigma).astype(x.dtype)
@@ -101,7 +106,7 @@ class GaussianRows(Prepared):
         if x.dtype != self.anchors.dtype or type(z) is not type(self.anchors):
             return GaussianRows(self.kernel, z).rows(x, out)  # type: ignore[arg-type]
         u, block = self._place(x), own_block(x, z, out)
-        self._fill(u, _half_lengths(u), block, tiles(*block.shape))
+        self._fill(x, u, _half_lengths(u), block, tiles(*block.shape))
         return handed(block, out)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
@@ -109,23 +114,26 @@ class GaussianRows(Prepared):
         indices = np.arange(len(self))[indices]
         u = self._placed[indices]
         block = own_block(u, self._placed, out)
-        self._fill(u, self._half[indices], block, tiles(*block.shape))
+        x = self.anchors[indices] if self._spread else u
+        self._fill(x, u, self._half[indices], block, tiles(*block.shape))
         block[np.arange(len(indices)), indices] = 1.0
         return handed(block, out)
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
         block = own_block(self._placed, self._placed, None)
-        self._fill(self._placed, self._half, block, below_diagonal(len(self)))
+        self._fill(self.anchors, self._placed, self._half, block, below_diagonal(len(self)))
         return mirrored(block, self.diagonal)
 
-    def _fill(self, u: Items, half: Array, block: Array, todo: list[Tile]) -> None:
+    def _fill(self, x: Items, u: Items, half: Array, block: Array, todo: list[Tile]) -> None:
+        """The tiles ``todo`` of the block of rows ``x``, in bandwidths ``u``."""
         from separatrix.compiled import bells
 
         single = block.dtype == np.float32
         finish = bells.bells32 if single else bells.bells64
         recompute = bells.differences32 if single else bells.differences64
         far = half > self._limit if self._spread else np.zeros(len(half), dtype=bool)
+        inverse = block.dtype.type(1.0 / self._sigma)
 
         def fill(rows: slice, columns: slice) -> None:
             bounds = rows.start, rows.stop, columns.start, columns.stop
@@ -134,7 +142,7 @@ class GaussianRows(Prepared):
                     multiply(u[rows], self._columns[:, columns], block[rows, columns])
                 finish(block, *bounds, half, self._half)
             for i in rows.start + np.flatnonzero(far[rows]):
-                recompute(block, i, columns.start, columns.stop, u, self._columns)
+                recompute(block, i, columns.start, columns.stop, x, self._raw_columns, inverse)
 
         on_tiles(fill, todo, u.shape[1])
 

@@ -1,0 +1,248 @@
+"""Kernels of strings, sets, trees and graphs against their definitions, spelled out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import separatrix as sx
+from tests.registry import tree as random_tree
+
+WORDS = st.lists(st.text("abc", max_size=7), min_size=1, max_size=4)
+
+
+def inner(a: dict, b: dict) -> float:
+    return sum(value * b.get(key, 0.0) for key, value in a.items())
+
+
+def table(features, items) -> np.ndarray:
+    maps = [features(item) for item in items]
+    return np.array([[inner(a, b) for b in maps] for a in maps])
+
+
+# -- strings ---------------------------------------------------------------------------------------
+
+
+def pieces(s: str, k: int) -> dict:
+    return Counter(s[i : i + k] for i in range(len(s) - k + 1))
+
+
+def gapped(s: str, n: int, decay: float) -> dict:
+    found: dict = {}
+    for at in combinations(range(len(s)), n):
+        u = tuple(s[i] for i in at)
+        found[u] = found.get(u, 0.0) + decay ** (at[-1] - at[0] + 1)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=WORDS, k=st.integers(1, 4))
+def test_spectrum_counts_common_pieces(words, k) -> None:
+    assert (sx.Spectrum(k).gram(words) == table(lambda s: pieces(s, k), words)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=WORDS, n=st.integers(1, 4), decay=st.sampled_from([0.3, 0.5, 1.0]))
+def test_subsequences_are_counted_with_their_gaps(words, n, decay) -> None:
+    expected = table(lambda s: gapped(s, n, decay), words)
+    assert sx.Subsequence(n, decay).gram(words) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_cat_and_car_share_one_pair_of_letters() -> None:
+    decay = 0.7
+    kernel = sx.Subsequence(2, decay)
+    assert kernel.gram(["cat"], ["car"])[0, 0] == pytest.approx(decay**4)
+    assert kernel.diagonal(["cat"])[0] == pytest.approx(2 * decay**4 + decay**6)
+    cosine = kernel.normalised().gram(["cat", "car"])[0, 1]
+    assert cosine == pytest.approx(1 / (2 + decay**2))
+
+
+def test_sequences_of_anything_are_strings() -> None:
+    words = [["the", "cat", "sat"], ("the", "cat"), np.array(["cat", "sat"])]
+    assert sx.Spectrum(2).gram(words).tolist() == [[2, 1, 1], [1, 1, 0], [1, 0, 1]]
+    letters = ["abc", "ab", "bc"]
+    assert sx.Subsequence(2, 0.5).gram(words) == pytest.approx(sx.Subsequence(2, 0.5).gram(letters))
+    assert sx.Spectrum(1).gram(["né", "né"])[0, 1] == 2.0
+
+
+def test_letters_that_no_anchor_has_match_nothing() -> None:
+    prepared = sx.Subsequence(1, 1.0).against(["ab"])
+    assert prepared.rows(["xyx", "xax"]).tolist() == [[0.0], [1.0]]
+    assert sx.Subsequence(1, 1.0).diagonal(["xyx"])[0] == 5.0
+
+
+def test_long_strings_on_threads() -> None:
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("ab"), 120)) for _ in range(40)]
+    kernel = sx.Subsequence(4, 0.4)
+    gram = kernel.gram(words)
+    one_by_one = np.array([[kernel.gram([s], [t])[0, 0] for t in words[:3]] for s in words])
+    assert gram[:, :3] == pytest.approx(one_by_one, rel=1e-12)
+
+
+# -- sets ------------------------------------------------------------------------------------------
+
+SETS = st.lists(st.frozensets(st.integers(0, 6)), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(groups=SETS)
+def test_sets_by_intersection_and_union(groups) -> None:
+    common = np.array([[len(a & b) for b in groups] for a in groups])
+    jaccard = np.array(
+        [[len(a & b) / len(a | b) if a | b else 1.0 for b in groups] for a in groups]
+    )
+    assert (sx.SetKernel().gram(groups) == common).all()
+    assert sx.Jaccard().gram(groups) == pytest.approx(jaccard)
+    assert sx.is_mercer(sx.Jaccard().gram(groups))
+    subsets = (np.log(2.0) * sx.SetKernel()).exp().gram(groups)
+    assert subsets == pytest.approx(2.0**common)
+
+
+def test_sets_may_hold_anything_and_be_written_as_lists() -> None:
+    assert sx.SetKernel().gram([{1, "a", (2, 3)}], [["a", "a", 1]])[0, 0] == 2.0
+    assert sx.SetKernel().plain([{"b", "a", 3}]) == [(3, "a", "b")]
+
+
+# -- trees -----------------------------------------------------------------------------------------
+
+
+def parts(node):
+    return (node, ()) if not isinstance(node, tuple) else (node[0], node[1:])
+
+
+def fragments_at(node) -> list[tuple[object, int]]:
+    """All fragments rooted at an inner node, with the number of nodes expanded."""
+    label, below = parts(node)
+    found: list[tuple[tuple, int]] = [((label,), 1)]
+    for child in below:
+        name, further = parts(child)
+        choices = [(name, 0)] + (fragments_at(child) if further else [])
+        found = [((*f, c), n + m) for f, n in found for c, m in choices]
+    return found
+
+
+def whole_at(node) -> tuple[object, int]:
+    """The subtree below a node, with the number of inner nodes."""
+    label, below = parts(node)
+    if not below:
+        return label, 0
+    inside = [whole_at(child) for child in below]
+    return (label, *(t for t, _ in inside)), 1 + sum(n for _, n in inside)
+
+
+def nodes(node):
+    yield node
+    for child in parts(node)[1]:
+        yield from nodes(child)
+
+
+def tree_features(tree, decay: float, whole: bool) -> dict:
+    found: dict = {}
+    for node in nodes(tree):
+        if not parts(node)[1]:
+            named = [(("leaf", parts(node)[0]), 1)]
+        else:
+            named = [whole_at(node)] if whole else fragments_at(node)
+        for fragment, size in named:
+            found[fragment] = found.get(fragment, 0.0) + decay ** (size / 2)
+    return found
+
+
+@pytest.mark.parametrize(("kernel", "whole"), [(sx.TreeKernel, False), (sx.SubtreeKernel, True)])
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_share_fragments(kernel, whole, seed) -> None:
+    rng = np.random.default_rng(seed)
+    trees = [random_tree(rng) for _ in range(8)]
+    expected = table(lambda t: tree_features(t, 0.6, whole), trees)
+    assert kernel(0.6).gram(trees) == pytest.approx(expected, rel=1e-12)
+    assert kernel(0.6).gram(trees[:3], trees[3:]) == pytest.approx(expected[:3, 3:], rel=1e-12)
+    assert kernel(0.6).diagonal(trees) == pytest.approx(np.diagonal(expected), rel=1e-12)
+
+
+def test_a_leaf_may_be_its_label_alone_and_lists_are_trees() -> None:
+    forms = [("s", "x", "y"), ("s", ("x",), ("y",)), ["s", ["x"], "y"]]
+    gram = sx.TreeKernel(0.5).gram(forms)
+    assert (gram == gram[0, 0]).all()
+    assert sx.TreeKernel().plain(forms) == [("s", ("x",), ("y",))] * 3
+
+
+def test_a_tree_of_any_depth() -> None:
+    deep: object = "end"
+    for _ in range(3000):
+        deep = ("a", deep)
+    assert sx.SubtreeKernel(1.0).diagonal([deep])[0] == 3001.0
+
+
+# -- graphs ----------------------------------------------------------------------------------------
+
+
+def test_neighbourhoods_counted_by_hand() -> None:
+    path = (["a", "b", "a"], [(0, 1), (1, 2)])
+    star = (["b", "a", "a", "a"], [(0, 1), (0, 2), (0, 3)])
+    # round 0: {a: 2, b: 1} and {a: 3, b: 1}; round 1: a|b: 2 and 3, b|aa and b|aaa differ
+    assert sx.GraphKernel(0).gram([path, star]).tolist() == [[5.0, 7.0], [7.0, 10.0]]
+    assert sx.GraphKernel(1).gram([path, star]).tolist() == [[10.0, 13.0], [13.0, 20.0]]
+
+
+def test_names_of_nodes_do_not_matter() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.choice(list("xy"), 9).tolist()
+    edges = [(u, v) for u in range(9) for v in range(u) if rng.random() < 0.4]
+    order = rng.permutation(9)
+    place = np.argsort(order)
+    moved = ([labels[i] for i in order], [(int(place[v]), int(place[u])) for u, v in edges])
+    gram = sx.GraphKernel(3).gram([(labels, edges), moved])
+    assert gram[0, 0] == gram[0, 1] == gram[1, 1]
+
+
+class Net:
+    """What a graph of NetworkX looks like from outside."""
+
+    def __init__(self) -> None:
+        self.nodes = {"u": {"label": "a"}, "v": {"label": "b"}}
+        self.adj = {"u": {"v": {"label": "bond"}}, "v": {"u": {"label": "bond"}}}
+
+
+def test_the_forms_of_a_graph_agree() -> None:
+    forms = [
+        (["a", "b"], [(0, 1, "bond")]),
+        ({"p": "a", "q": "b"}, [("q", "p", "bond")]),
+        ({"p": "a", "q": "b"}, {"p": {"q": "bond"}}),
+        Net(),
+    ]
+    gram = sx.GraphKernel(2).gram(forms)
+    assert (gram == 6.0).all()
+    assert sx.GraphKernel(2).gram(forms, [(["a", "b"], [(0, 1, "other")])])[0, 0] == 2.0
+    plain = {1: [2, 3], 2: [1], 3: [1]}
+    assert sx.GraphKernel(1).gram([plain], [(["", "", ""], [(0, 1), (0, 2)])])[0, 0] == 9.0 + 5.0
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: sx.Spectrum(2).gram("one string"), "in a list"),
+        (lambda: sx.Spectrum(2).gram([3.0]), "strings or sequences"),
+        (lambda: sx.Spectrum(0), "whole number"),
+        (lambda: sx.Spectrum(2).gram(np.ones((3, 3))), "list of items"),
+        (lambda: sx.Subsequence(2, 0.0), "decay"),
+        (lambda: sx.Subsequence(2, 1.5), "decay"),
+        (lambda: sx.SetKernel().gram(["text"]), "split"),
+        (lambda: sx.TreeKernel().gram([()]), "label first"),
+        (lambda: sx.TreeKernel().gram([(("a",), "b")]), "label first"),
+        (lambda: sx.GraphKernel(-1), "rounds"),
+        (lambda: sx.GraphKernel().gram([3]), "not a graph"),
+        (lambda: sx.GraphKernel().gram([(["a"], [(0, 1)])]), "does not join"),
+    ],
+)
+def test_refusals_say_what_is_wrong(make, says) -> None:
+    with pytest.raises(sx.InputError, match=says):
+        make()
