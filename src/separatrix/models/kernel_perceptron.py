@@ -127,6 +127,9 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
     def _listed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats]:
         """Python objects, codes and weights; rows of weight zero are left out of the first two."""
         self._expect_labels(X, y)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.pop("encoding_", None)
+        self.n_features_in_ = 1  # one object for each row
         labels = column_or_1d(y)
         check_classification_targets(labels)
         check_consistent_length(X, labels)

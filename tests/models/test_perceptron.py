@@ -1,0 +1,273 @@
+"""The perceptron against a plain loop over rows, and against its own theory."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import separatrix as sx
+from separatrix.pictures import MistakeDisplay
+
+ORDERS = {
+    "given": lambda random, n: np.arange(n),
+    "shuffled": lambda random, n: random.permutation(n),
+    "random": lambda random, n: random.randint(0, n, n),
+}
+
+
+lattice = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(2, 8), st.integers(1, 3)),
+    elements=st.integers(-2, 2).map(float),
+)
+
+
+def plain(x, side, *, rate=1.0, epochs=10, order="given", w=None, weights=None, seed=0):
+    """One output, row after row: weights after every row, and mistakes of every epoch."""
+    z = np.column_stack([np.ones(len(x)), x])
+    w = np.zeros(z.shape[1]) if w is None else np.array(w)
+    weights = np.ones(len(x)) if weights is None else weights
+    random = np.random.RandomState(seed)
+    seen, mistakes = [], []
+    for _ in range(epochs):
+        wrong = 0
+        for i in ORDERS[order](random, len(x)):
+            if side[i] * (w @ z[i]) <= 0:
+                w = w + rate * weights[i] * side[i] * z[i]
+                wrong += 1
+            seen.append(w)
+        mistakes.append(wrong)
+        if wrong == 0 and (side * (z @ w) > 0).all():
+            break
+    return np.array(seen), np.array(mistakes)
+
+
+def table(n=60, d=3, noise=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-9, 10, (n, d)).astype(float)  # whole numbers: sums without rounding
+    y = np.where(x @ rng.integers(-3, 4, d) + 0.5 + noise * rng.standard_normal(n) > 0, 1, -1)
+    return x, y
+
+
+@pytest.mark.parametrize("order", list(ORDERS))
+@pytest.mark.parametrize("noise", [0.0, 12.0])
+def test_as_the_plain_loop(order: str, noise: float) -> None:
+    x, y = table(noise=noise)
+    model = sx.Perceptron(order=order, max_epochs=30, random_state=3, keep_weights=True).fit(x, y)
+    seen, mistakes = plain(x, y, order=order, epochs=30, seed=3)
+    assert_array_equal(model.coef_[0], seen[-1][1:])
+    assert_array_equal(model.intercept_, seen[-1][:1])
+    assert_array_equal(model.trace_.mistakes[:, 0], mistakes)
+    assert_array_equal(model.trace_.coef[:, 0], seen[len(x) - 1 :: len(x), 1:])
+    assert_array_equal(model.trace_.intercept[:, 0], seen[len(x) - 1 :: len(x), 0])
+    assert model.mistakes_.tolist() == [mistakes.sum()]
+    assert model.n_iter_ == len(mistakes)
+
+
+def test_the_average_is_the_mean_over_all_rows_seen() -> None:
+    x, y = table(noise=12.0)
+    model = sx.Perceptron(average=True, max_epochs=7).fit(x, y)
+    seen, _ = plain(x, y, epochs=7)
+    assert_allclose(model.coef_[0], seen.mean(axis=0)[1:], rtol=1e-12)
+    assert_allclose(model.intercept_, seen.mean(axis=0)[:1], rtol=1e-12)
+
+
+def test_the_pocket_holds_the_best_weights_met() -> None:
+    x, y = table(n=150, noise=12.0)
+    wrong = {}
+    for pocket in (False, True):
+        model = sx.Perceptron(pocket=pocket, max_epochs=40, keep_weights=True).fit(x, y)
+        wrong[pocket] = int((y * model.decision_function(x) <= 0).sum())
+    epochs = zip(model.trace_.coef[:, 0], model.trace_.intercept[:, 0], strict=True)
+    assert wrong[True] <= min((y * (x @ w + b) <= 0).sum() for w, b in epochs)
+    assert wrong[True] < wrong[False]
+    assert f"{wrong[True]} of 150 rows" in str(model.certificate_)
+
+
+def test_a_weight_multiplies_the_step_and_zero_removes_the_row() -> None:
+    x, y = table(noise=12.0)
+    w = np.random.default_rng(1).integers(0, 3, len(x)).astype(float)
+    model = sx.Perceptron(0.5, max_epochs=5).fit(x, y, sample_weight=w)
+    kept = w > 0
+    seen, _ = plain(x[kept], y[kept], rate=0.5, weights=w[kept], epochs=5)
+    assert_array_equal(model.coef_[0], seen[-1][1:])
+
+
+def test_from_zero_the_rate_only_sets_the_length() -> None:
+    x, y = table(noise=12.0)
+    one, half = (sx.Perceptron(rate, max_epochs=9).fit(x, y) for rate in (1.0, 0.25))
+    assert_array_equal(half.coef_ * 4, one.coef_)
+    assert_array_equal(half.trace_.mistakes, one.trace_.mistakes)
+
+
+def test_the_start_from_the_means() -> None:
+    rng = np.random.default_rng(2)
+    y = np.repeat([0, 1], 40)
+    x = rng.standard_normal((80, 3)) + 9.0 * y[:, None]
+    basic, model = sx.BasicLinearClassifier().fit(x, y), sx.Perceptron(start="means").fit(x, y)
+    assert model.mistakes_.sum() == 0
+    assert_allclose(model.coef_, basic.coef_, rtol=1e-10)
+    assert_allclose(model.intercept_, basic.intercept_, rtol=1e-10)
+    moved = sx.Perceptron(0.1, start="means", max_epochs=3).fit(*table(noise=12.0))
+    up, down = (table(noise=12.0)[0][table(noise=12.0)[1] == s].mean(axis=0) for s in (1, -1))
+    start = np.append(-(up - down) @ (up + down) / 2, up - down)
+    seen, _ = plain(*table(noise=12.0), rate=0.1, epochs=3, w=start)
+    assert_allclose(moved.coef_[0], seen[-1][1:], rtol=1e-9)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(lattice, st.data())
+def test_it_converges_just_where_the_rows_are_separable(x: np.ndarray, data) -> None:
+    y = np.array(data.draw(st.lists(st.booleans(), min_size=len(x), max_size=len(x))))
+    y[:2] = False, True
+    model = sx.Perceptron(max_epochs=3000).fit(x, y)
+    proof = sx.linear_separability(x, y)
+    assert (model.trace_.status == "converged") == proof.separable
+    if proof.separable:
+        assert model.mistakes_.sum() <= proof.mistake_bound * (1 + 1e-9)
+        assert (model.predict(x) == y).all()
+        assert (model.margin(x, y) > 0).all()
+
+
+def test_the_certificate_and_the_notice() -> None:
+    x, y = table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        good = sx.Perceptron(max_epochs=1000).fit(x, y)
+    assert "every row is strictly on its own side" in str(good.certificate_)
+    said = next(note for note in good.certificate_.notes if "at most" in note)
+    assert float(said.split("at most ")[1].split()[0]) >= good.mistakes_.sum()
+    with pytest.warns(sx.Notice, match="SEP003.*rows are on the wrong side.*linear_separability"):
+        sx.Perceptron(max_epochs=4).fit(*table(noise=12.0))
+
+
+# -- several classes, sparse rows, units -------------------------------------------------------
+
+
+def three(n=90, seed=3):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-9, 10, (n, 4)).astype(float)
+    return x, np.array(["a", "b", "c"])[np.argmax(x @ rng.integers(-3, 4, (4, 3)), axis=1)]
+
+
+@pytest.mark.parametrize(
+    "settings_", [{}, {"average": True}, {"order": "shuffled"}, {"pocket": True}]
+)
+def test_one_against_the_rest_in_a_shared_pass(settings_: dict[str, object]) -> None:
+    x, y = three()
+    model = sx.Perceptron(max_epochs=12, random_state=0, **settings_).fit(x, y)
+    for k, label in enumerate("abc"):
+        alone = sx.Perceptron(max_epochs=12, random_state=0, **settings_).fit(x, y == label)
+        assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-12)
+        made = alone.trace_.mistakes[:, 0]
+        assert_array_equal(model.trace_.mistakes[: len(made), k], made)
+    assert_array_equal(model.predict(x), model.classes_[model.decision_function(x).argmax(axis=1)])
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("extra", [{}, {"average": True}, {"start": "means"}, {"pocket": True}])
+def test_sparse_rows_are_as_dense_ones(standardize: bool, extra: dict[str, object]) -> None:
+    rng = np.random.default_rng(4)
+    x = sparse.random(200, 9, 0.4, random_state=4, format="csr")
+    x.data = np.round(x.data * 8)
+    y = np.digitize(x @ rng.standard_normal(9), [-2.0, 2.0])
+    make = dict(max_epochs=15, standardize=standardize, **extra)
+    thin, dense = sx.Perceptron(**make).fit(x, y), sx.Perceptron(**make).fit(x.toarray(), y)
+    assert_allclose(thin.coef_, dense.coef_, rtol=1e-9, atol=1e-9)
+    assert_allclose(thin.decision_function(x), dense.decision_function(x), rtol=1e-8, atol=1e-8)
+
+
+def test_standardised_is_the_plain_one_on_standardised_columns() -> None:
+    x, y = table(noise=12.0)
+    x = x * np.array([1e-6, 1.0, 1e6]) + np.array([0.0, 50.0, 0.0])
+    z = sx.Standardize().fit(x).transform(x)
+    model, other = sx.Perceptron(standardize=True).fit(x, y), sx.Perceptron().fit(z, y)
+    assert_array_equal(model.trace_.mistakes, other.trace_.mistakes)
+    assert_allclose(model.decision_function(x), other.decision_function(z), rtol=1e-8, atol=1e-8)
+
+
+def test_a_table_with_words(tmp_path) -> None:
+    lines = [f"{i},{'red' if i % 3 else 'blue'},{'yes' if i > 20 else 'no'}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("size,colour,bought\n" + "\n".join(lines))
+    rows = sx.scan(tmp_path / "t.csv", target="bought")
+    model = sx.Perceptron(standardize=True, max_epochs=2000).fit(rows)
+    assert model.trace_.status == "converged"
+    assert model.predict(rows).tolist() == ["yes" if i > 20 else "no" for i in range(40)]
+
+
+# -- on-line -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 90])
+def test_in_batches_of_any_size_it_is_one_pass(size: int, average: bool) -> None:
+    x, y = three()
+    model = sx.Perceptron(average=average)
+    for at in range(0, len(x), size):
+        model.partial_fit(x[at : at + size], y[at : at + size], classes=["a", "b", "c"])
+    once = sx.Perceptron(average=average, max_epochs=1).fit(x, y)
+    assert_array_equal(model.coef_, once.coef_)
+    assert_array_equal(model.intercept_, once.intercept_)
+    again = once.partial_fit(x, y)
+    twice = sx.Perceptron(average=average, max_epochs=2).fit(x, y)
+    assert_array_equal(again.coef_, twice.coef_)
+
+
+def test_a_saved_walk_goes_on(tmp_path) -> None:
+    x, y = three()
+    model = sx.Perceptron(average=True).partial_fit(x[:40], y[:40], classes=["a", "b", "c"])
+    sx.save(model, tmp_path / "m.sx")
+    loaded = sx.load(tmp_path / "m.sx").partial_fit(x[40:], y[40:])
+    assert_array_equal(loaded.coef_, model.partial_fit(x[40:], y[40:]).coef_)
+
+
+def test_classes_must_be_announced() -> None:
+    x, y = three()
+    with pytest.raises(sx.InputError, match="only one class"):
+        sx.Perceptron().partial_fit(x[:1], y[:1])
+    kept = y != "c"
+    model = sx.Perceptron().partial_fit(x[kept], y[kept])
+    before = model.coef_.copy()
+    with pytest.raises(sx.InputError, match="Class 'c' is new"):
+        model.partial_fit(x, y)
+    assert_array_equal(model.classes_, ["a", "b"])
+    assert_array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize("name", [{"standardize": True}, {"pocket": True}, {"start": "means"}])
+def test_what_needs_all_rows_has_no_partial_fit(name: dict[str, object]) -> None:
+    model = sx.Perceptron(**name)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        model.partial_fit([[1.0]], [1])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"learning_rate": 0.0},
+        {"learning_rate": np.inf},
+        {"start": "there"},
+        {"order": "any"},
+        {"max_epochs": 0},
+        {"average": True, "pocket": True},
+    ],
+)
+def test_settings_that_make_no_sense(bad: dict[str, object]) -> None:
+    with pytest.raises(sx.InputError):
+        sx.Perceptron(**bad).fit(*table())
+
+
+def test_the_picture_counts_what_was_counted() -> None:
+    model = sx.Perceptron(max_epochs=25).fit(*three())
+    picture = MistakeDisplay.from_estimator(model)
+    assert f"{model.mistakes_.sum():,} mistakes in {model.n_iter_} epochs" in picture.description
+    line = picture.plot().ax_.lines[0]
+    assert_array_equal(line.get_ydata(), model.trace_.mistakes.sum(axis=1))
