@@ -108,7 +108,7 @@ class KernelRow:
 
 def rows_of_numbers(rng: np.random.Generator, n: int) -> Any:
     """Rows with an offset, some of them twice."""
-    x = rng.standard_normal((n, 3)) + [0.5, -1.0, 2.0]
+    x = rng.standard_normal((n, 3)) + np.array([0.5, -1.0, 2.0])
     x[-1] = x[0]
     return x
 

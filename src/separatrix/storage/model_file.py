@@ -27,7 +27,7 @@ def save(model: Any, path: str | os.PathLike[str], *, story: dict[str, Any] | No
             f"{type(model).__module__}.{type(model).__qualname__} is not a separatrix model.",
             remedy="Only models of this library can be saved as .sx files.",
         )
-    if not hasattr(model, "n_features_in_"):
+    if not hasattr(model, "n_features_in_") and not _of_structures(model):
         raise InputError(
             f"This {type(model).__name__} is not fitted yet.", remedy="Call fit first."
         )
@@ -68,11 +68,13 @@ def load_story(path: str | os.PathLike[str], key: str) -> Any:
 
 def _fault(model: Any) -> str:
     """Why a restored model cannot predict: its parts do not fit together; empty if they do."""
-    if not isinstance(getattr(model, "n_features_in_", None), int | np.integer):
-        return "the number of columns is missing"
     lacking = [name for name in _needed(type(model)) if not hasattr(model, name)]
     if lacking:
         return f"{lacking[0]!r} is missing"
+    if _of_structures(model):
+        return ""
+    if not isinstance(getattr(model, "n_features_in_", None), int | np.integer):
+        return "the number of columns is missing"
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
         if type(encoding).__name__ != "Encoding":
@@ -83,6 +85,11 @@ def _fault(model: Any) -> str:
         model.n_features_in_ if encoding is None else len(encoding.terms)
     )
     return _misfit(model, columns) if hasattr(model, "coef_") else ""
+
+
+def _of_structures(model: Any) -> bool:
+    """Whether a model compares strings, sets, trees or graphs, which have no columns."""
+    return getattr(getattr(model, "kernel_", None), "of_vectors", True) is False
 
 
 def _misfit(model: Any, columns: int) -> str:

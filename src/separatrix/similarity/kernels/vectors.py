@@ -12,7 +12,6 @@ from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from separatrix.messages import InputError
 from separatrix.similarity.kernels.base import Array, Items, Kernel, hyper
@@ -50,6 +49,8 @@ class Linear(InnerProductKernel):
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
         """‖x − z‖² from the differences themselves: no digits are lost to an offset."""
+        from scipy.spatial.distance import cdist  # slow to import
+
         x, z = rows_alike(x, x if z is None else z)
         if isinstance(x, np.ndarray):
             return np.asarray(cdist(x, z, "sqeuclidean").astype(x.dtype, copy=False))
