@@ -284,3 +284,29 @@ def own_squares(x, centres, label, start, stop, out):
     """‖x − c‖² of every row to the centre of its own cluster."""
     for i in range(start, stop):
         out[i] = _square(x, i, centres, label[i])
+
+
+@njit(cache=True, nogil=True)
+def judge(product, square, norms, mass, weight, label, nearest, gain):
+    """From x·c of every row and centre: the nearest centre, and what a move to another would gain.
+
+    Moving a row of weight w from cluster a to b lowers the scatter, with both means following, by
+
+        w · (mₐ/(mₐ − w) ‖x − cₐ‖² − m_b/(m_b + w) ‖x − c_b‖²)
+
+    ``gain`` gets the largest of these over b; a row alone in its cluster gains nothing.
+    """
+    for i in range(product.shape[0]):
+        best, value = 0, np.inf
+        for j in range(norms.size):
+            v = norms[j] - 2.0 * product[i, j]
+            if v < value:
+                best, value = j, v
+        w, other = weight[i], np.inf
+        for j in range(norms.size):
+            v = (norms[j] - 2.0 * product[i, j] + square[i]) * (mass[j] / (mass[j] + w))
+            if v < other and j != best:
+                other = v
+        label[i], nearest[i] = best, max(value + square[i], 0.0)
+        rest = mass[best] - w
+        gain[i] = w * (mass[best] / rest * nearest[i] - other) if rest > 0.5 * w else 0.0

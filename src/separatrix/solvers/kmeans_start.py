@@ -1,0 +1,88 @@
+"""Where K-means begins: rows drawn far apart (k-means++), or at random.
+
+Draws follow the cumulative weight of the rows in lexicographic order, so that neither the order of
+rows nor their units matter, and a row of weight w is drawn like w equal rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.rows.block import Floats
+
+
+def in_order(x: Floats) -> NDArray[np.int64]:
+    """Rows sorted by the first column, ties by the next ones."""
+    order = np.argsort(x[:, 0], kind="stable")
+    first = x[order, 0]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort(x.T[::-1])
+    return np.asarray(order)
+
+
+def spread_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """k-means++: each centre is drawn by weight times squared distance to those before.
+
+    Of 2 + log k candidates the one that leaves the least scatter is taken. When every row sits on
+    a centre already, the last centres repeat rows.
+    """
+    z, w, origin = _sorted(x, w)
+    square = np.einsum("ij,ij->i", z, z)
+    chosen = [_drawn(w, rng.random(1))[0]]
+    nearest = _squares(z, square, z[chosen])[:, 0]
+    trials = 2 + int(np.log(k))
+    for _ in range(1, k):
+        loss = w * nearest
+        u = rng.random(trials)
+        if not loss.any():
+            chosen.append(_drawn(w, u)[0])
+            continue
+        candidates = _drawn(loss, u)
+        closer = np.minimum(_squares(z, square, z[candidates]), nearest[:, None])
+        best = int((w @ closer).argmin())
+        nearest = closer[:, best].copy()
+        chosen.append(candidates[best])
+    return z[np.array(chosen)] + origin
+
+
+def random_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Rows drawn by weight; none twice, and no two equal ones while there are others."""
+    z, w, origin = _sorted(x, w)
+    square = np.einsum("ij,ij->i", z, z)
+    left = w.copy()
+    chosen = []
+    for _ in range(k):
+        u = rng.random(1)
+        i = _drawn(left if left.any() else w, u)[0]
+        chosen.append(i)
+        left[_squares(z, square, z[[i]])[:, 0] == 0.0] = 0.0
+    return z[np.array(chosen)] + origin
+
+
+def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
+    order = in_order(x)
+    origin = (w @ x) / w.sum()
+    return x[order] - origin, w[order], origin
+
+
+def _drawn(weight: Floats, u: Floats) -> NDArray[np.int64]:
+    """Rows at which the cumulative weight passes the shares u; rows of no weight never."""
+    up = np.cumsum(weight)
+    found = np.searchsorted(up, u * up[-1], side="right")
+    last = int(np.flatnonzero(weight)[-1])
+    return np.asarray(np.minimum(found, last))
+
+
+def _squares(z: Floats, square: Floats, c: Floats) -> Floats:
+    """‖z − c‖² of all pairs; exactly 0 for equal rows, and where only rounding is left."""
+    norms = np.einsum("ij,ij->i", c, c)
+    out = z @ (-2.0 * c.T)
+    out += square[:, None]
+    out += norms
+    noise = 16 * np.finfo(float).eps * (square[:, None] + norms)
+    close = np.argwhere(out <= noise)
+    if len(close) <= 4 * len(z):  # direct where the difference has few digits
+        i, j = close.T
+        out[i, j] = ((z[i] - c[j]) ** 2).sum(axis=1)
+    return np.maximum(out, 0.0)
