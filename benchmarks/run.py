@@ -14,6 +14,8 @@ RACES = (
     "isotonic",
     "discriminants",
     "naive_bayes",
+    "perceptron",
+    "separability",
 )
 
 if __name__ == "__main__":

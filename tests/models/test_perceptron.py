@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import linear_model
 
 import separatrix as sx
 from separatrix.pictures import MistakeDisplay
@@ -69,6 +70,16 @@ def test_as_the_plain_loop(order: str, noise: float) -> None:
     assert_array_equal(model.trace_.intercept[:, 0], seen[len(x) - 1 :: len(x), 0])
     assert model.mistakes_.tolist() == [mistakes.sum()]
     assert model.n_iter_ == len(mistakes)
+
+
+def test_the_same_walk_as_in_scikit_learn() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((300, 8))
+    y = (x @ rng.standard_normal(8) + rng.standard_normal(300) > 0).astype(int)
+    other = linear_model.Perceptron(max_iter=6, tol=None, shuffle=False).fit(x, y)
+    model = sx.Perceptron(max_epochs=6).fit(x, y)
+    assert_allclose(model.coef_, other.coef_, rtol=1e-9)
+    assert_allclose(model.intercept_, other.intercept_, rtol=1e-9)
 
 
 def test_the_average_is_the_mean_over_all_rows_seen() -> None:
