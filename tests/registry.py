@@ -466,4 +466,9 @@ REGISTRY: list[Row] = [
     ),
     Row("OneVsRest", lambda: sx.OneVsRest(sx.LeastSquaresClassifier()), "classification"),
     Row("OneVsOne", lambda: sx.OneVsOne(sx.LeastSquaresClassifier()), "classification"),
+    Row(
+        "OneVsOne-probabilities",
+        lambda: sx.OneVsOne(sx.LogisticRegression(1.0, standardize=True)),
+        "classification",
+    ),
 ]

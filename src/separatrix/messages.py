@@ -106,6 +106,11 @@ DOUBTS: dict[str, Doubt] = {
             "The Gram matrix has a negative eigenvalue: the kernel is no inner product, and what "
             "was found need not be the best there is.",
         ),
+        Doubt(
+            "SEP008",
+            "distances say little",
+            "All rows are about equally far from each other, so that nobody is really near.",
+        ),
     )
 }
 

@@ -15,49 +15,51 @@ def before(d, i, e, j):
 
 
 @njit(cache=True, nogil=True)
+def _sink(distances, numbers, size, at, d, i):
+    """Place (d, i) at or below ``at`` in a heap whose top is the last in order."""
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and before(
+            distances[child], numbers[child], distances[right], numbers[right]
+        ):
+            child = right
+        if before(distances[child], numbers[child], d, i):
+            break
+        distances[at], numbers[at] = distances[child], numbers[child]
+        at = child
+    distances[at], numbers[at] = d, i
+
+
+@njit(cache=True, nogil=True)
 def keep(distances, numbers, size, d, i):
     """Insert (d, i) into a heap whose top is the last in order; drop the top if it is full."""
-    k = distances.size
-    if size < k:
-        at = size
-        size += 1
-        while at > 0:
-            parent = (at - 1) // 2
-            if before(d, i, distances[parent], numbers[parent]):
-                break
-            distances[at], numbers[at] = distances[parent], numbers[parent]
-            at = parent
-    else:
-        if not before(d, i, distances[0], numbers[0]):
-            return size
-        at = 0
-        while True:
-            child = 2 * at + 1
-            if child >= k:
-                break
-            right = child + 1
-            if right < k and before(
-                distances[child], numbers[child], distances[right], numbers[right]
-            ):
-                child = right
-            if before(distances[child], numbers[child], d, i):
-                break
-            distances[at], numbers[at] = distances[child], numbers[child]
-            at = child
+    if size == distances.size:
+        if before(d, i, distances[0], numbers[0]):
+            _sink(distances, numbers, size, 0, d, i)
+        return size
+    at = size
+    while at > 0:
+        parent = (at - 1) // 2
+        if before(d, i, distances[parent], numbers[parent]):
+            break
+        distances[at], numbers[at] = distances[parent], numbers[parent]
+        at = parent
     distances[at], numbers[at] = d, i
-    return size
+    return size + 1
 
 
 @njit(cache=True, nogil=True)
 def in_order(distances, numbers, size):
-    """Sort a heap of :func:`keep` from near to far, in place."""
-    for a in range(1, size):
-        d, i = distances[a], numbers[a]
-        at = a
-        while at > 0 and before(d, i, distances[at - 1], numbers[at - 1]):
-            distances[at], numbers[at] = distances[at - 1], numbers[at - 1]
-            at -= 1
-        distances[at], numbers[at] = d, i
+    """Sort from near to far, in place."""
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(distances, numbers, size, at, distances[at], numbers[at])
+    for end in range(size - 1, 0, -1):
+        d, i = distances[end], numbers[end]
+        distances[end], numbers[end] = distances[0], numbers[0]
+        _sink(distances, numbers, end, 0, d, i)
 
 
 @njit(cache=True, nogil=True, fastmath=True)

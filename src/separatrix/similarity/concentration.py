@@ -1,0 +1,66 @@
+"""Do distances tell points apart? In many dimensions everybody may be equally far away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.similarity.metrics.base import count
+from separatrix.similarity.metrics.chosen import metric_from
+
+#: Rows of the sample.
+MOST_POINTS = 500
+#: Distances that vary less than this share of their mean, with nearest neighbours farther than
+#: this share of it, say little about who is near.
+SPREAD, NEAREST = 0.1, 0.7
+
+
+@dataclass(frozen=True)
+class DistanceConcentration:
+    """Distances between all pairs of a sample.
+
+    ``spread`` is their deviation over their mean; ``nearest`` the usual (median) distance to the
+    nearest neighbour over the mean of all. Points in groups or along a surface have a large spread
+    and near neighbours; noise in many columns has neither.
+    """
+
+    distances: Floats
+    spread: float
+    nearest: float
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether the nearest neighbour is hardly nearer than anybody else."""
+        return self.spread < SPREAD and self.nearest > NEAREST
+
+    def __str__(self) -> str:
+        said = (
+            f"Distances vary by {self.spread:.0%} of their mean, and the nearest neighbour is at "
+            f"{self.nearest:.0%} of it"
+        )
+        if self.concentrated:
+            return f"{said}: everybody is about equally far away, and to be near means little."
+        return f"{said}: distances tell points apart."
+
+
+def distance_concentration(X: Any, metric: Any = "euclidean") -> DistanceConcentration:
+    """Look at the distances between the rows of X (of more than 500 an even selection)."""
+    chosen = metric_from(metric).fitted(X)
+    x = chosen.accept(X)
+    n = count(x)
+    if n < 3:
+        raise InputError(f"{n} points have too few distances to look at.")
+    kept = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
+    x = x[kept] if isinstance(x, np.ndarray) else [x[i] for i in kept]
+    square = np.empty((len(kept), len(kept)))
+    chosen.fill(x, chosen.prepare(x), square)
+    pairs = square[np.triu_indices(len(kept), 1)]
+    np.fill_diagonal(square, np.inf)
+    mean = float(pairs.mean()) or 1.0
+    return DistanceConcentration(
+        pairs, float(pairs.std()) / mean, float(np.median(square.min(axis=1))) / mean
+    )

@@ -1,0 +1,172 @@
+"""Neighbours, kernel votes, local means and exemplars against scikit-learn and closed forms."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
+
+import separatrix as sx
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(240, 3))
+LABELS = np.where(X[:, 0] + 0.7 * RNG.normal(size=240) > 0, "yes", "no")
+Y = np.sin(2 * X[:, 0]) + X[:, 1]
+NEW = RNG.normal(size=(80, 3))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_as_scikit_learn(weights: str, metric: str) -> None:
+    mine = sx.KNeighborsClassifier(7, weights=weights, metric=metric).fit(X, LABELS)
+    theirs = KNeighborsClassifier(7, weights=weights, metric=metric).fit(X, LABELS)
+    np.testing.assert_allclose(mine.predict_proba(NEW), theirs.predict_proba(NEW), atol=1e-12)
+    both = np.column_stack([Y, X[:, 2]])
+    number = sx.KNeighborsRegressor(7, weights=weights, metric=metric).fit(X, both)
+    again = KNeighborsRegressor(7, weights=weights, metric=metric).fit(X, both)
+    np.testing.assert_allclose(number.predict(NEW), again.predict(NEW), atol=1e-12)
+    for a, b in zip(mine.kneighbors(NEW), theirs.kneighbors(NEW), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    np.testing.assert_array_equal(mine.kneighbors()[1], theirs.kneighbors()[1])
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", sx.Gaussian(0.5)])
+@pytest.mark.parametrize("model", [sx.KNeighborsClassifier, sx.KNeighborsRegressor])
+def test_leave_one_out_of_every_count_is_that_of_fits_without_the_row(
+    weights: Any, model: Any
+) -> None:
+    x, y = X[:60], (LABELS if model is sx.KNeighborsClassifier else Y)[:60]
+    counts = model("auto", weights=weights).fit(x, y).counts_
+    for k in (1, 4, 11):
+        wrong = []
+        for i in range(60):
+            rest = np.arange(60) != i
+            said = model(k, weights=weights).fit(x[rest], y[rest]).predict(x[i : i + 1])[0]
+            wrong.append(said != y[i] if isinstance(said, str) else (said - y[i]) ** 2)
+        assert counts.error[k - 1] == pytest.approx(np.mean(wrong), abs=1e-12)
+    assert counts.error[counts.best - 1] == counts.error.min()
+
+
+def test_leave_one_out_of_weighted_rows_is_that_of_repeats() -> None:
+    w = RNG.integers(0, 4, len(X))
+    a = sx.KNeighborsClassifier().fit(X, LABELS, sample_weight=w).leave_one_out(12)
+    b = sx.KNeighborsClassifier().fit(np.repeat(X, w, axis=0), np.repeat(LABELS, w))
+    np.testing.assert_allclose(a.error, b.leave_one_out(12).error, atol=1e-12)
+
+
+def test_weights_below_one_leave_places_for_others() -> None:
+    x = np.array([[0.0], [1.0], [2.0], [3.0]])
+    model = sx.KNeighborsRegressor(1).fit(x, [0.0, 10.0, 20.0, 30.0], sample_weight=[0.5] * 4)
+    assert model.predict([[0.1]])[0] == pytest.approx(5.0)  # half of each of the two nearest
+
+
+def test_a_neighbour_at_distance_zero_decides_alone() -> None:
+    x = np.array([[0.0], [1e-100], [1.0]])
+    model = sx.KNeighborsRegressor(3, weights="distance").fit(x, [1.0, 5.0, 9.0])
+    assert model.predict([[0.0]])[0] == 1.0
+    assert np.isfinite(model.predict([[1e300]])).all()
+
+
+def test_local_mean_is_its_formula() -> None:
+    h = 0.6
+    votes = np.exp(-((NEW[:, None] - X) ** 2).sum(axis=-1) / (2 * h * h))
+    model = sx.NadarayaWatson(h).fit(X, Y)
+    np.testing.assert_allclose(model.predict(NEW), votes @ Y / votes.sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.influence(NEW), votes / votes.sum(axis=1, keepdims=True), rtol=1e-7, atol=1e-14
+    )
+    classifier = sx.KernelVoteClassifier(h).fit(X, LABELS)
+    share = (votes * (LABELS == "yes")).sum(axis=1) / votes.sum(axis=1)
+    np.testing.assert_allclose(classifier.predict_proba(NEW)[:, 1], share, rtol=1e-9)
+    far = sx.NadarayaWatson(1e-3).fit(X, Y).predict([[1e3, 0.0, 0.0]])
+    assert far[0] == Y[np.argmin(np.linalg.norm(X - [1e3, 0, 0], axis=1))]
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_bandwidth_by_leave_one_out_beats_its_neighbours(unit: float) -> None:
+    model = sx.NadarayaWatson().fit(X * unit, Y)
+
+    def left_out(h: float) -> float:
+        votes = np.exp(-((X[:, None] - X) ** 2).sum(axis=-1) / (2 * h * h))
+        np.fill_diagonal(votes, 0.0)
+        return float(np.mean((votes @ Y / votes.sum(axis=1) - Y) ** 2))
+
+    h = model.bandwidth_ / unit
+    assert model.choice_.loss == pytest.approx(left_out(h), rel=1e-6)
+    assert all(left_out(h) <= left_out(h * factor) for factor in (0.5, 0.9, 1.1, 2.0))
+
+
+def test_words_mixed_rows_and_given_distances() -> None:
+    words, kinds = ["cat", "cart", "carts", "dog", "dig", "dug"], [0, 0, 0, 1, 1, 1]
+    model = sx.KNeighborsClassifier(3, metric="edit").fit(words, kinds)
+    assert model.predict(["car", "dag"]).tolist() == [0, 1]
+    assert sx.NearestNeighbors(1, metric="edit").fit(words).retrieve(["carp"]) == [["cart"]]
+    assert sx.NearestExemplar("edit", "medoid").fit(words, kinds).exemplars_ == ["cart", "dog"]
+    table = pd.DataFrame({"size": [1.0, 1.1, 5.0, None], "colour": ["red", "red", "blue", "blue"]})
+    mixed = sx.KNeighborsClassifier(1, metric="gower").fit(table, [0, 0, 1, 1])
+    assert mixed.predict(pd.DataFrame({"size": [4.0], "colour": ["blue"]})).tolist() == [1]
+    d = np.linalg.norm(X[:, None] - X, axis=-1)
+    given = sx.KNeighborsClassifier(5, metric="precomputed").fit(d, LABELS)
+    direct = sx.KNeighborsClassifier(5).fit(X, LABELS)
+    np.testing.assert_allclose(given.predict_proba(d), direct.predict_proba(X), atol=1e-12)
+
+
+def test_files_keep_what_was_remembered(tmp_path: Path) -> None:
+    words = ["cat", "cart", "dog", "dig"]
+    for model, new in [
+        (sx.KNeighborsClassifier("auto", standardize=True).fit(X, LABELS), NEW),
+        (sx.KernelVoteClassifier(metric="mahalanobis").fit(X, LABELS), NEW),
+        (sx.NearestExemplar("manhattan", "median").fit(X, LABELS), NEW),
+        (sx.KNeighborsClassifier(1, metric="edit").fit(words, [0, 0, 1, 1]), ["car", "dug"]),
+    ]:
+        sx.save(model, tmp_path / "m.sx")
+        np.testing.assert_array_equal(sx.load(tmp_path / "m.sx").predict(new), model.predict(new))
+
+
+def test_nearest_mean_is_scikit_learns_centroid_and_the_basic_linear_classifier() -> None:
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    mine = sx.NearestExemplar().fit(X, three).predict(NEW)
+    np.testing.assert_array_equal(mine, NearestCentroid().fit(X, three).predict(NEW))
+    np.testing.assert_array_equal(mine, sx.BasicLinearClassifier().fit(X, three).predict(NEW))
+
+
+def test_manhattan_boundary_runs_at_45_degrees_between_the_exemplars() -> None:
+    """Between exemplars (0, 0) and (2, 4) |x|+|y| = |x−2|+|y−4| is x + y = 3 inside the box."""
+    model = sx.NearestExemplar("manhattan").fit([[0.0, 0], [2.0, 4.0]], [0, 1])
+    inside = RNG.uniform([0, 0], [2, 4], size=(200, 2))
+    np.testing.assert_array_equal(model.predict(inside), (inside.sum(axis=1) > 3).astype(int))
+
+
+def test_everybody_equally_far_is_said_and_only_then() -> None:
+    noise = RNG.normal(size=(300, 120))
+    with pytest.warns(sx.Notice, match="SEP008"):
+        sx.KNeighborsClassifier().fit(noise, LABELS[:240].repeat(2)[:300])
+    groups = np.vstack([noise[:100], noise[100:200] + 3.0])
+    flat = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 120))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", sx.Notice)
+        sx.KNeighborsClassifier().fit(groups, np.repeat([0, 1], 100))
+        sx.KNeighborsClassifier().fit(flat, np.arange(300) % 2)
+    assert sx.distance_concentration(noise).concentrated
+    assert not sx.distance_concentration(X).concentrated
+
+
+def test_awkward_input() -> None:
+    same = np.ones((6, 2))
+    assert sx.KNeighborsClassifier(3).fit(same, [0, 0, 0, 0, 1, 1]).predict(same[:1])[0] == 0
+    assert sx.NadarayaWatson().fit(same, np.arange(6.0)).predict(same[:1])[0] == 2.5
+    with pytest.raises(sx.InputError, match="7 neighbours were asked for, and n_samples = 6"):
+        sx.KNeighborsClassifier(7).fit(same, [0, 0, 0, 1, 1, 1])
+    with pytest.raises(sx.InputError, match="no count"):
+        sx.KNeighborsClassifier(0).fit(same, [0, 0, 0, 1, 1, 1])
+    with pytest.raises(sx.InputError, match="no width"):
+        sx.NadarayaWatson(-1.0).fit(same, np.arange(6.0))
+    with pytest.raises(sx.InputError, match="Objects have no mean"):
+        sx.NearestExemplar("edit").fit(["a", "b"], [0, 1])
+    with pytest.raises(sx.InputError, match="medoid"):
+        sx.NearestExemplar(exemplar="medoids").fit(same, [0, 0, 0, 1, 1, 1])
