@@ -15,6 +15,7 @@ from sklearn import linear_model
 
 import separatrix as sx
 from separatrix.pictures import MistakeDisplay
+from separatrix.rows.arrays import ArrayRows
 
 ORDERS = {
     "given": lambda random, n: np.arange(n),
@@ -224,6 +225,8 @@ def test_in_batches_of_any_size_it_is_one_pass(size: int, average: bool) -> None
     for at in range(0, len(x), size):
         model.partial_fit(x[at : at + size], y[at : at + size], classes=["a", "b", "c"])
     once = sx.Perceptron(average=average, max_epochs=1).fit(x, y)
+    assert_array_equal(model.mistakes_, once.mistakes_)
+    assert f"{once.mistakes_.sum()} mistakes in 90 rows" in str(model.certificate_)
     assert_array_equal(model.coef_, once.coef_)
     assert_array_equal(model.intercept_, once.intercept_)
     again = once.partial_fit(x, y)
@@ -241,6 +244,8 @@ def test_a_saved_walk_goes_on(tmp_path) -> None:
 
 def test_classes_must_be_announced() -> None:
     x, y = three()
+    with pytest.raises(sx.InputError, match="Call fit for a table"):
+        sx.Perceptron().partial_fit(ArrayRows(x, (y[:, None] == ["a", "b", "c"]).astype(float)))
     with pytest.raises(sx.InputError, match="only one class"):
         sx.Perceptron().partial_fit(x[:1], y[:1])
     kept = y != "c"

@@ -172,7 +172,10 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
                 length = float(gram.prepared.diagonal.max()) + gram.constant
                 norm = np.einsum("nk,nk->k", found.weights, found.scores)
                 bound = float((length * norm / leads.min(axis=0) ** 2).max())
-                notes.append(f"By the margin reached, at most {bound:.4g} mistakes were possible.")
+                each = "" if len(own) == 1 else " for each class"
+                notes.append(
+                    f"By the margin reached, at most {bound:.4g} mistakes{each} were possible."
+                )
         else:
             claim = f"Kernel perceptron: {wrong} of {len(leads)} rows are on the wrong side"
             if found.status != "converged":

@@ -20,6 +20,7 @@ from separatrix.models.on_line import (
 )
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
+from separatrix.rows.rows import Rows
 from separatrix.solvers.perceptron import (
     MistakeTrace,
     Plan,
@@ -28,7 +29,7 @@ from separatrix.solvers.perceptron import (
     novikoff,
     walk,
 )
-from separatrix.solvers.perceptron_ground import Ground, WalkState, ground_of
+from separatrix.solvers.perceptron_ground import Codes, Ground, WalkState, ground_of
 from separatrix.solvers.solution import Certificate, Solution
 
 
@@ -71,13 +72,14 @@ class Perceptron(LinearClassifier):
     Attributes
     ----------
     trace_ : mistakes by epoch and output, drawn by ``separatrix.pictures.MistakeDisplay``.
-    mistakes_ : all mistakes made, by output.
+    mistakes_ : all mistakes made, by output; ``partial_fit`` adds to them.
     state_ : where the walk stands, for ``partial_fit``.
     n_iter_ : epochs.
     """
 
     trace_: MistakeTrace
     state_: WalkState
+    mistakes_: Codes
 
     def __init__(
         self,
@@ -125,6 +127,10 @@ class Perceptron(LinearClassifier):
     ) -> Self:
         """Go over these rows once, from where the walk stands; the first call names ``classes``."""
         plan = self._plan()
+        if isinstance(X, Rows):
+            raise InputError(
+                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
+            )
         begun = hasattr(self, "state_")
         before = self.classes_ if begun else None
         rows = self._coded_rows(
@@ -142,7 +148,14 @@ class Perceptron(LinearClassifier):
         zero = np.zeros((len(ground.own), 1 + ground.d))
         state = self.state_ if begun else WalkState(zero, zero, 0)
         once = Plan(max_epochs=1, average=plan.average)
+        made = self.mistakes_ if begun else 0
         self._expose(walk(ground, state, once), ground, None, given.encoding)
+        self.mistakes_ = self.mistakes_ + made
+        wrong = int(ground.wrong(self.state_.weights).any(axis=1).sum())
+        self.certificate_ = Certificate(
+            f"Perceptron: {wrong} of the last {ground.n} rows are on the wrong side",
+            notes=(f"{int(self.mistakes_.sum())} mistakes in {self.state_.seen} rows.",),
+        )
         return self
 
     def _steps_only(self) -> bool:
@@ -199,9 +212,12 @@ class Perceptron(LinearClassifier):
         notes = [f"{int(found.mistakes.sum())} mistakes in {_epochs(found)}."]
         if wrong == 0:
             claim = "Perceptron: every row is strictly on its own side"
-            if self.start == "zero" and len(set(ground.rate.tolist())) == 1:
+            if self.start == "zero" and ground.rate.min() == ground.rate.max():
                 bound = novikoff(ground, found.weights)
-                notes.append(f"By the margin reached, at most {bound:.4g} mistakes were possible.")
+                each = "" if len(ground.own) == 1 else " for each class"
+                notes.append(
+                    f"By the margin reached, at most {bound:.4g} mistakes{each} were possible."
+                )
         else:
             claim = f"Perceptron: {wrong} of {ground.n} rows are on the wrong side"
             notes.append(
