@@ -152,7 +152,10 @@ def test_log_odds_of_own_class():
     assert [display.wrong(i) for i in range(3)] == [1, 0, 0]
     model = LogisticRegression(C=1.0).fit(FEW, MALIGNANT)
     two = LogOddsDisplay.from_estimator(model, FEW, MALIGNANT)
-    np.testing.assert_allclose(two.distance, model.decision_function(FEW), atol=1e-6)
+    reference = np.clip(model.decision_function(FEW), -10, 10)
+    np.testing.assert_allclose(two.distance, reference, atol=1e-6)
+    assert display.distance[2] == 10.0
+    assert "1 row at ±10 or beyond" in display.description
 
 
 def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
@@ -167,7 +170,7 @@ def test_doubt_is_an_answer_and_no_mistake():
     truth, called = ["a", "a", "b", "b", "b"], ["a", "doubt", "b", "a", "doubt"]
     display = ConfusionDisplay.from_predictions(truth, called, doubt="doubt")
     np.testing.assert_array_equal(display.counts, [[1, 0, 1], [1, 1, 1]])
-    assert "2 of 5 rows are right, 2 are in doubt" in display.description
+    assert "2 of 5 rows are right, 2 in doubt" in display.description
     assert "b taken for a, 1 times" in display.description
     labels = [t.get_text() for t in display.plot().ax_.get_xticklabels()]
     assert labels == ["a", "b", "doubt"]

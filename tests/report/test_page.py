@@ -243,7 +243,7 @@ def test_doubt_and_its_price_are_told(doubtful, pages):
     assert "What an answer costs (column) for each true class (row)" in words
     unsure = int(np.sum(doubtful.held.predicted == "doubt"))
     assert unsure > 0
-    assert f"{unsure} are in doubt" in words
+    assert f"{unsure} in doubt" in words
     assert "At a price of 0.2 for doubt" in words
     assert "In doubt (grey)" in words
     assert "At the threshold in use" not in words

@@ -15,6 +15,9 @@ from separatrix.pictures.style import MUTED, PAPER, SERIES, dress, ink, plain
 from separatrix.pictures.wording import counted, listed
 from separatrix.rows.block import Floats
 
+#: Lines are drawn on a grid so many times as fine as that of the answers.
+_FINER = 3
+
 #: More wrong rows than this are not marked one by one.
 MOST_CROSSES = 400
 
@@ -142,25 +145,28 @@ class ClassBoundaryDisplay(Display):
         ax.set_ylim(land.y[0], land.y[-1])
         dress(ax, grid=None)
         kinds = ["discriminant"] * land.plane.discriminant + ["scatter"] * 2
-        for i, axis in enumerate((ax.xaxis, ax.yaxis)):
-            most = ", ".join(plain(name, 16) for name in land.plane.heaviest(i))
+        for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 13))):
+            most = ", ".join(plain(name, limit) for name in land.plane.heaviest(i))
             axis.set_label_text(f"{kinds[i]} {i + 1}: mostly {most}")
 
     def _regions(self, ax: Any) -> None:
         """The answer of most worth everywhere; a line where two are worth the same."""
+        from contourpy import contour_generator
+
         land = self.landscape
-        for a in range(land.worth.shape[2]):
-            others = np.delete(land.worth, a, axis=2).max(axis=2)
-            lead = np.asarray(land.worth[:, :, a], dtype=float) - others
+        across, up, fine = _finer(land)
+        for a in range(fine.shape[2]):
+            lead = _lead(land.worth, a)
             if lead.max() <= 0:
                 continue
             doubt = a >= len(land.classes)
             colour = MUTED if doubt else SERIES[a % len(SERIES)]
-            top = max(float(lead.max()), 1e-300)
             area = {"colors": [colour], "alpha": 0.28 if doubt else 0.1}
-            ax.contourf(land.x, land.y, lead, levels=[0, 2 * top], **area)
-            if lead.min() < 0 and (a or len(land.classes) > 2 or land.doubts):
-                ax.contour(land.x, land.y, lead, levels=[0], colors=[ink(ax)], linewidths=1.1)
+            ax.contourf(land.x, land.y, lead, levels=[0, 2 * float(lead.max())], **area)
+            if a or len(land.classes) > 2 or land.doubts:  # of two, one line is both
+                lines: Any = contour_generator(across, up, _lead(fine, a)).lines(0.0)
+                for line in lines:
+                    ax.plot(line[:, 0], line[:, 1], color=ink(ax), linewidth=1.1)
 
     def _class(self, ax: Any, i: int) -> None:
         land, colour = self.landscape, SERIES[i % len(SERIES)]
@@ -206,3 +212,25 @@ class ClassBoundaryDisplay(Display):
                 color=SERIES[i % len(SERIES)],
                 bbox={"boxstyle": "round,pad=0.2", "fc": PAPER, "ec": "none", "alpha": 0.8},
             )
+
+
+def _lead(worth: Any, a: int) -> Floats:
+    """How much more an answer is worth than the best other one."""
+    values = np.asarray(worth, dtype=float)
+    return np.asarray(values[:, :, a] - np.delete(values, a, axis=2).max(axis=2))
+
+
+def _finer(land: Landscape) -> tuple[Floats, Floats, Floats]:
+    """Worth between the places of the grid, by lines: regions that meet in a point then look so."""
+    across, up = (
+        np.interp(np.arange(_FINER * (len(at) - 1) + 1) / _FINER, np.arange(len(at)), at)
+        for at in (land.x, land.y)
+    )
+    worth = np.asarray(land.worth, dtype=float)
+    for axis, count in ((0, len(up)), (1, len(across))):
+        at = np.arange(count) / _FINER
+        left = np.minimum(at.astype(int), worth.shape[axis] - 2)
+        share = (at - left).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
+        low, high = (np.take(worth, left + step, axis=axis) for step in (0, 1))
+        worth = (1 - share) * low + share * high
+    return across, up, worth

@@ -81,7 +81,7 @@ class ConfusionDisplay(Display):
         wrong = self.counts[:, :k] - np.diag(np.diag(self.counts))
         unsure = ""
         if self.doubt is not None:
-            unsure = f", {self.counts[:, k].sum():,.0f} are in doubt"
+            unsure = f", {self.counts[:, k].sum():,.0f} in doubt"
         text = f"{right:,.0f} of {total:,.0f} rows are right{unsure}. {lead}, {'; '.join(kept)}."
         if wrong.max(initial=0) > 0:
             i, j = divmod(int(np.argmax(wrong)), wrong.shape[1])

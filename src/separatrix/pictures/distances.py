@@ -21,6 +21,9 @@ from separatrix.rows.block import Floats
 
 BINS = 32
 _MOST = 12
+
+#: Log odds as far as they are drawn: one in 22,000.
+SUREST = 10.0
 _LEAST = 1e-12
 
 
@@ -34,6 +37,7 @@ class DistanceDisplay(Display):
     own_side: bool = False
 
     title: ClassVar[str] = "Distance to the boundary by class"
+    axis: ClassVar[str] = "signed distance to the boundary"
     measured: ClassVar[tuple[str, str]] = (
         "signed distance to the boundary",
         "signed distance to the nearest boundary of the own class",
@@ -119,7 +123,7 @@ class DistanceDisplay(Display):
         dress(ax, grid=None)
         ax.spines["left"].set_visible(False)
         side = "own side →" if self.own_side else f"side of {plain(self.labels[-1], 14)} →"
-        ax.set_xlabel(f"{self.measured[0]} ({side})")
+        ax.set_xlabel(f"{self.axis} ({side})")
 
 
 @dataclass(eq=False)
@@ -127,10 +131,15 @@ class LogOddsDisplay(DistanceDisplay):
     """The same for classifiers of any shape: log odds instead of distances.
 
     Two classes: ln p₁/p₀. More classes: ln p of the row's own class less that of the next best.
+    What is surer than ``SUREST`` is drawn there: probabilities of 0 and 1 have no finite odds.
     """
 
     title: ClassVar[str] = "Margins by class"
-    measured: ClassVar[tuple[str, str]] = ("log odds", "log odds of the own class to the next best")
+    axis: ClassVar[str] = "log odds"
+    measured: ClassVar[tuple[str, str]] = (
+        "log odds of the second class",
+        "log odds of the own class to the next best",
+    )
 
     @classmethod
     def from_probabilities(cls, y: Any, probabilities: Any, classes: Sequence[Any]) -> Self:
@@ -138,12 +147,19 @@ class LogOddsDisplay(DistanceDisplay):
         s = np.log(np.maximum(np.asarray(probabilities, dtype=float), _LEAST))
         labels, truth = [str(c) for c in classes], np.array([str(label) for label in y])
         if s.shape[1] == 2:
-            return cls(s[:, 1] - s[:, 0], truth, labels)
+            return cls(np.clip(s[:, 1] - s[:, 0], -SUREST, SUREST), truth, labels)
         truth, s, own = _known(truth, s, labels)
         rivals = s.copy()
         rivals[np.arange(own.size), own] = -np.inf
         lead = s[np.arange(own.size), own] - rivals.max(axis=1)
-        return cls(np.asarray(lead), truth, labels, own_side=True)
+        return cls(np.clip(lead, -SUREST, SUREST), truth, labels, own_side=True)
+
+    @property
+    def description(self) -> str:
+        """As for distances, and how many rows are surer than the picture reaches."""
+        text = super().description
+        beyond = int(np.sum(np.abs(self.distance) >= SUREST))
+        return f"{text} {counted(beyond, 'row')} at ±{SUREST:g} or beyond." if beyond else text
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:

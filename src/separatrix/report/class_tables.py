@@ -78,8 +78,9 @@ def _ratio_cell(value: float, low: float, high: float) -> Cell:
 def _ratio(value: float) -> str:
     """Three digits; more where all of them would say 1."""
     near = abs(value - 1.0)
-    digits = 3 if near >= 0.01 or near == 0 else min(3 - math.floor(math.log10(10 * near)), 9)
-    return number(value, digits)
+    if near >= 0.005 or near < 1e-9:
+        return number(value, 3)
+    return number(value, 1 - math.floor(math.log10(near)) + (value > 1))
 
 
 def _power(exponent: float) -> float:

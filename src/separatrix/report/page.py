@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from importlib import metadata, resources
 from typing import Any
 
-from separatrix.pictures.inference import inference
+import numpy as np
+
+from separatrix.pictures.inference import Inference, inference
 from separatrix.pictures.wording import number
 from separatrix.report import class_tables, figures, tables, verdict
 from separatrix.report.figures import Gallery
@@ -79,6 +81,7 @@ def _story(study: Study) -> dict[str, Any]:
         else tables.coefficient_table(found),
         **_of_classes(study),
         "inference": found,
+        "no_intervals": _no_intervals(study, found),
         "baseline": verdict.is_baseline(study.winner),
         "kind": type(study.core).__name__,
         "certificate": certificate,
@@ -92,6 +95,15 @@ def _story(study: Study) -> dict[str, Any]:
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
+
+
+def _no_intervals(study: Study, found: Inference | None) -> str:
+    """Why coefficients come without intervals; of a classifier, with the one that has them."""
+    if found is None or not found.reason:
+        return ""
+    if study.task != "classification" or hasattr(study.core, "evidence_"):
+        return found.reason
+    return "The theory of standard errors of classes is that of --models logistic."
 
 
 def _of_classes(study: Study) -> dict[str, Any]:
@@ -180,16 +192,29 @@ def python_code(study: Study) -> str:
         lines.insert(1, "from separatrix.storage import load_moments")
         lines += ["", f"study = separatrix.run_study(load_moments({study.source!r}))"]
         return "\n".join(lines)
-    table = repr(study.source)
+    table, asked = repr(study.source), _asked(study)
     if study.source.startswith("sample:"):
         lines.insert(1, "from separatrix.samples import sample")
         table = f"sample({study.source.removeprefix('sample:')!r}).path"
     lines += [
         "",
         f"rows = separatrix.scan({table}, target={study.target!r})",
-        f"study = separatrix.run_study(rows, seed={study.seed}, test={study.test_fraction:g})",
+        f"study = separatrix.run_study(rows, {asked})",
     ]
     return "\n".join(lines)
+
+
+def _asked(study: Study) -> str:
+    """The split, the costs and the price of doubt, as arguments."""
+    text = f"seed={study.seed}, test={study.test_fraction:g}"
+    if study.decision is None:
+        return text
+    costs = study.decision.costs
+    if not (costs.matrix == 1.0 - np.eye(len(costs.matrix))).all():
+        text += f", costs={costs.matrix.tolist()}"
+    if costs.price is not None and np.ptp(costs.price) == 0:
+        text += f", reject={float(costs.price[0]):g}"
+    return text
 
 
 def _versions() -> list[tuple[str, str]]:

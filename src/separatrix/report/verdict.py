@@ -49,13 +49,29 @@ def is_baseline(name: str) -> bool:
 
 
 def main_scores(study: Study) -> tuple[Score, Score | None] | None:
-    """The test score in the leaderboard's own measure (else the first), and the baseline's."""
+    """The test score that readers know best, and the baseline's.
+
+    Of classes that is the error rate; else the leaderboard's own measure, or the first.
+    """
     if not study.test:
         return None
-    entry = winner_of(study)
-    wanted = measure(entry.metric) if entry else None
-    own = next((s for s in study.test if measure(s.metric) == wanted), study.test[0])
+    wanted = measure("error")
+    if study.task != "classification":
+        entry = winner_of(study)
+        wanted = measure(entry.metric if entry else study.test[0].metric)
+    own = score_in(study, wanted) or chosen_by(study) or study.test[0]
     return own, counterpart(study, own.metric)
+
+
+def score_in(study: Study, wanted: Measure) -> Score | None:
+    """The test score in one measure."""
+    return next((s for s in study.test if measure(s.metric) == wanted), None)
+
+
+def chosen_by(study: Study) -> Score | None:
+    """The test score in the measure that the leaderboard goes by."""
+    entry = winner_of(study)
+    return None if entry is None else score_in(study, measure(entry.metric))
 
 
 def counterpart(study: Study, metric: str) -> Score | None:
@@ -121,7 +137,32 @@ def _measured(study: Study) -> list[str]:
             f"The two intervals overlap, so {counted(study.n_test, 'test row')} alone do not "
             "settle that it is better."
         )
-    return said
+    return [*said, *_also(study, own), *_doubted(study)]
+
+
+def _also(study: Study, own: Score) -> list[str]:
+    """The measure that the choice went by, where it is another one."""
+    score = chosen_by(study)
+    if score is None or score.metric == own.metric:
+        return []
+    base = counterpart(study, score.metric)
+    beside = "" if base is None else f" (the baseline’s: {scored(base.value, base.metric)})"
+    short = measure(score.metric).short
+    name = short if short.isupper() else short.lower()
+    return [f"The {name}, by which it was chosen, is {scored(score.value, score.metric)}{beside}."]
+
+
+def _doubted(study: Study) -> list[str]:
+    """What the right to doubt came to."""
+    made = study.decision
+    if made is None or made.costs.price is None:
+        return []
+    return [
+        f"Free to doubt, it answers {scored(made.coverage.value, 'coverage')} of these rows, at a "
+        f"mean cost of {scored(made.risk.value, 'risk')}; with doubt at its price, a row costs "
+        f"{scored(made.cost.value, 'cost')}, and {scored(made.cost_without.value, 'cost')} if the "
+        "most probable class is always the answer."
+    ]
 
 
 def _interval(score: Score) -> str:
@@ -160,7 +201,9 @@ def tiles(study: Study) -> list[Tile]:
             value = scored(base.value, base.metric)
             label = f"{measure(base.metric).short} of the baseline"
             shown.append(Tile(value, label, _interval(base).strip(" ()")))
-        other = next((s for s in study.test if s.metric != own.metric), None)
+        other = chosen_by(study)
+        if other is None or other.metric == own.metric:
+            other = next((s for s in study.test if s.metric != own.metric), None)
         if other is not None:
             value = scored(other.value, other.metric)
             shown.append(Tile(value, measure(other.metric).short, _interval(other).strip(" ()")))

@@ -10,7 +10,7 @@ from separatrix.pictures import FoldDisplay, GapDisplay, LearningCurveDisplay
 from separatrix.pictures.wording import measure
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
-from separatrix.report.verdict import counterpart, main_scores, spoken, winner_of
+from separatrix.report.verdict import chosen_by, counterpart, spoken, winner_of
 from separatrix.rows.block import Floats
 from separatrix.study.result import Study
 
@@ -29,10 +29,9 @@ def comparison(study: Study) -> Gallery:
 
 def measured(study: Study) -> Gallery:
     """The same measure on the training, validation and test parts."""
-    gallery, entry, pair = Gallery(), winner_of(study), main_scores(study)
-    if entry is None or pair is None or measure(pair[0].metric) != measure(entry.metric):
+    gallery, entry, own = Gallery(), winner_of(study), chosen_by(study)
+    if entry is None or own is None:
         return gallery
-    own, base = pair
     low, high = fold_interval(entry)
     parts = [("cross-validation", entry.mean, low, high), ("test", own.value, own.low, own.high)]
     trained = _training_score(study, entry.metric)
