@@ -290,3 +290,39 @@ def test_units_weights_and_order_where_the_likelihood_has_a_maximum(classes):
     assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7)
     errors = [m.summary().standard_errors for m in (weighted, repeated)]
     assert_allclose(errors[0], errors[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("given", ["balanced", {"a": 3.0, "b": 0.5}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_of_classes_in_tables_and_arrays(given, weighted, tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((300, 3))
+    scores = x @ rng.standard_normal((3, 3)) + rng.gumbel(size=(300, 3)) + [1.0, 0.0, -1.0]
+    y = np.array(list("abc"))[scores.argmax(axis=1)]
+    w = rng.integers(1, 4, 300).astype(float) if weighted else None
+    model = sx.LogisticRegression(1.0, class_weight=given)
+    repeats = np.ones(300, dtype=int) if w is None else w.astype(int)
+    peer = Peer(C=1.0, class_weight=given, solver="newton-cholesky", tol=1e-12)
+    peer.fit(np.repeat(x, repeats, axis=0), np.repeat(y, repeats))
+    arrays = model.fit(x, y, w)
+    assert_allclose(arrays.coef_, peer.coef_, atol=1e-6)
+    frame = pd.DataFrame(x, columns=list("pqr")).assign(kind=y, w=1.0 if w is None else w)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (frame, tmp_path / "t.parquet"):
+        table = sx.scan(source, target="kind", weight="w")
+        found = sx.LogisticRegression(1.0, class_weight=given).fit(table)
+        assert_allclose(found.coef_, arrays.coef_, atol=1e-7)
+        assert_allclose(found.intercept_, arrays.intercept_, atol=1e-7)
+
+
+def test_weights_of_classes_that_cannot_be():
+    x, y = np.arange(12.0).reshape(6, 2), ["a", "b"] * 3
+    for given, text in (
+        ("even", "no mapping"),
+        ({"z": 2.0}, "names 'z'"),
+        ({"a": -1.0}, "not neg"),
+    ):
+        with pytest.raises(sx.InputError, match=text):
+            sx.LogisticRegression(1.0, class_weight=given).fit(x, y)

@@ -119,3 +119,26 @@ def test_settings_that_cannot_be():
     ):
         with pytest.raises(sx.InputError, match=text):
             bad.fit(x, y)
+
+
+@pytest.mark.parametrize("missing", ["mean", "regress"])
+def test_gaps_of_a_fold_are_filled_from_its_training_rows_alone(missing):
+    import pandas as pd
+
+    x, y = clouds(n=120)
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(x, columns=list("pqrs"))
+    frame.loc[rng.random(120) < 0.4, "q"] = np.nan
+    frame["shade"] = rng.choice(["dark", "pale"], 120)
+    frame.loc[100, "shade"] = "rare"
+    frame["kind"] = y
+    pairs = list(StratifiedKFold(3).split(x, y))
+    table = sx.scan(frame, target="kind", missing=missing, unseen="zeros")
+    model = sx.RegularizedDiscriminantAnalysis([0.2, 0.5], [0.0, 0.5], cv=pairs).fit(table)
+    for i, (alpha, beta) in enumerate(model.grid_):
+        for f, (train, test) in enumerate(pairs):
+            rows = sx.scan(frame.iloc[train], target="kind", missing=missing, unseen="zeros")
+            apart = sx.GaussianDiscriminant(alpha=alpha, beta=beta).fit(rows)
+            p = apart.predict_proba(frame.iloc[test].drop(columns="kind"))
+            expected = log_loss(y[test], p, labels=apart.classes_)
+            assert_allclose(model.cv_log_loss_[i, f], expected, rtol=1e-6)

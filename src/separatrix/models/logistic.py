@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
 from separatrix.models.additive import KEPT
 from separatrix.models.base import weights_of
+from separatrix.models.class_weights import weigh_classes, weights_by_class
 from separatrix.models.linear_classifier import LinearClassifier
 from separatrix.models.logistic_summary import LogisticEvidence, LogisticSummary, summarise
 from separatrix.rows.arrays import ArrayRows
@@ -58,20 +58,22 @@ class LogisticClassifier(LinearClassifier):
             return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
         return np.asarray(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
 
-    def _weighted(self, y: Any, sample_weight: Any) -> Any:
-        """Weights of rows times those of their classes."""
-        if self.class_weight is None or y is None:
-            return sample_weight
+    def _weighed_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Training rows, whose weights are multiplied by those of their classes."""
+        given = self.class_weight
+        if given is None or (y is None and not isinstance(X, Rows)):
+            return self._class_rows(X, y, sample_weight)
+        if isinstance(X, Rows):
+            return weigh_classes(self._class_rows(X, y, sample_weight), given)
         labels = np.ravel(np.asarray(y))
         w = weights_of(sample_weight, len(labels))
-        known = np.unique(labels if w is None else labels[w > 0])
-        each = compute_class_weight(self.class_weight, classes=known, y=labels)
-        by_row = np.zeros(len(labels))
-        at = np.searchsorted(known, labels)
-        at[at == len(known)] = 0
-        met = known[at] == labels
-        by_row[met] = each[at[met]]
-        return by_row if w is None else by_row * w
+        w = np.ones(len(labels)) if w is None else w
+        known, codes = np.unique(labels, return_inverse=True)
+        total = np.bincount(codes, w)
+        met = total > 0
+        each = np.zeros(len(known))
+        each[met] = weights_by_class(given, known[met].tolist(), total[met])
+        return self._class_rows(X, y, each[codes] * w)
 
     def _place(self, solution: LogisticSolution, encoding: Encoding) -> None:
         """Expose a solution; with a reference class its scores are zero."""
@@ -188,7 +190,7 @@ class LogisticRegression(LogisticClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         settings = settings_of(self, self.C)
-        rows = self._class_rows(X, y, self._weighted(y, sample_weight))
+        rows = self._weighed_rows(X, y, sample_weight)
         posed, encoding = self._pose(rows, settings)
         solution = solve_logistic(posed.problem, posed.start, settings, posed.share)
         self._place(solution, encoding)

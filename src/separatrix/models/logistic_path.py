@@ -117,7 +117,7 @@ class LogisticPath(LogisticFamily):
         if self.criterion not in CRITERIA:
             raise InputError(f"criterion={self.criterion!r} must be 'aic' or 'bic'.")
         settings = settings_of(self, 1.0)
-        rows = self._class_rows(X, y, self._weighted(y, sample_weight))
+        rows = self._weighed_rows(X, y, sample_weight)
         posed, encoding = self._pose(rows, settings)
         path = self._trace(posed, settings)
         self.log_likelihoods_ = -path.losses
@@ -182,7 +182,7 @@ class LogisticCV(LogisticFamily):
         if self.rule not in rules.RULES:
             raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
         settings = settings_of(self, 1.0)
-        rows = self._class_rows(X, y, self._weighted(y, sample_weight)).read()
+        rows = self._weighed_rows(X, y, sample_weight).read()
         posed, encoding = self._pose(rows, settings)
         path = self._trace(posed, settings)
         targets = posed.problem.view.targets

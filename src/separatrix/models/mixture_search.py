@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import add
 from typing import Any
@@ -23,8 +23,11 @@ from separatrix.messages import InputError
 from separatrix.models.class_covariances import EPS, span_frame, sphere_variance, units
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Terms
 from separatrix.selection.folds import folds_of
 from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.class_preparation import prepare_classes
 
 Index = NDArray[np.int64]
 #: Numbers that one step of the search holds at a time.
@@ -33,27 +36,23 @@ ROOM = 1_500_000
 
 @dataclass(frozen=True)
 class ClassFold:
-    """Class moments of the training rows, and the numbers of the held-out rows."""
+    """Class moments of the training rows, and the held-out rows in the same design."""
 
     train: ClassMoments
-    held: Index
+    held: Block
 
 
 def class_folds(rows: ArrayRows, cv: Any, k: int) -> tuple[list[ClassFold], ClassMoments]:
     """Both sides of every fold, and the class moments of all rows, in one pass where folds tile."""
     block = rows.block
-    n, d = block.x.shape
+    d = block.x.shape[1]
     assert block.parts is not None
-    if isinstance(cv, int | np.integer):
-        labels: Index | None = _spread_evenly(block.parts, int(cv))
-        tests = [np.flatnonzero(labels == f) for f in range(int(cv))]
-        pairs = tuple((np.empty(0, dtype=np.int64), test) for test in tests)
-    else:
-        found = folds_of(cv, n, block.parts)
-        labels, pairs = found.labels, found.pairs
+    labels, pairs = _split(block.parts, cv)
     if labels is None:
         empty = ClassMoments.empty("each", k, d)
-        folds = [ClassFold(rows.take(train).reduce(empty), test) for train, test in pairs]
+        folds = [
+            ClassFold(rows.take(train).reduce(empty), block.take(test)) for train, test in pairs
+        ]
         return folds, rows.reduce(empty)
     both = ClassMoments.empty("each", k * len(pairs), d)
     by_fold = rows.with_parts(labels * k + block.parts).reduce(both)
@@ -61,8 +60,32 @@ def class_folds(rows: ArrayRows, cv: Any, k: int) -> tuple[list[ClassFold], Clas
     none = ClassMoments.empty("each", k, d)
     before = list(accumulate(parts, add, initial=none))
     after = list(accumulate(reversed(parts), add, initial=none))[::-1]
-    folds = [ClassFold(before[f] + after[f + 1], test) for f, (_, test) in enumerate(pairs)]
+    folds = [
+        ClassFold(before[f] + after[f + 1], block.take(test)) for f, (_, test) in enumerate(pairs)
+    ]
     return folds, before[-1]
+
+
+def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
+    """Both sides of every fold of a table; levels and fills are those of its training rows."""
+    codes = rows.block.aligned(rows.block.terms, targets).y.argmax(axis=1)
+    folds = []
+    for train, test in _split(codes, cv)[1]:
+        prepared = prepare_classes(rows.take(train))
+        moments = ClassMoments.stacked("each", [prepared.of(term) for term in targets])
+        held = prepared.encoding.apply(rows.block.take(test))
+        folds.append(ClassFold(moments, replace(held, parts=codes[test])))
+    return folds
+
+
+def _split(codes: Index, cv: Any) -> tuple[Index | None, tuple[tuple[Index, Index], ...]]:
+    """Training and held-out rows of every fold, and the fold of each row where folds tile."""
+    if not isinstance(cv, int | np.integer):
+        found = folds_of(cv, len(codes), codes)
+        return found.labels, found.pairs
+    labels = _spread_evenly(codes, int(cv))
+    folds = range(int(cv))
+    return labels, tuple((np.flatnonzero(labels != f), np.flatnonzero(labels == f)) for f in folds)
 
 
 def _spread_evenly(codes: Index, folds: int) -> Index:
@@ -79,14 +102,14 @@ def _spread_evenly(codes: Index, folds: int) -> Index:
 
 
 def held_out_losses(
-    block: Block, folds: list[ClassFold], grid: Floats, priors: Floats | None
+    folds: list[ClassFold], grid: Floats, priors: Floats | None
 ) -> tuple[Floats, Floats]:
     """Log loss and error (P x folds) of every mixture in ``grid``; +∞ where one is singular."""
     rays = _rays(grid)
     log_loss, error = np.empty((2, len(grid), len(folds)))
     tasks = []
     for f, fold in enumerate(folds):
-        held = _Held.of(block, fold, priors)
+        held = _Held.of(fold, priors)
         tasks += [(f, held, t, points) for t, points in rays.items()]
 
     def one(task: tuple[int, _Held, float, list[int]]) -> None:
@@ -121,13 +144,12 @@ class _Held:
     log_priors: Floats
 
     @classmethod
-    def of(cls, block: Block, fold: ClassFold, priors: Floats | None) -> _Held:
-        m = fold.train
+    def of(cls, fold: ClassFold, priors: Floats | None) -> _Held:
+        m, part = fold.train, fold.held
         total = m.within + m.between
         unit, varies = units(np.diag(total), m.centre)
         frame = span_frame(m, unit, varies, whole=False)
         known = m.weight > 0
-        part = block.take(fold.held)
         assert part.parts is not None
         w = np.ones(part.n) if part.w is None else part.w
         use = np.flatnonzero((w > 0) & known[part.parts])  # a class only met here cannot be scored

@@ -17,7 +17,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.decision.coupling import couple
 from separatrix.decision.doubt import answers
+from separatrix.messages import InputError
 from separatrix.models.class_labels import ClassLabels
 from separatrix.models.wrapped import (
     Labelled,
@@ -181,10 +183,13 @@ class OneVsRest(BinaryTeam):
 
 
 class OneVsOne(BinaryTeam):
-    """K(K − 1)/2 classifiers, one for each pair of classes; the class with most votes wins.
+    """K(K − 1)/2 classifiers, one for each pair of classes.
 
-    Equal votes are decided by the sum of the scores. With ``doubt`` a row belongs to the class that
-    wins against every other one, and is in doubt where there is none.
+    Where they give probabilities, those of the pairs are coupled: the p with Σ p = 1 that minimises
+    Σᵢⱼ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)², rᵢⱼ being P(i) against j (Wu, Lin and Weng's second method), and the
+    most probable class wins. Else the class with most votes does, and equal votes are decided by
+    the sum of the scores. With ``doubt`` a row belongs to the class that wins against every other
+    one, and is in doubt where there is none.
 
     Parameters
     ----------
@@ -192,16 +197,42 @@ class OneVsOne(BinaryTeam):
     doubt : bool, default=False
         Whether rows that no class wins outright are answered ``doubt_label``.
     doubt_label : default="doubt"
+    max_classes : int, default=100
+        More classes are refused: the number of classifiers grows with its square.
 
     Attributes
     ----------
     estimators_ : the classifiers in the order (0, 1), (0, 2), …, (1, 2), …
     """
 
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        doubt: bool = False,
+        doubt_label: Any = "doubt",
+        max_classes: int = 100,
+    ) -> None:
+        super().__init__(estimator, doubt=doubt, doubt_label=doubt_label)
+        self.max_classes = max_classes
+
     def _parts(self, rows: Labelled) -> Iterator[Labelled]:
-        for i, j in combinations(range(len(self.classes_)), 2):
-            pair = rows.take(np.flatnonzero((rows.y == i) | (rows.y == j)))
+        k = len(self.classes_)
+        if k > self.max_classes:
+            raise InputError(
+                f"{k} classes make {k * (k - 1) // 2} pairs, and each needs a classifier.",
+                remedy=f"Use OneVsRest, or allow it by max_classes={k}.",
+            )
+        order = np.argsort(rows.y, kind="stable")
+        own = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
+        for i, j in combinations(range(k), 2):
+            pair = rows.take(np.sort(np.concatenate([own[i], own[j]])))
             yield Labelled(pair.x, (pair.y == j).astype(np.int64), pair.w)
+
+    @_if_probabilities
+    def predict_proba(self, X: Any) -> Floats:
+        """The probabilities of all classes that fit those of the pairs best."""
+        return couple(self._scores(X), len(self.classes_))
 
     def _votes(self, scores: Floats) -> Floats:
         votes = np.zeros((len(scores), len(self.classes_)))
@@ -211,7 +242,9 @@ class OneVsOne(BinaryTeam):
         return votes
 
     def _by_class(self, scores: Floats) -> Floats:
-        """Votes, and less than half a vote for how clearly they were won."""
+        """Probabilities; or votes, and less than half a vote for how clearly they were won."""
+        if _gives_probabilities(self):
+            return couple(scores, len(self.classes_))
         total = np.zeros((len(scores), len(self.classes_)))
         for s, (i, j) in zip(scores.T, combinations(range(len(self.classes_)), 2), strict=True):
             total[:, i] -= s

@@ -9,13 +9,18 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.models.class_covariances import Mix
 from separatrix.models.gaussian_classes import GaussianClassifier, Settings, class_priors
-from separatrix.models.mixture_search import class_folds, held_out_losses
-from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Block, Floats
+from separatrix.models.mixture_search import (
+    ClassFold,
+    class_folds,
+    held_out_losses,
+    table_folds,
+)
+from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.selection.rules import minimum
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.class_preparation import prepare_classes
 
 
 class RegularizedDiscriminantAnalysis(GaussianClassifier):
@@ -25,8 +30,8 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
     columns of unit deviation, which is what σ²I is meant for: units do not matter. The rows are
     read once, into moments by class and fold; every training covariance follows from those. On a
     ray of constant β : (1 − α − β) the eigenvectors do not depend on α, so that one rotation of
-    the held-out rows serves every point on it. A table is held in memory for this, and its gaps
-    are filled from all of its rows.
+    the held-out rows serves every point on it. A table is held in memory for this; in every fold
+    its gaps are filled, and its levels known, from the training rows alone.
 
     Parameters
     ----------
@@ -74,26 +79,26 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             )
         self.grid_ = triangle(self.alphas, self.betas)
         if isinstance(X, Rows):
-            rows, encoding = self._table_rows(X, y, sample_weight)
+            folds, whole, encoding = self._table_folds(X, y, sample_weight)
         else:
             rows = self._coded_rows(X, y, sample_weight)
+            folds, whole = class_folds(rows, self.cv, len(self.classes_))
             encoding = identity(rows.schema)
-        folds, whole = class_folds(rows, self.cv, len(self.classes_))
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
-        self.cv_log_loss_, self.cv_error_ = held_out_losses(rows.block, folds, self.grid_, priors)
+        self.cv_log_loss_, self.cv_error_ = held_out_losses(folds, self.grid_, priors)
         self._choose()
         self._learn(whole, encoding)
         return self
 
-    def _table_rows(self, X: Rows, y: Any, sample_weight: Any) -> tuple[ArrayRows, Encoding]:
-        """The design of a table in memory, since its held-out rows are scored, with class codes."""
-        rows = self._class_rows(X, y, sample_weight)
-        prepared = prepare(rows)
-        terms = self._class_terms(rows, prepared.moments.targets)
-        block: Block = prepared.rows.collect()
-        codes = block.aligned(block.terms, terms).y.argmax(axis=1)
-        names = [str(term) for term in block.terms]
-        return ArrayRows(block.x, None, block.w, names=names, parts=codes), prepared.encoding
+    def _table_folds(
+        self, X: Rows, y: Any, sample_weight: Any
+    ) -> tuple[list[ClassFold], ClassMoments, Encoding]:
+        """Folds of a table in memory, since its held-out rows are scored, and the whole of it."""
+        rows = self._class_rows(X, y, sample_weight).read()
+        prepared = prepare_classes(rows)
+        terms = self._class_terms(rows, prepared.targets)
+        whole = ClassMoments.stacked("each", [prepared.of(term) for term in terms])
+        return table_folds(rows, self.cv, terms), whole, prepared.encoding
 
     def _choose(self) -> None:
         losses = self.cv_log_loss_ if self.criterion == "log_loss" else self.cv_error_
