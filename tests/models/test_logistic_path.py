@@ -98,3 +98,17 @@ def test_choices_that_cannot_be():
         LogisticCV().fit(x, np.where(np.arange(len(x)) < 3, "rare", "common"))
     with pytest.raises(sx.InputError, match="No summary"):
         LogisticPath(3).fit(x, y).summary()
+
+
+def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    table = pl.DataFrame({"x": x, "y": np.where(x + rng.normal(size=60) > 0, "b", "a")})
+    table = pl.concat([table, pl.DataFrame({"x": [0.0], "y": ["only here"]})])
+    rows = sx.scan(table, target="y").read()
+    some = sx.LogisticCV(standardize=True).fit(rows.take(np.arange(60)))
+    alone = sx.LogisticCV(standardize=True).fit(sx.scan(table[:60], target="y"))
+    assert some.classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(some.coef_, alone.coef_, rtol=1e-6)

@@ -175,7 +175,7 @@ def _compare(
             if candidate.name == BASELINE:
                 raise
             nan = float("nan")
-            note = str(refusal)
+            note = refusal.what
             entries.append(Entry(candidate.name, candidate.label, metric, (), nan, nan, note=note))
             continue
         found, made, why = with_probabilities(found)

@@ -38,7 +38,7 @@ def entry(candidate: Candidate, bench: Bench, metric: str) -> Entry:
         if candidate.name == BASELINE:
             raise
         nan = float("nan")
-        return Entry(candidate.name, candidate.label, metric, (), nan, nan, note=str(refusal))
+        return Entry(candidate.name, candidate.label, metric, (), nan, nan, note=refusal.what)
     spread = float(np.std(errors, ddof=1) / np.sqrt(len(errors)))
     columns = zip(candidate.tuned, zip(*chosen, strict=True), strict=True)
     tuned = {name.rstrip("_"): tuple(values) for name, values in columns}
@@ -64,6 +64,9 @@ def choose(entries: Sequence[Entry]) -> tuple[str, str]:
     """
     judged = [e for e in entries if np.isfinite(e.mean)]
     best = min(judged, key=lambda e: e.mean)
+    if len(judged) == 1 < len(entries):
+        why = next(e.note for e in entries if e.name != BASELINE)
+        return BASELINE, f"No other model could be judged on every fold: {why}"
     if best.name == BASELINE:
         return (
             BASELINE,
