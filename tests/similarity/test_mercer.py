@@ -41,6 +41,15 @@ def test_the_lowest_eigenvalue(n) -> None:
     assert lowest_eigenvalue(q * values @ q.T) == pytest.approx(-2.5, rel=1e-5)
 
 
+def test_large_matrices_are_judged_in_time() -> None:
+    x = np.random.default_rng(3).standard_normal((1200, 2))
+    flat = sx.Gaussian(2.0).gram(x)  # nearly all eigenvalues are zero up to rounding
+    assert sx.is_mercer(flat)
+    assert lowest_eigenvalue(flat) == 0.0
+    assert not sx.is_mercer(flat - 1e-3 * np.eye(1200))
+    assert lowest_eigenvalue(flat - 1e-3 * np.eye(1200)) == pytest.approx(-1e-3, rel=1e-6)
+
+
 def test_indefinite_kernels_are_doubted_with_their_worst_eigenvalue(x) -> None:
     gram = sx.Sigmoid(1.0, -1.0).gram(x)
     worst = np.linalg.eigvalsh(gram)[0]
