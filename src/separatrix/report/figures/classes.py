@@ -24,6 +24,8 @@ from separatrix.rows.block import Floats
 from separatrix.study.result import Held, Study
 
 Texts = NDArray[np.str_]
+#: Classes beyond which the cells of a confusion table are too small to read, and too many to draw.
+MOST_CONFUSED = 40
 
 
 def classification(study: Study) -> Gallery:
@@ -37,9 +39,12 @@ def classification(study: Study) -> Gallery:
     doubt = None if study.decision is None else study.decision.label
     if doubt not in called:
         doubt = None
-    gallery.add(
-        lambda: ConfusionDisplay.from_predictions(truth, called, labels=labels, doubt=doubt)
-    )
+    if len(labels) > MOST_CONFUSED:
+        gallery.missing.append(f"A confusion table of {len(labels)} classes cannot be read.")
+    else:
+        gallery.add(
+            lambda: ConfusionDisplay.from_predictions(truth, called, labels=labels, doubt=doubt)
+        )
     gallery.add(lambda: _boundary(study))
     if held.scores is None and held.probabilities is None:
         gallery.missing.append("This model gives no score, so it has no ROC curve.")
