@@ -18,8 +18,21 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
 import separatrix
-from separatrix.pictures import Display, MistakeDisplay, TraceDisplay
+from separatrix.pictures import (
+    Display,
+    MarginDisplay,
+    MistakeDisplay,
+    MultiplierDisplay,
+    SupportVectorDisplay,
+    SVMPathDisplay,
+    TraceDisplay,
+)
 from separatrix.pictures.inference import inference
 from separatrix.report import figures, write
 from separatrix.samples import sample
@@ -27,12 +40,13 @@ from separatrix.samples import sample
 HERE = Path(__file__).parent
 PICTURES = HERE / "images" / "gallery"
 
-#: What a study is asked: table, target, models (None: all).
+#: What a study is asked: table, target, models (None: all), price of doubt (None: no doubt).
 ASKED = {
-    "lines": ("diabetes", "progression", None),
-    "penalty": ("diabetes", "progression", ["lasso"]),
-    "two classes": ("diabetes", "sex", None),
-    "three classes": ("wine", "cultivar", None),
+    "lines": ("diabetes", "progression", None, None),
+    "penalty": ("diabetes", "progression", ["lasso"], None),
+    "two classes": ("diabetes", "sex", ["logistic"], None),
+    "doubt": ("diabetes", "sex", ["logistic"], 0.3),
+    "three classes": ("wine", "cultivar", None, None),
 }
 
 #: Heading → which pictures (by class) of which study, in the order of the page.
@@ -46,9 +60,21 @@ CHAPTERS = {
     ),
     "Two classes": (
         "two classes",
-        ("ConfusionDisplay", "RocDisplay", "PrecisionRecallDisplay", "DistanceDisplay"),
+        (
+            "CoefficientDisplay",
+            "ConfusionDisplay",
+            "ClassBoundaryDisplay",
+            "RocDisplay",
+            "PrecisionRecallDisplay",
+            "DistanceDisplay",
+            "CalibrationDisplay",
+        ),
     ),
-    "Several classes": ("three classes", ("ConfusionDisplay", "DistanceDisplay")),
+    "Doubt": ("doubt", ("ConfusionDisplay", "ClassBoundaryDisplay", "CoverageRiskDisplay")),
+    "Several classes": (
+        "three classes",
+        ("ConfusionDisplay", "ClassBoundaryDisplay", "RocClassesDisplay", "LogOddsDisplay"),
+    ),
 }
 
 #: Paper around a picture that stands alone.
@@ -71,22 +97,27 @@ def main() -> None:
     _screenshot(studies["lines"], chromium)
 
 
-def _study(table: str, target: str, models: list[str] | None) -> Any:
+def _study(table: str, target: str, models: list[str] | None, reject: float | None) -> Any:
     rows = separatrix.scan(sample(table).path, target=target)
     command = f"separatrix fit sample:{table} --target {target}"
     if models is not None:
         command += f" --models {','.join(models)}"
-    return separatrix.run_study(rows, models=models, source=f"sample:{table}", command=command)
+    if reject is not None:
+        command += f" --reject {reject:g}"
+    return separatrix.run_study(
+        rows, models=models, reject=reject, source=f"sample:{table}", command=command
+    )
 
 
 def _drawn(study: Any) -> dict[str, Display]:
     """The pictures of its report, by class."""
-    found = inference(study.model)
+    found = inference(study.core)
     galleries = [
         figures.comparison(study),
         figures.measured(study),
         figures.coefficients(study, found),
         figures.learning(study),
+        figures.probabilities(study),
         figures.classification(study)
         if study.task == "classification"
         else figures.regression(study, found),
@@ -112,6 +143,9 @@ def _page(studies: dict[str, Any]) -> str:
     lines += _entry("A search", _search())
     lines += ["", "## Mistakes, pass by pass", "", "`Perceptron(standardize=True).fit(x, y)`"]
     lines += _entry("A walk", _walk())
+    lines += ["", "## Support vector machines", "", "`SVC(C=1, gamma=0.5).fit(x, y)`"]
+    for picture in _machine():
+        lines += _entry("A machine", picture)
     return "\n".join(lines) + "\n"
 
 
@@ -141,6 +175,24 @@ def _walk() -> Display:
     """A perceptron on all three wines."""
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     return MistakeDisplay.from_estimator(separatrix.Perceptron(standardize=True).fit(wine))
+
+
+def _machine() -> list[Display]:
+    """Two of the three wines by two of their columns, in standard deviations."""
+    columns = ["alcohol", "hue"]
+    wine = pd.read_csv(sample("wine").path)
+    wine = wine[wine["cultivar"].isin(["cultivar B", "cultivar C"])]
+    x, y = (wine[columns] - wine[columns].mean()) / wine[columns].std(), wine["cultivar"]
+    prices = np.geomspace(1e-2, 1e3, 21)
+    path = [SVC(C=c, gamma=0.5).fit(x, y) for c in prices]
+    errors = [1 - cross_val_score(machine, x, y, cv=5) for machine in path]
+    machine = SVC(C=1.0, gamma=0.5).fit(x, y)
+    return [
+        SupportVectorDisplay.from_estimator(machine, x, y),
+        MarginDisplay.from_estimator(machine, x, y),
+        MultiplierDisplay.from_estimator(machine, y),
+        SVMPathDisplay(prices, [m.n_support_.sum() for m in path], errors, 1.0),
+    ]
 
 
 def _prose(text: str) -> str:
