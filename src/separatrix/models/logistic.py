@@ -69,7 +69,7 @@ class LogisticClassifier(LinearClassifier):
         w = weights_of(sample_weight, len(labels))
         w = np.ones(len(labels)) if w is None else w
         known, codes = np.unique(labels, return_inverse=True)
-        total = np.bincount(codes, w)
+        total = np.bincount(codes, w).astype(float)
         met = total > 0
         each = np.zeros(len(known))
         each[met] = weights_by_class(given, known[met].tolist(), total[met])
