@@ -152,10 +152,10 @@ def test_log_odds_of_own_class():
     assert [display.wrong(i) for i in range(3)] == [1, 0, 0]
     model = LogisticRegression(C=1.0).fit(FEW, MALIGNANT)
     two = LogOddsDisplay.from_estimator(model, FEW, MALIGNANT)
-    reference = np.clip(model.decision_function(FEW), -10, 10)
+    reference = np.clip(model.decision_function(FEW), -20, 20)
     np.testing.assert_allclose(two.distance, reference, atol=1e-6)
-    assert display.distance[2] == 10.0
-    assert "1 row at ±10 or beyond" in display.description
+    assert display.distance[2] == 20.0
+    assert "1 row at ±20 or beyond" in display.description
 
 
 def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():

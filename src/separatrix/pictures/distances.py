@@ -22,8 +22,8 @@ from separatrix.rows.block import Floats
 BINS = 32
 _MOST = 12
 
-#: Log odds as far as they are drawn: one in 22,000.
-SUREST = 10.0
+#: Log odds as far as they are drawn: one in half a billion.
+SUREST = 20.0
 _LEAST = 1e-12
 
 
