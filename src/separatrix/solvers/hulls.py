@@ -142,10 +142,12 @@ class _Search:
         if level <= 8.0 * EPS * self.size:
             return False
         slack = 0.5 * self._slack(level, enough)
-        score_a, score_b = self.a @ normal, self.b @ normal
+        score_a, score_b = np.asarray(self.a @ normal), -np.asarray(self.b @ normal)
+        bound_a = float((self.near_a @ normal).min()) - slack
+        bound_b = -float((self.near_b @ normal).max()) - slack
+        score_a[self.pool_a], score_b[self.pool_b] = np.inf, np.inf  # whatever rounding says
         some = max(16, self.a.shape[1] // 2)
-        new_a = _least(score_a, float((self.near_a @ normal).min()) - slack, some)
-        new_b = _least(-score_b, float(-(self.near_b @ normal).max()) - slack, some)
+        new_a, new_b = _least(score_a, bound_a, some), _least(score_b, bound_b, some)
         self.pool_a = np.concatenate([self.pool_a, new_a])
         self.pool_b = np.concatenate([self.pool_b, new_b])
         self.near_a = np.concatenate([self.near_a, _dense(self.a, new_a)])

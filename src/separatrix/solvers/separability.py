@@ -114,6 +114,8 @@ def _separated(a: Matrix, b: Matrix, coef: Floats, iterations: int) -> Separated
     low, high = float(score_a.min()), float(score_b.max())
     reach = float(np.maximum(_largest(a), _largest(b)) @ np.abs(coef))
     rounding = 2.0 * (len(coef) + 2) * EPS * reach
+    if high - low > 4.0 * rounding:
+        return None
     threshold = low / 2 + high / 2
     if not low - high > 4.0 * rounding:
         near_a = _distinct(a, np.flatnonzero(score_a <= low + 2.0 * rounding))
