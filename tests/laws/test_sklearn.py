@@ -32,7 +32,7 @@ def by_definition(estimator: Any) -> dict[str, str]:
 
     And those that an on-line method cannot pass: its weights are not repeats.
     """
-    if isinstance(estimator, ON_LINE):
+    if isinstance(estimator, ON_LINE) and not getattr(estimator, "pocket", False):
         return dict.fromkeys(REPEATED, "a weight multiplies a step")
     own = isinstance(estimator, sx.QuadraticDiscriminantAnalysis) or (
         isinstance(estimator, sx.GaussianDiscriminant)

@@ -74,3 +74,41 @@ def add_gaussian_scores(
                 term = constant[k, j] - 0.5 * precision[k, j] * v * v
                 total += term if v == v else 0.0
             scores[i, k] += total
+
+
+@njit(cache=True, nogil=True)
+def add_level_scores(
+    x: Floats,
+    columns: NDArray[np.int64],
+    values: Floats,
+    starts: NDArray[np.int64],
+    logs: Floats,
+    scores: Floats,
+) -> bool:
+    """Add the line of ``logs`` (levels x K) that each value looks up to the scores of its row.
+
+    The levels of ``columns[c]`` are ``values[starts[c]:starts[c + 1]]``, ascending. NaN adds
+    nothing. False is returned at the first value that is no level; the scores are spoiled then.
+    """
+    for i in range(x.shape[0]):
+        for c in range(columns.shape[0]):
+            v = x[i, columns[c]]
+            if v != v:
+                continue
+            low, high = starts[c], starts[c + 1] - 1
+            if not (low <= high and values[low] <= v <= values[high]):
+                return False
+            at = min(low + int(v - values[low]), high)  # right at once for levels 0, 1, 2, …
+            if values[at] != v:
+                while low < high:
+                    at = (low + high) // 2
+                    if values[at] < v:
+                        low = at + 1
+                    else:
+                        high = at
+                at = low
+                if values[at] != v:
+                    return False
+            for k in range(scores.shape[1]):
+                scores[i, k] += logs[at, k]
+    return True

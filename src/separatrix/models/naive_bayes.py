@@ -25,6 +25,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Kind, Schema, Term, Terms
 from separatrix.shapes.class_scores import log_softmax, softmax
 from separatrix.shapes.independent import IndependentColumns
+from separatrix.shapes.level_lookup import looked_up
 from separatrix.solvers.solution import Certificate
 from separatrix.statistics.class_columns import ClassColumns, with_gaps
 from separatrix.statistics.estimation import check_way, estimate_normal, estimate_shares
@@ -278,6 +279,17 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         return Block(x, np.empty((x.shape[0], 0)), None, terms, Terms(()))
 
     def _scored(self, block: Block) -> Floats:
+        found = None if self.table_ else looked_up(self.density_, self.schema_, block)
+        scores = self._by_indicators(block) if found is None else found
+        with np.errstate(divide="ignore"):
+            prior = np.log(self.class_prior_)
+        scores += prior
+        lost = np.isneginf(scores).all(axis=1)
+        scores[lost] = prior  # no class could have such a row: only the shares are left
+        return scores
+
+    def _by_indicators(self, block: Block) -> Floats:
+        """log p(x | k) from one number for each level."""
         if not self.table_:
             block = Levelled(self.schema_).apply(block)
         x, wanted = with_gaps(block), self.density_.terms
@@ -288,13 +300,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
                 if at is not None:
                     whole[:, j] = x[:, at]
             x = whole
-        scores = self.density_.scores(x)
-        with np.errstate(divide="ignore"):
-            prior = np.log(self.class_prior_)
-        scores += prior
-        lost = np.isneginf(scores).all(axis=1)
-        scores[lost] = prior  # no class could have such a row: only the shares are left
-        return scores
+        return self.density_.scores(x)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log p(k | x)."""

@@ -37,20 +37,25 @@ class IndependentColumns:
         A share of zero rules a class out: its score is −∞. Where every class is ruled out, those
         are left that the fewest values rule out, as they would be by vanishing shares.
         """
+        d = self.mean.shape[1]
+        out = self.normal_scores(x[:, :d])
+        if d < len(self.terms):
+            self._add_levels(x[:, d:], out)
+        return out
+
+    def normal_scores(self, x: Floats) -> Floats:
+        """The part of the numeric columns, which alone are given."""
         from separatrix.compiled.class_columns import add_gaussian_scores
 
-        d = self.mean.shape[1]
         out = np.zeros((len(x), len(self.mean)))
-        if d:
+        if x.shape[1]:
             flat = np.isinf(self.variance)
             with np.errstate(divide="ignore"):
                 precision = 1.0 / self.variance
             constant = np.where(
                 flat, 0.0, -0.5 * np.log(2 * np.pi * np.where(flat, 1.0, self.variance))
             )
-            add_gaussian_scores(np.ascontiguousarray(x[:, :d]), self.mean, precision, constant, out)
-        if d < len(self.terms):
-            self._add_levels(x[:, d:], out)
+            add_gaussian_scores(np.ascontiguousarray(x), self.mean, precision, constant, out)
         return out
 
     def _add_levels(self, x: Floats, out: Floats) -> None:
