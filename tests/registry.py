@@ -472,3 +472,58 @@ REGISTRY: list[Row] = [
         "classification",
     ),
 ]
+
+#: Estimators that find groups without a target; their laws are in ``tests/laws/test_clusters.py``.
+CLUSTERERS: list[Row] = [
+    Row("KMeans", lambda: sx.KMeans(3, random_state=0), "clustering", unit_free=False),
+    Row(
+        "KMeans, standardised",
+        lambda: sx.KMeans(3, standardize=True, random_state=0),
+        "clustering",
+    ),
+    Row(
+        "KMeans, random starts",
+        lambda: sx.KMeans(3, init="random", random_state=0),
+        "clustering",
+        unit_free=False,
+    ),
+    Row(
+        "KMedoids",
+        lambda: sx.KMedoids(3, random_state=0),
+        "clustering",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+    Row(
+        "KMedoids, built",
+        lambda: sx.KMedoids(3, init="build"),
+        "clustering",
+        unit_free=False,
+        additive=False,
+    ),
+    Row(
+        "KMedoids, alternating",
+        lambda: sx.KMedoids(3, method="alternate", metric="manhattan", random_state=0),
+        "clustering",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+    Row(
+        "KernelKMeans",
+        lambda: sx.KernelKMeans(3, random_state=0),
+        "clustering",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+    Row(
+        "KernelKMeans by members",
+        lambda: sx.KernelKMeans(3, assign="members", random_state=0),
+        "clustering",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+]

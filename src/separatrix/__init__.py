@@ -117,6 +117,7 @@ HOMES = {
     "nearest_hull_points": "separatrix.shapes.separability",
     "KMeans": "separatrix.models.kmeans",
     "KMedoids": "separatrix.models.kmedoids",
+    "KernelKMeans": "separatrix.models.kernel_kmeans",
     "silhouette": "separatrix.similarity.silhouette",
     "scatter_decomposition": "separatrix.statistics.scatter",
     "save": "separatrix.storage",

@@ -127,8 +127,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
     def _attempts(self, prepared: Prepared, variance: float) -> list[Clustering]:
         rows = prepared.rows
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        dense = isinstance(rows, ArrayRows) and not sparse.issparse(rows.block.x)
-        if dense:
+        dense = False
+        if isinstance(rows, ArrayRows) and not sparse.issparse(rows.block.x):
+            dense = True
             x, w = _positive(rows.block.x / self.scale_, rows.block.w)
         else:
             sample = rows.reduce(RowSample(max(START_ROWS, 50 * self.n_clusters), int(seeds[0])))

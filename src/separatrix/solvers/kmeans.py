@@ -128,9 +128,8 @@ class _Sweeps:
         """Every row to its nearest centre; how many moved."""
 
         def one(start: int, stop: int, *parts: Any) -> int:
-            return compiled.sweep(
-                self.cloud, self.centres, self.state, self.slack, start, stop, *parts
-            )
+            rows = (self.cloud, self.centres, self.state, self.slack, start, stop)
+            return int(compiled.sweep(*rows, *parts))
 
         moved = sum(self._over_chunks(one))
         if self.first:  # labels of the first sweep replace none

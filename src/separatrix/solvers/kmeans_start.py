@@ -43,7 +43,7 @@ def spread_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floa
         best = int((w @ closer).argmin())
         nearest = closer[:, best].copy()
         chosen.append(candidates[best])
-    return z[np.array(chosen)] + origin
+    return np.asarray(z[np.array(chosen)] + origin)
 
 
 def random_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
@@ -57,7 +57,7 @@ def random_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floa
         i = _drawn(left if left.any() else w, u)[0]
         chosen.append(i)
         left[_squares(z, square, z[[i]])[:, 0] == 0.0] = 0.0
-    return z[np.array(chosen)] + origin
+    return np.asarray(z[np.array(chosen)] + origin)
 
 
 def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:

@@ -1,4 +1,4 @@
-"""All distances among some points in single precision, as shares of the largest."""
+"""All distances among some points in single precision, in a unit of their own size."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ PIECE = 500_000
 def pair_distances(
     metric: Metric, points: Any, index: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """d(x, z) for all pairs of the points ``index``, divided by the largest of them."""
+    """d(x, z) for all pairs of the points ``index``, in a unit that keeps them near 1."""
     if isinstance(metric, GivenDistances):
         given = points[np.ix_(index, index)]
-        return (given / (given.max(initial=0.0) or 1.0)).astype(np.float32)
+        return np.asarray(given / (given.max(initial=0.0) or 1.0), dtype=np.float32)
     some = points[index] if isinstance(points, np.ndarray) else [points[i] for i in index]
     if type(metric) is Euclidean:
-        return _euclidean(some)
+        return _euclidean(np.asarray(some))
     out = np.empty((len(some), len(some)), dtype=np.float32)
-    ready = metric.against(some)
-    blocks = [(rows, block) for rows, block in ready.blocks(some)]
-    largest = max(float(block.max(initial=0.0)) for _, block in blocks) or 1.0
-    for rows, block in blocks:
-        out[rows] = block / largest
+    unit = 0.0
+    for rows, block in metric.against(some).blocks(some):
+        unit = unit or float(block.max(initial=0.0))
+        out[rows] = block / (unit or 1.0)
     return out
 
 

@@ -151,7 +151,7 @@ class RowSample:
         found, first, which = np.unique(
             np.concatenate([self.key, key]), return_index=True, return_inverse=True
         )
-        weight = np.bincount(which, np.concatenate([self.weight, w]))
+        weight = np.asarray(np.bincount(which, np.concatenate([self.weight, w])), dtype=float)
         self.key, self.rows = found[: self.size], rows[first[: self.size]]
         self.weight = weight[: self.size]
 
@@ -165,7 +165,8 @@ class RowSample:
 
 def _hashed(x: Floats, seed: int) -> NDArray[np.uint64]:
     total = np.zeros(len(x), dtype=np.uint64)
-    keys = np.random.default_rng([seed, 7]).integers(0, 2**63, x.shape[1], dtype=np.uint64)
-    for f, key in enumerate(keys):
+    rng = np.random.default_rng([seed, 7])
+    for f in range(x.shape[1]):
+        key = np.uint64(rng.integers(0, 2**63))
         add_column(np.ascontiguousarray(x[:, f]).view(np.uint64), key, total)
     return total

@@ -59,10 +59,11 @@ def scatter_decomposition(X: Any, labels: Any, sample_weight: Any = None) -> Sca
     names, code = np.unique(named, return_inverse=True)
     origin = x[0]  # sums about a row keep their digits when all rows are far from zero
     z = x - origin
-    sizes = np.bincount(code, w)
+    sizes: Floats = np.asarray(np.bincount(code, w), dtype=float)
     means = np.stack([np.bincount(code, w * column) for column in z.T], axis=1) / sizes[:, None]
     mean = (w @ z) / w.sum()
-    within = np.bincount(code, w * ((z - means[code]) ** 2).sum(axis=1))
+    square = w * ((z - means[code]) ** 2).sum(axis=1)
+    within: Floats = np.asarray(np.bincount(code, square), dtype=float)
     between = float(sizes @ ((means - mean) ** 2).sum(axis=1))
     total = float(w @ ((z - mean) ** 2).sum(axis=1))
     return ScatterDecomposition(total, within, between, names, sizes, means + origin)

@@ -1,0 +1,172 @@
+"""What must not matter to clusters: units, order, repeats against weights, blocks, copies."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import separatrix as sx
+from separatrix.rows.arrays import ArrayRows
+from tests.registry import CLUSTERERS, Row
+
+every = pytest.mark.parametrize("row", CLUSTERERS, ids=lambda row: row.name)
+order_free = pytest.mark.parametrize(
+    "row", [row for row in CLUSTERERS if row.order_free], ids=lambda row: row.name
+)
+
+
+def points(n: int = 60, seed: int = 0) -> np.ndarray:
+    """Three groups that overlap a little."""
+    rng = np.random.default_rng(seed)
+    middle = np.array([[0, 0, 0, 0], [4, 1, 0, 3], [-2, 5, 1, 0.0]])
+    return middle[rng.integers(0, 3, n)] + rng.standard_normal((n, 4))
+
+
+def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal up to the names of the clusters."""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    return len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+@every
+def test_labels_are_those_of_predict(row: Row) -> None:
+    x = points()
+    model = row.make().fit(x)
+    assert_array_equal(model.predict(x), model.labels_)
+    assert_array_equal(row.make().fit_predict(x), model.labels_)
+    assert set(model.labels_) == set(range(model.get_params()["n_clusters"]))
+
+
+@every
+def test_every_fit_has_a_certificate_in_words(row: Row) -> None:
+    certificate = row.make().fit(points()).certificate_
+    assert certificate.holds
+    assert len(str(certificate).split()) > 4
+    assert "nan" not in str(certificate).lower().split()
+
+
+@every
+def test_copies_pickles_and_files_predict_the_same(row: Row, tmp_path) -> None:
+    x = points()
+    model = row.make().fit(x)
+    sx.save(model, tmp_path / "a.sx")
+    loaded = sx.load(tmp_path / "a.sx")
+    sx.save(loaded, tmp_path / "b.sx")
+    assert (tmp_path / "a.sx").read_bytes() == (tmp_path / "b.sx").read_bytes()
+    new = points(40, seed=5)
+    for other in (loaded, pickle.loads(pickle.dumps(model)), clone(model).fit(x)):
+        assert_array_equal(other.predict(new), model.predict(new))
+
+
+@order_free
+def test_order_of_rows_does_not_matter(row: Row) -> None:
+    x = points()
+    order = np.random.default_rng(1).permutation(len(x))
+    a, b = row.make().fit(x), row.make().fit(x[order])
+    assert same_partition(a.labels_[order], b.labels_)
+    assert_allclose(a.inertia_, b.inertia_, rtol=1e-9)
+
+
+@order_free
+def test_weights_are_repeated_rows(row: Row) -> None:
+    x = points()
+    w = np.random.default_rng(2).integers(0, 4, len(x))
+    a = row.make().fit(x, sample_weight=w.astype(float))
+    b = row.make().fit(np.repeat(x, w, axis=0))
+    assert same_partition(np.repeat(a.labels_, w), b.labels_)
+    assert_allclose(a.inertia_, b.inertia_, rtol=1e-9)
+
+
+@every
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_one_unit_for_all_columns_does_not_matter(row: Row, factor: float) -> None:
+    x = points()
+    assert_array_equal(row.make().fit(x * factor).labels_, row.make().fit(x).labels_)
+
+
+@pytest.mark.parametrize("row", [r for r in CLUSTERERS if r.unit_free], ids=lambda row: row.name)
+def test_units_of_columns_do_not_matter(row: Row) -> None:
+    x, units = points(), np.array([1e8, 1.0, 1e-8, 1.0])
+    assert_array_equal(row.make().fit(x * units).labels_, row.make().fit(x).labels_)
+
+
+@every
+def test_one_point_and_as_many_clusters_as_points(row: Row) -> None:
+    x = points(5)
+    every_row = row.make().set_params(n_clusters=5).fit(x)
+    assert_allclose(every_row.inertia_, 0.0, atol=1e-6)
+    assert sorted(every_row.labels_) == [0, 1, 2, 3, 4]
+    assert row.make().set_params(n_clusters=1).fit(x[:1]).labels_.tolist() == [0]
+    assert set(row.make().set_params(n_clusters=1).fit(x).labels_) == {0}
+
+
+@every
+@pytest.mark.parametrize("k", [6, 0, -1, 2.5])
+def test_numbers_of_clusters_that_cannot_be(row: Row, k: float) -> None:
+    with pytest.raises(ValueError, match="n_clusters"):
+        row.make().set_params(n_clusters=k).fit(points(5))
+
+
+@every
+def test_all_points_equal(row: Row) -> None:
+    model = row.make().fit(np.full((9, 2), 3.5))
+    assert model.inertia_ == pytest.approx(0.0, abs=1e-9)
+    assert len(model.predict(np.full((2, 2), 3.5))) == 2
+
+
+@every
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
+    x = points()
+    x[3, 1] = bad
+    with pytest.raises(ValueError, match=r"(?i)nan|infinit"):
+        row.make().fit(x)
+
+
+@every
+def test_weights_that_cannot_be(row: Row) -> None:
+    x = points()
+    for weights in (np.zeros(len(x)), -np.ones(len(x)), np.full(len(x), np.nan), np.ones(3)):
+        with pytest.raises(ValueError, match=r"(?i)sample_weight|weights"):
+            row.make().fit(x, sample_weight=weights)
+
+
+@every
+def test_names_are_kept(row: Row) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(points(), columns=["height", "weight", "age", "dose"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = row.make().fit(frame)
+        model.predict(frame)
+    assert list(model.feature_names_in_) == ["height", "weight", "age", "dose"]
+
+
+@pytest.mark.parametrize("row", [r for r in CLUSTERERS if r.additive], ids=lambda row: row.name)
+@pytest.mark.parametrize("size", [1, 7, 60])
+def test_block_size_does_not_matter(row: Row, size: int) -> None:
+    x = points()
+    whole = row.make().fit(ArrayRows(x))
+    split = row.make().fit(_Streamed(x, size))
+    assert_array_equal(split.predict(x), whole.labels_)
+    assert_allclose(split.inertia_, whole.inertia_, rtol=1e-9)
+
+
+def _Streamed(x: np.ndarray, size: int):  # noqa: N802
+    """A table that is read in blocks and never held."""
+    import pandas as pd
+
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])
+    return sx.scan(frame, block_rows=size)
+
+
+@parametrize_with_checks([row.make() for row in CLUSTERERS])
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
