@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.shapes import kernel_expansion
+from separatrix.similarity.kernels import base
+from separatrix.similarity.kernels.features import FeatureRows
 
 
 @pytest.fixture
@@ -24,22 +25,39 @@ def test_anchors_without_weight_are_dropped(x) -> None:
     assert shape.squared_norm() == pytest.approx(expected)
 
 
-def test_scores_come_in_blocks(x, monkeypatch) -> None:
-    weights = np.linspace(-1, 1, 60)
-    whole = sx.KernelExpansion(sx.Polynomial(2), x, weights, 0.5).scores(x)
-    monkeypatch.setattr(kernel_expansion, "_BLOCK", 7 * 60)
+@pytest.mark.parametrize(
+    "kernel",
+    [sx.Gaussian(1.0), sx.Polynomial(3), sx.Linear(), sx.Gaussian(1.0) + sx.Linear()],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_over_tiles_equal_the_whole(kernel, dtype) -> None:
+    rng = np.random.default_rng(1)
+    x, z = rng.standard_normal((333, 4)).astype(dtype), rng.standard_normal((2500, 4)).astype(dtype)
+    z[:5] += 1e4  # anchors far away
+    x[7] = z[0]
+    weights = rng.standard_normal((2500, 2)) / 2500
+    found = sx.KernelExpansion(kernel, z, weights, np.zeros(2)).scores(x)
+    expected = kernel.gram(x.astype(float), z.astype(float)) @ weights
+    precision = 1e-12 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(found, expected, precision, precision * np.abs(expected).max())
+
+
+def test_blocks_are_bounded(monkeypatch) -> None:
+    words = ["abcab", "bca", "cabca", "aab"] * 5
+    shape = sx.KernelExpansion(sx.Spectrum(2), words, np.linspace(-1, 1, 20), 0.5)
+    whole = shape.scores(words)
     seen: list[int] = []
-    rows = type(sx.Polynomial(2).against(x)).rows
+    rows = FeatureRows.rows
 
     def counted(self, block, out=None):
         seen.append(len(block))
         return rows(self, block, out)
 
-    monkeypatch.setattr(type(sx.Polynomial(2).against(x)), "rows", counted)
-    parts = sx.KernelExpansion(sx.Polynomial(2), x, weights, 0.5).scores(x)
-    assert parts == pytest.approx(whole)
-    assert max(seen) == 7
-    assert sum(seen) == 60
+    monkeypatch.setattr(base, "BLOCK", 7 * 20)
+    monkeypatch.setattr(FeatureRows, "rows", counted)
+    assert shape.scores(words) == pytest.approx(whole)
+    assert seen == [7, 7, 6]
 
 
 def test_a_linear_expansion_is_a_hyperplane(x) -> None:

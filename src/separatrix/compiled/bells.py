@@ -2,7 +2,7 @@
 
 The exponential is written out, 2^k · e^r with |r| ≤ ½ ln 2 and e^r by its series, because a call
 to the C library for every entry keeps the compiler from using vector instructions. Tiles are given
-as bounds of a contiguous matrix for the same reason.
+by their corner in a contiguous block for the same reason.
 """
 
 from __future__ import annotations
@@ -83,41 +83,39 @@ _FLAGS = {"contract", "nnan", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def bells64(out, top, bottom, left, right, half_x, half_z):
-    """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of one tile."""
-    half = half_z[left:right]
-    for i in range(top, bottom):
-        h, row = half_x[i], out[i, left:right]
+def bells64(block, top, left, half_x, half_z):
+    """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of a tile."""
+    for i in range(half_x.size):
+        h, row = half_x[i], block[top + i, left : left + half_z.size]
         for j in range(row.size):
-            t = min(row[j] - (h + half[j]), 0.0)
+            t = min(row[j] - (h + half_z[j]), 0.0)
             e = _exp(max(t, _LEAST))
             row[j] = e if t >= _LEAST else 0.0
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def bells32(out, top, bottom, left, right, half_x, half_z):
+def bells32(block, top, left, half_x, half_z):
     """The same in single precision."""
-    half = half_z[left:right]
-    for i in range(top, bottom):
-        h, row = half_x[i], out[i, left:right]
+    for i in range(half_x.size):
+        h, row = half_x[i], block[top + i, left : left + half_z.size]
         for j in range(row.size):
-            t = min(row[j] - (h + half[j]), _ZERO_32)
+            t = min(row[j] - (h + half_z[j]), _ZERO_32)
             e = _exp32(max(t, _LEAST_32))
             row[j] = e if t >= _LEAST_32 else _ZERO_32
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def differences64(out, i, left, right, x, zt, inverse):
-    """exp(−½ Σ ((x − z)/σ)²) in part of row i, from the differences, with 1/σ as ``inverse``.
+def differences64(block, top, left, far, x, zt, inverse):
+    """exp(−½ Σ ((x − z)/σ)²) in the rows ``far``, from the differences, with 1/σ as ``inverse``.
 
-    Row i of ``x`` meets the anchors, columns of ``zt``. Neighbours far from the origin have exact
-    differences, whatever was lost to their squares.
+    The anchors are the columns of ``zt``. Neighbours far from the origin have exact differences,
+    whatever was lost to their squares.
     """
-    for start in range(left, right, _STRIP):
-        row = out[i, start : min(start + _STRIP, right)]
+    for i in far:
+        row = block[top + i, left : left + zt.shape[1]]
         row[:] = 0.0
         for c in range(zt.shape[0]):
-            at, column = x[i, c], zt[c, start : min(start + _STRIP, right)]
+            at, column = x[i, c], zt[c]
             for j in range(row.size):
                 d = (at - column[j]) * inverse
                 row[j] += d * d
@@ -128,13 +126,13 @@ def differences64(out, i, left, right, x, zt, inverse):
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def differences32(out, i, left, right, x, zt, inverse):
+def differences32(block, top, left, far, x, zt, inverse):
     """The same in single precision."""
-    for start in range(left, right, _STRIP):
-        row = out[i, start : min(start + _STRIP, right)]
+    for i in far:
+        row = block[top + i, left : left + zt.shape[1]]
         row[:] = _ZERO_32
         for c in range(zt.shape[0]):
-            at, column = x[i, c], zt[c, start : min(start + _STRIP, right)]
+            at, column = x[i, c], zt[c]
             for j in range(row.size):
                 d = (at - column[j]) * inverse
                 row[j] += d * d

@@ -15,12 +15,9 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.similarity.kernels.base import Items, Kernel, Prepared, pick
+from separatrix.similarity.kernels.base import BLOCK, Items, Kernel, Prepared, pick
 from separatrix.similarity.kernels.given import Precomputed
 from separatrix.similarity.kernels.products import matrix
-
-#: Kernel values that are held at a time while rows are scored.
-_BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -67,16 +64,10 @@ class KernelExpansion:
         if isinstance(self.kernel, Precomputed):
             return self._looked_up(x)
         x = matrix(x) if self.kernel.of_vectors else x
-        n = x.shape[0] if hasattr(x, "shape") else len(x)
-        scores = np.empty((n, self.weights.shape[1]))
         if len(self) == 0:
-            scores[:] = self.intercept
-            return scores
-        step = max(1, _BLOCK // len(self))
-        for start in range(0, n, step):
-            block = self._prepared.rows(x[start : start + step])
-            scores[start : start + step] = block @ self.weights.astype(block.dtype, copy=False)
-        return scores + self.intercept
+            n = x.shape[0] if hasattr(x, "shape") else len(x)
+            return np.tile(self.intercept, (n, 1))
+        return np.asarray(self._prepared.times(x, self.weights) + self.intercept)
 
     def _looked_up(self, x: Items) -> Floats:
         x = matrix(x)
@@ -106,7 +97,7 @@ class KernelExpansion:
         total = np.zeros(self.weights.shape[1])
         if isinstance(self.kernel, Precomputed):
             raise InputError("The anchors' own similarities are not kept by a precomputed kernel.")
-        step = max(1, _BLOCK // max(1, len(self)))
+        step = max(1, BLOCK // max(1, len(self)))
         for start in range(0, len(self), step):
             rows = np.arange(start, min(start + step, len(self)))
             total += np.einsum(

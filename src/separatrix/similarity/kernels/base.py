@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 #: Rows of a matrix (dense or CSR), or a list of Python objects.
 Items = Any
+#: Kernel values that are held at a time where only sums of them are wanted.
+BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,16 @@ class Prepared(ABC):
     def subset(self, indices: Any) -> Prepared:
         """The same for some of the anchors."""
         return self.kernel.against(pick(self.anchors, indices))
+
+    def times(self, x: Items, weights: Array) -> Array:
+        """Σⱼ κ(xᵢ, zⱼ) wⱼ for every column of ``weights`` (len z, k), a block at a time."""
+        many = int(x.shape[0]) if hasattr(x, "shape") else len(x)
+        sums = np.zeros((many, weights.shape[1]))
+        step = max(1, BLOCK // max(1, len(self)))
+        for start in range(0, many, step):
+            chosen = np.arange(start, min(start + step, many))
+            sums[chosen] = self.rows(pick(x, chosen)) @ weights
+        return sums
 
     def gram(self) -> Array:
         """κ(zᵢ, zⱼ), exactly symmetric, with the exact diagonal."""

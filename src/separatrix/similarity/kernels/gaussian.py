@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from separatrix.similarity.kernels.products import (
     on_tiles,
     own_block,
     rows_alike,
+    summed,
     tiles,
 )
 from separatrix.similarity.kernels.vectors import Linear
@@ -91,10 +91,6 @@ class GaussianRows(Prepared):
         self._limit = _LIMIT[anchors.dtype.name] if dense else np.inf
         self._spread = bool((self._half > self._limit).any())
 
-    @cached_property
-    def _raw_columns(self) -> Array:
-        return np.ascontiguousarray(self.anchors.T)
-
     def _place(self, x: Items) -> Items:
         if sparse.issparse(x):
             return (x / self._sigma).astype(x.dtype)
@@ -119,6 +115,19 @@ class GaussianRows(Prepared):
         block[np.arange(len(indices)), indices] = 1.0
         return handed(block, out)
 
+    def times(self, x: Items, weights: Array) -> Array:
+        """Sums over tiles, none of which is kept."""
+        x, z = rows_alike(x, self.anchors)
+        if x.dtype != self.anchors.dtype or type(z) is not type(self.anchors):
+            return GaussianRows(self.kernel, z).times(x, weights)  # type: ignore[arg-type]
+        u = self._place(x)
+        half = _half_lengths(u)
+
+        def part(rows: slice, columns: slice, tile: Array) -> None:
+            self._tile(x[rows], u[rows], half[rows], columns, tile, (0, 0))
+
+        return summed(part, weights, x)
+
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
         block = own_block(self._placed, self._placed, None)
@@ -127,24 +136,30 @@ class GaussianRows(Prepared):
 
     def _fill(self, x: Items, u: Items, half: Array, block: Array, todo: list[Tile]) -> None:
         """The tiles ``todo`` of the block of rows ``x``, in bandwidths ``u``."""
+
+        def fill(rows: slice, columns: slice) -> None:
+            corner = rows.start, columns.start
+            self._tile(x[rows], u[rows], half[rows], columns, block, corner)
+
+        on_tiles(fill, todo, u.shape[1])
+
+    def _tile(
+        self, x: Items, u: Items, half: Array, columns: slice, block: Array, at: tuple[int, int]
+    ) -> None:
+        """Rows x (u in bandwidths) with some of the anchors, in the block from corner ``at``."""
         from separatrix.compiled import bells
 
         single = block.dtype == np.float32
-        finish = bells.bells32 if single else bells.bells64
-        recompute = bells.differences32 if single else bells.differences64
-        far = half > self._limit if self._spread else np.zeros(len(half), dtype=bool)
-        inverse = block.dtype.type(1.0 / self._sigma)
-
-        def fill(rows: slice, columns: slice) -> None:
-            bounds = rows.start, rows.stop, columns.start, columns.stop
-            if not far[rows].all():
-                with np.errstate(over="ignore", invalid="ignore"):
-                    multiply(u[rows], self._columns[:, columns], block[rows, columns])
-                finish(block, *bounds, half, self._half)
-            for i in rows.start + np.flatnonzero(far[rows]):
-                recompute(block, i, columns.start, columns.stop, x, self._raw_columns, inverse)
-
-        on_tiles(fill, todo, u.shape[1])
+        far = np.flatnonzero(half > self._limit) if self._spread else np.empty(0, dtype=np.int64)
+        if len(far) < len(half):
+            tile = block[at[0] : at[0] + len(half), at[1] : at[1] + columns.stop - columns.start]
+            with np.errstate(over="ignore", invalid="ignore"):
+                multiply(u, self._columns[:, columns], tile)
+            (bells.bells32 if single else bells.bells64)(block, *at, half, self._half[columns])
+        if len(far):
+            recompute = bells.differences32 if single else bells.differences64
+            anchors = np.ascontiguousarray(self.anchors[columns].T)
+            recompute(block, *at, far, x, anchors, block.dtype.type(1.0 / self._sigma))
 
 
 #: ½‖u‖² up to which a product keeps enough digits: 5 in single precision, 10 in double. Pairs of a

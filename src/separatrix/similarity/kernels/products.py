@@ -19,6 +19,8 @@ from separatrix.similarity.kernels.base import Array, Items, Kernel, Prepared, m
 #: Entries of one tile: it is multiplied, then transformed while it is still in the cache.
 TILE = 1 << 17
 HEIGHT = 128
+#: Rows of a strip whose entries are summed as they come.
+STRIP = 64
 #: Multiplications below which a second thread costs more than it brings.
 ALONE = 1 << 21
 
@@ -41,6 +43,16 @@ class Products(Prepared):
 
         on_tiles(fill, tiles(*block.shape), x.shape[1])
         return handed(block, out)
+
+    def times(self, x: Items, weights: Array) -> Array:
+        """Sums over tiles, none of which is kept."""
+        x, z = rows_alike(x, self.anchors)
+
+        def part(rows: slice, columns: slice, tile: Array) -> None:
+            multiply(x[rows], z[columns].T, tile)
+            self._entries(tile)
+
+        return summed(part, weights, x)
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
@@ -97,6 +109,27 @@ def on_tiles(fill: Callable[[slice, slice], None], todo: list[Tile], depth: int)
         work()
         for helper in helpers:
             helper.result()
+
+
+def summed(part: Callable[[slice, slice, Array], None], weights: Array, x: Any) -> Array:
+    """Σⱼ κ(xᵢ, zⱼ) wⱼ, with ``part`` to compute a tile: strips of rows, each on one thread."""
+    n, m = int(x.shape[0]), len(weights)
+    sums = np.zeros((n, weights.shape[1]))
+    weights = weights.astype(x.dtype, copy=False)
+    width = max(1, min(m, TILE // STRIP))
+
+    def strip(rows: slice, _: slice) -> None:
+        room = np.empty(STRIP * width, dtype=x.dtype)
+        height = rows.stop - rows.start
+        for left in range(0, m, width):
+            columns = slice(left, min(left + width, m))
+            tile = room[: height * (columns.stop - left)].reshape(height, -1)
+            part(rows, columns, tile)
+            sums[rows] += tile @ weights[columns]
+
+    todo = [(slice(top, min(top + STRIP, n)), slice(0, m)) for top in range(0, n, STRIP)]
+    on_tiles(strip, todo, int(x.shape[1]))
+    return sums
 
 
 @cache

@@ -47,6 +47,10 @@ class Linear(InnerProductKernel):
         """φ(x) = x."""
         return np.asarray(matrix(x))
 
+    def against(self, z: Items) -> LinearRows:
+        """Anchors whose weighted sums are one vector."""
+        return LinearRows(self, matrix(z), self._entries)
+
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
         """‖x − z‖² from the differences themselves: no digits are lost to an offset."""
         from scipy.spatial.distance import cdist  # slow to import
@@ -55,6 +59,15 @@ class Linear(InnerProductKernel):
         if isinstance(x, np.ndarray):
             return np.asarray(cdist(x, z, "sqeuclidean").astype(x.dtype, copy=False))
         return super().squared_distance(x, z)
+
+
+class LinearRows(Products):
+    """Inner products with the anchors."""
+
+    def times(self, x: Items, weights: Array) -> Array:
+        """x·(Σⱼ wⱼ zⱼ): a hyperplane."""
+        x, z = rows_alike(x, self.anchors)
+        return np.asarray(x @ (z.T @ weights), dtype=float)
 
 
 @dataclass(frozen=True)
