@@ -39,7 +39,7 @@ def test_scores_with_gaps_and_levels_of_any_value():
     assert_allclose(found, model._by_indicators(block), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("odd", [9.0, 2.5, -1.0, 1e300, np.inf])
+@pytest.mark.parametrize("odd", [9.0, 2.5, -1.0, 1e300])
 def test_what_is_no_level_is_left_to_the_indicators(odd):
     model, x = fit()
     x = x[:3].copy()
