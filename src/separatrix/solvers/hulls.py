@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from separatrix.blas_threads import small_products
 from separatrix.rows.block import Floats, Matrix
 
 EPS = float(np.finfo(float).eps)
@@ -62,14 +63,14 @@ def nearest_points(
     ``enough`` is the share of the distance that may be left open; after ``max_iter`` rounds the
     bounds are as good as they are.
     """
-    search = _Search(a, b, max_iter)
-    passes = 0
-    going = True
-    while going:
-        passes += 1
-        settled = search.settle(enough)
-        going = search.widen(enough) and settled
-    return search.result(passes)
+    with small_products(a.shape[1]):
+        search = _Search(a, b, max_iter)
+        passes, going = 0, True
+        while going:
+            passes += 1
+            settled = search.settle(enough)
+            going = search.widen(enough) and settled
+        return search.result(passes)
 
 
 class _Search:
