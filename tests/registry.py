@@ -67,6 +67,11 @@ def outside_tube(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> flo
     return float(np.sum(np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)))
 
 
+def tube(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½‖b‖² + C Σ max(0, |y − a − b·x| − ε)."""
+    return 0.5 * float(coef @ coef) + model.C * outside_tube(model, coef, intercept, x, y)
+
+
 def orthogonal(_model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """Σ (y − a − b·x)² / (1 + ‖b‖²)."""
     return float(np.sum((y - x @ coef - intercept) ** 2) / (1 + np.sum(coef**2)))
@@ -431,6 +436,32 @@ REGISTRY: list[Row] = [
         "classification",
         additive=False,
     ),
+    Row("SVC, standardised", lambda: sx.SVC(standardize=True), "classification", additive=False),
+    Row(
+        "SVC, linear, against the rest",
+        lambda: sx.SVC(0.5, "linear", decision="ovr", standardize=True),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
+        "SVC with probabilities",
+        lambda: sx.SVC(probability=True),
+        "classification",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row("SVR, standardised", lambda: sx.SVR(100.0, standardize=True), additive=False),
+    Row(
+        "SVR, linear",
+        lambda: sx.SVR(kernel="linear"),
+        unit_free=False,
+        additive=False,
+        precision=1e-6,
+        objective=tube,
+    ),
     Row("MeanRegressor", lambda: baseline.MeanRegressor(), learns=False),
     Row(
         "MostFrequentClassifier",
@@ -493,7 +524,6 @@ CLUSTERERS: list[Row] = [
         "clustering",
         unit_free=False,
         additive=False,
-        order_free=False,
     ),
     Row(
         "KMedoids, built",
@@ -508,7 +538,6 @@ CLUSTERERS: list[Row] = [
         "clustering",
         unit_free=False,
         additive=False,
-        order_free=False,
     ),
     Row(
         "KernelKMeans",
@@ -516,7 +545,6 @@ CLUSTERERS: list[Row] = [
         "clustering",
         unit_free=False,
         additive=False,
-        order_free=False,
     ),
     Row(
         "KernelKMeans by members",
@@ -524,6 +552,5 @@ CLUSTERERS: list[Row] = [
         "clustering",
         unit_free=False,
         additive=False,
-        order_free=False,
     ),
 ]

@@ -36,6 +36,8 @@ HOMES = {
     "LogisticRegression": "separatrix.models.logistic",
     "LogisticPath": "separatrix.models.logistic_path",
     "LogisticCV": "separatrix.models.logistic_path",
+    "SVC": "separatrix.models.svc",
+    "SVR": "separatrix.models.svr",
     "GaussianDiscriminant": "separatrix.models.gaussian_discriminant",
     "QuadraticDiscriminantAnalysis": "separatrix.models.discriminants",
     "LinearDiscriminantAnalysis": "separatrix.models.discriminants",

@@ -2,9 +2,9 @@
 
     min over β of  ½ βᵀKβ − tᵀβ + ε Σ|βᵢ|      with Σ β kept, low ≤ β ≤ high
 
-Raising βᵢ by δ and lowering βⱼ by δ keeps the sum. The slope of a rise is fᵢ − tᵢ ± ε, of a fall its
-negative, with f = Kβ; a coefficient at its bound gets the slope ±FAR and is never chosen. The loops
-are free of branches so that they run on whole vectors: K may be of single precision, f is not.
+Raising βᵢ by δ and lowering βⱼ by δ keeps the sum. The slope of a rise is fᵢ − tᵢ ± ε, of a fall
+its negative, with f = Kβ; a coefficient at its bound gets the slope ±FAR and is never chosen. The
+loops have no branches, so that they run on whole vectors: K may be of single precision, f is not.
 """
 
 from __future__ import annotations

@@ -86,5 +86,3 @@ def _leaves(kernel: Kernel) -> list[Kernel]:
     """The kernels that an expression is made of."""
     below = kernel._children()
     return [leaf for child in below for leaf in _leaves(child)] if below else [kernel]
-
-

@@ -23,9 +23,9 @@ _RIDGE = 1e-9
 #: Rows up to which the system is solved.
 MOST = 4000
 #: Turns spent on digits beyond those asked for.
-_TURNS = 8
+_TURNS = 10
 #: Multiplications that the systems of one turn may take, and the most steps.
-_WORK, _STEPS = 5e8, 40
+_WORK, _STEPS = 1e9, 150
 
 
 def settle(
@@ -77,9 +77,7 @@ def _to_the_margin(gram: Floats, problem: SupportProblem, beta: Floats, effort: 
     return moved
 
 
-def _newton(
-    gram: Floats, problem: SupportProblem, beta: Floats, free: np.ndarray
-) -> Floats | None:
+def _newton(gram: Floats, problem: SupportProblem, beta: Floats, free: np.ndarray) -> Floats | None:
     """d of the system above; None where the matrix is not that of inner products."""
     matrix = gram[np.ix_(free, free)].astype(float)
     matrix[np.diag_indices_from(matrix)] *= 1.0 + _RIDGE
@@ -103,7 +101,9 @@ def _walk(problem: SupportProblem, beta: Floats, free: np.ndarray, step: Floats)
     if problem.eps > 0.0:  # the slope changes at zero
         low, high = np.where(here > 0, 0.0, low), np.where(here < 0, 0.0, high)
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(step > 0, (high - here) / step, np.where(step < 0, (low - here) / step, np.inf))
+        room = np.where(
+            step > 0, (high - here) / step, np.where(step < 0, (low - here) / step, np.inf)
+        )
     share = float(min(1.0, room.min()))
     there = np.clip(here + share * step, low, high)
     met = room <= share

@@ -46,6 +46,8 @@ RECORDS = {
     "AxisScores": "separatrix.shapes.class_scores",
     "QuadraticScores": "separatrix.shapes.class_scores",
     "Quadric": "separatrix.shapes.quadric",
+    "Machine": "separatrix.models.svm_machine",
+    "Footing": "separatrix.models.svm_machine",
     "MardiaTest": "separatrix.statistics.covariance_tests",
     "BoxTest": "separatrix.statistics.covariance_tests",
     "MultivariateNormal": "separatrix.shapes.normal",

@@ -1,0 +1,368 @@
+"""Support vector classification: the widest margin in the space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from separatrix.messages import InputError
+from separatrix.models.base import weights_of
+from separatrix.models.calibrated import CalibratedClassifier, probabilities_of
+from separatrix.models.calibrations import Calibration
+from separatrix.models.class_labels import ClassLabels
+from separatrix.models.on_line import Coded, coded_rows
+from separatrix.models.svm_base import SupportVectors
+from separatrix.models.svm_machine import Machine, Training, train, warn_if_short
+from separatrix.models.targets import two_or_more
+from separatrix.models.wrapped import joint_certificate
+from separatrix.rows.block import Floats
+from separatrix.rows.rows import Rows
+from separatrix.similarity.kernels import Precomputed
+from separatrix.similarity.kernels.base import pick
+from separatrix.solvers.svm_points import Index, Points
+from separatrix.solvers.svm_problem import classes_problem
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _has_probabilities(model: Any) -> bool:
+    return bool(model.probability)
+
+
+_if_probabilities: Callable[[Method], Method] = available_if(_has_probabilities)
+
+
+class SVC(ClassifierMixin, SupportVectors, ClassLabels):
+    """min over w, b of ½‖w‖² + C Σ max(0, 1 − y (w·φ(x) + b)),     φ the map behind the kernel.
+
+    Two classes need one machine. Of K classes every pair has its own and the one with most votes
+    wins (``decision="ovo"``), or each has one against the rest and the largest score wins
+    (``"ovr"``). ``C=inf`` allows no mistakes, and is refused with a proof where some are needed.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a row inside the margin; a row's weight multiplies it.
+    kernel : Kernel, function or name, default="rbf"
+        A kernel of :mod:`separatrix.similarity.kernels`, scikit-learn's name of one, "precomputed"
+        (``X`` is then the Gram matrix), or a function of two matrices. Kernels on structures take
+        lists of Python objects.
+    degree, gamma, coef0 : parameters of a kernel given by name, as in scikit-learn.
+    standardize : bool, default=False
+        Measure every column in its deviation first, so that units do not matter.
+    decision : {"ovo", "ovr"}, default="ovo"
+    probability : bool, default=False
+        Learn probabilities from the scores of held-out rows (Platt); ``predict`` then answers the
+        most probable class.
+    class_weight : dict, "balanced" or None
+    tol : float, default=1e-3
+        Violation of the optimality conditions at which to stop, in units of the margin. Tables of
+        up to about a thousand rows are solved up to rounding anyway.
+    cache_size : float, default=500
+        Megabytes for kernel rows.
+    time_budget : float or None
+        Seconds after which the best answer so far is returned, with its gap.
+    max_iter : int, default=-1
+        Pairs of coefficients to change at most, for each machine; −1 for ten million.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        For more than two classes: one score for each class, or one for each machine.
+    shrinking, break_ties, verbose, random_state
+        Taken so that code written for scikit-learn runs; the answer does not depend on them.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_ : rows that carry the boundaries, also by class.
+    dual_coef_ : their coefficients β = α y, (machines, support vectors); for pairs of K classes as
+        in scikit-learn, (K − 1, support vectors), positive for the later class.
+    intercept_ : b of each machine.
+    coef_ : w of each machine, for the linear kernel.
+    machines_ : what each machine found, with its certificate.
+    alpha_, slack_, groups_, t_, margin_ : of every training row, for two classes; the score is
+        w·φ(x) − t and the margin 1/‖w‖.
+    certificate_ : primal and dual value, gap, worst violation.
+    """
+
+    calibrations_: list[Calibration]
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        *,
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        standardize: bool = False,
+        decision: str = "ovo",
+        probability: bool = False,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        cache_size: float = 500.0,
+        time_budget: float | None = None,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        shrinking: bool = True,
+        break_ties: bool = False,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.standardize = standardize
+        self.decision = decision
+        self.probability = probability
+        self.class_weight = class_weight
+        self.tol = tol
+        self.cache_size = cache_size
+        self.time_budget = time_budget
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.shrinking = shrinking
+        self.break_ties = break_ties
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        how = Training.of(self)
+        for name in ("decision", "decision_function_shape"):
+            if getattr(self, name) not in ("ovo", "ovr"):
+                raise InputError(f"{name}={getattr(self, name)!r}.", remedy="'ovo' or 'ovr'.")
+        if self.probability:
+            return self._with_probabilities(X, y, sample_weight)
+        data = (
+            self._listed(X, y, sample_weight)
+            if self._structures
+            else self._table(X, y, sample_weight)
+        )
+        w = data.w * self._class_weights(data)
+        used = np.flatnonzero(w > 0.0)
+        points = self._points(pick(data.x, used), w[used], data.rows[used])
+        self.machines_ = self._machines(points, data.codes[used], float(self.C) * w[used], how)
+        self._expose(points, data.codes[used], data.rows[used], data.given)
+        self.bound_ = float(self.C) * w[used] if len(self.classes_) == 2 else np.zeros(0)
+        warn_if_short(self.machines_, points)
+        return self
+
+    # -- rows in ---------------------------------------------------------------------------------
+
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> Coded:
+        data = coded_rows(self, X, y, sample_weight)
+        self.encoding_ = data.encoding
+        return data
+
+    def _listed(self, X: Any, y: Any, sample_weight: Any) -> Coded:
+        """Python objects, as a kernel on structures takes them."""
+        self._expect_labels(X, y)
+        if isinstance(X, Rows):
+            raise InputError(f"The kernel {self.kernel} takes lists of objects, no tables.")
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = 1  # one object for each row
+        labels = column_or_1d(y)
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        w = weights_of(sample_weight, len(labels))
+        w = np.ones(len(labels)) if w is None else w
+        kept = np.flatnonzero(w > 0.0)
+        self.classes_, codes = np.unique(labels[kept], return_inverse=True)
+        two_or_more(self.classes_.tolist())
+        return Coded(pick(list(X), kept), codes, w[kept], None, kept, len(w))  # type: ignore[arg-type]
+
+    def _class_weights(self, data: Coded) -> Floats:
+        """One weight for each row, that of its class."""
+        if self.class_weight is None:
+            return np.ones(len(data.codes))
+        labels = self.classes_[data.codes]
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            share = np.bincount(data.codes, data.w, len(self.classes_))
+            each = data.w.sum() / (len(self.classes_) * share)
+        else:
+            each = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        return np.asarray(each[data.codes], dtype=float)
+
+    # -- machines --------------------------------------------------------------------------------
+
+    def _machines(self, points: Points, codes: Index, C: Floats, how: Training) -> list[Machine]:
+        k = len(self.classes_)
+        every = np.arange(points.n)
+        if k == 2:
+            return [_one(points, every, np.where(codes == 1, 1.0, -1.0), C, how)]
+        points = _shared(points, how.megabytes)
+        if self.decision == "ovr":
+            sides = [(every, np.where(codes == c, 1.0, -1.0)) for c in range(k)]
+            return [_one(points, rows, side, C, how) for rows, side in sides]
+        by_class = [np.flatnonzero(codes == c) for c in range(k)]
+
+        def pair(ends: tuple[int, int]) -> Machine:
+            rows = np.sort(np.concatenate([by_class[ends[0]], by_class[ends[1]]]))
+            side = np.where(codes[rows] == ends[1], 1.0, -1.0)
+            return _one(_part(points, rows), rows, side, C[rows], how)
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(pair, combinations(range(k), 2)))
+
+    def _expose(self, points: Points, codes: Index, kept: Index, n: int) -> None:
+        """Support vectors, coefficients and expansions, from the machines."""
+        k, machines = len(self.classes_), self.machines_
+        self.rows_given_ = n
+        self.intercept_ = np.array([m.offset for m in machines])
+        pairs = k > 2 and self.decision == "ovo"
+        weights = _by_pairs(machines, codes, k) if pairs else _side_by_side(machines, points.n)
+        used = np.flatnonzero((weights != 0.0).any(axis=1))
+        order = used[np.argsort(codes[used], kind="stable")] if pairs else used
+        self.support_ = kept[order]
+        self.n_support_ = np.bincount(codes[used], minlength=k)
+        self.dual_coef_ = np.ascontiguousarray(weights[order].T)
+        parts = [order[codes[order] == c] for c in range(k)] if pairs else [order]
+        offsets = np.zeros(k - 1) if pairs else self.intercept_
+        self.expansions_ = [
+            self._expansion(points, part, kept, n, weights[part], offsets) for part in parts
+        ]
+        self.__dict__.pop("coef_", None)
+        if self._is_linear:
+            each = np.zeros((points.n, len(machines)))
+            for j, m in enumerate(machines):
+                each[m.rows, j] = m.beta
+            self.coef_, self.intercept_ = self._linear(each, points.x, self.intercept_)
+        if len(machines) == 1:
+            self.certificate_ = machines[0].certificate
+        else:
+            self.certificate_ = joint_certificate(
+                f"{len(machines)} machines of two classes decide among {k}",
+                [_Certified(m.certificate) for m in machines],
+            )
+        at = [_changes(m) for m in machines]
+        self.n_iter_ = np.array(at)
+        # machines keep places in the table that was given, not among the rows that count
+        self.machines_ = [
+            Machine(kept[m.rows], m.beta, m.slack, m.offset, m.square, m.certificate)
+            for m in machines
+        ]
+
+    def _with_probabilities(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        plain = clone(self).set_params(probability=False)
+        both = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
+        for name, value in vars(both.estimator_).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+        self.calibrations_, self.certificate_ = both.calibrations_, both.certificate_
+        return self
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Floats:
+        """A column for each machine."""
+        check_is_fitted(self)
+        if self._is_linear:
+            return np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+        x, k = self._placed(X), len(self.classes_)
+        if k == 2 or self.decision == "ovr":
+            return self.expansions_[0].scores(x)
+        parts = [expansion.scores(x) for expansion in self.expansions_]
+        pairs = combinations(range(k), 2)
+        return (
+            np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], 1) + self.intercept_
+        )
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        if self.decision == "ovr" or self.decision_function_shape == "ovo":
+            return scores
+        return _votes(scores, len(self.classes_))
+
+    @_if_probabilities
+    def predict_proba(self, X: Any) -> Floats:
+        """One probability for each class, in the order of ``classes_``; needs ``probability``."""
+        return probabilities_of(self.calibrations_, self._by_class(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by the score's side, most votes, or the largest probability."""
+        if self.probability:
+            chosen = self.predict_proba(X).argmax(axis=1)
+        else:
+            scores = self._by_class(X)
+            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def _by_class(self, X: Any) -> Floats:
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            return scores[:, 0]
+        return scores if self.decision == "ovr" else _votes(scores, len(self.classes_))
+
+
+class _Certified:
+    """A part with a certificate, for the joint one."""
+
+    def __init__(self, certificate: Any) -> None:
+        self.certificate_ = certificate
+
+
+def _changes(machine: Machine) -> int:
+    return max(1, int(machine.certificate.notes[0].split()[0]))
+
+
+def _one(points: Points, rows: Index, side: Floats, C: Floats, how: Training) -> Machine:
+    return train(points, rows, classes_problem(side, C), how)
+
+
+def _shared(points: Points, megabytes: float) -> Points:
+    """Points whose Gram matrix is computed once for all machines, where it fits into memory.
+
+    Numbers are compared again as fast as they are looked up, structures are not.
+    """
+    fits = 8e-6 * points.n**2 <= megabytes
+    if points.given or not fits or (points.single and points.n > 2000):
+        return points
+    return Points(Precomputed(), points.gram(np.arange(points.n)).astype(float))
+
+
+def _part(points: Points, rows: Index) -> Points:
+    """Some of the rows as a table of their own."""
+    x = points.x[np.ix_(rows, rows)] if points.given else points.rows(rows)
+    return Points(points.kernel, x)
+
+
+def _side_by_side(machines: list[Machine], n: int) -> Floats:
+    weights = np.zeros((n, len(machines)))
+    for j, machine in enumerate(machines):
+        weights[machine.rows, j] = machine.beta
+    return weights
+
+
+def _by_pairs(machines: list[Machine], codes: Index, k: int) -> Floats:
+    """β against each other class: a row takes part in the k − 1 machines of its own class."""
+    weights = np.zeros((len(codes), k - 1))
+    for machine, (i, j) in zip(machines, combinations(range(k), 2), strict=True):
+        own = codes[machine.rows]
+        weights[machine.rows[own == i], j - 1] = machine.beta[own == i]
+        weights[machine.rows[own == j], i] = machine.beta[own == j]
+    return weights
+
+
+def _votes(scores: Floats, k: int) -> Floats:
+    """Votes of the pairs, and less than half a vote for how clearly they were won."""
+    votes, clear = np.zeros((len(scores), k)), np.zeros((len(scores), k))
+    for s, (i, j) in zip(scores.T, combinations(range(k), 2), strict=True):
+        votes[:, i] += s <= 0
+        votes[:, j] += s > 0
+        clear[:, i] -= s
+        clear[:, j] += s
+    return votes + clear / (3.0 * (np.abs(clear) + 1.0))
