@@ -142,3 +142,18 @@ def test_gaps_of_a_fold_are_filled_from_its_training_rows_alone(missing):
             p = apart.predict_proba(frame.iloc[test].drop(columns="kind"))
             expected = log_loss(y[test], p, labels=apart.classes_)
             assert_allclose(model.cv_log_loss_[i, f], expected, rtol=1e-6)
+
+
+def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    label = np.where(x[:, 0] + rng.normal(size=60) > 0, "b", "a")
+    table = pl.DataFrame({"p": x[:, 0], "q": x[:, 1], "y": label})
+    table = pl.concat([table, pl.DataFrame({"p": [0.0], "q": [0.0], "y": ["only here"]})])
+    rows = sx.scan(table, target="y").read()
+    some = sx.RegularizedDiscriminantAnalysis().fit(rows.take(np.arange(60)))
+    alone = sx.RegularizedDiscriminantAnalysis().fit(sx.scan(table[:60], target="y"))
+    assert some.classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(some.cv_log_loss_, alone.cv_log_loss_, rtol=1e-9)

@@ -186,7 +186,7 @@ class LogisticCV(LogisticFamily):
         posed, encoding = self._pose(rows, settings)
         path = self._trace(posed, settings)
         targets = posed.problem.view.targets
-        labels = _codes(rows.block, targets)
+        labels = rows.block.codes(targets)
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
             _enough(labels, int(cv), self.classes_)
@@ -214,13 +214,6 @@ def _values(Cs: Any) -> int | Floats:
             remedy="For a fit without penalty use LogisticRegression.",
         )
     return given
-
-
-def _codes(block: Block, targets: Terms) -> Any:
-    """The position of each row's class; a table may name classes that none of these rows has."""
-    every = block.targets.union(targets)
-    y = block.aligned(block.terms, every).y
-    return y[:, [every.position[term] for term in targets]].argmax(axis=1)
 
 
 def _enough(labels: Any, folds: int, classes: Any) -> None:

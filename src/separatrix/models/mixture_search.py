@@ -68,7 +68,7 @@ def class_folds(rows: ArrayRows, cv: Any, k: int) -> tuple[list[ClassFold], Clas
 
 def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
     """Both sides of every fold of a table; levels and fills are those of its training rows."""
-    codes = rows.block.aligned(rows.block.terms, targets).y.argmax(axis=1)
+    codes = rows.block.codes(targets)
     folds = []
     for train, test in _split(codes, cv)[1]:
         prepared = prepare_classes(rows.take(train))

@@ -84,6 +84,20 @@ class Block:
         y = _spread(self.y, [targets.position[t] for t in self.targets], len(targets))
         return Block(x, y, self.w, terms, targets, self.parts)
 
+    def codes(self, targets: Terms) -> NDArray[np.int64]:
+        """The position of each row's class among ``targets``, by its indicator.
+
+        A block may name classes that none of its rows has; those need not be among ``targets``.
+        """
+        here = [
+            (j, self.targets.position[t])
+            for j, t in enumerate(targets)
+            if t in self.targets.position
+        ]
+        own = np.zeros((self.n, len(targets)))
+        own[:, [j for j, _ in here]] = self.y[:, [i for _, i in here]]
+        return np.asarray(own.argmax(axis=1), dtype=np.int64)
+
 
 def _taken(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
     """Rows of a matrix; one laid out by columns is gathered column by column and stays so."""

@@ -19,6 +19,10 @@ from separatrix.study.held import SHOWN_ROWS, thinned
 from separatrix.study.result import Study, Training
 
 
+#: Scores of the rows that a picture shows, at most.
+SHOWN_NUMBERS = 400_000
+
+
 @dataclass(frozen=True)
 class Setting:
     """``said`` is what has been inferred so far; ``told`` goes into the study as it is."""
@@ -74,7 +78,8 @@ def shown(core: Any, model: Any, bench: RowBench) -> Training:
     ``core`` is the model that has learned from columns, ``model`` the one that answers.
     """
     n = len(bench.training)
-    some = thinned(np.arange(n), SHOWN_ROWS)
+    answers = len(getattr(core, "classes_", ())) or 1  # numbers beside each row
+    some = thinned(np.arange(n), min(SHOWN_ROWS, max(1, SHOWN_NUMBERS // answers)))
     rows = bench.table.take(bench.training[some])
     w, encoding = rows.block.w, getattr(core, "encoding_", None)
     names, scale = (), None
