@@ -19,6 +19,7 @@ from separatrix.pictures import (
     ConfusionDisplay,
     CoverageRiskDisplay,
     DistanceDisplay,
+    GapDisplay,
     LogOddsDisplay,
     MarginDisplay,
     MultiplierDisplay,
@@ -287,3 +288,22 @@ def test_path_over_c_finds_the_best_score():
     assert SVMPathDisplay.from_estimator(model).chosen == 10.0
     with pytest.raises(InputError, match="keeps no path"):
         SVMPathDisplay.from_estimator(SimpleNamespace())
+
+
+def test_a_gap_of_many_times_is_told_in_times():
+    display = GapDisplay(
+        ["training", "test"], [0.001, 0.02], [np.nan] * 2, [np.nan] * 2, "log_loss"
+    )
+    assert "Test is 20 times that of training." in display.description
+
+
+def test_of_many_classes_the_worst_are_told():
+    rng = np.random.default_rng(0)
+    labels = [f"k{i}" for i in range(10)]
+    y = np.repeat(labels, 20)
+    p = rng.dirichlet(np.ones(10), 200)
+    display = LogOddsDisplay.from_probabilities(y, p, labels)
+    assert "Most often wrong are" in display.description
+    assert display.description.count("median") == 6
+    worst = max(range(10), key=display.wrong)
+    assert f"{display.wrong(worst)} of 20 rows" in display.description

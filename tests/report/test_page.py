@@ -11,6 +11,7 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from separatrix import MeanRegressor
+from separatrix.decision.costs import costs_of
 from separatrix.messages import InputError
 from separatrix.report import render, write
 from separatrix.rows.profile import ColumnProfile
@@ -240,7 +241,8 @@ def test_both_measures_stand_in_the_leaderboard(pages):
 
 def test_doubt_and_its_price_are_told(doubtful, pages):
     words = Page(pages["doubtful"]).words
-    assert "What an answer costs (column) for each true class (row)" in words
+    assert "Every wrong answer costs 1, and doubt 0.2." in words
+    assert "What an answer costs (column)" not in words
     unsure = int(np.sum(doubtful.held.predicted == "doubt"))
     assert unsure > 0
     assert f"{unsure} in doubt" in words
@@ -248,6 +250,30 @@ def test_doubt_and_its_price_are_told(doubtful, pages):
     assert "In doubt (grey)" in words
     assert "At the threshold in use" not in words
     assert "At the threshold in use" in Page(pages["probable"]).words
+
+
+def test_costs_that_differ_by_class_are_a_table(doubtful):
+    costs = costs_of([[0, 5, 1], [1, 0, 0.5]], np.array(doubtful.classes))
+    priced = replace(doubtful, decision=replace(doubtful.decision, costs=costs))
+    text = render(priced)
+    words = Page(text).words
+    assert "What an answer costs (column) for each true class (row)" in words
+    assert "benign 0 5 1 malignant 1 0 0.5" in words
+    assert "Mean cost 0.0700" in words
+    assert "costs=[[0.0, 5.0], [1.0, 0.0]]" in text
+    plain = render(doubtful)
+    assert "costs=" not in plain
+    assert "reject=0.2" in plain
+
+
+def test_the_verdict_leads_with_the_error_rate(probable, doubtful, pages):
+    words = Page(pages["probable"]).words
+    error = next(s for s in probable.test if s.metric == "error")
+    assert f"its share of rows classified wrongly is {100 * error.value:.1f} %" in words
+    assert "The log loss is 0.2100 (the baseline’s: 0.6600)" in words
+    assert "Free to doubt" not in words
+    share = 100 * doubtful.decision.coverage.value
+    assert f"Free to doubt, it answers {share:.1f} % of these rows" in Page(pages["doubtful"]).words
 
 
 def test_a_test_part_without_errors_says_so(probable):

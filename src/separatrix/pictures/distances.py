@@ -20,7 +20,7 @@ from separatrix.pictures.wording import counted, number
 from separatrix.rows.block import Floats
 
 BINS = 32
-_MOST = 12
+_MOST, _TOLD = 12, 6
 
 #: Log odds as far as they are drawn: one in half a billion.
 SUREST = 20.0
@@ -78,12 +78,17 @@ class DistanceDisplay(Display):
         for i, label in enumerate(self.labels[:_MOST]):
             own = self.distance[np.asarray(self.y) == label]
             if own.size:
-                told.append(
+                text = (
                     f"{label}: median {number(float(np.median(own)), 2)}, "
                     f"{self.wrong(i):,} of {counted(own.size, 'row')} on the wrong side"
                 )
+                told.append((self.wrong(i) / own.size, text))
+        lead = ""
+        if len(told) > _TOLD:
+            told = sorted(told, key=lambda pair: -pair[0])[:_TOLD]
+            lead = "Most often wrong are "
         what = self.measured[self.own_side]
-        return f"{what[0].upper()}{what[1:]}. {'; '.join(told)}."
+        return f"{what[0].upper()}{what[1:]}. {lead}{'; '.join(text for _, text in told)}."
 
     @property
     def size(self) -> tuple[float, float]:

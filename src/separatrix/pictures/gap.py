@@ -52,6 +52,9 @@ class GapDisplay(Display):
         change = 100 * (last[1] / first[1] - 1)
         if abs(change) < 0.5:
             return f" {last[0].capitalize()} and {first[0]} agree within half a per cent."
+        if change > 200:
+            times = number(round(last[1] / first[1]), 3)
+            return f" {last[0].capitalize()} is {times} times that of {first[0]}."
         word = "higher" if change >= 0 else "lower"
         return f" {last[0].capitalize()} is {abs(change):.0f} % {word} than {first[0]}."
 

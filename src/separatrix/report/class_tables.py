@@ -78,7 +78,7 @@ def _ratio_cell(value: float, low: float, high: float) -> Cell:
 def _ratio(value: float) -> str:
     """Three digits; more where all of them would say 1."""
     near = abs(value - 1.0)
-    if near >= 0.005 or near < 1e-9:
+    if near >= 0.005 or near < 1e-6:
         return number(value, 3)
     return number(value, 1 - math.floor(math.log10(near)) + (value > 1))
 
@@ -153,8 +153,8 @@ def _spread_cells(spread: Spread) -> tuple[Cell, ...]:
 
 
 def cost_table(study: Study) -> Table | None:
-    """What every answer costs for every true class."""
-    if study.decision is None or len(study.classes) > 12:
+    """What every answer costs for every true class; None where one sentence tells it."""
+    if study.decision is None or len(study.classes) > 12 or cost_sentence(study):
         return None
     costs, labels = study.decision.costs, list(study.classes)
     columns = costs.matrix
@@ -165,6 +165,20 @@ def cost_table(study: Study) -> Table | None:
         for label, row in zip(study.classes, columns, strict=True)
     )
     return Table((("True class", False), *((label, True) for label in labels)), lines)
+
+
+def cost_sentence(study: Study) -> str:
+    """Costs that are the same for every class."""
+    if study.decision is None:
+        return ""
+    costs = study.decision.costs
+    if (costs.matrix != 1.0 - np.eye(len(costs.matrix))).any():
+        return ""
+    if costs.price is None:
+        return "Every wrong answer costs 1."
+    if np.ptp(costs.price) > 0:
+        return ""
+    return f"Every wrong answer costs 1, and doubt {exact(float(costs.price[0]))}."
 
 
 def decision_table(study: Study) -> Table | None:

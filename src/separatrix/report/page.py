@@ -113,6 +113,7 @@ def _of_classes(study: Study) -> dict[str, Any]:
         "covariances": class_tables.covariance_table(study),
         "calibrations": class_tables.calibration_table(study),
         "costs": class_tables.cost_table(study),
+        "cost_sentence": class_tables.cost_sentence(study),
         "decided": class_tables.decision_table(study),
     }
 

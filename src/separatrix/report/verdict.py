@@ -149,7 +149,9 @@ def _also(study: Study, own: Score) -> list[str]:
     beside = "" if base is None else f" (the baseline’s: {scored(base.value, base.metric)})"
     short = measure(score.metric).short
     name = short if short.isupper() else short.lower()
-    return [f"The {name}, by which it was chosen, is {scored(score.value, score.metric)}{beside}."]
+    if len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1:
+        name = f"{name}, by which it was chosen,"
+    return [f"The {name} is {scored(score.value, score.metric)}{beside}."]
 
 
 def _doubted(study: Study) -> list[str]:

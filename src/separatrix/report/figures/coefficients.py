@@ -33,9 +33,11 @@ def coefficients(study: Study, found: Inference | None) -> Gallery:
 
 def _unit(study: Study) -> str:
     """What coefficients change."""
+    from separatrix.models.logistic import LogisticRegression
+
     if study.task != "classification":
         return "prediction"
-    return "score" if study.odds is None else "log odds"
+    return "log odds" if isinstance(study.core, LogisticRegression) else "score"
 
 
 def _coefficients(found: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
