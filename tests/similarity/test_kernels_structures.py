@@ -70,6 +70,15 @@ def test_sequences_of_anything_are_strings() -> None:
     assert sx.Spectrum(1).gram(["né", "né"])[0, 1] == 2.0
 
 
+def test_one_column_of_a_dataframe_is_a_list() -> None:
+    import pandas as pd
+
+    words = ["abab", "bab", "b"]
+    expected = sx.Spectrum(2).gram(words)
+    for form in (pd.Series(words), pd.DataFrame({"text": words}), np.array(words), tuple(words)):
+        assert (sx.Spectrum(2).gram(form) == expected).all()
+
+
 def test_letters_that_no_anchor_has_match_nothing() -> None:
     prepared = sx.Subsequence(1, 1.0).against(["ab"])
     assert prepared.rows(["xyx", "xax"]).tolist() == [[0.0], [1.0]]

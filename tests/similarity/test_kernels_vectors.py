@@ -167,6 +167,17 @@ def test_near_points_have_exact_distances_in_feature_space() -> None:
     assert sx.kernel_distance(sx.Gaussian(2.0), [[0.0], [1e6]])[0, 1] == pytest.approx(np.sqrt(2))
 
 
+def test_distances_between_sparse_rows(x, z) -> None:
+    x[x < 0.5] = 0.0
+    a, b = sparse.csr_array(x), sparse.csr_array(z)
+    for kernel in (sx.Linear(), sx.Gaussian(1.0)):
+        own = sx.kernel_distance(kernel, a)
+        assert (np.diagonal(own) == 0.0).all()
+        np.testing.assert_allclose(own, sx.kernel_distance(kernel, x), atol=1e-6)
+        found = sx.kernel_distance(kernel, a, b)
+        np.testing.assert_allclose(found, sx.kernel_distance(kernel, x, z), atol=1e-6)
+
+
 @pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 1500])
 def test_tiles_and_threads_change_nothing(n) -> None:
     rng = np.random.default_rng(4)
@@ -224,6 +235,7 @@ def test_names_of_hyperparameters_are_unique() -> None:
     assert list(kernel.parameters) == names
     moved = kernel.replace(bandwidth_2=9.0)
     assert [p.value for p in moved.parameters.values()] == [1.0, 2.0, 9.0, 2, 1.0, 1.0]
+    assert sum([sx.Linear(), sx.Gaussian(1.0)]) == sx.Linear() + sx.Gaussian(1.0)
     assert sx.Gaussian(1.0) + sx.Linear() + sx.Linear() == sx.Gaussian(1.0) + (
         sx.Linear() + sx.Linear()
     )

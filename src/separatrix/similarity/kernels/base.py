@@ -120,10 +120,11 @@ class Kernel(ABC):
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
         """‖φ(x) − φ(z)‖² = κ(x,x) − 2 κ(x,z) + κ(z,z) for all pairs, never negative."""
+        own = z is None or z is x
         square = -2.0 * self.gram(x, z)
         square += self.diagonal(x)[:, None]
-        square += (self.diagonal(x) if z is None else self.diagonal(z))[None, :]
-        if z is None:
+        square += self.diagonal(x if own else z)[None, :]
+        if own:
             np.fill_diagonal(square, 0.0)
         return np.maximum(square, 0.0, out=square)
 
@@ -192,6 +193,10 @@ class Kernel(ABC):
 
         return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: int) -> Kernel:
+        """So that ``sum(kernels)`` works, which starts from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __mul__(self, other: Kernel | float) -> Product | Scaled:
         from separatrix.similarity.kernels.algebra import Product, Scaled
 
@@ -226,14 +231,22 @@ def pick(items: Items, indices: Any) -> Items:
 
 def mirrored(square: Array, diagonal: Array) -> Array:
     """The matrix with its lower triangle copied to the upper, in place, block by block."""
-    n, step = len(square), 512
-    for start in range(0, n, step):
-        stop = min(start + step, n)
-        square[start:stop, stop:] = square[stop:, start:stop].T
-        corner = np.tril(square[start:stop, start:stop], -1)
-        square[start:stop, start:stop] = corner + corner.T
+    n, step = len(square), 128
+    for left in range(0, n, step):
+        columns = slice(left, min(left + step, n))
+        for top in range(left, n, step):
+            reflect(square, slice(top, min(top + step, n)), columns)
     np.fill_diagonal(square, diagonal)
     return square
+
+
+def reflect(square: Array, rows: slice, columns: slice) -> None:
+    """Copy a tile on or below the diagonal to its place above."""
+    if rows == columns:
+        lower = np.tril(square[rows, rows], -1)
+        square[rows, rows] = lower + lower.T
+    else:
+        square[columns, rows] = square[rows, columns].T
 
 
 def _unique(names: list[str]) -> list[str]:

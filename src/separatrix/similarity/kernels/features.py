@@ -83,6 +83,8 @@ def objects(x: Items) -> list[Any]:
             f"A kernel of structures needs a list of items; this is one {type(x).__name__}.",
             remedy="Put it in a list: [item].",
         )
+    if hasattr(x, "columns"):  # a dataframe
+        x = np.asarray(x)
     if isinstance(x, np.ndarray):
         if x.ndim == 2 and x.shape[1] == 1:
             x = x[:, 0]

@@ -12,9 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.similarity.kernels.base import Array, Items, Kernel, Prepared, hyper, mirrored
+from separatrix.similarity.kernels.base import Array, Items, Kernel, Prepared, hyper, reflect
 from separatrix.similarity.kernels.products import (
-    Tile,
     below_diagonal,
     handed,
     lengths,
@@ -102,7 +101,7 @@ class GaussianRows(Prepared):
         if x.dtype != self.anchors.dtype or type(z) is not type(self.anchors):
             return GaussianRows(self.kernel, z).rows(x, out)  # type: ignore[arg-type]
         u, block = self._place(x), own_block(x, z, out)
-        self._fill(x, u, _half_lengths(u), block, tiles(*block.shape))
+        self._fill(x, u, _half_lengths(u), block)
         return handed(block, out)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
@@ -111,7 +110,7 @@ class GaussianRows(Prepared):
         u = self._placed[indices]
         block = own_block(u, self._placed, out)
         x = self.anchors[indices] if self._spread else u
-        self._fill(x, u, self._half[indices], block, tiles(*block.shape))
+        self._fill(x, u, self._half[indices], block)
         block[np.arange(len(indices)), indices] = 1.0
         return handed(block, out)
 
@@ -130,18 +129,26 @@ class GaussianRows(Prepared):
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
-        block = own_block(self._placed, self._placed, None)
-        self._fill(self.anchors, self._placed, self._half, block, below_diagonal(len(self)))
-        return mirrored(block, self.diagonal)
+        z, u, half = self.anchors, self._placed, self._half
+        block = own_block(u, u, None)
 
-    def _fill(self, x: Items, u: Items, half: Array, block: Array, todo: list[Tile]) -> None:
-        """The tiles ``todo`` of the block of rows ``x``, in bandwidths ``u``."""
+        def fill(rows: slice, columns: slice) -> None:
+            corner = rows.start, columns.start
+            self._tile(z[rows], u[rows], half[rows], columns, block, corner)
+            reflect(block, rows, columns)
+
+        on_tiles(fill, below_diagonal(len(self)), u.shape[1])
+        np.fill_diagonal(block, 1.0)
+        return block
+
+    def _fill(self, x: Items, u: Items, half: Array, block: Array) -> None:
+        """The block of rows ``x``, in bandwidths ``u``."""
 
         def fill(rows: slice, columns: slice) -> None:
             corner = rows.start, columns.start
             self._tile(x[rows], u[rows], half[rows], columns, block, corner)
 
-        on_tiles(fill, todo, u.shape[1])
+        on_tiles(fill, tiles(*block.shape), u.shape[1])
 
     def _tile(
         self, x: Items, u: Items, half: Array, columns: slice, block: Array, at: tuple[int, int]

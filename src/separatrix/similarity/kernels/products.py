@@ -14,11 +14,13 @@ from scipy import sparse
 
 from separatrix.blas_threads import one_blas_thread
 from separatrix.messages import InputError
-from separatrix.similarity.kernels.base import Array, Items, Kernel, Prepared, mirrored
+from separatrix.similarity.kernels.base import Array, Items, Kernel, Prepared, reflect
 
 #: Entries of one tile: it is multiplied, then transformed while it is still in the cache.
 TILE = 1 << 17
 HEIGHT = 128
+#: Side of a tile that is copied to the other side of the diagonal while it is in the cache.
+SIDE = 256
 #: Rows of a strip whose entries are summed as they come.
 STRIP = 64
 #: Multiplications below which a second thread costs more than it brings.
@@ -62,9 +64,11 @@ class Products(Prepared):
         def fill(rows: slice, columns: slice) -> None:
             multiply(z[rows], z[columns].T, block[rows, columns])
             self._entries(block[rows, columns])
+            reflect(block, rows, columns)
 
         on_tiles(fill, below_diagonal(len(self)), z.shape[1])
-        return mirrored(block, self.diagonal)
+        np.fill_diagonal(block, self.diagonal)
+        return block
 
 
 Tile = tuple[slice, slice]
@@ -82,8 +86,9 @@ def tiles(n: int, m: int) -> list[Tile]:
 
 
 def below_diagonal(n: int) -> list[Tile]:
-    """The tiles of a square that hold some of its lower triangle."""
-    return [(rows, columns) for rows, columns in tiles(n, n) if columns.start < rows.stop]
+    """Square tiles that hold the lower triangle of a square."""
+    cuts = [slice(top, min(top + SIDE, n)) for top in range(0, n, SIDE)]
+    return [(rows, columns) for i, rows in enumerate(cuts) for columns in cuts[: i + 1]]
 
 
 def on_tiles(fill: Callable[[slice, slice], None], todo: list[Tile], depth: int) -> None:
