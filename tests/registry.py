@@ -90,6 +90,13 @@ def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> floa
     return float(0.5 * np.mean((y - x @ coef - intercept) ** 2) + alpha * penalty)
 
 
+def tube_and_length(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ ‖s w‖² + C Σ max(0, |y − w·x − b| − ε), s the deviation of a column if standardised."""
+    scale = x.std(axis=0) if model.standardize else 1.0
+    excess = np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)
+    return 0.5 * float(np.sum((scale * coef) ** 2)) + model.C * float(np.sum(excess))
+
+
 #: Losses of a residual: finite differences and the Fenchel–Young inequality are asked of each.
 LOSSES = [
     Squared(),
@@ -461,6 +468,41 @@ REGISTRY: list[Row] = [
         additive=False,
         precision=1e-6,
         objective=tube,
+    ),
+    Row("LinearSVC", lambda: sx.LinearSVC(), "classification", unit_free=False, additive=False),
+    Row(
+        "LinearSVC, standardised",
+        lambda: sx.LinearSVC(0.3, standardize=True),
+        "classification",
+        additive=False,
+    ),
+    Row(
+        "LinearSVR",
+        lambda: sx.LinearSVR(epsilon=0.1),
+        unit_free=False,
+        additive=False,
+        objective=tube_and_length,
+    ),
+    Row(
+        "LinearSVR, standardised",
+        lambda: sx.LinearSVR(0.5, standardize=True),
+        additive=False,
+        objective=tube_and_length,
+    ),
+    Row(
+        "SVMPath",
+        lambda: sx.SVMPath(cv=3),
+        "classification",
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+    Row(
+        "SVMPath at one C, Gaussian",
+        lambda: sx.SVMPath("rbf", gamma=0.2, C=0.7),
+        "classification",
+        unit_free=False,
+        additive=False,
     ),
     Row("MeanRegressor", lambda: baseline.MeanRegressor(), learns=False),
     Row(

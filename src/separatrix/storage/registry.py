@@ -34,6 +34,7 @@ RECORDS = {
     "Evidence": "separatrix.models.summary",
     "LogisticEvidence": "separatrix.models.logistic_summary",
     "Separation": "separatrix.solvers.separation",
+    "SVMTrace": "separatrix.solvers.svm_path",
     "Hyperplane": "separatrix.shapes.hyperplane",
     "KernelExpansion": "separatrix.shapes.kernel_expansion",
     "WalkState": "separatrix.solvers.perceptron_ground",

@@ -1,0 +1,229 @@
+"""Where a path of support vector machines stands: who is inside, outside, on the margin.
+
+    K α_M + y_M b = q_M − K_ML c_L,     y·α = 0,     c = p + τ r
+
+K has the signs of both labels in it; L are the points inside their margin, with α = c. Given the
+sets, α and b are straight lines in τ, and so are all leads y·f − q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.compiled.svm_path import enter, leave, next_event, segment
+from separatrix.rows.block import Floats
+
+INSIDE, ON, OUTSIDE, HELD = 1, 0, -1, 2
+#: A lead on the wrong side, or α out of its box as a share of it, that is no longer rounding.
+STRAYED = 1e-7
+
+
+@dataclass(frozen=True)
+class Event:
+    """At τ the point moves to a state."""
+
+    tau: float
+    point: int
+    state: int
+
+
+class PathState:
+    """The sets with everything that follows from them, kept up to date change by change."""
+
+    def __init__(
+        self,
+        kernel: Floats,
+        y: Floats,
+        q: Floats,
+        p: Floats,
+        r: Floats,
+        state: NDArray[np.int8],
+        on: NDArray[np.int64],
+        tau: float,
+    ) -> None:
+        self.kernel, self.y, self.q, self.p, self.r = kernel, y, q, p, r
+        self.state, self.tau = state, tau
+        n = len(y)
+        self.m = len(on)
+        self.on = np.zeros(n + 1, dtype=np.int64)
+        self.on[: self.m] = on
+        self.inverse = np.zeros((self.m + 66, self.m + 66))
+        self.fixed, self.slope, self.along = np.zeros(n + 2), np.zeros(n + 2), np.zeros(n + 2)
+        self.e0, self.e1 = np.zeros(n), np.zeros(n)
+        self.still = 1e-14 * float(np.abs(np.diag(kernel)).max(initial=0.0) * np.abs(r).sum())
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Sum the contributions anew, and invert anew."""
+        inside = self.state > 0
+        self.inside = int(inside.sum())
+        self.h0 = self.kernel[:, inside] @ self.p[inside]
+        self.h1 = self.kernel[:, inside] @ self.r[inside]
+        self.s0 = float(self.y[inside] @ self.p[inside])
+        self.s1 = float(self.y[inside] @ self.r[inside])
+        self.invert()
+
+    def invert(self) -> None:
+        """The inverse of the margin's system by elimination, instead of by updates."""
+        on = self.on[: self.m]
+        if not self.m:
+            return
+        system = np.zeros((self.m + 1, self.m + 1))
+        system[0, 1:] = system[1:, 0] = self.y[on]
+        system[1:, 1:] = self.kernel[np.ix_(on, on)]
+        try:
+            found = np.linalg.inv(system)
+        except np.linalg.LinAlgError:
+            found = np.linalg.pinv(system, hermitian=True)
+        self.inverse[: self.m + 1, : self.m + 1] = found
+
+    def solve(self) -> None:
+        """(b, α) and the leads as lines in τ; inverted anew where updates have lost digits."""
+        for _ in range(2):
+            change = segment(
+                self.kernel,
+                self.y,
+                self.q,
+                self.h0,
+                self.h1,
+                self.s0,
+                self.s1,
+                self.on,
+                self.m,
+                self.inverse,
+                self.fixed,
+                self.slope,
+                self.e0,
+                self.e1,
+            )
+            if change < 1e-7:
+                return
+            self.invert()
+
+    def next(self) -> Event | None:
+        """The next change; None where the sets stay for ever."""
+        if not self.m:
+            return self._interval_closes()
+        tau, point, state = next_event(
+            self.tau,
+            self.state,
+            self.p,
+            self.r,
+            self.on,
+            self.m,
+            self.fixed,
+            self.slope,
+            self.e0,
+            self.e1,
+            self.still,
+        )
+        return None if point < 0 else Event(tau, point, state)
+
+    def change(self, event: Event) -> list[Event]:
+        """Carry the change out; what happened (an exchange is two changes)."""
+        self.tau = event.tau
+        if event.state != ON:
+            self._leave(event.point, event.state)
+            return [event]
+        return self._enter(event.point)
+
+    def alphas(self, tau: float) -> Floats:
+        """α of the points on the margin."""
+        return np.asarray(self.fixed[1 : self.m + 1] + tau * self.slope[1 : self.m + 1])
+
+    def _leave(self, point: int, state: int) -> None:
+        place = int(np.flatnonzero(self.on[: self.m] == point)[0])
+        self.m = leave(self.on, self.m, self.inverse, place)
+        self._set(point, state)
+
+    def _set(self, point: int, state: int) -> None:
+        """Change the state; a point that goes inside or comes from there moves the sums."""
+        sign = float(state == INSIDE) - float(self.state[point] == INSIDE)
+        if sign:
+            self.inside += int(sign)
+            row = self.kernel[point]
+            self.h0 += sign * self.p[point] * row
+            self.h1 += sign * self.r[point] * row
+            self.s0 += sign * float(self.y[point] * self.p[point])
+            self.s1 += sign * float(self.y[point] * self.r[point])
+        self.state[point] = state
+        if not self.inside:  # nothing is left of what was added and taken away, not even rounding
+            self.h0[:], self.h1[:], self.s0, self.s1 = 0.0, 0.0, 0.0, 0.0
+
+    def strayed(self) -> bool:
+        """Whether rounding has put points on the wrong side of their margin or α out of its box."""
+        if not self.m or self.tau == 0.0:
+            return False
+        lead = self.e0 + self.tau * self.e1
+        if float(np.max(self.state * lead * (self.state != HELD), initial=0.0)) > STRAYED:
+            return True
+        on, alpha = self.on[: self.m], self.alphas(self.tau)
+        top = self.p[on] + self.tau * self.r[on]
+        return bool(np.max(np.maximum(-alpha, alpha - top) - STRAYED * top, initial=0.0) > 0.0)
+
+    def _grow(self) -> None:
+        if self.m + 2 < len(self.inverse):
+            return
+        wider = np.zeros((2 * len(self.inverse), 2 * len(self.inverse)))
+        wider[: self.m + 1, : self.m + 1] = self.inverse[: self.m + 1, : self.m + 1]
+        self.inverse = wider
+
+    def _enter(self, point: int) -> list[Event]:
+        """Put a point on the margin; one that depends on others there takes the place of one.
+
+        Along a dependency no score changes: αᵢ leaves its bound until some α reaches one.
+        """
+        self._grow()
+        room = enter(self.kernel, self.y, self.on, self.m, self.inverse, point, self.along)
+        if room > 0.0:
+            self.m += 1
+            self._set(point, ON)
+            return [Event(self.tau, point, ON)]
+        outward = float(self.state[point])  # from inside α falls, from outside it rises
+        rate = outward * self.along[1 : self.m + 1]
+        on, alpha = self.on[: self.m], self.alphas(self.tau)
+        top = self.p + self.tau * self.r
+        space = np.where(rate > 0, top[on] - alpha, alpha)
+        moving = np.abs(rate) > 1e-9
+        steps = np.where(moving, np.maximum(space, 0.0) / np.where(moving, np.abs(rate), 1), np.inf)
+        first = int(np.argmin(steps)) if self.m else 0
+        if top[point] <= steps[first]:
+            self._set(point, -int(outward))
+            return [Event(self.tau, point, -int(outward))]
+        other, its = int(on[first]), INSIDE if rate[first] > 0 else OUTSIDE
+        self._leave(other, its)
+        return [Event(self.tau, other, its), *self._enter(point)]
+
+    def _interval_closes(self) -> Event | None:
+        """No point on the margin: b may lie between bounds, until two of them meet.
+
+        ψ(τ) = lowest upper bound − highest lower bound is concave; its root is approached from
+        the right, where every step takes the two bounds that are tightest.
+        """
+        t0, t1 = self.y * (self.q - self.h0), -self.y * self.h1
+        upper = np.flatnonzero((self.y * self.state > 0) & (self.state != HELD))
+        lower = np.flatnonzero((self.y * self.state < 0) & (self.state != HELD))
+        drift = self.s1 / max(float(np.abs(self.r).sum()), np.finfo(float).tiny)
+        if abs(drift) > 1e-11:  # someone must give way at once: b moves on to the next point
+            bounds = upper if drift > 0 else lower
+            if not len(bounds):
+                return None
+            t = np.sign(drift) * (t0[bounds] + self.tau * t1[bounds])
+            return Event(self.tau, int(bounds[np.argmin(t)]), ON)
+        if not len(upper) or not len(lower):
+            return None
+        u, v = upper[np.argmin(t1[upper])], lower[np.argmax(t1[lower])]
+        tau = np.inf
+        while True:
+            closing = t1[v] - t1[u]
+            if closing <= self.still:
+                return None
+            root = max(float((t0[u] - t0[v]) / closing), self.tau)
+            if root >= tau:
+                return Event(tau, int(u), ON)
+            tau = root
+            u = upper[np.argmin(t0[upper] + tau * t1[upper])]
+            v = lower[np.argmax(t0[lower] + tau * t1[lower])]
