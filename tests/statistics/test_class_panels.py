@@ -9,9 +9,11 @@ from numpy.testing import assert_allclose
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.schema import Term
 from separatrix.statistics import class_panels
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_panels import class_centres, class_sums, column_sums
+from separatrix.statistics.moments import Moments
 
 
 def table(n, d, k, seed=0):
@@ -80,3 +82,17 @@ def test_numbers_that_are_not_finite_are_refused_by_their_sums(name, fewest, mon
                 getattr(sx, name)().fit(spoiled, codes, weights)
     with pytest.raises(InputError, match="overflow"):
         getattr(sx, name)().fit(x * [1.0, 1e180, 1.0], codes)
+
+
+@pytest.mark.parametrize("spread", ["each", "pooled"])
+def test_moments_by_class_make_those_of_all_rows(spread):
+    x, codes, w = table(900, 4, 3)
+    hot = (codes[:, None] == np.arange(3)).astype(float)
+    terms = [Term("y", str(c)) for c in range(3)]
+    rows = ArrayRows(x, hot, w, targets=terms)
+    whole = rows.reduce(Moments())
+    m = rows.with_parts(codes).reduce(ClassMoments.empty(spread, 3, 4))
+    joint = m.joint(whole.terms, whole.targets)
+    assert_allclose(joint.mean, whole.mean, rtol=1e-12)
+    assert_allclose(joint.scatter, whole.scatter, rtol=1e-9, atol=1e-4)
+    assert (joint.count, joint.targets) == (whole.count, whole.targets)

@@ -27,7 +27,9 @@ from separatrix.solvers.logistic_fit import (
 )
 from separatrix.solvers.logistic_problem import LogisticSettings
 from separatrix.solvers.separation import Separation
-from separatrix.statistics.preparation import prepare
+from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.class_panels import suits
+from separatrix.statistics.preparation import Prepared, prepare
 
 
 class LogisticClassifier(LinearClassifier):
@@ -91,7 +93,7 @@ class LogisticClassifier(LinearClassifier):
             terms = self._class_terms(rows, rows.block.targets)
             self._check_reference()
             return pose_wide(rows, terms, settings), identity(rows.schema)
-        prepared = prepare(rows)
+        prepared = _swept(rows) or prepare(rows)
         terms = self._class_terms(rows, prepared.moments.targets)
         self._check_reference()
         posed = pose(prepared.rows, prepared.moments, terms, settings)
@@ -209,6 +211,17 @@ def wide(rows: ArrayRows) -> bool:
     """Whether columns outnumber rows so far that a matrix of columns by columns is out of place."""
     n, d = rows.block.x.shape
     return bool(d > max(n, 200) or d > max(KEPT, n // 4))
+
+
+def _swept(rows: Rows) -> Prepared | None:
+    """Many rows in memory: their moments by class, in one compiled sweep, make those of all."""
+    if not isinstance(rows, ArrayRows) or not suits(rows.block.x):
+        return None
+    block = rows.block
+    codes = block.y.argmax(axis=1)
+    empty = ClassMoments.empty("pooled", len(block.targets), block.x.shape[1])
+    moments = rows.with_parts(codes).reduce(empty).joint(block.terms, block.targets)
+    return Prepared(rows, moments, identity(rows.schema))
 
 
 def settings_of(model: LogisticClassifier, C: float) -> LogisticSettings:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.schema import Terms
 from separatrix.rows.scratch import scratch
 from separatrix.statistics.class_panels import class_sums, column_sums, suits
 from separatrix.statistics.moments import Moments, not_finite, too_large
@@ -193,6 +194,18 @@ class ClassMoments:
         share = self.weight / self.weight.sum()
         steps = _STEP[kind](share, self.mean - self.centre)
         return np.asarray(steps.sum(axis=0) if kind == "columns" else steps)
+
+    def joint(self, terms: Terms, targets: Terms) -> Moments:
+        """Moments of all rows with one indicator per class as targets."""
+        d, k = self.mean.shape[1], len(self.weight)
+        total = float(self.weight.sum())
+        away = self.weight[:, None] * (self.mean - self.centre)
+        scatter = np.empty((d + k, d + k))
+        scatter[:d, :d] = total * (self.within + self.between)
+        scatter[d:, :d], scatter[:d, d:] = away, away.T
+        scatter[d:, d:] = np.diag(self.weight) - np.outer(self.weight, self.weight / total)
+        mean = np.concatenate([self.centre, self.weight / total])
+        return Moments(terms, targets, int(self.count.sum()), total, mean, scatter)
 
     @property
     def covariances(self) -> Floats:

@@ -20,6 +20,7 @@ from separatrix.compiled.logistic import dual_point, softmax, two_classes
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Terms
 from separatrix.rows.scratch import scratch
+from separatrix.statistics.class_panels import STEP, suits
 
 #: Numbers in a piece of rows that stays in cache.
 CHUNK = 200_000
@@ -66,6 +67,21 @@ class View:
             z[:, r:] = 1.0
             w = ones[: stop - start] if block.w is None else block.w[start:stop]
             yield z, block.y[start:stop], w
+
+    def sweeps(self, block: Block) -> bool:
+        """Whether two classes over many dense rows are worth a compiled sweep."""
+        return self.scores == 1 and self.turn is None and suits(block.x)
+
+    def runs(self, block: Block) -> Iterator[Piece]:
+        """(x, indicators, weights) as they are, some thousand rows at a time; no weights: none."""
+        if block.targets.items != self.targets.items:
+            block = block.aligned(block.terms, self.targets)
+        none = np.empty(0)
+        for start in range(0, block.n, STEP):
+            here = slice(start, start + STEP)
+            hot = np.ascontiguousarray(block.y[here])
+            w = none if block.w is None else block.w[here]
+            yield np.ascontiguousarray(block.dense(start, start + STEP)), hot, w
 
 
 class LogisticSlope:
@@ -114,6 +130,24 @@ class LogisticCurvature(LogisticSlope):
     def __init__(self, view: View, point: Floats) -> None:
         super().__init__(view, point)
         self.hessian = np.zeros((point.size, point.size))
+
+    def update(self, block: Block) -> None:
+        """Take in the rows of a block."""
+        if not self.view.sweeps(block):
+            super().update(block)
+            return
+        from separatrix.compiled.logistic_panels import curvature_of_two
+
+        width = self.view.width
+        side = -(-width // 4) * 4
+        point, gradient, gram = self.point[:, 0].copy(), np.zeros(width), np.zeros((side, side))
+        for x, hot, w in self.view.runs(block):
+            value, margin = curvature_of_two(x, hot, w, self.view.centre, point, gradient, gram)
+            self.value += value
+            self.margin = min(self.margin, margin)
+        self.gradient += gradient[:, None]
+        lower = np.tril(gram[:width, :width])
+        self.hessian += lower + np.tril(lower, -1).T
 
     def _bend(self, z: Floats, probability: Floats, spread: Floats, w: Floats) -> None:
         if self.view.scores == 1:
@@ -179,6 +213,9 @@ class LogisticDual:
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block."""
+        if self.view.sweeps(block):
+            self._sweep(block)
+            return
         for z, hot, w in self.view.pieces(block):
             base, move = self._pair(z @ self.point), self._pair(z @ self.step)
             there, residual = base - move, np.empty_like(base)
@@ -189,6 +226,21 @@ class LogisticDual:
             softmax(base, hot, w, residual)
             self.entropy += dual_point(base, move, hot, w)
             self.balance += z.T @ base[:, -self.point.shape[1] :]
+
+    def _sweep(self, block: Block) -> None:
+        from separatrix.compiled.logistic_panels import dual_of_two
+
+        point, step = self.point[:, 0].copy(), self.step[:, 0].copy()
+        gradient, balance = np.zeros(len(point)), np.zeros(len(point))
+        for x, hot, w in self.view.runs(block):
+            value, entropy, margin = dual_of_two(
+                x, hot, w, self.view.centre, point, step, gradient, balance
+            )
+            self.value += value
+            self.entropy += entropy
+            self.margin = min(self.margin, margin)
+        self.gradient += gradient[:, None]
+        self.balance += balance[:, None]
 
     def _pair(self, scores: Floats) -> Floats:
         """Both scores of two classes, the first being zero."""
