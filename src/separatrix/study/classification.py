@@ -23,12 +23,12 @@ from separatrix.study.data import truth_of
 from separatrix.study.deciding import Prices, about_prices, decided, prices_of
 from separatrix.study.measure import classification_scores, mean_score
 from separatrix.study.plane import plane_of
-from separatrix.study.probabilities import calibrated, check_calibration, line, with_probabilities
+from separatrix.study.probabilities import Read, calibrated, line, read
 from separatrix.study.progress import Step, stages
 from separatrix.study.result import CalibrationCheck, Decision, Entry, Held, Score, Study
 from separatrix.study.setting import Setting, shown, with_doubts
 from separatrix.study.tasks import CLASSIFICATION
-from separatrix.study.unseen import Unseen, ask, left_out, log_losses, probabilities_for
+from separatrix.study.unseen import ask, left_out, log_losses, probabilities_for
 
 METRICS = ("log_loss", "error")
 
@@ -68,7 +68,7 @@ class Compared:
     """The leaderboard, and what each candidate said of the folds that it did not see."""
 
     entries: tuple[Entry, ...]
-    asked: dict[str, tuple[Unseen, str | None]]
+    asked: dict[str, Read]
     said: list[str]
 
 
@@ -119,7 +119,7 @@ def study_classes(setting: Setting, wishes: Wishes, size: Size, *, asked: bool) 
         held=held,
         curve=curve,
         training=shown(winner.core, winner.model, bench),
-        left_out=() if name == BASELINE else left_out(compared.asked[name][0], bench),
+        left_out=() if name == BASELINE else left_out(compared.asked[name].asked, bench),
         calibration=winner.check,
         decision=decision,
         covariances=covariance_tests(bench, classes),
@@ -170,7 +170,7 @@ def _compare(
             )
             continue
         try:
-            found = ask(candidate, setting.bench, classes)
+            answers = ask(candidate, setting.bench, classes)
         except InputError as refusal:
             if candidate.name == BASELINE:
                 raise
@@ -178,19 +178,18 @@ def _compare(
             note = refusal.what
             entries.append(Entry(candidate.name, candidate.label, metric, (), nan, nan, note=note))
             continue
-        found, made, why = with_probabilities(found)
-        needed = needed or found.separable
-        entries.append(line(candidate, found, metric, made, why))
-        kept[candidate.name] = (found.thinned(), made)
+        needed = needed or answers.separable
+        found = read(candidate, answers)
+        entries.append(line(candidate, found, metric))
+        kept[candidate.name] = found.thinned()
     return Compared(tuple(entries), kept, said)
 
 
 def _fitted(best: Candidate, setting: Setting, compared: Compared, prices: Prices | None) -> Winner:
     """The winner on all folds, with the calibration that helps and the prices asked for."""
     core, doubts = with_doubts(lambda: setting.bench.fit(best))
-    asked, method = compared.asked[best.name]
-    check = None if best.name == BASELINE else check_calibration(asked, method)
-    model = calibrated(best, core, asked, method if check is None else check.method)
+    found = compared.asked[best.name]
+    model, check = calibrated(best, core, found), found.check
     if prices is None:
         return Winner(core, model, doubts, check)
     if not hasattr(model, "predict_proba"):

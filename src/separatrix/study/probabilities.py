@@ -6,7 +6,8 @@ not learned on. The scores are those of the comparison: nothing is fitted for it
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from separatrix.decision.reliability import expected_calibration_error
 from separatrix.messages import InputError
 from separatrix.models.calibrated import CalibratedClassifier, calibrations, probabilities_of
 from separatrix.rows.block import Floats
-from separatrix.study.candidates import Candidate
+from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.result import CalibrationCheck, Entry, Spread
 from separatrix.study.unseen import Codes, Unseen
 
@@ -26,19 +27,57 @@ METHODS = (USUAL, "logistic", "isotonic")
 MOST_CLASSES = 100
 
 
-def with_probabilities(asked: Unseen) -> tuple[Unseen, str | None, str]:
-    """The same answers with probabilities; the calibration that made them; why there are none."""
-    if asked.probabilities is not None:
-        return asked, None, ""
-    try:
-        p = _reread(asked, USUAL)
-    except InputError as refusal:
-        return asked, None, f"no probabilities: {refusal.what}"
-    return replace(asked, probabilities=p, predicted=p.argmax(axis=1)), USUAL, ""
+@dataclass(frozen=True)
+class Read:
+    """What a candidate said, read as probabilities: by the calibration ``method``, or as it is.
+
+    ``check`` is None where no calibration could be tried; ``why`` says why there are no
+    probabilities at all.
+    """
+
+    asked: Unseen
+    method: str | None = None
+    check: CalibrationCheck | None = None
+    why: str = ""
+
+    def thinned(self) -> Read:
+        """The same with fewer rows, to be kept while others are compared."""
+        return replace(self, asked=self.asked.thinned())
 
 
-def line(candidate: Candidate, asked: Unseen, metric: str, made: str | None, why: str) -> Entry:
+def read(candidate: Candidate, asked: Unseen) -> Read:
+    """Every fold read by maps learned on the others; the usual one where the model has none.
+
+    A calibration is taken if it lowers the cross-validated log loss by more than one standard
+    error of the differences between folds: a model that orders rows well and is too sure of itself
+    is judged by what it can do.
+    """
+    made = None
+    if asked.probabilities is None:
+        try:
+            asked, made = _said(asked, _reread(asked, USUAL)), USUAL
+        except InputError as refusal:
+            return Read(asked, why=f"no probabilities: {refusal.what}")
+    if candidate.name == BASELINE:
+        return Read(asked)
+    tried = {}
+    for method in METHODS:
+        with suppress(InputError):
+            if method != made:
+                tried[method] = _reread(asked, method)
+    if not tried:
+        return Read(asked, made)
+    check, p = _checked(asked, made, tried)
+    return Read(asked if p is None else _said(asked, p), check.method, check)
+
+
+def _said(asked: Unseen, p: Floats) -> Unseen:
+    return replace(asked, probabilities=p, predicted=p.argmax(axis=1))
+
+
+def line(candidate: Candidate, found: Read, metric: str) -> Entry:
     """The candidate on the leaderboard, by ``metric`` with the other measure beside it."""
+    asked = found.asked
     errors, losses = asked.error(), None
     if asked.probabilities is not None:
         losses = asked.log_loss(asked.probabilities)
@@ -53,59 +92,48 @@ def line(candidate: Candidate, asked: Unseen, metric: str, made: str | None, why
         first.mean,
         first.standard_error,
         dict(asked.chosen),
-        note=why,
+        note=found.why,
         beside=other,
-        calibrated=made,
+        calibrated=found.method,
     )
 
 
-def check_calibration(asked: Unseen, made: str | None) -> CalibrationCheck | None:
-    """Whether a calibration of the winner's scores lowers its log loss; None if none can be tried.
-
-    One is taken if it lowers the cross-validated log loss by more than one standard error of the
-    differences between folds. A model without probabilities of its own has the usual one anyway.
-    """
-    if asked.probabilities is None:
-        return None
+def _checked(
+    asked: Unseen, made: str | None, tried: dict[str, Floats]
+) -> tuple[CalibrationCheck, Floats | None]:
+    """Whether the best of the other readings helps, and its probabilities if it does."""
+    assert asked.probabilities is not None
     before = asked.log_loss(asked.probabilities)
-    tried = {}
-    for method in METHODS:
-        if method == made:
-            continue
-        try:
-            p = _reread(asked, method)
-        except InputError:
-            continue
-        tried[method] = (asked.log_loss(p), p)
-    if not tried:
-        return None
-    best = min(tried, key=lambda method: tried[method][0].mean)
-    after, p = tried[best]
+    losses = {method: asked.log_loss(p) for method, p in tried.items()}
+    best = min(losses, key=lambda method: losses[method].mean)
+    after = losses[best]
     differences = np.subtract(before.folds, after.folds)
     gain = float(differences.mean())
     error = float(np.std(differences, ddof=1) / np.sqrt(len(differences)))
     helps = gain > error and gain > 0
     wrong = _calibration_error(asked, asked.probabilities)
-    return CalibrationCheck(
+    check = CalibrationCheck(
         best if helps else made,
         before,
         after if helps else before,
         wrong,
-        _calibration_error(asked, p) if helps else wrong,
+        _calibration_error(asked, tried[best]) if helps else wrong,
         gain,
         error,
-        {method: spread for method, (spread, _) in tried.items()},
+        losses,
         _words(best, before, after, gain, error, made, helps),
     )
+    return check, tried[best] if helps else None
 
 
-def calibrated(candidate: Candidate, model: Any, asked: Unseen, method: str | None) -> Any:
+def calibrated(candidate: Candidate, model: Any, found: Read) -> Any:
     """The fitted model with its calibration, learned on all scores of the comparison."""
-    if method is None:
+    asked = found.asked
+    if found.method is None:
         return model
     assert asked.scores is not None
     folds = len(asked.folds)
-    wrapped = CalibratedClassifier(candidate.make(folds), method=method, cv=folds)
+    wrapped = CalibratedClassifier(candidate.make(folds), method=found.method, cv=folds)
     return wrapped.around(model, asked.scores, asked.truth, asked.w)
 
 

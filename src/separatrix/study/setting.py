@@ -18,7 +18,6 @@ from separatrix.study.data import RowBench, truth_of
 from separatrix.study.held import SHOWN_ROWS, thinned
 from separatrix.study.result import Study, Training
 
-
 #: Scores of the rows that a picture shows, at most.
 SHOWN_NUMBERS = 400_000
 

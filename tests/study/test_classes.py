@@ -1,0 +1,296 @@
+"""Classes: compared by their probabilities, calibrated where it helps, tested for their shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import log_loss
+
+import separatrix as sx
+from separatrix.messages import InputError
+from separatrix.rows.parts import Parts
+from separatrix.study import run_study, unseen
+from separatrix.study.candidates import Size, candidates, few_rows
+from separatrix.study.document import document_of
+
+
+def clouds(n: int = 240, seed: int = 0, classes: int = 3, gap: float = 2.0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    code = rng.integers(0, classes, n)
+    x = rng.normal(size=(n, 2)) + gap * np.column_stack([np.cos(code * 2.1), np.sin(code * 2.1)])
+    return pl.DataFrame(
+        {"p": x[:, 0], "q": 1e3 * x[:, 1], "y": [f"class {'abcdef'[c]}" for c in code]}
+    )
+
+
+def said_twice(n: int = 400, copies: int = 8) -> pl.DataFrame:
+    """One weak column, copied: independence counts the same evidence again and again."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=n)
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-1.5 * x)), "yes", "no")
+    near = {f"x{j}": x + 0.01 * rng.normal(size=n) for j in range(copies)}
+    return pl.DataFrame({**near, "y": y})
+
+
+def parts_of(table: pl.DataFrame, seed: int = 0):
+    rows = sx.scan(table, target="y").read().with_parts(Parts(seed, 0.2, 5))
+    return rows, rows.block.parts
+
+
+def entry(study, name: str):
+    return next(e for e in study.leaderboard if e.name == name)
+
+
+def test_log_loss_and_error_are_those_of_every_fold() -> None:
+    table = clouds()
+    found = run_study(sx.scan(table, target="y"), models=["lda"])
+    rows, labels = parts_of(table)
+    line = entry(found, "lda")
+    assert (line.metric, line.beside.metric) == ("log_loss", "error")
+    for fold in range(5):
+        model = sx.LinearDiscriminantAnalysis().fit(
+            rows.take(np.flatnonzero((labels >= 0) & (labels != fold)))
+        )
+        held = table[np.flatnonzero(labels == fold).tolist()]
+        p = model.predict_proba(held)
+        loss = log_loss(held["y"].to_numpy(), p, labels=model.classes_.tolist())
+        assert line.folds[fold] == pytest.approx(loss, rel=1e-9)
+        wrong = np.mean(model.predict(held) != held["y"].to_numpy())
+        assert line.beside.folds[fold] == pytest.approx(wrong)
+    assert line.mean == pytest.approx(np.mean(line.folds))
+    assert line.standard_error == pytest.approx(np.std(line.folds, ddof=1) / 5**0.5)
+    shares = entry(found, "baseline")
+    assert shares.mean == pytest.approx(np.log(3), abs=0.03)
+
+
+def test_scores_without_probabilities_are_read_by_a_sigmoid_of_the_other_folds() -> None:
+    table = clouds(classes=2, gap=1.0)
+    found = run_study(sx.scan(table, target="y"), models=["least_squares"])
+    line = entry(found, "least_squares")
+    assert line.calibrated == "platt"
+    rows, labels = parts_of(table)
+    scores, truth = np.zeros(len(table)), table["y"].to_numpy() == "class b"
+    for fold in range(5):
+        inside = np.flatnonzero((labels >= 0) & (labels != fold))
+        model = sx.LeastSquaresClassifier().fit(rows.take(inside))
+        outside = np.flatnonzero(labels == fold)
+        scores[outside] = model.decision_function(rows.take(outside))
+    for fold in range(5):
+        others, own = (labels >= 0) & (labels != fold), labels == fold
+        p = sx.PlattCalibration().fit(scores[others], truth[others]).predict(scores[own])
+        assert line.folds[fold] == pytest.approx(log_loss(truth[own], p), rel=1e-9)
+    stored = found.model
+    assert type(stored).__name__ == "CalibratedClassifier"
+    whole = sx.PlattCalibration().fit(scores[labels >= 0], truth[labels >= 0])
+    held = rows.take(np.flatnonzero(labels < 0))
+    expected = whole.predict(found.core.decision_function(held))
+    np.testing.assert_allclose(found.held.probabilities[:, 1], expected, rtol=1e-9)
+
+
+def test_probabilities_that_are_too_sure_are_calibrated(tmp_path) -> None:
+    table = said_twice()
+    found = run_study(sx.scan(table, target="y"), models=["naive_bayes"])
+    check = found.calibration
+    assert check.method in ("platt", "logistic", "isotonic")
+    assert check.gain > check.gain_error > 0
+    assert check.after.mean < check.before.mean
+    line = entry(found, "naive_bayes")
+    assert (line.calibrated, line.mean) == (check.method, check.after.mean)
+    assert check.before.mean > entry(found, "baseline").mean  # too sure to win as it is
+    assert check.error_after < check.error_before
+    assert any("Calibrated (" in s for s in found.said)
+    test = {s.metric: s.value for s in found.test}
+    own = log_loss(found.held.truth, found.held.uncalibrated)
+    assert test["log_loss"] < own
+    assert test["log_loss"] == pytest.approx(log_loss(found.held.truth, found.held.probabilities))
+    sx.save(found.model, tmp_path / "m.sx")
+    again = sx.load(tmp_path / "m.sx").predict_proba(table)
+    np.testing.assert_array_equal(again, found.model.predict_proba(table))
+    assert type(found.core).__name__ == "NaiveBayes"
+
+
+def test_true_probabilities_are_left_as_they_are() -> None:
+    found = run_study(sx.scan(clouds(gap=1.0), target="y"), models=["logistic"])
+    assert found.calibration.method is None
+    assert found.calibration.after == found.calibration.before
+    assert type(found.model).__name__ == "LogisticRegression"
+    assert any("No calibration is needed" in s for s in found.said)
+    assert found.held.uncalibrated is None
+    assert len(found.odds.odds_ratios) == 6
+    assert run_study(sx.scan(clouds(), target="y"), models=["lda"]).odds is None
+
+
+def test_the_choice_can_go_by_errors() -> None:
+    table = clouds(gap=1.0)
+    found = run_study(sx.scan(table, target="y"), metric="error")
+    assert {e.metric for e in found.leaderboard} == {"error"}
+    assert {e.beside.metric for e in found.leaderboard} == {"log_loss"}
+    with pytest.raises(InputError, match="Did you mean 'log_loss'"):
+        run_study(sx.scan(table, target="y"), metric="logloss")
+    with pytest.raises(InputError, match="compared by rmse"):
+        run_study(sx.scan(table, target="p"), metric="error")
+
+
+def test_few_kept_scores_serve_as_well(monkeypatch) -> None:
+    whole = run_study(sx.scan(said_twice(), target="y"), models=["naive_bayes"])
+    monkeypatch.setattr(unseen, "MOST_KEPT", 400)
+    few = run_study(sx.scan(said_twice(), target="y"), models=["naive_bayes"])
+    assert few.leaderboard == whole.leaderboard  # the comparison is on all rows
+    assert few.calibration == whole.calibration
+    p, q = (s.held.probabilities for s in (few, whole))
+    assert 0 < np.abs(p - q).max() < 0.1
+
+
+def test_the_same_seed_tells_the_same_story() -> None:
+    first, second = (
+        document_of(run_study(sx.scan(clouds(), target="y"), reject=0.2)) for _ in range(2)
+    )
+    assert first == second
+    assert first["calibration"]["before"]["metric"] == "log_loss"
+    assert first["leaderboard"][1]["beside"]["metric"] == "error"
+    assert set(first["decision"]["costs"]["class a"]) == {
+        *("class a", "class b", "class c", "doubt"),
+    }
+    assert first["model"]["parameters"]["estimator"]["class"]
+
+
+# -- who competes ----------------------------------------------------------------------------------
+
+
+def test_a_penalty_joins_where_rows_are_few_or_classes_are_separable() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    noisy = np.where(x + rng.normal(size=600) > 0, "up", "down")
+    many = run_study(sx.scan(pl.DataFrame({"x": x, "y": noisy}), target="y"))
+    assert "logistic_ridge" not in [e.name for e in many.leaderboard]
+    assert any("logistic_ridge is left out" in s for s in many.said)
+    apart = np.where(x > 0, "up", "down")
+    clear = run_study(sx.scan(pl.DataFrame({"x": x, "y": apart}), target="y"))
+    line = entry(clear, "logistic_ridge")
+    assert len(line.chosen["C"]) == 5
+    assert few_rows(Size(80, 1, 3))
+    assert not few_rows(Size(600, 1, 2))
+
+
+def test_too_many_coefficients_are_left_out_aloud_unless_asked_for() -> None:
+    names = [c.name for c in candidates("classification", None, Size(5000, 20, 100))[0]]
+    said = candidates("classification", None, Size(5000, 20, 100))[1]
+    assert "logistic" not in names
+    assert "lda" in names
+    assert "2079 coefficients" in said[0]
+    kept = candidates("classification", ["logistic"], Size(5000, 20, 100))[0]
+    assert [c.name for c in kept] == ["baseline", "logistic"]
+    assert "logistic" in [
+        c.name for c in candidates("classification", None, Size(500_000, 50, 2))[0]
+    ]
+
+
+def test_more_columns_than_rows_and_gaps_left_open() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 80))
+    label = np.where(x[:, 0] + x[:, 1] > 0, "up", "down")
+    table = pl.DataFrame({f"x{j}": x[:, j] + (j < 6) * (label == "up") for j in range(80)})
+    table = table.with_columns(y=pl.Series(label))
+    found = run_study(sx.scan(table, target="y"), models=["naive_bayes", "logistic_ridge"])
+    assert found.winner != "baseline"
+    assert found.model.predict(table.drop("y")).shape == (60,)
+    holes = table.with_columns(x0=pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise("x0"))
+    gappy = run_study(sx.scan(holes, target="y"), models=["naive_bayes"])
+    seen = gappy.core.columns_.seen
+    assert seen.min() < seen.max()  # a gap is skipped, not filled
+    assert gappy.training.names == ()
+
+
+# -- awkward classes -------------------------------------------------------------------------------
+
+
+def lonely() -> tuple[pl.DataFrame, int]:
+    """A table with one row of a third class, and a seed that puts it into the test part."""
+    table = clouds(classes=2)
+    last = pl.DataFrame({"p": [0.0], "q": [0.0], "y": ["alone"]})
+    table = pl.concat([table, last])
+    for seed in range(40):
+        if parts_of(table, seed)[1][-1] == -1:
+            return table, seed
+    raise AssertionError
+
+
+def test_a_class_of_the_test_part_alone() -> None:
+    table, seed = lonely()
+    found = run_study(sx.scan(table, target="y"), models=["lda", "naive_bayes"], seed=seed)
+    assert found.classes == ("class a", "class b")
+    assert any("'alone' stands in the test part alone" in s for s in found.said)
+    assert "alone" in found.held.truth
+    test = {s.metric: s.value for s in found.test}
+    largest = -np.log(np.finfo(float).eps)
+    assert test["log_loss"] > largest / found.n_test
+    assert test["error"] >= 1 / found.n_test
+    priced = run_study(
+        sx.scan(table, target="y"),
+        models=["lda"],
+        seed=seed,
+        costs={"alone": {"class a": 50, "class b": 50}},
+    )
+    assert {s.metric: s.value for s in priced.test}["cost"] >= 50 / found.n_test
+    assert priced.decision.costs.matrix.shape == (2, 2)
+
+
+def test_a_class_of_one_row() -> None:
+    table = clouds(classes=2).with_columns(
+        y=pl.when(pl.int_range(240) == 7).then(pl.lit("b")).otherwise(pl.lit("a"))
+    )
+    inside = next(s for s in range(40) if parts_of(table, s)[1][7] != -1)
+    found = run_study(sx.scan(table, target="y"), seed=inside)
+    assert found.winner == "baseline"
+    assert "could be judged on every fold" in found.reason
+    outside = next(s for s in range(99) if parts_of(table, s)[1][7] == -1)
+    with pytest.raises(InputError, match=r"column 'y'.*are of class 'a'"):
+        run_study(sx.scan(table, target="y"), seed=outside)
+
+
+def test_many_classes() -> None:
+    rng = np.random.default_rng(0)
+    code = np.repeat(np.arange(150), 12)
+    x = rng.normal(size=(150, 2))[code] * 40 + rng.normal(size=(1800, 2))
+    table = pl.DataFrame({"p": x[:, 0], "q": x[:, 1], "y": [f"c{c}" for c in code]})
+    found = run_study(sx.scan(table, target="y"), models=["basic", "lda"])
+    assert found.winner == "lda"
+    basic = entry(found, "basic")
+    assert np.isnan(basic.mean)
+    assert "too many to calibrate" in basic.note
+    assert basic.beside.mean < 0.2
+    assert found.calibration is None
+
+
+# -- the shape of the classes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["shared", "full", "none"])
+def test_the_covariance_case_that_made_the_rows_is_favoured(case) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(600, 2))
+    first = np.arange(600) < 300
+    if case == "full":
+        x[first] = x[first] @ np.array([[2.0, 0.5], [0.0, 0.4]])
+    if case == "none":
+        x = np.exp(x)
+    x[first] += 1.0
+    table = pl.DataFrame(
+        {"p": x[:, 0], "q": 1e6 * x[:, 1], "word": ["k", "l"] * 300}
+        | {"y": np.where(first, "one", "two")}
+    )
+    found = run_study(sx.scan(table, target="y"), models=["lda"]).covariances
+    assert found.favoured == case
+    assert set(found.normal) == {"one", "two"}
+    assert found.columns == ("p", "q")
+    assert {"shared": "lda", "full": "qda", "none": "not normal"}[case] in found.words
+
+
+def test_what_cannot_be_tested_is_said() -> None:
+    table = clouds(60, classes=2).with_columns(r=2 * pl.col("p"))
+    found = run_study(sx.scan(table, target="y"), models=["lda"]).covariances
+    assert found.equal is None
+    assert "cannot be told" in found.words or found.favoured == "none"
+    words = pl.DataFrame({"u": ["k", "l", "m"] * 40, "y": ["no", "yes"] * 60})
+    assert run_study(sx.scan(words, target="y"), models=["basic"]).covariances is None

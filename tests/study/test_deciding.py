@@ -1,0 +1,143 @@
+"""Costs and the right to doubt: the cheapest answer, and what it cost on the test part."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import separatrix as sx
+from separatrix.messages import InputError
+from separatrix.study import run_study
+from separatrix.study.deciding import prices_of
+from tests.study.test_classes import clouds
+
+NAMES = np.array(["class a", "class b", "class c"], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return clouds(gap=1.0)
+
+
+def test_a_price_of_doubt_leaves_unsure_rows_unanswered(table) -> None:
+    found = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.25)
+    p, held = found.held.probabilities, found.held
+    doubtful = p.max(axis=1) < 0.75
+    assert 0 < doubtful.sum() < len(p)
+    assert ((held.predicted == "doubt") == doubtful).all()
+    wrong = held.predicted[~doubtful] != held.truth[~doubtful]
+    made = found.decision
+    assert made.coverage.value == pytest.approx(np.mean(~doubtful))
+    assert made.risk.value == pytest.approx(np.mean(wrong))
+    assert made.cost.value == pytest.approx((0.25 * doubtful.sum() + wrong.sum()) / len(p))
+    most = NAMES[p.argmax(axis=1)]
+    assert made.cost_without.value == pytest.approx(np.mean(most != held.truth))
+    test = {s.metric: s for s in found.test}
+    assert test["error"].value == pytest.approx(np.mean(most != held.truth))
+    assert (test["coverage"], test["risk"], test["cost"]) == (
+        *(made.coverage, made.risk, made.cost),
+    )
+    assert any("probability of 0.75 or more" in s for s in found.said)
+    assert {s.metric for s in found.baseline_test} == set(test)
+
+
+def test_the_comparison_does_not_depend_on_prices(table) -> None:
+    plain = run_study(sx.scan(table, target="y"), models=["lda", "logistic"])
+    priced = run_study(sx.scan(table, target="y"), models=["lda", "logistic"], reject=0.1)
+    assert plain.leaderboard == priced.leaderboard
+    np.testing.assert_array_equal(plain.held.probabilities, priced.held.probabilities)
+    assert plain.decision is None
+
+
+def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
+    costs = {"class a": {"class b": 20, "class c": 20}}
+    found = run_study(sx.scan(table, target="y"), models=["lda"], costs=costs)
+    matrix = np.array([[0, 20, 20], [1, 0, 1], [1, 1, 0]], dtype=float)
+    np.testing.assert_array_equal(found.decision.costs.matrix, matrix)
+    expected = NAMES[(found.held.probabilities @ matrix).argmin(axis=1)]
+    assert (found.held.predicted == expected).all()
+    truth = [NAMES.tolist().index(label) for label in found.held.truth]
+    said = [NAMES.tolist().index(label) for label in found.held.predicted]
+    assert found.decision.cost.value == pytest.approx(matrix[truth, said].mean())
+    assert found.decision.cost.value < found.decision.cost_without.value
+    assert found.decision.costs.price is None
+    assert "coverage" not in {s.metric for s in found.test}
+    sx.save(found.model, tmp_path / "m.sx")
+    again = sx.load(tmp_path / "m.sx")
+    assert (again.predict(table) == found.model.predict(table)).all()
+    assert found.core.predict(table).tolist() != again.predict(table).tolist()
+
+
+def test_costs_as_a_matrix_and_with_doubt_inside(table) -> None:
+    matrix = [[0, 20, 20, 0.3], [1, 0, 1, 0.3], [1, 1, 0, 0.3]]
+    words = {
+        "class a": {"class b": 20, "class c": 20, "doubt": 0.3},
+        "class b": {"doubt": 0.3},
+        "class c": {"doubt": 0.3},
+    }
+    rows = sx.scan(table, target="y")
+    by_matrix, by_words, by_price = (
+        run_study(rows, models=["lda"], **given)
+        for given in (
+            {"costs": matrix},
+            {"costs": words},
+            {"costs": {"class a": {"class b": 20, "class c": 20}}, "reject": 0.3},
+        )
+    )
+    assert (by_matrix.held.predicted == by_words.held.predicted).all()
+    assert (by_matrix.held.predicted == by_price.held.predicted).all()
+    assert by_matrix.decision.cost == by_words.decision.cost == by_price.decision.cost
+
+
+def test_weights_count_in_costs(table) -> None:
+    w = np.random.default_rng(0).integers(1, 4, len(table)) * 1.0
+    found = run_study(
+        sx.scan(table.with_columns(w=pl.Series(w)), target="y", weight="w"),
+        models=["lda"],
+        reject=0.25,
+    )
+    answered = found.held.predicted != "doubt"
+    assert found.decision.coverage.value == pytest.approx(
+        np.average(answered, weights=found.held.w)
+    )
+
+
+def test_a_class_called_doubt_keeps_its_name(table) -> None:
+    renamed = table.with_columns(y=pl.col("y").str.replace("class c", "doubt"))
+    found = run_study(sx.scan(renamed, target="y"), models=["lda"], reject=0.25)
+    assert found.decision.label == "(doubt)"
+    assert {"doubt", "(doubt)"} <= set(found.held.predicted)
+
+
+def test_doubt_that_can_never_pay_is_said(table) -> None:
+    found = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.9)
+    assert any("never cheaper than a guess among 3 classes" in s for s in found.said)
+    assert found.decision.coverage.value == 1.0
+    free = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.0)
+    assert free.decision.coverage.value == 0.0
+    assert np.isnan(free.decision.risk.value)
+
+
+@pytest.mark.parametrize(
+    ("costs", "reject", "said"),
+    [
+        ({"class aa": {"class b": 5}}, None, "Did you mean 'class a'"),
+        ({"class a": {"clas b": 5}}, None, "Did you mean 'class b'"),
+        ({"class a": {"doubt": 1}}, None, "no price for rows of class 'class b'"),
+        ({c: {"doubt": 0.1} for c in NAMES}, 0.2, "priced twice"),
+        (None, -1.0, "price of doubt of -1"),
+        (None, float("nan"), "price of doubt of nan"),
+        ({"class a": {"class b": -1}}, None, "less than the right answer"),
+        (np.ones((2, 2)), None, "3 classes"),
+    ],
+)
+def test_prices_that_make_no_sense(costs, reject, said) -> None:
+    with pytest.raises(InputError, match=said):
+        prices_of(costs, reject, NAMES)
+
+
+def test_numbers_have_no_costs(table) -> None:
+    for given in ({"costs": {"a": {"b": 1}}}, {"reject": 0.1}):
+        with pytest.raises(InputError, match="belongs to classes"):
+            run_study(sx.scan(table, target="p"), **given)
