@@ -154,12 +154,12 @@ def test_names_are_kept(row: Row) -> None:
 def test_block_size_does_not_matter(row: Row, size: int) -> None:
     x = points()
     whole = row.make().fit(ArrayRows(x))
-    split = row.make().fit(_Streamed(x, size))
+    split = row.make().fit(streamed(x, size))
     assert_array_equal(split.predict(x), whole.labels_)
     assert_allclose(split.inertia_, whole.inertia_, rtol=1e-9)
 
 
-def _Streamed(x: np.ndarray, size: int):  # noqa: N802
+def streamed(x: np.ndarray, size: int):
     """A table that is read in blocks and never held."""
     import pandas as pd
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
@@ -23,6 +24,7 @@ from separatrix.solvers.kmeans_kernel import (
     membership,
     spread_partition,
 )
+from separatrix.solvers.kmeans_start import in_order
 from separatrix.solvers.solution import Certificate
 from separatrix.statistics.preparation import prepare
 
@@ -84,14 +86,15 @@ class KernelKMeans(ClusterMixin, RowsModel):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Part the rows of ``X``: a matrix, a frame, Rows, a Gram matrix, or a list of objects."""
         x, given = self._training(X, sample_weight)
-        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        gamma = self.gamma if given is None else _weighted_gamma(self.gamma, x, given)
+        settings = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
         self.kernel_ = kernel_from(self.kernel, **settings, x=x)
         n = x.shape[0] if hasattr(x, "shape") else len(x)
         w = np.ones(n) if given is None else given
-        kept = np.flatnonzero(w > 0)
+        order = np.arange(n) if isinstance(self.kernel_, Precomputed) else in_order(x)
+        kept = order[w[order] > 0]
         self._check(len(kept))
-        anchors = self.kernel_.against(x)
-        anchors = anchors if len(kept) == n else anchors.subset(kept)
+        anchors = self.kernel_.against(x).subset(kept)
         best = self._best(GramBlocks(anchors), w[kept])
         self.anchors_ = self.kernel_.plain(anchors.anchors)
         self.anchor_labels_, self.anchor_weights_ = best.labels, w[kept]
@@ -185,6 +188,17 @@ class KernelKMeans(ClusterMixin, RowsModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _weighted_gamma(gamma: Any, x: Any, w: Floats) -> Any:
+    """γ = 1/(d · variance of all entries), a row of weight w counted w times."""
+    if not (isinstance(gamma, str) and gamma == "scale" and hasattr(x, "shape")):
+        return gamma
+    size = w.sum() * x.shape[1]
+    mean = float((w @ x).sum()) / size
+    square = x.multiply(x) if sparse.issparse(x) else (x - mean) ** 2
+    spread = float((w @ square).sum()) / size - (mean**2 if sparse.issparse(x) else 0.0)
+    return 1.0 / (spread * x.shape[1]) if spread > 0 else 1.0
 
 
 def _columns(kernel: Kernel, x: Any, rows: NDArray[Any], kept: NDArray[Any]) -> Any:

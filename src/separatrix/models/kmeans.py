@@ -1,6 +1,6 @@
 """K-means: k centres, every row with the nearest, every centre the mean of its rows.
 
-    minimise Σ w ‖x − c_{label(x)}‖²
+minimise Σ w ‖x − c_{label(x)}‖²
 """
 
 from __future__ import annotations

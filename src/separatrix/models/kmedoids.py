@@ -1,6 +1,6 @@
 """K-medoids: k of the rows themselves stand for all, in any metric and of any objects.
 
-    minimise Σ w d(x, nearest medoid)
+minimise Σ w d(x, nearest medoid)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from separatrix.messages import InputError, doubt
@@ -20,6 +20,7 @@ from separatrix.rows.rows import Rows
 from separatrix.shapes.exemplars import Exemplars
 from separatrix.similarity.metrics.base import Metric, count
 from separatrix.similarity.metrics.chosen import GivenDistances, metric_from
+from separatrix.solvers.kmeans_start import in_order
 from separatrix.solvers.pam import (
     ROUNDING,
     Medoids,
@@ -38,7 +39,7 @@ STARTS = {"build": build_start, "spread": spread_start, "random": random_start}
 MOST_ROWS, SAMPLE_ROWS, SAMPLES = 12_000, 4_000, 5
 
 
-class KMedoids(ClusterMixin, RowsModel):
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowsModel):
     """K-medoids by exchanges (PAM) or by alternating; "pam" ends where no exchange helps.
 
     Parameters
@@ -59,12 +60,13 @@ class KMedoids(ClusterMixin, RowsModel):
     ----------
     medoid_indices_ : rows chosen. ``cluster_centers_``: the same as rows or objects.
     labels_, inertia_ : cluster of every row, and the loss Σ w d.
-    exemplars_, n_iter_, certificate_.
+    metric_, exemplars_, n_iter_, certificate_.
     """
 
     labels_: NDArray[np.int64]
     medoid_indices_: NDArray[np.int64]
     exemplars_: Exemplars
+    metric_: Metric
     certificate_: Certificate
 
     def __init__(
@@ -90,7 +92,9 @@ class KMedoids(ClusterMixin, RowsModel):
         """Choose medoids among the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
         metric, points, weight = self._measured(X, sample_weight)
         self._check(int((weight > 0).sum()))
-        kept = np.flatnonzero(weight > 0)
+        given = isinstance(metric, GivenDistances)
+        order = np.arange(len(weight)) if given else in_order(points)
+        kept = order[weight[order] > 0]
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         if len(kept) <= MOST_ROWS:
             found, gain = self._solve(metric, points, kept, weight[kept], rng, prove=True)
@@ -188,15 +192,10 @@ class KMedoids(ClusterMixin, RowsModel):
         if isinstance(self.init, str):
             return STARTS[self.init](distance, weight, self.n_clusters, rng)
         rows = np.asarray(self.init, dtype=np.int64)
-        place = np.searchsorted(kept, rows)
-        if (
-            rows.shape != (self.n_clusters,)
-            or len(np.unique(rows)) < len(rows)
-            or (place >= len(kept)).any()
-            or (kept[place] != rows).any()
-        ):
+        whole = rows.shape == (self.n_clusters,) and len(np.unique(rows)) == len(rows)
+        if not whole or not np.isin(rows, kept).all():
             raise InputError(f"init must name {self.n_clusters} different rows by number.")
-        return place
+        return np.array([np.flatnonzero(kept == row)[0] for row in rows], dtype=np.int64)
 
     def _by_samples(
         self,
@@ -206,10 +205,10 @@ class KMedoids(ClusterMixin, RowsModel):
         weight: Floats,
         rng: np.random.Generator,
     ) -> tuple[NDArray[np.int64], bool, Medoids, float]:
-        """The best of several samples, each judged by all rows; later ones hold the best medoids."""
+        """The best of several samples, each judged by all rows; later ones hold its medoids."""
         if not isinstance(self.init, str):
             raise InputError(
-                f"Above {MOST_ROWS} rows medoids are sought in samples, and a start cannot be given."
+                f"Above {MOST_ROWS} rows medoids are sought in samples: no start can be given."
             )
         best: Any = None
         lowest, passes = np.inf, 0
@@ -217,7 +216,7 @@ class KMedoids(ClusterMixin, RowsModel):
             drawn = rng.choice(kept, size=SAMPLE_ROWS, replace=False)
             if best is not None:
                 drawn[: self.n_clusters] = best[0]
-            drawn = np.unique(drawn)
+            drawn = kept[np.isin(kept, drawn)]
             found, gain = self._solve(metric, points, drawn, weight[drawn], rng, prove=True)
             index = drawn[found.index]
             near = Exemplars(_picked(metric, points, index), metric).nearest(
@@ -239,7 +238,7 @@ class KMedoids(ClusterMixin, RowsModel):
         index: NDArray[np.int64],
         found: Medoids,
     ) -> None:
-        self.medoid_indices_ = index
+        self.medoid_indices_, self.metric_ = index, metric
         self.cluster_centers_ = _picked(metric, points, index)
         self.exemplars_ = Exemplars(self.cluster_centers_, metric)
         labels, distance = self.exemplars_.nearest(_seen(metric, points, index))
@@ -274,7 +273,6 @@ class KMedoids(ClusterMixin, RowsModel):
         )
 
     def _new(self, X: Any) -> Any:
-        check_is_fitted(self)
         metric = self.exemplars_.metric
         encoding = getattr(self, "encoding_", None)
         if encoding is not None or isinstance(X, Rows):
@@ -288,11 +286,17 @@ class KMedoids(ClusterMixin, RowsModel):
 
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every medoid (of precomputed distances: their columns)."""
+        check_is_fitted(self)
         return self.exemplars_.distances(self._new(X))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The nearest medoid of every row."""
+        check_is_fitted(self)
         return self.exemplars_.nearest(self._new(X))[0]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -310,5 +314,3 @@ def _picked(metric: Metric, points: Any, index: NDArray[np.int64]) -> Any:
 def _seen(metric: Metric, points: Any, index: NDArray[np.int64]) -> Any:
     """The rows as the exemplars see them: of given distances, the columns of the medoids."""
     return points[:, index] if isinstance(metric, GivenDistances) else points
-
-

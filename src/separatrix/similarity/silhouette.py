@@ -1,7 +1,7 @@
 """Silhouettes: how much nearer every point is to its own cluster than to the next.
 
-    a = mean distance to the others of its cluster,  b = least mean distance to another cluster
-    s = (b − a) / max(a, b)       1: well inside;  0: on the border;  below 0: in the wrong cluster
+a = mean distance to the others of its cluster,  b = least mean distance to another cluster
+s = (b − a) / max(a, b)       1: well inside;  0: on the border;  below 0: in the wrong cluster
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ class Silhouette:
     score: float
 
     def __str__(self) -> str:
-        parts = ", ".join(
-            f"{name}: {value:.3f}" for name, value in zip(self.clusters, self.by_cluster)
-        )
+        means = zip(self.clusters, self.by_cluster, strict=True)
+        parts = ", ".join(f"{name}: {value:.3f}" for name, value in means)
         low = int((self.samples < 0).sum())
         return f"Silhouette {self.score:.3f} ({parts}); {low} points are nearer to another cluster."
 

@@ -1,4 +1,4 @@
-"""K-means in memory: assign every row to its nearest centre, move centres to means, until none moves.
+"""K-means in memory: rows to their nearest centre, centres to the means, until nothing moves.
 
     minimise Σᵢ wᵢ ‖xᵢ − c_{label(i)}‖²
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats
 from separatrix.similarity.kernels.base import Prepared
+from separatrix.solvers.kmeans_start import drawn
 
 Index = NDArray[np.int64]
 #: Bytes of a Gram matrix that is kept between sweeps, and of one block of it.
@@ -98,7 +99,7 @@ MEASURES: dict[str, Callable[[GramBlocks, Floats], tuple[Floats, Floats]]] = {
 def kernel_sweeps(
     gram: GramBlocks, weight: Floats, start: Index, k: int, *, assign: str, max_iter: int
 ) -> KernelPartition:
-    """Sweeps from the partition ``start`` until it stays, returns to an earlier one, or the limit."""
+    """Sweeps from the partition ``start`` until it stays or repeats an earlier one."""
     labels, history, ending = start, [], "limit"
     seen = {labels.tobytes()}
     for _ in range(max_iter):
@@ -139,11 +140,9 @@ def _assigned(measured: Floats, mass: Floats, labels: Index, weight: Floats) -> 
     return np.asarray(new)
 
 
-def spread_partition(
-    gram: GramBlocks, weight: Floats, k: int, rng: np.random.Generator
-) -> Index:
+def spread_partition(gram: GramBlocks, weight: Floats, k: int, rng: np.random.Generator) -> Index:
     """Rows drawn far apart in the space of the kernel; every row joins the nearest of them."""
-    chosen = [int(rng.choice(gram.n, p=weight / weight.sum()))]
+    chosen = [int(drawn(weight, rng.random(1))[0])]
     nearest, labels = gram.squares_to(chosen[0]), np.zeros(gram.n, dtype=np.int64)
     for j in range(1, k):
         pull = weight * nearest
@@ -151,7 +150,7 @@ def spread_partition(
         if not pull.any():
             pull = weight.copy()
             pull[chosen] = 0.0
-        i = int(rng.choice(gram.n, p=pull / pull.sum()))
+        i = int(drawn(pull, rng.random(1))[0])
         squares = gram.squares_to(i)
         closer = squares < nearest
         closer[i] = True

@@ -6,14 +6,24 @@ rows nor their units matter, and a row of weight w is drawn like w equal rows.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from separatrix.rows.block import Floats
 
+#: Numbers of a sparse matrix that are spread out to sort its rows.
+MOST_SPREAD = 20_000_000
 
-def in_order(x: Floats) -> NDArray[np.int64]:
-    """Rows sorted by the first column, ties by the next ones."""
+
+def in_order(x: Any) -> NDArray[np.int64]:
+    """Rows sorted by the first column, ties by the next ones; anything but a matrix as it is."""
+    if sparse.issparse(x) and x.shape[0] * x.shape[1] <= MOST_SPREAD:
+        x = x.toarray()
+    if not isinstance(x, np.ndarray) or x.ndim != 2:
+        return np.arange(x.shape[0] if hasattr(x, "shape") else len(x))
     order = np.argsort(x[:, 0], kind="stable")
     first = x[order, 0]
     if (first[1:] == first[:-1]).any():
@@ -29,16 +39,16 @@ def spread_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floa
     """
     z, w, origin = _sorted(x, w)
     square = np.einsum("ij,ij->i", z, z)
-    chosen = [_drawn(w, rng.random(1))[0]]
+    chosen = [drawn(w, rng.random(1))[0]]
     nearest = _squares(z, square, z[chosen])[:, 0]
     trials = 2 + int(np.log(k))
     for _ in range(1, k):
         loss = w * nearest
         u = rng.random(trials)
         if not loss.any():
-            chosen.append(_drawn(w, u)[0])
+            chosen.append(drawn(w, u)[0])
             continue
-        candidates = _drawn(loss, u)
+        candidates = drawn(loss, u)
         closer = np.minimum(_squares(z, square, z[candidates]), nearest[:, None])
         best = int((w @ closer).argmin())
         nearest = closer[:, best].copy()
@@ -54,7 +64,7 @@ def random_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floa
     chosen = []
     for _ in range(k):
         u = rng.random(1)
-        i = _drawn(left if left.any() else w, u)[0]
+        i = drawn(left if left.any() else w, u)[0]
         chosen.append(i)
         left[_squares(z, square, z[[i]])[:, 0] == 0.0] = 0.0
     return np.asarray(z[np.array(chosen)] + origin)
@@ -66,7 +76,7 @@ def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
     return x[order] - origin, w[order], origin
 
 
-def _drawn(weight: Floats, u: Floats) -> NDArray[np.int64]:
+def drawn(weight: Floats, u: Floats) -> NDArray[np.int64]:
     """Rows at which the cumulative weight passes the shares u; rows of no weight never."""
     up = np.cumsum(weight)
     found = np.searchsorted(up, u * up[-1], side="right")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from separatrix.blas_threads import one_blas_thread
 from separatrix.compiled import pam as compiled
 from separatrix.rows.block import Floats
+from separatrix.solvers.kmeans_start import drawn
 
 Index = NDArray[np.int64]
 Singles = NDArray[np.float32]
@@ -159,11 +160,9 @@ def build_start(distance: Singles, weight: Floats, k: int, _: Any) -> Index:
     return np.array(chosen, dtype=np.int64)
 
 
-def spread_start(
-    distance: Singles, weight: Floats, k: int, rng: np.random.Generator
-) -> Index:
+def spread_start(distance: Singles, weight: Floats, k: int, rng: np.random.Generator) -> Index:
     """Rows drawn by weight times distance to those before; of several the one that helps most."""
-    chosen = [int(rng.choice(len(weight), p=weight / weight.sum()))]
+    chosen = [int(drawn(weight, rng.random(1))[0])]
     first = distance[chosen[0]].astype(float)
     for _ in range(1, k):
         pull = weight * first
@@ -171,7 +170,7 @@ def spread_start(
         if not pull.any():  # every row sits on a medoid: any others serve
             spare = np.setdiff1d(np.arange(len(weight)), chosen)
             return np.concatenate([chosen, spare[: k - len(chosen)]]).astype(np.int64)
-        tried = rng.choice(len(weight), size=2 + int(np.log(k)), p=pull / pull.sum())
+        tried = drawn(pull, rng.random(2 + int(np.log(k))))
         losses = np.minimum(distance[tried], first) @ weight
         chosen.append(int(tried[losses.argmin()]))
         np.minimum(first, distance[chosen[-1]], out=first)
@@ -179,9 +178,15 @@ def spread_start(
 
 
 def random_start(distance: Singles, weight: Floats, k: int, rng: np.random.Generator) -> Index:
-    """Rows drawn by weight."""
-    share = weight / weight.sum()
-    return np.asarray(rng.choice(len(distance), size=k, replace=False, p=share), dtype=np.int64)
+    """Rows drawn by weight, none twice."""
+    left, chosen = weight.copy(), []
+    for u in rng.random(k):
+        chosen.append(int(drawn(left, np.array([u]))[0]))
+        left[distance[chosen[-1]] == 0.0] = 0.0
+        if not left.any():
+            left = weight.copy()
+            left[chosen] = 0.0
+    return np.array(chosen, dtype=np.int64)
 
 
 def best_exchange(distance: Singles, weight: Floats, medoids: Index) -> float:

@@ -19,9 +19,7 @@ from separatrix.similarity.metrics.vectors import Euclidean
 PIECE = 500_000
 
 
-def pair_distances(
-    metric: Metric, points: Any, index: NDArray[np.int64]
-) -> NDArray[np.float32]:
+def pair_distances(metric: Metric, points: Any, index: NDArray[np.int64]) -> NDArray[np.float32]:
     """d(x, z) for all pairs of the points ``index``, in a unit that keeps them near 1."""
     if isinstance(metric, GivenDistances):
         given = points[np.ix_(index, index)]

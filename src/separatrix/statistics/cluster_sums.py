@@ -1,6 +1,6 @@
 """What one pass over rows tells of given centres: sums, scatter and possible gains by cluster.
 
-    mass_j = Σ w,    shift_j = Σ w (x − c_j),    scatter = Σ w ‖x − c‖²      over the rows nearest c_j
+    mass_j = Σ w,    shift_j = Σ w (x − c_j),    scatter = Σ w ‖x − c‖²     over rows nearest c_j
 
 The mean of a cluster is c_j + shift_j / mass_j: sums are taken about the centres, so they keep
 their digits however far the rows are from the origin.

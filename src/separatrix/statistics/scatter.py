@@ -1,7 +1,7 @@
 """Scatter, split into what is within clusters and what is between them.
 
-    Σ ‖x − μ‖²  =  Σ_j Σ_{i in j} ‖x − μ_j‖²  +  Σ_j n_j ‖μ_j − μ‖²
-      total               within                      between
+Σ ‖x − μ‖²  =  Σ_j Σ_{i in j} ‖x − μ_j‖²  +  Σ_j n_j ‖μ_j − μ‖²
+  total               within                      between
 """
 
 from __future__ import annotations

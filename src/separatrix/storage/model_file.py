@@ -89,7 +89,8 @@ def _fault(model: Any) -> str:
 
 def _of_structures(model: Any) -> bool:
     """Whether a model compares strings, sets, trees or graphs, which have no columns."""
-    return getattr(getattr(model, "kernel_", None), "of_vectors", True) is False
+    measures = (getattr(model, name, None) for name in ("kernel_", "metric_"))
+    return any(getattr(measure, "of_vectors", True) is False for measure in measures)
 
 
 def _misfit(model: Any, columns: int) -> str:
