@@ -14,6 +14,7 @@ RACES = (
     "isotonic",
     "discriminants",
     "naive_bayes",
+    "kernels",
     "perceptron",
     "separability",
 )

@@ -6,12 +6,14 @@ semi-definite: a·K a = ‖Σ aᵢ φ(xᵢ)‖² ≥ 0. One matrix with a negati
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.messages import InputError, doubt
 from separatrix.similarity.kernels.base import Array, Kernel
 
@@ -54,7 +56,8 @@ def lowest_eigenvalue(gram: Any) -> float:
             return float(eigsh(k, k=1, return_eigenvectors=False, **settings)[0])
         except ArpackNoConvergence:
             pass  # the lowest eigenvalues lie too close together
-    return float(linalg.eigh(k, eigvals_only=True, subset_by_index=[0, 0])[0])
+    with one_blas_thread() if len(k) <= _DIRECT else nullcontext():
+        return float(linalg.eigh(k, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def warn_if_indefinite(kernel: Kernel, gram: Any) -> float:
