@@ -265,19 +265,31 @@ class SVMPath(ClassifierMixin, ClassLabels):
         chosen = rules.RULES[rule or self.rule](1.0 / self.Cs_, self.errors_)
         return self._settle(float(self.Cs_[chosen]))
 
-    def _folds(self, cv: Any) -> Any:
-        codes = self._kept.codes
+    def _folds(self, cv: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """(train, test) among the training rows; ``cv`` counts rows of no weight as well."""
+        kept = self._kept
         cv = DEFAULT_FOLDS if cv is None else cv
         if isinstance(cv, int | np.integer):
-            rarest = int(np.bincount(codes).min())
+            rarest = int(np.bincount(kept.codes).min())
             if min(int(cv), rarest) < 2:
                 raise InputError(
-                    f"cv={cv} folds cannot be made of n_samples={len(codes)} rows: the rarest class "
-                    f"has {rarest}.",
+                    f"cv={cv} folds cannot be made of n_samples={len(kept.codes)} rows: the rarest "
+                    f"class has {rarest}.",
                     remedy="Give at least 2 rows of each class and 2 folds, or give C.",
                 )
-            cv = StratifiedKFold(min(int(cv), rarest))
-        return folds_of(cv, len(codes), codes).pairs
+            folds = StratifiedKFold(min(int(cv), rarest))
+            return list(folds_of(folds, len(kept.codes), kept.codes).pairs)
+        codes = np.zeros(kept.given, dtype=np.int64)
+        codes[kept.rows] = kept.codes
+        place = np.full(kept.given, -1)
+        place[kept.rows] = np.arange(len(kept.rows))
+        pairs = [
+            (place[a][place[a] >= 0], place[b][place[b] >= 0])
+            for a, b in folds_of(cv, kept.given, codes).pairs
+        ]
+        if not all(len(train) and len(test) for train, test in pairs):
+            raise InputError("A side of a fold has no rows of weight.", remedy="Use fewer folds.")
+        return pairs
 
     def _for_all(self, pairs: Any) -> tuple[Floats, Floats]:
         """Two classes: every step of the error, and a C between each two steps."""

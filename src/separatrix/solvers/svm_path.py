@@ -129,8 +129,10 @@ def trace_svm(gram: Floats, y: Floats, w: Floats, *, C_max: float, max_changes: 
     """Follow the path from C = 0 to ``C_max``, or to its end; y is ±1, w > 0."""
     signed = np.ascontiguousarray(y[:, None] * gram * y)
     with one_blas_thread():
+        largest = float(np.diag(gram).max(initial=0.0)) or 1.0
+        unit = 1.0 / (largest * float(w.sum()))
         state, on = _beginning(signed, y, w, max_changes)
-        at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, on, 0.0)
+        at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, on, unit)
         origin, record = state.copy(), _Record()
         end = _follow(at, C_max, max_changes, record)
     return record.trace(y, w, origin, end)
@@ -152,7 +154,7 @@ def _beginning(
     share = min(plus, minus) / max(plus, minus)
     p, r = np.where(common, share * w, w), np.where(common, (1.0 - share) * w, 0.0)
     state[~common] = HELD
-    at = PathState(kernel, y, np.zeros(len(y)), p, r, state, np.empty(0, dtype=np.int64), 0.0)
+    at = PathState(kernel, y, np.zeros(len(y)), p, r, state, np.empty(0, dtype=np.int64), 1.0)
     _follow(at, 1.0, max_changes, None)
     at.state[~common] = INSIDE
     return at.state, at.on[: at.m].copy()

@@ -42,10 +42,11 @@ class PathState:
         r: Floats,
         state: NDArray[np.int8],
         on: NDArray[np.int64],
-        tau: float,
+        unit: float,
     ) -> None:
+        """Start at τ = 0; ``unit`` is a τ at which something may happen for the first time."""
         self.kernel, self.y, self.q, self.p, self.r = kernel, y, q, p, r
-        self.state, self.tau = state, tau
+        self.state, self.tau, self.unit = state, 0.0, unit
         n = len(y)
         self.m = len(on)
         self.on = np.zeros(n + 1, dtype=np.int64)
@@ -53,7 +54,8 @@ class PathState:
         self.inverse = np.zeros((self.m + 66, self.m + 66))
         self.fixed, self.slope, self.along = np.zeros(n + 2), np.zeros(n + 2), np.zeros(n + 2)
         self.e0, self.e1 = np.zeros(n), np.zeros(n)
-        self.still = 1e-14 * float(np.abs(np.diag(kernel)).max(initial=0.0) * np.abs(r).sum())
+        self.size = float(np.abs(np.diag(kernel)).max(initial=0.0)) or 1.0
+        self.still = 1e-14 * self.size * float(np.abs(r).sum())
         self.refresh()
 
     def refresh(self) -> None:
@@ -120,7 +122,9 @@ class PathState:
             self.e1,
             self.still,
         )
-        return None if point < 0 else Event(tau, point, state)
+        if point < 0:
+            return None
+        return Event(self.tau if tau - self.tau < 1e-12 * self.unit else tau, point, state)
 
     def change(self, event: Event) -> list[Event]:
         """Carry the change out; what happened (an exchange is two changes)."""
@@ -162,7 +166,8 @@ class PathState:
             return True
         on, alpha = self.on[: self.m], self.alphas(self.tau)
         top = self.p[on] + self.tau * self.r[on]
-        return bool(np.max(np.maximum(-alpha, alpha - top) - STRAYED * top, initial=0.0) > 0.0)
+        noise = STRAYED * (top + 1e-3 / self.size)
+        return bool((np.maximum(-alpha, alpha - top) > noise).any())
 
     def _grow(self) -> None:
         if self.m + 2 < len(self.inverse):
