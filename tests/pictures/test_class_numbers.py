@@ -159,6 +159,22 @@ def test_log_odds_of_own_class():
     assert "1 row at ±20 or beyond" in display.description
 
 
+def test_distances_in_standard_deviations_know_no_units():
+    scale = np.array([1.0, 1e6, 1e-4])
+    model = LogisticRegression(C=np.inf).fit(FEW, MALIGNANT)
+    other = LogisticRegression(C=np.inf).fit(FEW * scale, MALIGNANT)
+    one = DistanceDisplay.from_estimator(model, FEW, MALIGNANT, scale=FEW.std(axis=0))
+    two = DistanceDisplay.from_estimator(
+        other, FEW * scale, MALIGNANT, scale=(FEW * scale).std(axis=0)
+    )
+    np.testing.assert_allclose(two.distance, one.distance, rtol=1e-5, atol=1e-7)
+    assert one.description.startswith("Signed distance to the boundary, in standard deviations.")
+    z = (FEW - FEW.mean(axis=0)) / FEW.std(axis=0)
+    w = model.coef_[0] * FEW.std(axis=0)
+    t = -(model.intercept_[0] + model.coef_[0] @ FEW.mean(axis=0))
+    np.testing.assert_allclose(one.distance, (z @ w - t) / np.linalg.norm(w), atol=1e-8)
+
+
 def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
     scores, normals = np.arange(12.0).reshape(4, 3), np.eye(3)
     display = DistanceDisplay.from_scores(["a", "z", "b", "c"], scores, normals, ["a", "b", "c"])

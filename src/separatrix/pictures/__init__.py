@@ -9,11 +9,12 @@ from separatrix.pictures.coefficients import CoefficientDisplay
 from separatrix.pictures.confusion import ConfusionDisplay
 from separatrix.pictures.coverage import CoverageRiskDisplay
 from separatrix.pictures.display import Display
-from separatrix.pictures.distances import DistanceDisplay, LogOddsDisplay
+from separatrix.pictures.distances import DistanceDisplay
 from separatrix.pictures.folds import FoldDisplay
 from separatrix.pictures.gap import GapDisplay
 from separatrix.pictures.learning_curve import LearningCurveDisplay
 from separatrix.pictures.leverage import LeverageDisplay
+from separatrix.pictures.log_odds import LogOddsDisplay
 from separatrix.pictures.margins import MarginDisplay
 from separatrix.pictures.mistakes import MistakeDisplay
 from separatrix.pictures.multipliers import MultiplierDisplay

@@ -121,7 +121,10 @@ def _margins(study: Study, held: Held, labels: list[str]) -> Display:
     """Distances to the boundary of a linear model, log odds of any other."""
     coef = getattr(study.model, "coef_", None)
     if coef is not None and held.scores is not None and np.any(coef):
-        return DistanceDisplay.from_scores(held.truth, held.scores, coef, labels)
+        scale = None if study.training is None else study.training.scale
+        if scale is not None and len(scale) != np.shape(coef)[-1]:
+            scale = None
+        return DistanceDisplay.from_scores(held.truth, held.scores, coef, labels, scale=scale)
     if held.probabilities is None:
         raise InputError("Margins are drawn for linear models and for those with probabilities.")
     return LogOddsDisplay.from_probabilities(held.truth, held.probabilities, labels)
