@@ -48,12 +48,14 @@ def leaderboard(study: Study) -> Table:
     if first.beside is not None:
         table.add_column(measure(first.beside.metric).short, justify="right")
     table.add_column("what it is", overflow="ellipsis")
+    if any(entry.calibrated for entry in study.leaderboard):
+        table.caption, table.caption_justify = "* as a calibration reads its scores", "left"
     for entry in study.leaderboard:
         won = entry.name == study.winner
         cells = [f"{'→' if won else ' '} {entry.name}", _with_spread(entry)]
         if first.beside is not None:
             cells.append("–" if entry.beside is None else _with_spread(entry.beside))
-        made = f", {entry.calibrated}" if entry.calibrated else ""
+        made = "*" if entry.calibrated else ""
         table.add_row(*cells, entry.note or f"{entry.label}{made}", style="bold" if won else "")
     return table
 
@@ -97,7 +99,7 @@ def _answers(found: Decision) -> str:
         return f"With the right to doubt: no row is answered; {costs} {instead}."
     return (
         f"With the right to doubt: {_value(found.coverage)} of the rows are answered, at a cost "
-        f"of {_value(found.risk)} each; with doubt {costs} {instead}."
+        f"of {_value(found.risk)} each; doubt included, {costs} {instead}."
     )
 
 

@@ -20,6 +20,9 @@ MOST_SOFTMAX_COEFFICIENTS = 1_000
 MOST_NEWTON_WORK = 2e11
 #: So many rows for each coefficient leave a penalty nothing to do.
 ROWS_PER_COEFFICIENT = 30
+#: Values of C for columns of unit deviation, from all shrunk away to hardly shrunk; close together
+#: where choices fall. The one chosen is solved to full accuracy.
+PENALTIES = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ CANDIDATES = (
         "logistic_ridge",
         "penalty tuned on folds",
         "LogisticCV",
-        options={"standardize": True},
+        options={"standardize": True, "Cs": PENALTIES, "tol": 1e-4},
         tuned=("C_",),
         spare=True,
         too_much=_likelihood,

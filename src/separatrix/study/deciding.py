@@ -98,8 +98,8 @@ def about_prices(prices: Prices, classes: NDArray[Any]) -> list[str]:
     if prices.flat is not None:
         limit = 1 - prices.flat
         said.append(
-            f"In doubt the answer is {prices.label!r}: where no class has a probability of "
-            f"{limit:.4g} or more, since doubt costs {prices.flat:g} and an error 1."
+            f"The answer is {prices.label!r} where no class has a probability of {limit:.4g} or "
+            f"more, since doubt costs {prices.flat:g} and an error 1."
         )
     else:
         said.append(f"The answer is {prices.label!r} where that is cheaper than any class.")
