@@ -14,6 +14,8 @@ RACES = (
     "isotonic",
     "discriminants",
     "naive_bayes",
+    "logistic",
+    "logistic_stream",
     "kernels",
     "perceptron",
     "separability",
