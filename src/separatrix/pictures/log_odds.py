@@ -21,7 +21,7 @@ _LEAST = 1e-12
 
 @dataclass(eq=False)
 class LogOddsDisplay(SidesDisplay):
-    """What is surer than ``SUREST`` is drawn there: probabilities of 0 and 1 have no finite odds."""
+    """What is surer than ``SUREST`` is drawn there: p = 0 and p = 1 have no finite odds."""
 
     title: ClassVar[str] = "Margins by class"
     axis: ClassVar[str] = "log odds"

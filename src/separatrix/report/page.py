@@ -53,16 +53,6 @@ def _story(study: Study) -> dict[str, Any]:
     winner = verdict.winner_of(study)
     script = _part("page.js")
     certificate = getattr(study.model, "certificate_", None)
-    figured = {
-        "comparison": figures.comparison(study),
-        "measured": figures.measured(study),
-        "coefficients": figures.coefficients(study, found),
-        "diagnostics": figures.classification(study)
-        if study.task == "classification"
-        else figures.regression(study, found),
-        "probabilities": figures.probabilities(study),
-        "learning": figures.learning(study),
-    }
     return {
         "study": study,
         "source": verdict.source_name(study),
@@ -87,13 +77,29 @@ def _story(study: Study) -> dict[str, Any]:
         "certificate": certificate,
         "certificate_numbers": tables.certificate_numbers(certificate),
         "warned": tables.warned(study.warnings),
-        "galleries": {name: _drawn(name, gallery) for name, gallery in figured.items()},
+        "galleries": {
+            name: _drawn(name, gallery) for name, gallery in _figured(study, found).items()
+        },
         "commands": commands(study),
         "python": python_code(study),
         "versions": _versions(),
         "style": Markup(_part("style.css")),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+def _figured(study: Study, found: Inference | None) -> dict[str, Gallery]:
+    """The pictures of every part of the page."""
+    return {
+        "comparison": figures.comparison(study),
+        "measured": figures.measured(study),
+        "coefficients": figures.coefficients(study, found),
+        "diagnostics": figures.classification(study)
+        if study.task == "classification"
+        else figures.regression(study, found),
+        "probabilities": figures.probabilities(study),
+        "learning": figures.learning(study),
     }
 
 
