@@ -167,14 +167,3 @@ def accumulate(store, slots, change, f, start, stop):
             for col in range(right - left):
                 part[col] += p * a[col]
             k += 1
-
-
-@njit(cache=True, nogil=True)
-def crossing(store, slots, columns):
-    """The entries of some rows of ``store`` at some columns."""
-    out = np.empty((slots.shape[0], columns.shape[0]), dtype=store.dtype)
-    for i in range(slots.shape[0]):
-        row = store[slots[i]]
-        for j in range(columns.shape[0]):
-            out[i, j] = row[columns[j]]
-    return out

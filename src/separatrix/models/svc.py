@@ -74,7 +74,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
     time_budget : float or None
         Seconds after which the best answer so far is returned, with its gap.
     max_iter : int, default=-1
-        Pairs of coefficients to change at most, for each machine; −1 for ten million.
+        Pairs of coefficients to change at most, for each machine; −1 for 1000 n + 10⁶.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         For more than two classes: one score for each class, or one for each machine.
     shrinking, break_ties, verbose, random_state

@@ -21,8 +21,8 @@ from separatrix.solvers.svm_dual import Support, solve_support
 from separatrix.solvers.svm_points import Index, Points
 from separatrix.solvers.svm_problem import SupportProblem
 
-#: Pairs at most where no limit is given.
-_PAIRS = 10_000_000
+#: Pairs at most where no limit is given: so many, and so many more for each row.
+_PAIRS, _PAIRS_PER_ROW = 1_000_000, 1_000
 #: Least margin of a separable table, as a share of the longest row.
 _NARROW = 1e-5
 #: Ratio of column deviations from which on scaling is named as a cause of slowness.
@@ -51,7 +51,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Training:
-    """How to train: tolerance, memory for kernel rows in MB, limits."""
+    """How to train: tolerance, memory for kernel rows in MB, limits (0 pairs: the usual one)."""
 
     tol: float
     megabytes: float
@@ -73,19 +73,19 @@ class Training:
                 remedy="None sets no limit.",
             )
         budget = np.inf if model.time_budget is None else float(model.time_budget)
-        limit = _PAIRS if model.max_iter < 1 else int(model.max_iter)
+        limit = 0 if model.max_iter < 1 else int(model.max_iter)
         return cls(float(model.tol), float(model.cache_size), time.perf_counter() + budget, limit)
 
-    def effort(self) -> Effort:
-        """A fresh count."""
-        return Effort(self.deadline, self.pairs)
+    def effort(self, n: int) -> Effort:
+        """A fresh count, for n rows."""
+        return Effort(self.deadline, self.pairs or _PAIRS + _PAIRS_PER_ROW * n)
 
 
 def train(
     points: Points, rows: Index, problem: SupportProblem, how: Training, unit: float = 1.0
 ) -> Machine:
     """Solve, prove, and refuse hard margins that do not exist."""
-    effort = how.effort()
+    effort = how.effort(problem.n)
     posed = problem
     if problem.hard:
         posed = problem.capped(1.0 / (_NARROW**2 * max(float(points.diagonal.max()), 1e-300)))

@@ -13,20 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.rows.block import Floats
 from separatrix.solvers.svm_blocks import Effort, descend_blocks
 from separatrix.solvers.svm_certificate import scores_by_support
 from separatrix.solvers.svm_points import Index, Points
 from separatrix.solvers.svm_polish import MOST, settle
 from separatrix.solvers.svm_problem import SupportProblem
-from separatrix.solvers.svm_rows import KernelRows
+from separatrix.solvers.svm_rows import KernelRows, RowMemory
 
 #: Rows up to which the whole Gram matrix is computed, and the answer is exact up to rounding.
 DIRECT = 1200
 #: Rows of the first guess, as a share of all, and at least.
-_FIRST, _LEAST = 0.1, 2000
+_FIRST, _LEAST = 0.2, 2000
 #: Violation down to which guesses are solved, and how near the margin a row must be to take part.
-_STAGES = ((0.1, 0.5), (0.03, 0.15))
+_STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15))
 _WIDTH = 0.03
 #: Tolerance (in units of the slopes) from which on the last digits are found by linear systems.
 _FINE = 1e-6
@@ -58,9 +59,10 @@ def solve_support(
     ``start`` is a β to begin with, clipped to the bounds; its sum must be zero.
     """
     beta = np.zeros(problem.n) if start is None else _within(problem, start)
-    if problem.n <= DIRECT:
-        return _direct(points, problem, beta, tol * unit, unit, effort)
-    return _Search(points, problem, beta, tol * unit, unit, effort, megabytes).run()
+    with one_blas_thread():
+        if problem.n <= DIRECT:
+            return _direct(points, problem, beta, tol * unit, unit, effort)
+        return _Search(points, problem, beta, tol * unit, unit, effort, megabytes).run()
 
 
 def _direct(
@@ -87,7 +89,8 @@ class _Search:
         megabytes: float,
     ) -> None:
         self.points, self.problem, self.beta = points, problem, beta
-        self.tol, self.unit, self.effort, self.megabytes = tol, unit, effort, megabytes
+        self.tol, self.unit, self.effort = tol, unit, effort
+        self.memory = RowMemory(points, megabytes)
         self.single = points.single
         self.f = scores_by_support(points, beta) if beta.any() else np.zeros(problem.n)
 
@@ -119,7 +122,7 @@ class _Search:
         if tol < _FINE * self.unit and len(active) <= MOST:
             settle(self.points.gram(active), part, beta, f, tol, tol, self.effort)
         else:
-            rows = KernelRows(self.points, active, self.megabytes, self.single)
+            rows = KernelRows(self.points, active, self.memory, self.single)
             descend_blocks(rows, part, beta, f, tol, self.effort)
         self.beta[active], self.f[active] = beta, f
         change = self.beta - before

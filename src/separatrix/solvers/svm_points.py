@@ -15,7 +15,7 @@ Index = NDArray[np.int64]
 #: Largest similarity that single precision is trusted with.
 _LARGE = 1e30
 #: Numbers in one block that is computed and used at once.
-_AT_ONCE = 4_000_000
+_AT_ONCE = 1_000_000
 
 
 class Points:

@@ -24,6 +24,8 @@ _RIDGE = 1e-9
 MOST = 4000
 #: Turns spent on digits beyond those asked for.
 _TURNS = 10
+#: Turns without a clear gain after which no more systems are solved.
+_VAIN = 4
 #: Multiplications that the systems of one turn may take, and the most steps.
 _WORK, _STEPS = 1e9, 150
 
@@ -42,17 +44,18 @@ def settle(
     β and f change in place, f ends as Kβ; the violation that is left is returned.
     """
     p, diagonal = problem, np.ascontiguousarray(np.diag(gram), dtype=float)
-    violation, spare = problem.violation(beta, f), _TURNS
+    violation, spare, vain = problem.violation(beta, f), _TURNS, 0
     while violation > fine and spare and not effort.exhausted:
         some = min(5 * problem.n + 1000, effort.pairs - effort.done)
         goal = fine if violation <= tol else max(fine, 0.1 * tol)
         count, _ = descend(gram, diagonal, p.t, p.low, p.high, p.eps, beta, f, goal, some)
         effort.done += max(count, 1)
-        moved = _to_the_margin(gram, problem, beta, effort)
+        moved = vain < _VAIN and _to_the_margin(gram, problem, beta, effort)
         f[:] = gram @ beta
         before, violation = violation, problem.violation(beta, f)
+        vain = vain + 1 if violation > 0.5 * before else 0
         if violation <= tol:
-            spare -= 1
+            spare = 0 if vain >= _VAIN else spare - 1
         if not moved and count == 0 and violation >= before:
             break
     return violation
