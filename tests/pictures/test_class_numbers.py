@@ -137,7 +137,8 @@ def test_costs_that_differ_are_told_as_costs():
     display = CoverageRiskDisplay.from_predictions(
         ["a", "b", "a", "z"], p, ["a", "b"], costs=[[0, 4, 1.5], [1, 0, 0.5]]
     )
-    assert display.metric == "mean cost"
+    assert display.metric == "mean_cost"
+    assert display.description.startswith("Mean cost")
     assert display.price is None
     # expected costs: row 1 (0.1, 3.6), row 2 (0.6, 1.6), row 3 (0.8, 0.8); doubt 1.4, 0.9, 0.7
     assert display.chosen == pytest.approx((2 / 3, 0.5))

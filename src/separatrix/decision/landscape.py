@@ -68,7 +68,9 @@ def worth_of(model: Any, rows: Any) -> Floats:
         paid = costs.expected(p)
         if costs.price is not None:
             paid = np.column_stack([paid, p @ costs.price])
-        return -paid if paid.min(initial=0.0) < 0 else -np.log(np.maximum(paid, _LEAST))
+        if paid.min(initial=0.0) < 0:
+            return np.asarray(-paid)
+        return np.asarray(-np.log(np.maximum(paid, _LEAST)))
     if getattr(model, "doubt", False):
         return _by_answer(model, rows)
     if hasattr(model, "predict_proba"):
@@ -87,7 +89,8 @@ def worth_of(model: Any, rows: Any) -> Floats:
 def _by_answer(model: Any, rows: Any) -> Floats:
     """One for the answer given and nothing for the others; an answer that is no class is doubt."""
     called = np.array([str(a) for a in model.predict(rows)])
-    worth = (called[:, None] == np.array([str(c) for c in model.classes_])).astype(float)
+    labels = np.array([str(c) for c in model.classes_])
+    worth: Floats = np.asarray(called[:, None] == labels, dtype=float)
     if not getattr(model, "doubt", False):
         return worth
     return np.column_stack([worth, 1.0 - worth.sum(axis=1)])

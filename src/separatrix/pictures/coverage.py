@@ -61,7 +61,7 @@ class CoverageRiskDisplay(Display):
         expected = known.expected(p)
         paid = known.matrix[codes, expected.argmin(axis=1)]
         curve = coverage_risk(expected.min(axis=1), paid, sample_weight=w)
-        metric = "error" if np.array_equal(known.matrix, none.matrix) else "mean cost"
+        metric = "error" if np.array_equal(known.matrix, none.matrix) else "mean_cost"
         if known.price is None:
             return cls(curve, metric=metric)
         answered = known.decide(p) < len(labels)

@@ -28,6 +28,7 @@ MEASURES = {
     "auc": Measure("AUC", "area under the ROC curve", True),
     "f1": Measure("F1", "harmonic mean of precision and recall", True),
     "log_loss": Measure("Log loss", "mean negative log-likelihood"),
+    "mean_cost": Measure("Mean cost", "mean cost of the rows answered"),
     "cost": Measure("Cost", "mean cost of the answers, doubt included"),
     "coverage": Measure("Coverage", "share of rows answered", True, True),
     "risk": Measure("Risk", "mean cost of the rows answered"),
