@@ -410,7 +410,7 @@ def weighted_by_class(coded: Coded, given: Any, labels: NDArray[Any]) -> Coded:
     """Weights of rows times those of their classes; a class of weight zero is refused."""
     if given is None:
         return coded
-    total = np.bincount(coded.codes, coded.w, len(labels))
+    total = np.bincount(coded.codes, coded.w, len(labels)).astype(np.float64)
     factor = weights_by_class(given, labels.tolist(), total)
     if not factor.all():
         raise InputError("class_weight is zero for a class: leave its rows out instead.")

@@ -126,7 +126,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         variance -= float(coded.w @ training.gram @ coded.w) / float(coded.w.sum()) ** 2
         self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))
         self.paths_ = self._traces(np.arange(len(coded.codes)))
-        breaks = [np.unique(path.starts[path.starts > 0.0]) for path in self.paths_]
+        breaks = [path.breakpoints for path in self.paths_]
         self.breakpoints_ = breaks[0] if len(breaks) == 1 else breaks
         reach = min(path.end for path in self.paths_)
         if reach < self.C_max_:
@@ -217,11 +217,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def _weights(self, C: float) -> tuple[Floats, Floats]:
         """(y α as n x k, b) at C."""
         self._within(C)
-        gram = self._kept.gram
         weights = np.stack([path.y * path.alpha(C) for path in self.paths_], axis=1)
-        scores = gram @ weights
-        b = [path.intercept(C, scores[:, k]) for k, path in enumerate(self.paths_)]
-        return weights, np.array(b)
+        return weights, np.array([path.intercept(C) for path in self.paths_])
 
     def _within(self, C: float) -> None:
         check_is_fitted(self)
@@ -240,7 +237,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
             raise InputError("Only the linear kernel has coefficients.", remedy="Use at(C).")
         x, found = self._kept.x, []
         for path in self.paths_:
-            points = np.unique(path.starts[path.starts > 0.0])
+            points = path.breakpoints
             weights = np.stack([path.y * path.alpha(C) for C in points], axis=1)
             found.append(np.asarray(x.T @ weights).T)
         return found[0] if len(found) == 1 else found
@@ -249,8 +246,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
         """Relative gap between primal and dual at each C (None: at every breakpoint)."""
         gram, found = self._kept.gram, []
         for path in self.paths_:
-            points = path.starts[path.starts > 0.0] if C is None else np.atleast_1d(C)
-            found.append(gaps_along(path, gram, np.unique(points)))
+            points = path.breakpoints if C is None else np.atleast_1d(C)
+            found.append(gaps_along(path, gram, points))
         return found[0] if len(found) == 1 else found
 
     # -- choosing ------------------------------------------------------------------------------
@@ -301,7 +298,6 @@ class SVMPath(ClassifierMixin, ClassLabels):
                 error_steps(
                     path,
                     kept.gram[np.ix_(test, train)],
-                    kept.gram[np.ix_(train, train)],
                     y,
                     kept.w[test],
                     self.C_max_,
@@ -312,23 +308,24 @@ class SVMPath(ClassifierMixin, ClassLabels):
         bounds = np.concatenate(
             [[at[0] / 4.0 if len(at) else self.C_max_ / 4.0], at, [self.C_max_]]
         )
-        Cs = np.sqrt(bounds[1:] * bounds[:-1])
+        wide = bounds[1:] > bounds[:-1] * (1.0 + 1e-7)  # steps that rounding tells apart are one
+        Cs = np.sqrt(bounds[1:] * bounds[:-1])[wide]
         return Cs, np.stack([step(Cs) for step in steps], axis=1)
 
     def _compared(self, pairs: Any) -> tuple[Floats, Floats]:
         """More classes: the error at breakpoints, evenly chosen among those of all classes."""
         kept = self._kept
-        found = np.unique(np.concatenate([p.starts[p.starts > 0.0] for p in self.paths_]))
+        found = np.unique(np.concatenate([p.breakpoints for p in self.paths_]))
         found = found[found <= self.C_max_] if len(found) else np.array([self.C_max_])
         even = np.linspace(0, len(found) - 1, min(GRID, len(found))).astype(int)
         Cs, errors = found[even], []
         for train, test in pairs:
-            cross, gram = kept.gram[np.ix_(test, train)], kept.gram[np.ix_(train, train)]
+            cross = kept.gram[np.ix_(test, train)]
             scores = []
             for path in self._traces(train):
                 points = np.minimum(Cs, path.end)
                 segments = np.array([path.segment_of(C) for C in points])
-                scores.append(scores_along(path, cross, gram, points, segments))
+                scores.append(scores_along(path, cross, points, segments))
             wrong = np.argmax(np.stack(scores), axis=0) != kept.codes[test][:, None]
             errors.append(np.average(wrong, axis=0, weights=kept.w[test]))
         return Cs, np.stack(errors, axis=1)

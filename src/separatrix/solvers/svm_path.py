@@ -72,18 +72,16 @@ class SVMTrace:
         alpha[on] = np.clip(self.fixed[here] + C * self.slope[here], 0.0, top[on])
         return alpha
 
-    def intercept(self, C: float, scores: Floats, k: int | None = None) -> float:
-        """The b at C beside the scores f(x) of all points.
-
-        Where no point is on the margin b is free in an interval, and its middle is taken.
-        """
+    def intercept(self, C: float, k: int | None = None) -> float:
+        """The b at C; with no point on the margin the middle of those that are as good."""
         k = self.segment_of(C) if k is None else k
-        b = float(self.b0[k] + C * self.b1[k])
-        if not np.isnan(b):
-            return b
-        side = self.y * self.states(k)
-        kinks = self.y - scores
-        return 0.5 * float(kinks[side > 0].min() + kinks[side < 0].max())
+        return float(self.b0[k] + C * self.b1[k])
+
+    @property
+    def breakpoints(self) -> Floats:
+        """Every C at which a point comes to its margin or leaves it."""
+        breaks = np.unique(self.starts[np.unique(self.when)])
+        return np.asarray(breaks[breaks > 0.0])
 
 
 class _Record:
@@ -100,13 +98,14 @@ class _Record:
     def segment(self, at: PathState) -> None:
         m = at.m
         self.starts.append(at.tau)
-        self.lines.append((at.fixed[0], at.slope[0]) if m else (np.nan, np.nan))
+        self.lines.append((at.fixed[0], at.slope[0]))
         self.on.append(at.on[:m].copy())
         self.fixed.append(at.fixed[1 : m + 1].copy())
         self.slope.append(at.slope[1 : m + 1].copy())
 
     def trace(self, y: Floats, w: Floats, origin: NDArray[np.int8], end: float) -> SVMTrace:
         lines, changes = np.array(self.lines), np.array(self.changes, dtype=np.int64).reshape(-1, 3)
+        changes = changes[changes[:, 0] < len(self.starts)]  # a segment may have been given up
         return SVMTrace(
             y,
             w,
@@ -164,10 +163,9 @@ def _follow(at: PathState, end: float, max_changes: int, record: _Record | None)
     """From change to change to ``end``; how far the lines hold: ∞ where they never change again."""
     idle, nudges, patience = 0, 0, TIED * len(at.y) + 50
     for number in range(max_changes):
-        if at.m:
-            at.solve()
-            if at.strayed() and not _recovered(at):
-                return at.tau
+        at.solve()
+        if at.strayed() and not _recovered(at):
+            return at.tau
         if record is not None:
             record.segment(at)
         event = at.next()

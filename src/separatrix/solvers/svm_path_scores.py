@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats
 from separatrix.solvers.solution import Certificate
@@ -39,33 +40,28 @@ def ends_of(trace: SVMTrace, C_max: float) -> tuple[Floats, Floats]:
     return starts, np.append(starts[1:], top)
 
 
-def scores_along(
-    trace: SVMTrace, cross: Floats, gram: Floats, C: Floats, segments: Floats
-) -> Floats:
+def scores_along(trace: SVMTrace, cross: Floats, C: Floats, segments: NDArray[np.int64]) -> Floats:
     """Scores (rows x points) of new rows at each C by the lines of the segment given.
 
-    ``cross`` is κ(new, training), ``gram`` κ(training, training).
+    ``cross`` is κ(new, training).
     """
     out = np.empty((len(cross), len(C)))
     for begin in range(0, len(C), _CHUNK):
         part = range(begin, min(begin + _CHUNK, len(C)))
         alpha = np.stack([trace.alpha(C[j], int(segments[j])) for j in part], axis=1)
-        own = gram @ (trace.y[:, None] * alpha)
-        b = [trace.intercept(C[j], own[:, i], int(segments[j])) for i, j in enumerate(part)]
+        b = [trace.intercept(C[j], int(segments[j])) for j in part]
         out[:, part] = cross @ (trace.y[:, None] * alpha) + np.array(b)
     return out
 
 
-def error_steps(
-    trace: SVMTrace, cross: Floats, gram: Floats, y: Floats, w: Floats, C_max: float
-) -> Steps:
+def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: float) -> Steps:
     """Weighted share of the new rows, labelled y = ±1, that are on the wrong side, for every C."""
     starts, ends = ends_of(trace, C_max)
     real = np.flatnonzero(ends > starts)
     if not len(real):
         real = np.array([len(starts) - 1])
-    left = y[:, None] * scores_along(trace, cross, gram, starts[real], real)
-    right = y[:, None] * scores_along(trace, cross, gram, ends[real], real)
+    left = y[:, None] * scores_along(trace, cross, starts[real], real)
+    right = y[:, None] * scores_along(trace, cross, ends[real], real)
     wrong = [_wrong(side, y[:, None]) for side in (left, right)]
     # Within a segment a line crosses zero where its two ends say; between two segments b may jump.
     inside = np.nonzero(wrong[0] != wrong[1])
@@ -98,7 +94,7 @@ def gaps_along(trace: SVMTrace, gram: Floats, C: Floats) -> Floats:
     for j, value in enumerate(C):
         alpha = trace.alpha(value)
         scores = gram @ (trace.y * alpha)
-        b = trace.intercept(value, scores)
+        b = trace.intercept(value)
         square = float(scores @ (trace.y * alpha))
         loss = value * float(trace.w @ np.maximum(1.0 - trace.y * (scores + b), 0.0))
         primal = 0.5 * square + loss

@@ -17,17 +17,31 @@ from separatrix.compiled.svm_path import enter, leave, next_event, segment
 from separatrix.rows.block import Floats
 
 INSIDE, ON, OUTSIDE, HELD = 1, 0, -1, 2
+NOBODY = -1
 #: A lead on the wrong side, or α out of its box as a share of it, that is no longer rounding.
 STRAYED = 1e-7
 
 
 @dataclass(frozen=True)
 class Event:
-    """At τ the point moves to a state."""
+    """At τ the point moves to a state, and its partner with it; NOBODY: only b bends."""
 
     tau: float
     point: int
     state: int
+    partner: int = NOBODY
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """Bounds t0 + τ t1 on b by point: the ``upper``, the ``lower``, and the tightest of each."""
+
+    t0: Floats
+    t1: Floats
+    upper: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    u: int
+    v: int
 
 
 class PathState:
@@ -84,6 +98,9 @@ class PathState:
 
     def solve(self) -> None:
         """(b, α) and the leads as lines in τ; inverted anew where updates have lost digits."""
+        if not self.m:
+            self._middle()
+            return
         for _ in range(2):
             change = segment(
                 self.kernel,
@@ -108,7 +125,9 @@ class PathState:
     def next(self) -> Event | None:
         """The next change; None where the sets stay for ever."""
         if not self.m:
-            return self._interval_closes()
+            return self._next_of_interval()
+        if self.m == 1 and (idle := self._idle()) is not None:
+            return idle
         tau, point, state = next_event(
             self.tau,
             self.state,
@@ -126,9 +145,23 @@ class PathState:
             return None
         return Event(self.tau if tau - self.tau < 1e-12 * self.unit else tau, point, state)
 
+    def _idle(self) -> Event | None:
+        """A lone point on the margin whose α runs along its bound is not needed there."""
+        i, noise = int(self.on[0]), 1e-10 * float(np.abs(self.r).max())
+        alpha, rate = self.alphas(self.tau)[0], self.slope[1]
+        top = self.p[i] + self.tau * self.r[i]
+        near = 1e-10 * (top + self.unit * float(np.abs(self.r).max()))
+        if abs(rate - self.r[i]) <= noise and abs(alpha - top) <= near:
+            return Event(self.tau, i, INSIDE)
+        return Event(self.tau, i, OUTSIDE) if abs(rate) <= noise and abs(alpha) <= near else None
+
     def change(self, event: Event) -> list[Event]:
         """Carry the change out; what happened (an exchange is two changes)."""
         self.tau = event.tau
+        if event.point == NOBODY:
+            return []
+        if event.partner != NOBODY:
+            return [*self._enter(event.point), *self._enter(event.partner)]
         if event.state != ON:
             self._leave(event.point, event.state)
             return [event]
@@ -189,6 +222,7 @@ class PathState:
             return [Event(self.tau, point, ON)]
         outward = float(self.state[point])  # from inside α falls, from outside it rises
         rate = outward * self.along[1 : self.m + 1]
+        self.solve()
         on, alpha = self.on[: self.m], self.alphas(self.tau)
         top = self.p + self.tau * self.r
         space = np.where(rate > 0, top[on] - alpha, alpha)
@@ -202,33 +236,60 @@ class PathState:
         self._leave(other, its)
         return [Event(self.tau, other, its), *self._enter(point)]
 
-    def _interval_closes(self) -> Event | None:
-        """No point on the margin: b may lie between bounds, until two of them meet.
+    # -- nobody on the margin --------------------------------------------------------------------
 
-        ψ(τ) = lowest upper bound − highest lower bound is concave; its root is approached from
-        the right, where every step takes the two bounds that are tightest.
-        """
+    def _bounds(self) -> _Interval:
+        """Which points bound b from above and from below, just after τ."""
         t0, t1 = self.y * (self.q - self.h0), -self.y * self.h1
-        upper = np.flatnonzero((self.y * self.state > 0) & (self.state != HELD))
-        lower = np.flatnonzero((self.y * self.state < 0) & (self.state != HELD))
-        drift = self.s1 / max(float(np.abs(self.r).sum()), np.finfo(float).tiny)
+        free = self.state != HELD
+        upper = np.flatnonzero((self.y * self.state > 0) & free)
+        lower = np.flatnonzero((self.y * self.state < 0) & free)
+        return _Interval(
+            t0, t1, upper, lower, self._tightest(t0, t1, upper), self._tightest(-t0, -t1, lower)
+        )
+
+    def _tightest(self, t0: Floats, t1: Floats, among: NDArray[np.int64]) -> int:
+        """The line that is lowest at τ, and of those the one that falls fastest; −1 for none."""
+        if not len(among):
+            return -1
+        now = t0[among] + self.tau * t1[among]
+        tied = among[now <= now.min() + 1e-11 * (1.0 + np.abs(now).max())]
+        return int(tied[np.argmin(t1[tied])])
+
+    def _drift(self) -> float:
+        """How fast Σ y α would leave zero if all stayed at their bounds, as a share of Σ r."""
+        return self.s1 / max(float(np.abs(self.r).sum()), np.finfo(float).tiny)
+
+    def _middle(self) -> None:
+        """Of the interval that is left to b the middle, as a line in τ."""
+        at = self._bounds()
+        ends = [i for i in (at.u, at.v) if i >= 0]
+        self.fixed[0] = np.mean(at.t0[ends]) if ends else 0.0
+        self.slope[0] = np.mean(at.t1[ends]) if ends else 0.0
+
+    def _next_of_interval(self) -> Event | None:
+        """The interval for b closes, or another point becomes its end (which changes no set)."""
+        at, drift = self._bounds(), self._drift()
         if abs(drift) > 1e-11:  # someone must give way at once: b moves on to the next point
-            bounds = upper if drift > 0 else lower
-            if not len(bounds):
-                return None
-            t = np.sign(drift) * (t0[bounds] + self.tau * t1[bounds])
-            return Event(self.tau, int(bounds[np.argmin(t)]), ON)
-        if not len(upper) or not len(lower):
-            return None
-        u, v = upper[np.argmin(t1[upper])], lower[np.argmax(t1[lower])]
-        tau = np.inf
-        while True:
-            closing = t1[v] - t1[u]
-            if closing <= self.still:
-                return None
-            root = max(float((t0[u] - t0[v]) / closing), self.tau)
-            if root >= tau:
-                return Event(tau, int(u), ON)
-            tau = root
-            u = upper[np.argmin(t0[upper] + tau * t1[upper])]
-            v = lower[np.argmax(t0[lower] + tau * t1[lower])]
+            point = at.u if drift > 0 else at.v
+            return None if point < 0 else Event(self.tau, point, ON)
+        bend = min(
+            self._overtaken(at.t0, at.t1, at.upper, at.u),
+            self._overtaken(-at.t0, -at.t1, at.lower, at.v),
+        )
+        if at.u >= 0 and at.v >= 0:
+            closing = at.t1[at.v] - at.t1[at.u]
+            if closing > self.still:
+                root = max(float((at.t0[at.u] - at.t0[at.v]) / closing), self.tau)
+                if root <= bend:
+                    return Event(root, at.u, ON, partner=at.v)
+        return Event(bend, NOBODY, ON) if np.isfinite(bend) else None
+
+    def _overtaken(self, t0: Floats, t1: Floats, among: NDArray[np.int64], i: int) -> float:
+        """The first τ at which another line falls below line i."""
+        faster = among[t1[among] < t1[i] - self.still] if i >= 0 else among[:0]
+        if not len(faster):
+            return np.inf
+        when = (t0[faster] - t0[i]) / (t1[i] - t1[faster])
+        later = when[when > self.tau * (1.0 + 1e-10) + 1e-12 * self.unit]
+        return float(later.min()) if len(later) else np.inf
