@@ -19,6 +19,8 @@ RACES = (
     "kernels",
     "perceptron",
     "separability",
+    "linear_svm",
+    "svm_path",
 )
 
 if __name__ == "__main__":

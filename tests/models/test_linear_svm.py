@@ -101,7 +101,7 @@ def test_overlap_has_no_hard_margin_and_the_proof_is_told() -> None:
 # -- against other solvers -------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 4), st.sampled_from([0.01, 1.0, 50.0]))
 def test_the_value_is_that_of_a_quadratic_program(seed: int, d: int, C: float) -> None:
     x, y = overlapping(30, d, seed)

@@ -66,7 +66,7 @@ def test_alpha_is_a_straight_line_between_breakpoints() -> None:
         assert_allclose(path.alpha_at(0.5 * (a + b)), middle, atol=1e-7 * b)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.sampled_from(["linear", "narrow", "wide", "lattice", "duplicates"]),

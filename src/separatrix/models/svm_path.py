@@ -33,7 +33,7 @@ from separatrix.solvers.svm_path_scores import (
 #: Rows whose Gram matrix is held at most; values of C that several classes are compared at.
 MOST_ROWS, GRID = 15_000, 200
 #: The default end of the path, in units of one over the variance of the rows.
-FAR = 1e4
+FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
     C : float or None, default=None
         Predict at this C; None chooses it by cross-validation.
     C_max : float or None, default=None
-        End of the path; None is 10⁴ over the variance of the rows in the kernel's space.
+        End of the path; None is 10³ over the variance of the rows in the kernel's space.
     cv : int, splitter or iterable of (train, test), default=None
         Folds as in scikit-learn: a number (None is 5) keeps the shares of the classes, and is
         lowered to the number of rows of the rarest one.
