@@ -596,3 +596,27 @@ CLUSTERERS: list[Row] = [
         additive=False,
     ),
 ]
+
+#: Estimators that grow a tree of clusters; their laws are in ``tests/laws/test_hierarchies.py``.
+HIERARCHIES: list[Row] = [
+    *(
+        Row(
+            f"AgglomerativeClustering, {linkage}",
+            lambda linkage=linkage: sx.AgglomerativeClustering(3, linkage=linkage),
+            "clustering",
+            unit_free=False,
+        )
+        for linkage in ("single", "complete", "average", "centroid", "ward")
+    ),
+    Row(
+        "AgglomerativeClustering, standardised",
+        lambda: sx.AgglomerativeClustering(3, standardize=True),
+        "clustering",
+    ),
+    Row(
+        "AgglomerativeClustering, Manhattan",
+        lambda: sx.AgglomerativeClustering(3, linkage="complete", metric="manhattan"),
+        "clustering",
+        unit_free=False,
+    ),
+]

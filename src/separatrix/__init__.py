@@ -123,6 +123,8 @@ HOMES = {
     "KMeans": "separatrix.models.kmeans",
     "KMedoids": "separatrix.models.kmedoids",
     "KernelKMeans": "separatrix.models.kernel_kmeans",
+    "AgglomerativeClustering": "separatrix.models.agglomerative",
+    "Dendrogram": "separatrix.shapes.dendrogram",
     "silhouette": "separatrix.similarity.silhouette",
     "scatter_decomposition": "separatrix.statistics.scatter",
     "save": "separatrix.storage",

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
+from separatrix.models.measured import points_of
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.shapes.exemplars import Exemplars
@@ -118,24 +119,13 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             block = prepared.rows.collect()
             points, given = block.dense(), block.w
         else:
-            points = self._points(metric, X, reset=True)
+            points = points_of(self, metric, X)
             given = weights_of(sample_weight, count(points))
         metric = metric.fitted(points)
         points = metric.accept(points)
         if isinstance(metric, GivenDistances):
             metric.prepare(points)
         return metric, points, np.ones(count(points)) if given is None else given
-
-    def _points(self, metric: Metric, X: Any, *, reset: bool) -> Any:
-        """Rows of numbers checked as scikit-learn does; other objects as the metric takes them."""
-        if metric.of_vectors or isinstance(metric, GivenDistances):
-            x = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
-            return x.toarray() if sparse.issparse(x) else x
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
-            return validate_data(self, X, reset=reset, dtype=np.float64)
-        if reset:
-            self.__dict__.pop("n_features_in_", None)
-        return metric.accept(X)
 
     def _check(self, n: int) -> None:
         if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:

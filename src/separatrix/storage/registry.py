@@ -27,6 +27,7 @@ RECORDS = {
     "TriangularFactor": "separatrix.statistics.triangular",
     "Grouped": "separatrix.statistics.grouped",
     "Exemplars": "separatrix.shapes.exemplars",
+    "Dendrogram": "separatrix.shapes.dendrogram",
     "Certificate": "separatrix.solvers.solution",
     "Solution": "separatrix.solvers.solution",
     "LeastSquares": "separatrix.solvers.solution",
