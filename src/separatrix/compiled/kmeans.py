@@ -60,6 +60,9 @@ class State(NamedTuple):
     lowest: Singles
 
 
+#: Rows that go through a sweep together; what is known of them stays in the cache.
+BATCH = 1024
+
 # Helpers are inlined and take whole arrays with an index: a view of a row would count references,
 # and threads would wait for each other's counts.
 
@@ -72,15 +75,6 @@ def _less(a, b):
 @njit(cache=True, nogil=True, inline="always")
 def _more(a, b):
     return a if a > b else b
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _one(x, i, centres, halves, a):
-    """½‖c‖² − x·c of row i for centre a."""
-    value = halves[a]
-    for f in range(x.shape[1]):
-        value -= x[i, f] * centres[a, f]
-    return value
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -127,130 +121,170 @@ def _settle(x, i, centres, group_of, least):
     return best, value
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _search(x, i, centres, own, value, alive, least):
-    """The nearest of the own centre (lane ``own``, ``value``) and those of the groups ``alive``.
-
-    ``least`` gets the smallest value of a group without the winner and the own centre. Returns the
-    lane, its value, and the next best value of all.
-    """
-    groups = alive.size
-    per_group = centres.norms.shape[0] // groups
-    best, second, winner, spare = own, np.float32(np.inf), -1, np.float32(np.inf)
-    for g in range(groups):
-        if not alive[g]:
-            continue
-        low, where, high = two_least(x, i, centres.tiles, centres.norms, g * per_group, own)
-        for t in range(g * per_group + 1, (g + 1) * per_group):
-            first, lane, after = two_least(x, i, centres.tiles, centres.norms, t, own)
-            high = _less(_less(high, after), _more(low, first))
-            where = lane if first < low else where
-            low = _less(low, first)
-        least[g] = low
-        if low < value:
-            second, value, best, winner, spare = _less(value, high), low, where, g, high
-        else:
-            second = _less(second, low)
-    if winner >= 0:
-        least[winner] = spare
-    return best, value, second
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _renew(i, cloud, centres, state, own_value, error, alive, least):
-    """Nearest centre of row i among the groups that are alive; renews its bounds."""
-    label, groups = state.label[i], alive.size
-    square, mine = np.float64(cloud.square[i]), centres.group_of[label]
-    lane, value, second = _search(
-        cloud.single, i, centres, centres.lane_of[label], own_value, alive, least
-    )
-    best = centres.centre_of[lane]
-    if second - value <= error:
-        best, nearest = _settle(cloud.exact, i, centres.exact, centres.group_of, least)
-        alive[:] = True
-        error = 1e-7 * nearest
-    else:
-        nearest = 2.0 * value + square
-        if best != label:
-            if not alive[mine]:
-                bound = max(np.float64(state.lower[i, mine]) - centres.group_gone[mine], 0.0)
-                least[mine] = 0.5 * (bound * bound + error - square)
-                alive[mine] = True
-            least[mine] = min(least[mine], own_value)
-        for g in range(groups):
-            least[g] = 2.0 * least[g] + square
-    state.upper[i] = _above(_root(nearest + error) * (1.0 + 2e-7) - centres.gone[best])
-    lowest = np.inf
-    for g in range(groups):
-        if alive[g]:
-            bound = _root(least[g] - error) * (1.0 - 2e-7)
-            state.lower[i, g] = _below(bound + centres.group_gone[g])
-        lowest = _less(lowest, np.float64(state.lower[i, g]) - centres.group_gone[g])
-    state.lowest[i] = _below(lowest + centres.group_gone[groups])
-    return best
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _doubtful(cloud, centres, state, slack, start, stop, chosen, value):
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def _doubtful(
+    x, square, single, halves, gone, group_gone, label, upper, lower, lowest,
+    slack, reach, start, stop, chosen, value,
+):  # fmt: skip
     """Rows whose bounds leave a doubt, after a look at the own centre; returns their number.
 
     The loops write every candidate and step on only past those that stay: no branch to mispredict.
     """
-    groups, found = centres.group_gone.size - 1, 0
+    groups, found = group_gone.size - 1, 0
     for i in range(start, stop):
         chosen[found] = i
-        u = state.upper[i] + centres.gone[state.label[i]]
-        found += u >= state.lowest[i] - centres.group_gone[groups]
+        u = upper[i] + gone[label[i]]
+        found += u >= lowest[i] - group_gone[groups]
     kept = 0
     for c in range(found):
         i = chosen[c]
-        a = state.label[i]
-        own = _one(cloud.single, i, centres.single, centres.halves, a)
-        error = slack * (cloud.square[i] + centres.reach)
-        u = _root(2.0 * own + cloud.square[i] + error) * (1.0 + 2e-7)
+        a = label[i]
+        own = halves[a]
+        for f in range(x.shape[1]):
+            own -= x[i, f] * single[a, f]
+        u = _root(2.0 * own + square[i] + slack * (square[i] + reach)) * (1.0 + 2e-7)
         near = np.inf
         for g in range(groups):
-            near = _less(near, state.lower[i, g] - centres.group_gone[g])
-        state.upper[i] = _above(u - centres.gone[a])
-        state.lowest[i] = _below(near + centres.group_gone[groups])
+            near = _less(near, lower[i, g] - group_gone[g])
+        upper[i] = _above(u - gone[a])
+        lowest[i] = _below(near + group_gone[groups])
         chosen[kept], value[kept] = i, own
         kept += u >= near
     return kept
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def _search(
+    x, tiles, norms, lane_of, gone, group_gone, label, upper, lower,
+    g, kept, chosen, value, second, spare, lane, group, alive, least, listed,
+):  # fmt: skip
+    """Compare the doubtful rows whose bound for group g is below their distance with its centres.
+
+    ``least`` gets the smallest value of the group without the own centre; ``value`` and ``second``
+    are the two smallest of all, ``spare`` the next in the group of the smallest.
+    """
+    per_group = norms.shape[0] // alive.shape[1]
+    many = 0
+    for c in range(kept):
+        i = chosen[c]
+        near = lower[i, g] - group_gone[g] <= upper[i] + gone[label[i]]
+        alive[c, g] = near
+        listed[many] = c
+        many += near
+    for q in range(many):
+        c = listed[q]
+        i = chosen[c]
+        own = lane_of[label[i]]
+        low, where, high = two_least(x, i, tiles, norms, g * per_group, own)
+        for t in range(g * per_group + 1, (g + 1) * per_group):
+            first, at, after = two_least(x, i, tiles, norms, t, own)
+            high = _less(_less(high, after), _more(low, first))
+            where = at if first < low else where
+            low = _less(low, first)
+        least[c, g] = low
+        before = value[c]
+        better = low < before
+        second[c] = _less(before, high) if better else _less(second[c], low)
+        value[c] = low if better else before
+        spare[c] = high if better else spare[c]
+        lane[c] = where if better else lane[c]
+        group[c] = g if better else group[c]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+def _renew(
+    x, square, exact, centre_of, group_of, gone, group_gone, label, upper, lower, lowest,
+    slack, reach, kept, chosen, own, value, second, spare, lane, group, alive, least, nearest_of,
+):  # fmt: skip
+    """Nearest centres of the doubtful rows after the search, to ``group``; renews their bounds."""
+    groups = least.shape[1]
+    for c in range(kept):
+        i = chosen[c]
+        best, mine, norm = label[i], group_of[label[i]], np.float64(square[i])
+        error = slack * (square[i] + reach)
+        settled = second[c] - value[c] <= error
+        nearest = 2.0 * value[c] + norm
+        if settled:
+            best, nearest = _settle(x, i, exact, group_of, nearest_of)
+            error = 1e-7 * nearest
+        elif group[c] >= 0:
+            best = centre_of[lane[c]]
+            least[c, group[c]] = spare[c]
+            if not alive[c, mine]:
+                bound = _more(np.float64(lower[i, mine]) - group_gone[mine], 0.0)
+                least[c, mine] = 0.5 * (bound * bound + error - norm)
+                alive[c, mine] = True
+            least[c, mine] = _less(least[c, mine], own[c])
+        upper[i] = _above(_root(nearest + error) * (1.0 + 2e-7) - gone[best])
+        limit = np.inf
+        for g in range(groups):
+            if settled or alive[c, g]:
+                away = nearest_of[g] if settled else 2.0 * least[c, g] + norm
+                bound = _root(away - error) * (1.0 - 2e-7)
+                lower[i, g] = _below(bound + group_gone[g])
+            limit = _less(limit, np.float64(lower[i, g]) - group_gone[g])
+        lowest[i] = _below(limit + group_gone[groups])
+        group[c] = best
+
+
+@njit(cache=True, nogil=True)
+def _move(x, weight, label, kept, chosen, new, sums, mass, count):
+    """Give the rows their new labels; take them from the old sums to the new. How many moved."""
+    moved = 0
+    for c in range(kept):
+        i, b = chosen[c], new[c]
+        a = label[i]
+        if a == b:
+            continue
+        moved += 1
+        label[i] = b
+        w = weight[i]
+        mass[a] -= w
+        mass[b] += w
+        count[a] -= 1
+        count[b] += 1
+        for f in range(sums.shape[1]):
+            step = w * x[i, f]
+            sums[a, f] -= step
+            sums[b, f] += step
+    return moved
+
+
+@njit(cache=True, nogil=True)
 def sweep(cloud, centres, state, slack, start, stop, sums, mass, count):
     """Move the rows ``start:stop`` to their nearest centres; add the change to the sums.
 
     ``sums`` (k x d), ``mass`` and ``count`` (k) gain and lose the rows that moved; returns their
-    number.
+    number. Rows go through in batches, one group of centres after the other: work on one row does
+    not wait for another's.
     """
-    groups = centres.group_gone.size - 1
-    alive = np.empty(groups, dtype=np.bool_)
-    least = np.empty(groups)
-    chosen = np.empty(stop - start + 1, dtype=np.int64)
-    own = np.empty(stop - start + 1, dtype=np.float32)
-    moved = 0
-    for c in range(_doubtful(cloud, centres, state, slack, start, stop, chosen, own)):
-        i = chosen[c]
-        a = state.label[i]
-        u = state.upper[i] + centres.gone[a]
+    x, square, reach = cloud.single, cloud.square, centres.reach
+    gone, group_gone = centres.gone, centres.group_gone
+    label, upper, lower, lowest = state.label, state.upper, state.lower, state.lowest
+    groups, moved = group_gone.size - 1, 0
+    chosen, listed = np.empty(BATCH + 1, np.int64), np.empty(BATCH + 1, np.int64)
+    lane, group = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
+    own, value = np.empty(BATCH + 1, np.float32), np.empty(BATCH, np.float32)
+    second, spare = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    alive, least = np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups))
+    nearest_of = np.empty(groups)
+    for first in range(start, stop, BATCH):
+        kept = _doubtful(
+            x, square, centres.single, centres.halves, gone, group_gone, label, upper, lower,
+            lowest, slack, reach, first, min(first + BATCH, stop), chosen, own,
+        )  # fmt: skip
+        value[:kept], second[:kept], group[:kept] = own[:kept], np.inf, -1
         for g in range(groups):
-            alive[g] = state.lower[i, g] - centres.group_gone[g] <= u
-        error = slack * (cloud.square[i] + centres.reach)
-        b = _renew(i, cloud, centres, state, own[c], error, alive, least)
-        if b != a:
-            moved += 1
-            state.label[i] = b
-            w = cloud.weight[i]
-            mass[a] -= w
-            mass[b] += w
-            count[a] -= 1
-            count[b] += 1
-            for f in range(sums.shape[1]):
-                step = w * cloud.exact[i, f]
-                sums[a, f] -= step
-                sums[b, f] += step
+            _search(
+                x, centres.tiles, centres.norms, centres.lane_of, gone, group_gone, label, upper,
+                lower, g, kept, chosen, value, second, spare, lane, group, alive, least, listed,
+            )  # fmt: skip
+        _renew(
+            cloud.exact, square, centres.exact, centres.centre_of, centres.group_of, gone,
+            group_gone, label, upper, lower, lowest, slack, reach, kept, chosen, own, value,
+            second, spare, lane, group, alive, least, nearest_of,
+        )  # fmt: skip
+        moved += _move(cloud.exact, cloud.weight, label, kept, chosen, group, sums, mass, count)
     return moved
 
 
@@ -287,22 +321,25 @@ def own_squares(x, centres, label, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def judge(product, square, norms, mass, weight, label, nearest, gain):
+def judge(product, square, norms, mass, weight, label, nearest, lead, gain):
     """From x·c of every row and centre: the nearest centre, and what a move to another would gain.
 
     Moving a row of weight w from cluster a to b lowers the scatter, with both means following, by
 
         w · (mₐ/(mₐ − w) ‖x − cₐ‖² − m_b/(m_b + w) ‖x − c_b‖²)
 
-    ``gain`` gets the largest of these over b; a row alone in its cluster gains nothing.
+    ``gain`` gets the largest of these over b; a row alone in its cluster gains nothing. ``lead`` is
+    by how much the second nearest centre is farther, squared. Unknown masses are infinite.
     """
     for i in range(product.shape[0]):
-        best, value = 0, np.inf
+        best, value, second = 0, np.inf, np.inf
         for j in range(norms.size):
             v = norms[j] - 2.0 * product[i, j]
+            second = _less(second, _more(value, v))
             if v < value:
                 best, value = j, v
         w, other = weight[i], np.inf
+        lead[i] = second - value
         for j in range(norms.size):
             v = (norms[j] - 2.0 * product[i, j] + square[i]) * (mass[j] / (mass[j] + w))
             if v < other and j != best:

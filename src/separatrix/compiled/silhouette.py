@@ -10,10 +10,28 @@ TILE = 512
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc", "nnan"})
+def _summed(columns, i, a, m, acc):
+    """Σ ‖xᵢ − z‖ over the m points from a on, four features a time."""
+    acc[:m] = np.float32(0.0)
+    for f in range(0, columns.shape[0], 4):
+        q, r, s, t = columns[f, i], columns[f + 1, i], columns[f + 2, i], columns[f + 3, i]
+        # views start at zero: an index that might be negative is not vectorised
+        one, two = columns[f, a : a + m], columns[f + 1, a : a + m]
+        three, four = columns[f + 2, a : a + m], columns[f + 3, a : a + m]
+        for j in range(m):
+            u, v, w, z = q - one[j], r - two[j], s - three[j], t - four[j]
+            acc[j] += (u * u + v * v) + (w * w + z * z)
+    total = np.float32(0.0)
+    for j in range(m):
+        total += np.sqrt(acc[j])
+    return total
+
+
+@njit(cache=True, nogil=True)
 def distance_sums(columns, ends, start, stop, sums):
     """sums[i, j] = Σ ‖xᵢ − z‖ over the points z of cluster j, for the points i = ``start:stop``.
 
-    ``columns`` (d x n, float32, d a multiple of 2) holds the points by column, those of a cluster
+    ``columns`` (d x n, float32, d a multiple of 4) holds the points by column, those of a cluster
     together, cluster j at ``ends[j]:ends[j + 1]``. Differences are squared as they are, so near
     points keep their digits; tiles are summed in double precision.
     """
@@ -22,16 +40,5 @@ def distance_sums(columns, ends, start, stop, sums):
         for j in range(ends.size - 1):
             total = 0.0
             for a in range(ends[j], ends[j + 1], TILE):
-                m = min(TILE, ends[j + 1] - a)
-                acc[:m] = np.float32(0.0)
-                for f in range(0, columns.shape[0], 2):
-                    u, v = columns[f, i], columns[f + 1, i]
-                    for t in range(m):
-                        p = u - columns[f, a + t]
-                        q = v - columns[f + 1, a + t]
-                        acc[t] += p * p + q * q
-                part = np.float32(0.0)
-                for t in range(m):
-                    part += np.sqrt(acc[t])
-                total += part
+                total += _summed(columns, i, a, min(TILE, ends[j + 1] - a), acc)
             sums[i, j] = total

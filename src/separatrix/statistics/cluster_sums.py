@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.compiled.hashing import add_column
-from separatrix.compiled.kmeans import judge
+from separatrix.compiled.kmeans import add_rows, judge, own_squares
 from separatrix.rows.block import Block, Floats
 
 #: Distances of a block of rows to all centres that are held at once.
@@ -33,6 +33,7 @@ class ClusterSums:
         k, d = centres.shape
         self.centres, self.scale, self.known = centres, scale, known
         self.mass, self.shift, self.scatter = np.zeros(k), np.zeros((k, d)), 0.0
+        self.count = np.zeros(k, dtype=np.int64)
         self.gain, self.movers = 0.0, 0
         self.far, self.far_loss = np.zeros((0, d)), np.zeros(0)
 
@@ -50,10 +51,9 @@ class ClusterSums:
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
             label, square, gain = nearest_centres(x, self.centres, w, self.known)
-            away = w[:, None] * (x - self.centres[label])
-            self.mass += np.bincount(label, w, minlength=k)
-            for f in range(x.shape[1]):
-                self.shift[:, f] += np.bincount(label, away[:, f], minlength=k)
+            add_rows(
+                x - self.centres[label], w, label, 0, len(x), self.shift, self.mass, self.count
+            )
             self.scatter += float(w @ square)
             if self.known is not None and len(x):
                 self.gain = max(self.gain, float(gain.max()))
@@ -72,7 +72,7 @@ class ClusterSums:
     def __add__(self, other: Self) -> Self:
         both = self.fresh()
         both.mass, both.shift = self.mass + other.mass, self.shift + other.shift
-        both.scatter = self.scatter + other.scatter
+        both.scatter, both.count = self.scatter + other.scatter, self.count + other.count
         both.gain, both.movers = max(self.gain, other.gain), self.movers + other.movers
         both.far, both.far_loss = self.far, self.far_loss
         both._keep_far(other.far, other.far_loss)
@@ -101,22 +101,16 @@ def nearest_centres(
     z, c = np.ascontiguousarray(x - middle), np.ascontiguousarray(centres - middle)
     n = len(z)
     label = np.empty(n, dtype=np.int32)
-    square, gain = np.empty(n), np.empty(n)
+    square, gain, lead = np.empty(n), np.empty(n), np.empty(n)
     norms = (c**2).sum(axis=1)
     product, own = z @ c.T, np.einsum("ij,ij->i", z, z)
     known = np.full(len(c), np.inf) if mass is None else mass
-    judge(product, own, norms, known, np.ones(n) if w is None else w, label, square, gain)
+    judge(product, own, norms, known, np.ones(n) if w is None else w, label, square, lead, gain)
     noise = 8 * (x.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
-    best = square - own
-    close = (norms - 2 * product <= (best + noise)[:, None]).sum(axis=1) > 1
-    for i in np.flatnonzero(close):
+    for i in np.flatnonzero(lead <= noise):
         direct = ((z[i] - c) ** 2).sum(axis=1)
         label[i] = direct.argmin()
-    square = np.empty(n)
-    step = max(1, BLOCK_NUMBERS // max(x.shape[1], 1))
-    for start in range(0, n, step):
-        part = slice(start, start + step)
-        square[part] = ((z[part] - c[label[part]]) ** 2).sum(axis=1)
+    own_squares(z, c, label, 0, n, square)
     return label, square, gain
 
 
