@@ -95,7 +95,7 @@ def _middle_of_three(a, b, c):
 
 
 @njit(cache=True, nogil=True)
-def _to_box(x, low, high, kind):
+def to_box(x, low, high, kind):
     """Distance (Euclidean: its square) from a point to the nearest point of a box."""
     total = 0.0
     for j in range(x.size):
@@ -110,7 +110,7 @@ def _to_box(x, low, high, kind):
 
 
 @njit(cache=True, nogil=True)
-def _to_leaf(x, columns, a, b, kind, out):
+def to_leaf(x, columns, a, b, kind, out):
     """Distances (Euclidean: squares) from a point to the points a … b of a leaf.
 
     Squares are added four coordinates at a time, in their order: a quarter of the traffic.
@@ -168,7 +168,7 @@ def query(x, columns, order, starts, low, high, kind, distances, numbers):
             left, right = 2 * node + 1, 2 * node + 2
             if left >= nodes:
                 a, b = starts[node, 0], starts[node, 1]
-                _to_leaf(x[i], columns, a, b, kind, near)
+                to_leaf(x[i], columns, a, b, kind, near)
                 measured += b - a
                 if size == k and least(near, 0, b - a) > distances[i, 0]:
                     continue
@@ -176,8 +176,8 @@ def query(x, columns, order, starts, low, high, kind, distances, numbers):
                     if size < k or near[s] <= distances[i, 0]:
                         size = keep(distances[i], numbers[i], size, near[s], order[a + s])
                 continue
-            to_left = _to_box(x[i], low[left], high[left], kind)
-            to_right = _to_box(x[i], low[right], high[right], kind)
+            to_left = to_box(x[i], low[left], high[left], kind)
+            to_right = to_box(x[i], low[right], high[right], kind)
             if to_right < to_left:
                 left, right = right, left
                 to_left, to_right = to_right, to_left

@@ -75,7 +75,7 @@ class Prepared:
 
     def rows(self, x: Any, out: Floats | None = None) -> Floats:
         """Distances of every row of x to all points, on two threads where that pays."""
-        return self._measured(self.metric.accept(x), out)
+        return self.among(self.metric.accept(x), out)
 
     def blocks(self, x: Any, budget: int = 1 << 25) -> Iterator[tuple[slice, Floats]]:
         """Distances a few rows at a time, at most ``budget`` bytes of them together."""
@@ -83,9 +83,10 @@ class Prepared:
         step = max(1, budget // (8 * max(1, len(self))))
         for start in range(0, count(x), step):
             part = slice(start, min(start + step, count(x)))
-            yield part, self._measured(x[part])
+            yield part, self.among(x[part])
 
-    def _measured(self, x: Any, out: Floats | None = None) -> Floats:
+    def among(self, x: Any, out: Floats | None = None) -> Floats:
+        """The same, for rows that the metric has accepted already."""
         self._same_columns(x)
         n = count(x)
         out = np.empty((n, len(self))) if out is None else out

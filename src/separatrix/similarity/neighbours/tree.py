@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -58,13 +59,29 @@ class Tree:
 
     def counted(self, x: Floats, k: int) -> tuple[Neighbours, int]:
         """The nearest points, and how many points had to be measured to find them."""
+        found, measured = self._asked(x, k)
+        if self.kind == kd_tree.EUCLIDEAN:
+            np.sqrt(found.distances, out=found.distances)
+        return found, measured
+
+    def raw(self, x: Floats, k: int) -> Neighbours:
+        """The nearest points, with distances as they are compared: squares if Euclidean."""
+        return self._asked(x, k)[0]
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The tree for compiled loops: columns, order, starts, low, high."""
+        return self._columns, self._order, self._starts, self._low, self._high
+
+    def _asked(self, x: Floats, k: int) -> tuple[Neighbours, int]:
         x = np.ascontiguousarray(x, dtype=np.float64)
         distances = np.empty((len(x), k))
         numbers = np.empty((len(x), k), dtype=np.int64)
 
         def ask(part: slice) -> int:
-            tree = (self._columns, self._order, self._starts, self._low, self._high)
-            return int(kd_tree.query(x[part], *tree, self.kind, distances[part], numbers[part]))
+            return int(
+                kd_tree.query(x[part], *self.arrays, self.kind, distances[part], numbers[part])
+            )
 
         half = len(x) // 2
         if len(x) < WORTH_A_THREAD:
@@ -73,6 +90,4 @@ class Tree:
             with ThreadPoolExecutor(1) as pool:
                 other = pool.submit(ask, slice(half, None))
                 measured = ask(slice(None, half)) + other.result()
-        if self.kind == kd_tree.EUCLIDEAN:
-            np.sqrt(distances, out=distances)
         return Neighbours(distances, numbers), measured
