@@ -34,6 +34,8 @@ def by_definition(estimator: Any) -> dict[str, str]:
     """
     if isinstance(estimator, ON_LINE) and not getattr(estimator, "pocket", False):
         return dict.fromkeys(REPEATED, "a weight multiplies a step")
+    if isinstance(estimator, sx.SVC) and estimator.probability:
+        return dict.fromkeys(REPEATED, "a class of one row cannot be held out")
     own = isinstance(estimator, sx.QuadraticDiscriminantAnalysis) or (
         isinstance(estimator, sx.GaussianDiscriminant)
         and not estimator.alpha

@@ -24,7 +24,7 @@ from separatrix.models.class_labels import ClassLabels
 from separatrix.models.on_line import Coded, coded_rows
 from separatrix.models.svm_base import SupportVectors
 from separatrix.models.svm_machine import Machine, Training, train, warn_if_short
-from separatrix.models.targets import two_or_more
+from separatrix.models.targets import codes_of, two_or_more
 from separatrix.models.wrapped import joint_certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
@@ -149,7 +149,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
             if self._structures
             else self._table(X, y, sample_weight)
         )
-        w = data.w * self._class_weights(data)
+        w = data.w * self._class_weights(data.codes, data.w)
         used = np.flatnonzero(w > 0.0)
         points = self._points(pick(data.x, used), w[used], data.rows[used])
         self.machines_ = self._machines(points, data.codes[used], float(self.C) * w[used], how)
@@ -182,17 +182,17 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         two_or_more(self.classes_.tolist())
         return Coded(pick(list(X), kept), codes, w[kept], None, kept, len(w))  # type: ignore[arg-type]
 
-    def _class_weights(self, data: Coded) -> Floats:
+    def _class_weights(self, codes: Index, w: Floats) -> Floats:
         """One weight for each row, that of its class."""
         if self.class_weight is None:
-            return np.ones(len(data.codes))
-        labels = self.classes_[data.codes]
+            return np.ones(len(codes))
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            share = np.bincount(data.codes, data.w, len(self.classes_))
-            each = data.w.sum() / (len(self.classes_) * share)
+            share = np.bincount(np.maximum(codes, 0), w, len(self.classes_))
+            each = w.sum() / (len(self.classes_) * share)
         else:
+            labels = self.classes_[codes]
             each = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        return np.asarray(each[data.codes], dtype=float)
+        return np.asarray(each[codes], dtype=float)
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -254,7 +254,16 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         ]
 
     def _with_probabilities(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Machines of all rows, and a calibration from the scores of rows that were held out."""
         plain = clone(self).set_params(probability=False)
+        if self.class_weight is not None and y is not None:  # the calibration counts as they do
+            labels = column_or_1d(y)
+            w = weights_of(sample_weight, len(labels))
+            w = np.ones(len(labels)) if w is None else w
+            self.classes_ = np.unique(labels[w > 0])
+            codes = codes_of(labels, self.classes_)
+            sample_weight = w * np.where(codes < 0, 0.0, self._class_weights(codes, w))
+            plain.set_params(class_weight=None)
         both = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
         for name, value in vars(both.estimator_).items():
             if name.endswith("_"):
@@ -282,7 +291,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         scores = self._scores(X)
         if len(self.classes_) == 2:
-            return scores[:, 0]
+            return np.asarray(scores[:, 0])
         if self.decision == "ovr" or self.decision_function_shape == "ovo":
             return scores
         return _votes(scores, len(self.classes_))
@@ -290,10 +299,12 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
     @_if_probabilities
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class, in the order of ``classes_``; needs ``probability``."""
+        check_is_fitted(self)
         return probabilities_of(self.calibrations_, self._by_class(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the score's side, most votes, or the largest probability."""
+        check_is_fitted(self)
         if self.probability:
             chosen = self.predict_proba(X).argmax(axis=1)
         else:

@@ -57,6 +57,8 @@ class SupportVectors(RowsModel):
         self, points: Points, index: Index, kept: Index, n: int, weights: Floats, offset: Floats
     ) -> KernelExpansion:
         """The rows of ``index`` as anchors; a precomputed kernel keeps their places."""
+        if not len(index):  # a constant: any row with no weight stands for none
+            index, weights = np.zeros(1, dtype=np.int64), np.zeros((1, weights.shape[1]))
         anchors = kept[index] if points.given else points.rows(index)
         return KernelExpansion(self.kernel_, anchors, weights, offset, n if points.given else 0)
 

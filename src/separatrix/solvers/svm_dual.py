@@ -160,4 +160,4 @@ def _within(problem: SupportProblem, start: Floats) -> Floats:
         beta[beta > 0] *= below / above
     elif below > above:
         beta[beta < 0] *= above / below
-    return beta
+    return np.asarray(beta)

@@ -22,6 +22,8 @@ from separatrix.solvers.svm_problem import SupportProblem
 _RIDGE = 1e-9
 #: Rows up to which the system is solved.
 MOST = 4000
+#: Steps to a margin that no bound obstructs, and what counts as no gain.
+_REPEATS, _NOTHING = 3, 1e-18
 #: Turns spent on digits beyond those asked for.
 _TURNS = 10
 #: Turns without a clear gain after which no more systems are solved.
@@ -63,25 +65,25 @@ def settle(
 
 def _to_the_margin(gram: Floats, problem: SupportProblem, beta: Floats, effort: Effort) -> bool:
     """Steps to the solution of the system, each of which may fix rows at bounds; whether any."""
-    moved = False
+    moved, repeated = False, 0
     size = max(int(problem.free(beta).sum()), 1)
     for _ in range(int(np.clip(_WORK / size**3, 2, _STEPS))):
         free = np.flatnonzero(problem.free(beta))
         if not 2 <= len(free) <= MOST or effort.exhausted:
             return moved
         step = _newton(gram, problem, beta, free)
-        if step is None or not np.abs(step).max(initial=0.0) > 0.0:
+        if step is None:
             return moved
-        small = np.abs(step).max() <= 1e-14 * np.abs(beta).max()
-        met = _walk(problem, beta, free, step)
         moved = True
-        if small and not met:
-            break
+        if not _walk(problem, beta, free, step):
+            repeated += 1
+            if repeated == _REPEATS:  # the ridge holds back a little of each step
+                break
     return moved
 
 
 def _newton(gram: Floats, problem: SupportProblem, beta: Floats, free: np.ndarray) -> Floats | None:
-    """d of the system above; None where the matrix is not that of inner products."""
+    """d of the system above; None where it gains nothing, or K is not made of inner products."""
     matrix = gram[np.ix_(free, free)].astype(float)
     matrix[np.diag_indices_from(matrix)] *= 1.0 + _RIDGE
     matrix[np.diag_indices_from(matrix)] += np.finfo(float).tiny
@@ -95,7 +97,9 @@ def _newton(gram: Floats, problem: SupportProblem, beta: Floats, free: np.ndarra
     if not np.isfinite(both).all() or not total > 0.0:
         return None
     step = both[:, 0] - both[:, 0].sum() / total * both[:, 1]
-    return np.asarray(step - step.mean())  # rounding must not move the sum
+    step -= step.mean()  # rounding must not move the sum
+    gain = float(step @ wanted)
+    return step if gain > _NOTHING * float(np.abs(problem.t) @ np.abs(beta)) else None
 
 
 def _walk(problem: SupportProblem, beta: Floats, free: np.ndarray, step: Floats) -> bool:

@@ -1,0 +1,82 @@
+"""Support vector regression: peers, the tube, weights, units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.svm import SVR as Peer
+
+import separatrix as sx
+
+
+def curve(n: int, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, (n, 2))
+    return x, np.sin(x[:, 0]) + 0.3 * x[:, 1] + 0.2 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("settings", [{}, {"C": 20.0, "epsilon": 0.3}, {"kernel": "linear"}])
+def test_predictions_agree_with_scikit_learn(settings) -> None:
+    x, y = curve(200)
+    own, peer = sx.SVR(**settings).fit(x, y), Peer(tol=1e-9, **settings).fit(x, y)
+    assert_allclose(own.predict(x), peer.predict(x), atol=1e-4)
+    assert_array_equal(own.support_, peer.support_)
+    assert_allclose(own.dual_coef_, peer.dual_coef_, atol=1e-3)
+
+
+def test_rows_inside_the_tube_have_no_say() -> None:
+    x, y = curve(200)
+    model = sx.SVR(epsilon=0.3).fit(x, y)
+    away = np.abs(y - model.predict(x))
+    groups = model.groups_
+    assert (away[groups == "outside"] <= 0.3 + 1e-9).all()
+    assert_allclose(away[groups == "on"], 0.3, atol=1e-9)
+    assert (away[groups == "inside"] >= 0.3 - 1e-9).all()
+    assert_allclose(model.slack_, np.maximum(away - 0.3, 0.0), atol=1e-9)
+    assert_array_equal(model.alpha_ == 0.0, groups == "outside")
+
+
+def test_the_gap_bounds_the_objective() -> None:
+    x, y = curve(150)
+    model = sx.SVR(2.0, 0.1, "linear").fit(x, y)
+    w, b = model.coef_[0], model.intercept_[0]
+    value = 0.5 * w @ w + 2.0 * np.maximum(np.abs(y - x @ w - b) - 0.1, 0.0).sum()
+    assert_allclose(model.certificate_.primal, value, rtol=1e-12)
+    assert model.certificate_.gap <= 1e-8 * value
+
+
+def test_many_rows_reach_the_tolerance() -> None:
+    x, y = curve(3000)
+    model = sx.SVR(5.0).fit(x, y)
+    assert model.certificate_.holds
+    assert_allclose(model.predict(x), Peer(C=5.0, tol=1e-5).fit(x, y).predict(x), atol=2e-2)
+
+
+def test_weights_multiply_the_price_and_zero_removes() -> None:
+    x, y = curve(100)
+    w = np.random.default_rng(1).integers(0, 3, 100).astype(float)
+    a = sx.SVR(gamma=0.5).fit(x, y, sample_weight=w)
+    b = sx.SVR(gamma=0.5).fit(np.repeat(x, w.astype(int), axis=0), np.repeat(y, w.astype(int)))
+    assert_allclose(a.predict(x), b.predict(x), atol=1e-8)
+
+
+def test_a_target_that_never_varies_and_one_row() -> None:
+    x, _ = curve(40)
+    model = sx.SVR().fit(x, np.full(40, 7.0))
+    assert_allclose(model.predict(x), 7.0, atol=0.1 + 1e-9)
+    assert len(model.support_) == 0
+    assert_allclose(sx.SVR().fit(x[:1], [3.0]).predict(x), 3.0, atol=0.1 + 1e-9)
+
+
+def test_the_unit_of_the_target_matters_only_through_its_settings() -> None:
+    x, y = curve(120)
+    small = sx.SVR(1.0, 0.1).fit(x, y)
+    large = sx.SVR(1e6, 1e5).fit(x, 1e6 * y)
+    assert_allclose(large.predict(x), 1e6 * small.predict(x), rtol=1e-6, atol=1e-2)
+
+
+@pytest.mark.parametrize("settings", [{"C": np.inf}, {"epsilon": -1.0}, {"C": -1.0}])
+def test_settings_that_cannot_be(settings) -> None:
+    with pytest.raises(sx.InputError):
+        sx.SVR(**settings).fit(*curve(30))
