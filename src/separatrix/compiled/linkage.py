@@ -180,9 +180,9 @@ def nearest_later(columns, start, stop, nearest, square):
 def centroids(columns, nearest, square, first, second, height):
     """Always merge the two closest centroids. ``columns`` (d x n) is overwritten.
 
-    Every slot knows its nearest among the later ones, or at least a lower bound on how near that is:
-    when its nearest has moved away, the old distance still bounds what is left. Only the slot with
-    the least bound must know for certain. An empty slot lies at infinity.
+    Every slot knows its nearest among the later ones, or at least a lower bound on how near that
+    is: when its nearest has moved away, the old distance still bounds what is left. Only the slot
+    with the least bound must know for certain. An empty slot lies at infinity.
     """
     d, n = columns.shape
     size = np.ones(n)

@@ -66,9 +66,10 @@ def _nearest_stranger(x, i, bound, kd, kind, tree, colours, near, stack, bounds)
             to_leaf(x, columns, a, b, kind, near)
             for s in range(b - a):
                 j = order[a + s]
-                if near[s] <= best and tree[j] != mine:
-                    if at < 0 or _shorter(near[s], i, j, best, i, at):
-                        best, at = near[s], j
+                if near[s] > best or tree[j] == mine:
+                    continue
+                if at < 0 or _shorter(near[s], i, j, best, i, at):
+                    best, at = near[s], j
             continue
         to_left = to_box(x, low[left], high[left], kind)
         to_right = to_box(x, low[right], high[right], kind)
@@ -89,11 +90,11 @@ def grow_together(z, kd, kind, known, numbers, first, second, height):
     """Every tree takes the shortest edge that leads out of it, until one tree is left.
 
     ``known`` and ``numbers`` (n x k) are the nearest others of every point, near to far: most edges
-    are among them. A point whose nearest all belong to its own tree has to look further, but only if
-    the last of them is nearer than the shortest way out that its tree has found.
+    are among them. A point whose nearest all belong to its own tree has to look further, but only
+    if the last of them is nearer than the shortest way out that its tree has found.
     """
     n, k = known.shape
-    columns, order, starts, low, high = kd
+    order, starts = kd[1], kd[2]
     largest = 0
     for node in range(starts.shape[0]):
         if 2 * node + 1 >= starts.shape[0]:

@@ -1,8 +1,8 @@
 """The minimum spanning tree of points, whose edges by length are single linkage.
 
 In few dimensions all trees of a forest grow at once, each along the shortest way out (Borůvka),
-found in a k-d tree; in many, or in other metrics, one tree grows point by point (Prim). Neither ever
-holds more than a few numbers per point.
+found in a k-d tree; in many, or in other metrics, one tree grows point by point (Prim). Neither
+ever holds more than a few numbers per point.
 """
 
 from __future__ import annotations
