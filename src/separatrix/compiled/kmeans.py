@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from separatrix.compiled.cluster_rows import less, more, square_to
 from separatrix.compiled.tiles import two_least
 
 Floats = NDArray[np.float64]
@@ -68,29 +69,9 @@ BATCH = 1024
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _less(a, b):
-    return a if a < b else b
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _more(a, b):
-    return a if a > b else b
-
-
-@njit(cache=True, nogil=True, inline="always")
 def _root(square):
     """A square root in single precision: half the price, right to a part in 10⁷."""
-    return np.sqrt(np.float32(_more(square, 0.0)))
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _square(x, i, centres, a):
-    """‖x − c‖² of row i and centre a, in double precision."""
-    total = 0.0
-    for j in range(x.shape[1]):
-        step = x[i, j] - centres[a, j]
-        total += step * step
-    return total
+    return np.sqrt(np.float32(more(square, 0.0)))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -111,7 +92,7 @@ def _settle(x, i, centres, group_of, least):
     best, value = 0, np.inf
     least[:] = np.inf
     for j in range(centres.shape[0]):
-        square = _square(x, i, centres, j)
+        square = square_to(x, i, centres, j)
         loser, lost = j, square
         if square < value:
             loser, lost = best, value
@@ -145,7 +126,7 @@ def _doubtful(
         u = _root(2.0 * own + square[i] + slack * (square[i] + reach)) * (1.0 + 2e-7)
         near = np.inf
         for g in range(groups):
-            near = _less(near, lower[i, g] - group_gone[g])
+            near = less(near, lower[i, g] - group_gone[g])
         upper[i] = _above(u - gone[a])
         lowest[i] = _below(near + group_gone[groups])
         chosen[kept], value[kept] = i, own
@@ -178,13 +159,13 @@ def _search(
         low, where, high = two_least(x, i, tiles, norms, g * per_group, own)
         for t in range(g * per_group + 1, (g + 1) * per_group):
             first, at, after = two_least(x, i, tiles, norms, t, own)
-            high = _less(_less(high, after), _more(low, first))
+            high = less(less(high, after), more(low, first))
             where = at if first < low else where
-            low = _less(low, first)
+            low = less(low, first)
         least[c, g] = low
         before = value[c]
         better = low < before
-        second[c] = _less(before, high) if better else _less(second[c], low)
+        second[c] = less(before, high) if better else less(second[c], low)
         value[c] = low if better else before
         spare[c] = high if better else spare[c]
         lane[c] = where if better else lane[c]
@@ -211,10 +192,10 @@ def _renew(
             best = centre_of[lane[c]]
             least[c, group[c]] = spare[c]
             if not alive[c, mine]:
-                bound = _more(np.float64(lower[i, mine]) - group_gone[mine], 0.0)
+                bound = more(np.float64(lower[i, mine]) - group_gone[mine], 0.0)
                 least[c, mine] = 0.5 * (bound * bound + error - norm)
                 alive[c, mine] = True
-            least[c, mine] = _less(least[c, mine], own[c])
+            least[c, mine] = less(least[c, mine], own[c])
         upper[i] = _above(_root(nearest + error) * (1.0 + 2e-7) - gone[best])
         limit = np.inf
         for g in range(groups):
@@ -222,7 +203,7 @@ def _renew(
                 away = nearest_of[g] if settled else 2.0 * least[c, g] + norm
                 bound = _root(away - error) * (1.0 - 2e-7)
                 lower[i, g] = _below(bound + group_gone[g])
-            limit = _less(limit, np.float64(lower[i, g]) - group_gone[g])
+            limit = less(limit, np.float64(lower[i, g]) - group_gone[g])
         lowest[i] = _below(limit + group_gone[groups])
         group[c] = best
 
@@ -286,64 +267,3 @@ def sweep(cloud, centres, state, slack, start, stop, sums, mass, count):
         )  # fmt: skip
         moved += _move(cloud.exact, cloud.weight, label, kept, chosen, group, sums, mass, count)
     return moved
-
-
-@njit(cache=True, nogil=True)
-def centre_rows(x, mean, unit, start, stop, exact, single, square):
-    """Rows about the mean, in the given unit: exact, in single precision, and ‖x‖²."""
-    for i in range(start, stop):
-        total = np.float32(0.0)
-        for f in range(x.shape[1]):
-            value = (x[i, f] - mean[f]) / unit
-            exact[i, f] = value
-            small = np.float32(value)
-            single[i, f] = small
-            total += small * small
-        square[i] = total
-
-
-@njit(cache=True, nogil=True)
-def add_rows(x, weight, label, start, stop, sums, mass, count):
-    """Sums, weights and numbers of the rows ``start:stop`` by cluster."""
-    for i in range(start, stop):
-        a, w = label[i], weight[i]
-        mass[a] += w
-        count[a] += 1
-        for f in range(x.shape[1]):
-            sums[a, f] += w * x[i, f]
-
-
-@njit(cache=True, nogil=True)
-def own_squares(x, centres, label, start, stop, out):
-    """‖x − c‖² of every row to the centre of its own cluster."""
-    for i in range(start, stop):
-        out[i] = _square(x, i, centres, label[i])
-
-
-@njit(cache=True, nogil=True)
-def judge(product, square, norms, mass, weight, label, nearest, lead, gain):
-    """From x·c of every row and centre: the nearest centre, and what a move to another would gain.
-
-    Moving a row of weight w from cluster a to b lowers the scatter, with both means following, by
-
-        w · (mₐ/(mₐ − w) ‖x − cₐ‖² − m_b/(m_b + w) ‖x − c_b‖²)
-
-    ``gain`` gets the largest of these over b; a row alone in its cluster gains nothing. ``lead`` is
-    by how much the second nearest centre is farther, squared. Unknown masses are infinite.
-    """
-    for i in range(product.shape[0]):
-        best, value, second = 0, np.inf, np.inf
-        for j in range(norms.size):
-            v = norms[j] - 2.0 * product[i, j]
-            second = _less(second, _more(value, v))
-            if v < value:
-                best, value = j, v
-        w, other = weight[i], np.inf
-        lead[i] = second - value
-        for j in range(norms.size):
-            v = (norms[j] - 2.0 * product[i, j] + square[i]) * (mass[j] / (mass[j] + w))
-            if v < other and j != best:
-                other = v
-        label[i], nearest[i] = best, max(value + square[i], 0.0)
-        rest = mass[best] - w
-        gain[i] = w * (mass[best] / rest * nearest[i] - other) if rest > 0.5 * w else 0.0

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.compiled import cluster_rows
 from separatrix.compiled import kmeans as compiled
 from separatrix.compiled.kmeans import Centres, Cloud, State
 from separatrix.compiled.tiles import LANES
@@ -93,7 +94,7 @@ class _Sweeps:
         self.tasks = np.array_split(np.arange(len(self.cuts) - 1), 4 * workers)
 
         def one(start: int, stop: int, *_: Any) -> None:
-            compiled.centre_rows(self.x, self.mean, self.unit, start, stop, *self.cloud[:3])
+            cluster_rows.centre_rows(self.x, self.mean, self.unit, start, stop, *self.cloud[:3])
 
         self._over_chunks(one)
         self.variance = float(self.cloud.weight @ self.cloud.square) / self.cloud.weight.sum()
@@ -161,7 +162,7 @@ class _Sweeps:
             total[:] = 0
 
         def one(start: int, stop: int, *parts: Any) -> None:
-            compiled.add_rows(
+            cluster_rows.add_rows(
                 self.cloud.exact, self.cloud.weight, self.state.label, start, stop, *parts
             )
 
@@ -206,7 +207,7 @@ class _Sweeps:
         out = np.empty(len(self.state.label))
 
         def one(start: int, stop: int, *_: Any) -> None:
-            compiled.own_squares(
+            cluster_rows.own_squares(
                 self.cloud.exact, self.centres.exact, self.state.label, start, stop, out
             )
 

@@ -13,8 +13,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.compiled.cluster_rows import add_rows, judge, own_squares
 from separatrix.compiled.hashing import add_column
-from separatrix.compiled.kmeans import add_rows, judge, own_squares
 from separatrix.rows.block import Block, Floats
 
 #: Distances of a block of rows to all centres that are held at once.
