@@ -31,6 +31,9 @@ from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_panels import suits
 from separatrix.statistics.preparation import Prepared, prepare
 
+#: Classes up to which an ℓ₁ penalty is solved for all scores at once.
+MOST_SELECTING = 500
+
 
 class LogisticClassifier(LinearClassifier):
     """What logistic models share: probabilities, and scores measured from a reference class."""
@@ -91,15 +94,21 @@ class LogisticClassifier(LinearClassifier):
         """The problem that the rows pose; ``classes_`` are known afterwards."""
         if isinstance(rows, ArrayRows) and wide(rows):
             terms = self._class_terms(rows, rows.block.targets)
-            self._check_reference()
+            self._check_classes(settings)
             return pose_wide(rows, terms, settings), identity(rows.schema)
         prepared = _swept(rows) or prepare(rows)
         terms = self._class_terms(rows, prepared.moments.targets)
-        self._check_reference()
+        self._check_classes(settings)
         posed = pose(prepared.rows, prepared.moments, terms, settings)
         return posed, prepared.encoding
 
-    def _check_reference(self) -> None:
+    def _check_classes(self, settings: LogisticSettings) -> None:
+        if settings.selects and len(self.classes_) > MOST_SELECTING:
+            raise InputError(
+                f"An ℓ₁ penalty over the scores of {len(self.classes_)} classes at once would take "
+                f"hours; the limit is {MOST_SELECTING}.",
+                remedy="Use l1_ratio=0, or OneVsRest(LogisticRegression(C, l1_ratio)).",
+            )
         if self.reference is not None and self.reference not in self.classes_.tolist():
             raise InputError(
                 f"reference={self.reference!r} is no class.",
