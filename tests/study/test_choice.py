@@ -106,6 +106,21 @@ def test_the_baseline_wins_only_if_nothing_beats_it() -> None:
     assert choose([line("baseline", 1.0), line("linear", 0.99)])[0] == "linear"
 
 
+def test_a_gain_that_the_folds_disagree_about_is_chance() -> None:
+    def folds(name: str, *errors: float) -> Entry:
+        spread = float(np.std(errors, ddof=1) / len(errors) ** 0.5)
+        return Entry(name, name, "rmse", errors, float(np.mean(errors)), spread)
+
+    dummy = folds("baseline", 1.0, 1.1, 0.9, 1.0)
+    unsure = folds("linear", 0.8, 1.2, 0.7, 1.2)  # better on average, by less than its error
+    assert np.mean(unsure.folds) < np.mean(dummy.folds)
+    name, reason = choose([dummy, unsure])
+    assert name == "baseline"
+    assert "more than chance" in reason
+    sure = folds("ridge", 0.98, 1.07, 0.89, 0.97)  # a smaller gain, on every fold
+    assert choose([dummy, unsure, sure])[0] == "ridge"
+
+
 def test_a_model_that_could_not_be_fitted_cannot_win() -> None:
     broken = Entry("linear", "linear", "rmse", (), float("nan"), float("nan"), note="why")
     assert choose([line("baseline", 2.0), broken, line("ridge", 1.0)])[0] == "ridge"

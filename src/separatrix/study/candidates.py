@@ -43,6 +43,7 @@ class Candidate:
     of the data why it is left out unless asked for by name ("" if it is not): by size and not by
     the clock, so that the same table always gives the same comparison. A ``spare`` joins only
     where it has something to mend: few rows for the coefficients, or classes that are separable.
+    A ``slow`` one has its learning curve drawn from fewer fits.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Candidate:
     tuned: tuple[str, ...] = ()
     raw: bool = False
     spare: bool = False
+    slow: bool = False
     too_much: Callable[[Size], str] | None = None
 
     def make(self, folds: int) -> Any:
@@ -123,6 +125,7 @@ CANDIDATES = (
         options={"standardize": True, "Cs": PENALTIES, "tol": 1e-4},
         tuned=("C_",),
         spare=True,
+        slow=True,
         too_much=_likelihood,
     ),
     _classes("qda", "normal, own scatter", "QuadraticDiscriminantAnalysis"),

@@ -53,6 +53,8 @@ def entry(candidate: Candidate, bench: Bench, metric: str) -> Entry:
     )
 
 
+#: Standard errors by which the baseline must be beaten.
+SURE = 2.0
 #: What each measure is called in a sentence.
 CALLED = {"log_loss": "log loss", "error": "error rate"}
 
@@ -60,21 +62,25 @@ CALLED = {"log_loss": "log loss", "error": "error rate"}
 def choose(entries: Sequence[Entry]) -> tuple[str, str]:
     """The simplest candidate within one standard error of the best, and the reason in words.
 
-    ``entries`` come simplest first. The baseline wins only if nothing has a smaller error.
+    ``entries`` come simplest first. The baseline wins unless something beats it by more than two
+    standard errors of the differences between folds: chance alone beats it half of the time.
     """
     judged = [e for e in entries if np.isfinite(e.mean)]
-    best = min(judged, key=lambda e: e.mean)
     if len(judged) == 1 < len(entries):
         why = next(e.note for e in entries if e.name != BASELINE)
         return BASELINE, f"No other model could be judged on every fold: {why}"
-    if best.name == BASELINE:
+    dummy = next(e for e in judged if e.name == BASELINE)
+    better = [e for e in judged if _beats(e, dummy)]
+    if not better:
         return (
             BASELINE,
-            "Nothing beats the baseline: the columns do not help to predict the target.",
+            "Nothing beats the baseline by more than chance: the columns do not help to predict "
+            "the target.",
         )
+    best = min(better, key=lambda e: e.mean)
     measure = CALLED.get(best.metric, "error")
     limit = best.mean + best.standard_error
-    winner = next(e for e in judged if e.name != BASELINE and e.mean <= limit)
+    winner = next(e for e in better if e.mean <= limit)
     if winner.name == best.name:
         others = [e for e in judged if e.name not in (BASELINE, best.name)]
         if not others:
@@ -90,6 +96,12 @@ def choose(entries: Sequence[Entry]) -> tuple[str, str]:
         f"{winner.name} is the simplest model whose cross-validated {measure} is within one "
         f"standard error of the best, {best.name}."
     )
+
+
+def _beats(entry: Entry, dummy: Entry) -> bool:
+    """Whether the folds agree that the baseline is worse."""
+    gains = np.subtract(dummy.folds, entry.folds)
+    return bool(gains.mean() > SURE * np.std(gains, ddof=1) / np.sqrt(len(gains)))
 
 
 def compare(

@@ -28,7 +28,7 @@ def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int
     order = np.random.default_rng(seed).permutation(len(bench.labels))
     terms = len(bench.table.block.terms)
     work = terms * len(bench.training) * bench.table.block.y.shape[1]
-    slow = terms > MANY_TERMS or work > MUCH
+    slow = candidate.slow or terms > MANY_TERMS or work > MUCH
     folds = bench.fold_labels[:2] if slow else bench.fold_labels
     inside = [
         order[(bench.labels[order] != TEST) & (bench.labels[order] != fold)] for fold in folds
