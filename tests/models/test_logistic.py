@@ -332,5 +332,5 @@ def test_a_thousand_classes_are_answered_or_refused_in_a_sentence():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(1000), 3)
     x = 30.0 * rng.standard_normal((1000, 2))[y] + 0.1 * rng.standard_normal((3000, 2))
-    with pytest.raises(sx.InputError, match="1000 classes at once.*OneVsRest"):
+    with pytest.raises(sx.InputError, match=r"1000 classes at once.*OneVsRest"):
         LogisticRegression(1.0, 1.0).fit(x, y)
