@@ -50,9 +50,9 @@ def test_worked_examples(rows, C, alpha, w, t, margin, slack) -> None:
     assert model.certificate_.kkt <= 1e-9
 
 
-def test_groups_of_rows() -> None:
+def test_group_of_rows() -> None:
     model = sx.SVC(5 / 16, "linear").fit(X, Y)
-    assert model.groups_.tolist() == ["inside", "outside", "on", "on"]
+    assert model.group_.tolist() == ["inside", "outside", "on the margin", "on the margin"]
     assert_array_equal(model.support_, [0, 2, 3])
     assert_array_equal(model.support_vectors_, X[[0, 2, 3]])
     assert_array_equal(model.n_support_, [1, 2])

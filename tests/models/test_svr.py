@@ -29,9 +29,9 @@ def test_rows_inside_the_tube_have_no_say() -> None:
     x, y = curve(200)
     model = sx.SVR(epsilon=0.3).fit(x, y)
     away = np.abs(y - model.predict(x))
-    groups = model.groups_
+    groups = model.group_
     assert (away[groups == "outside"] <= 0.3 + 1e-9).all()
-    assert_allclose(away[groups == "on"], 0.3, atol=1e-9)
+    assert_allclose(away[groups == "on the margin"], 0.3, atol=1e-9)
     assert (away[groups == "inside"] >= 0.3 - 1e-9).all()
     assert_allclose(model.slack_, np.maximum(away - 0.3, 0.0), atol=1e-9)
     assert_array_equal(model.alpha_ == 0.0, groups == "outside")

@@ -88,7 +88,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
     intercept_ : b of each machine.
     coef_ : w of each machine, for the linear kernel.
     machines_ : what each machine found, with its certificate.
-    alpha_, slack_, groups_, t_, margin_ : of every training row, for two classes; the score is
+    alpha_, slack_, group_, t_, margin_ : of every training row, for two classes; the score is
         w·φ(x) − t and the margin 1/‖w‖.
     certificate_ : primal and dual value, gap, worst violation.
     """
@@ -283,9 +283,8 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
             return self.expansions_[0].scores(x)
         parts = [expansion.scores(x) for expansion in self.expansions_]
         pairs = combinations(range(k), 2)
-        return (
-            np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], 1) + self.intercept_
-        )
+        scores = np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], axis=1)
+        return np.asarray(scores + self.intercept_)
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""

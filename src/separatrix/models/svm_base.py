@@ -108,8 +108,8 @@ class SupportVectors(RowsModel):
         return self._spread(self._only().slack)
 
     @property
-    def groups_(self) -> Any:
-        """``outside``, ``on`` or ``inside`` the margin, for every training row of one machine."""
+    def group_(self) -> Any:
+        """``outside``, ``on the margin`` or ``inside``, for every training row of one machine."""
         return groups(self._only(), self.bound_, self.rows_given_)
 
     @property

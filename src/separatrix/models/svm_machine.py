@@ -46,7 +46,7 @@ class Machine:
     @property
     def support(self) -> Index:
         """Rows of the table that carry the boundary."""
-        return self.rows[self.beta != 0.0]
+        return np.asarray(self.rows[self.beta != 0.0])
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,9 @@ def chosen_kernel(model: Any, x: Any, w: Floats) -> Kernel:
 
 
 def groups(machine: Machine, problem_high: Floats, n: int) -> NDArray[np.str_]:
-    """Where each of n rows stands: ``outside`` (β = 0), ``on`` or ``inside`` the margin (β = C)."""
-    names = np.full(n, "outside", dtype="<U7")
+    """Where each of n rows stands: ``outside`` (β = 0), ``on the margin`` or ``inside`` (β = C)."""
+    names = np.full(n, "outside", dtype="<U13")
     size = np.abs(machine.beta)
-    names[machine.rows[size > 0]] = "on"
+    names[machine.rows[size > 0]] = "on the margin"
     names[machine.rows[(size > 0) & (size >= problem_high)]] = "inside"
     return names

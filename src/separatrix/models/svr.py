@@ -44,8 +44,8 @@ class SVR(RegressorMixin, SupportVectors):
     intercept_ : b.
     coef_ : w, for the linear kernel.
     alpha_, slack_ : |β| of every training row, and how far it is outside the tube.
-    groups_ : ``outside`` the sum (β = 0: within the tube), ``on`` the edge of the tube, or
-        ``inside`` the loss (|β| = C: beyond the tube).
+    group_ : ``outside`` the sum (β = 0: within the tube), ``on the margin`` (the tube),
+        or ``inside`` (|β| = C: beyond the tube).
     certificate_ : primal and dual value, gap, worst violation.
     """
 

@@ -37,7 +37,7 @@ class RowMemory:
         size = count * width * np.dtype(dtype).itemsize
         if size > len(self.buffers.get(name, ())):
             self.buffers[name] = np.empty(size, dtype=np.uint8)
-        return self.buffers[name][:size].view(dtype).reshape(count, width)
+        return np.asarray(self.buffers[name][:size].view(dtype).reshape(count, width))
 
 
 class KernelRows:
