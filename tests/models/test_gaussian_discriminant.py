@@ -436,3 +436,15 @@ def test_no_warnings_on_plain_data():
         warnings.simplefilter("error")
         for case in SPREADS:
             sx.GaussianDiscriminant(case).fit(x, y).predict(x)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, bool])
+def test_whole_numbers_of_any_type_are_labels(kind):
+    rng = np.random.default_rng(0)
+    values = [False, True] if kind is bool else [100, 3, 127] + [-100] * (kind is np.int8)
+    y = np.array(values, dtype=kind)[np.arange(80) % len(values)]
+    x = 10.0 * y.astype(float)[:, None] + rng.standard_normal((80, 2))
+    model = sx.LinearDiscriminantAnalysis().fit(x, y)
+    assert model.classes_.dtype == y.dtype
+    assert (model.classes_ == np.unique(y)).all()
+    assert (model.predict(x) == y).all()

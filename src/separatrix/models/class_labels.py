@@ -107,7 +107,7 @@ def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
     low = _counted_from(labels)
     if low is None:
         return np.unique(labels)
-    there = np.bincount(labels.astype(np.int64, copy=False) - low)
+    there = np.bincount(_from(labels, low))
     return (np.flatnonzero(there) + low).astype(labels.dtype)
 
 
@@ -118,7 +118,7 @@ def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]
         return np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     span = np.arange(low, int(labels.max()) + 1, dtype=classes.dtype)
     table = np.minimum(np.searchsorted(classes, span), len(classes) - 1)
-    return np.asarray(table[labels.astype(np.int64, copy=False) - low])
+    return np.asarray(table[_from(labels, low)])
 
 
 def _counted_from(labels: NDArray[Any]) -> int | None:
@@ -127,3 +127,8 @@ def _counted_from(labels: NDArray[Any]) -> int | None:
         return None
     low, high = int(labels.min()), int(labels.max())
     return low if high - low < 10_000 and high < 2**62 else None
+
+
+def _from(labels: NDArray[Any], low: int) -> NDArray[np.int64]:
+    whole = labels.astype(np.int64, copy=False)
+    return whole - low if low else whole
