@@ -1,16 +1,22 @@
 """One of every picture, from small seeded data: each law below holds for all of them."""
 
 import numpy as np
+from scipy.cluster import hierarchy
 
 from separatrix.decision.landscape import landscape
 from separatrix.decision.roc import roc_curve
 from separatrix.pictures import (
     CalibrationDisplay,
     ClassBoundaryDisplay,
+    ClusterProfileDisplay,
+    ClusterProjectionDisplay,
     CoefficientDisplay,
+    ConcentrationDisplay,
     ConfusionDisplay,
     CoverageRiskDisplay,
+    DendrogramDisplay,
     DistanceDisplay,
+    ElbowDisplay,
     FoldDisplay,
     GapDisplay,
     LearningCurveDisplay,
@@ -26,6 +32,7 @@ from separatrix.pictures import (
     RocClassesDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
     TraceDisplay,
@@ -82,6 +89,7 @@ def every_picture(n=120):
         ),
         **class_pictures(rng, x, fitted, label, three),
         **machine_pictures(rng, x, fitted, label),
+        **cluster_pictures(x),
     }
 
 
@@ -154,4 +162,32 @@ def machine_pictures(rng, x, fitted, label):
             prices, 100 / (1 + prices), rng.uniform(size=(9, 5)), prices[4]
         ),
         "path without scores": SVMPathDisplay(prices, 100 / (1 + prices)),
+    }
+
+
+def cluster_pictures(x):
+    """Silhouettes, trees, profiles, distances."""
+    three = np.array(NASTY[:3])[np.digitize(x[:, 0], [-0.5, 0.5])]
+    many = np.vstack([x, x + 0.01, x - 3])
+    counts = np.arange(1, 8)
+    return {
+        "silhouettes": SilhouetteDisplay.from_rows(x, three),
+        "silhouettes of many clusters": SilhouetteDisplay.from_rows(x, np.arange(len(x)) % 30),
+        "tree": DendrogramDisplay.from_linkage(hierarchy.linkage(x, "average"), n_clusters=4),
+        "small tree with names": DendrogramDisplay.from_linkage(
+            hierarchy.linkage(x[:6], "complete"), level=2.0, names=NASTY
+        ),
+        "tree with inversions": DendrogramDisplay.from_linkage(
+            hierarchy.linkage(x, "centroid"), n_clusters=7
+        ),
+        "large tree": DendrogramDisplay.from_linkage(hierarchy.linkage(many, "ward")),
+        "elbow": ElbowDisplay(counts, 1 / counts, np.append(np.nan, 0.5 - counts[1:] / 20)),
+        "elbow, chosen": ElbowDisplay(counts, 1 / counts, np.full(7, 0.1), 5),
+        "profiles": ClusterProfileDisplay.from_rows(x, three, names=NASTY[:5]),
+        "profiles of many columns": ClusterProfileDisplay.from_rows(
+            np.hstack([many] * 6), np.arange(len(many)) % 9
+        ),
+        "projection": ClusterProjectionDisplay.from_rows(x, three, names=NASTY[:5]),
+        "projection of one column": ClusterProjectionDisplay.from_rows(x[:, :1], three),
+        "concentration": ConcentrationDisplay.from_rows(x),
     }
