@@ -14,8 +14,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-#: Width of a tile.
-LANES = 16
+#: Width of a tile, and sums that run beside each other.
+LANES, CHAINS = 16, 4
 
 _SINGLE, _WHOLE, _SHORT = ir.FloatType(), ir.IntType(64), ir.IntType(32)
 _VECTOR, _INDEX = ir.VectorType(_SINGLE, LANES), ir.VectorType(_SHORT, LANES)
@@ -54,15 +54,32 @@ def two_least(typing_context, x, row, tiles, start, tile, skip):  # noqa: ARG001
 
 
 def _product(builder, x_at, width, start_at, tile_at):
-    """start − Σ x·tile, sixteen lanes in a register."""
-    total = cgutils.alloca_once(builder, _VECTOR)
-    builder.store(_load(builder, start_at), total)
-    with cgutils.for_range(builder, width) as loop:
-        number = builder.load(builder.gep(x_at, [loop.index]))
-        column = _load(builder, builder.gep(tile_at, [builder.mul(loop.index, _WHOLE(LANES))]))
+    """start − Σ x·tile, sixteen lanes in a register; four chains, so that none waits for itself."""
+    totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)]
+    builder.store(_load(builder, start_at), totals[0])
+    for total in totals[1:]:
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), total)
+
+    def subtract(feature, total):
+        number = builder.load(builder.gep(x_at, [feature]))
+        column = _load(builder, builder.gep(tile_at, [builder.mul(feature, _WHOLE(LANES))]))
         product = builder.fmul(_spread(builder, number, _VECTOR), column, flags=_FLAGS)
         builder.store(builder.fsub(builder.load(total), product, flags=_FLAGS), total)
-    return builder.load(total)
+
+    rounds = builder.udiv(width, _WHOLE(CHAINS))
+    done = builder.mul(rounds, _WHOLE(CHAINS))
+    with cgutils.for_range(builder, rounds) as loop:
+        first = builder.mul(loop.index, _WHOLE(CHAINS))
+        for chain, total in enumerate(totals):
+            subtract(builder.add(first, _WHOLE(chain)), total)
+    with cgutils.for_range(builder, builder.sub(width, done)) as loop:
+        subtract(builder.add(done, loop.index), totals[0])
+    first, second, third, fourth = (builder.load(total) for total in totals)
+    return builder.fadd(
+        builder.fadd(first, second, flags=_FLAGS),
+        builder.fadd(third, fourth, flags=_FLAGS),
+        flags=_FLAGS,
+    )
 
 
 def _address(context, builder, kind, array, *index):
