@@ -29,6 +29,8 @@ _FIRST, _LEAST = 0.2, 2000
 #: Violation down to which guesses are solved, and how near the margin a row must be to take part.
 _STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15))
 _WIDTH = 0.03
+#: Rounds of asking without a gain after which the search ends.
+_VAIN = 12
 #: Tolerance (in units of the slopes) from which on the last digits are found by linear systems.
 _FINE = 1e-6
 #: Violation that rounding leaves, relative to the terms of the slopes.
@@ -97,15 +99,18 @@ class _Search:
     def run(self) -> Support:
         """Guess, solve, ask; every answer is judged by slopes of double precision."""
         active, stage = self._first_guess(), 0
-        last = np.inf
+        least, vain, last = np.inf, 0, np.inf
         while True:
             target = _STAGES[stage][0] * self.unit if stage < len(_STAGES) else 0.0
             self._solve(active, max(target, 0.9 * self.tol))
             violation = self.problem.violation(self.beta, self.f)
-            if violation <= self.tol or self.effort.exhausted:
+            vain = vain + 1 if violation > 0.7 * least else 0
+            least = min(least, violation)
+            over = self.effort.exhausted or vain >= _VAIN
+            if violation <= self.tol or over:
                 self.f = scores_by_support(self.points, self.beta)
                 violation = self.problem.violation(self.beta, self.f)
-                if violation <= self.tol or self.effort.exhausted:
+                if violation <= self.tol or over:
                     break
                 self.single = self.single and violation < 0.5 * last
                 last = violation

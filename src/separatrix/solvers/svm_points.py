@@ -14,8 +14,6 @@ from separatrix.similarity.kernels.base import pick
 Index = NDArray[np.int64]
 #: Largest similarity that single precision is trusted with.
 _LARGE = 1e30
-#: Numbers in one block that is computed and used at once.
-_AT_ONCE = 1_000_000
 
 
 class Points:
@@ -65,21 +63,13 @@ class Points:
 
     def products(self, at: Index, of: Index, beta: Floats, single: bool = False) -> Floats:
         """Σ κ(x, z) β over the rows z of ``of``, for every row x of ``at``; block by block."""
-        total = np.zeros(len(at))
         if not len(of) or not len(at):
-            return total
+            return np.zeros(len(at))
         if self.given:
             return np.asarray(self.x[np.ix_(at, of)] @ beta)
+        weights = beta.astype(np.float32 if single and self.single else np.float64)[:, None]
         prepared = self.kernel.against(self.rows(of, single))
-        dtype = np.float32 if single and self.single else np.float64
-        weights = beta.astype(dtype)
-        height = max(1, _AT_ONCE // len(of))
-        room = np.empty((height, len(of)), dtype=dtype)
-        for start in range(0, len(at), height):
-            part = at[start : start + height]
-            rows = prepared.rows(self.rows(part, single), room[: len(part)])
-            total[start : start + height] = rows @ weights
-        return total
+        return np.asarray(prepared.times(self.rows(at, single), weights)[:, 0], dtype=float)
 
 
 def _leaves(kernel: Kernel) -> list[Kernel]:

@@ -43,8 +43,10 @@ def settle(
 ) -> float:
     """Pairs and linear systems in turn, until the violation is at most ``tol``, better ``fine``.
 
-    β and f change in place, f ends as Kβ; the violation that is left is returned.
+    β and f change in place; f may have a part that comes from other rows, which stays. The
+    violation that is left is returned.
     """
+    others = f - gram @ beta
     p, diagonal = problem, np.ascontiguousarray(np.diag(gram), dtype=float)
     violation, spare, vain = problem.violation(beta, f), _TURNS, 0
     while violation > fine and spare and not effort.exhausted:
@@ -52,8 +54,8 @@ def settle(
         goal = fine if violation <= tol else max(fine, 0.1 * tol)
         count, _ = descend(gram, diagonal, p.t, p.low, p.high, p.eps, beta, f, goal, some)
         effort.done += max(count, 1)
-        moved = vain < _VAIN and _to_the_margin(gram, problem, beta, effort)
-        f[:] = gram @ beta
+        moved = vain < _VAIN and _to_the_margin(gram, problem, beta, others, effort)
+        f[:] = gram @ beta + others
         before, violation = violation, problem.violation(beta, f)
         vain = vain + 1 if violation > 0.5 * before else 0
         if violation <= tol:
@@ -63,7 +65,9 @@ def settle(
     return violation
 
 
-def _to_the_margin(gram: Floats, problem: SupportProblem, beta: Floats, effort: Effort) -> bool:
+def _to_the_margin(
+    gram: Floats, problem: SupportProblem, beta: Floats, others: Floats, effort: Effort
+) -> bool:
     """Steps to the solution of the system, each of which may fix rows at bounds; whether any."""
     moved, repeated = False, 0
     size = max(int(problem.free(beta).sum()), 1)
@@ -71,7 +75,7 @@ def _to_the_margin(gram: Floats, problem: SupportProblem, beta: Floats, effort: 
         free = np.flatnonzero(problem.free(beta))
         if not 2 <= len(free) <= MOST or effort.exhausted:
             return moved
-        step = _newton(gram, problem, beta, free)
+        step = _newton(gram, problem, beta, others, free)
         if step is None:
             return moved
         moved = True
@@ -82,12 +86,15 @@ def _to_the_margin(gram: Floats, problem: SupportProblem, beta: Floats, effort: 
     return moved
 
 
-def _newton(gram: Floats, problem: SupportProblem, beta: Floats, free: np.ndarray) -> Floats | None:
+def _newton(
+    gram: Floats, problem: SupportProblem, beta: Floats, others: Floats, free: np.ndarray
+) -> Floats | None:
     """d of the system above; None where it gains nothing, or K is not made of inner products."""
     matrix = gram[np.ix_(free, free)].astype(float)
     matrix[np.diag_indices_from(matrix)] *= 1.0 + _RIDGE
     matrix[np.diag_indices_from(matrix)] += np.finfo(float).tiny
-    wanted = problem.t[free] - problem.eps * np.sign(beta[free]) - gram[free] @ beta
+    wanted = problem.t[free] - problem.eps * np.sign(beta[free])
+    wanted -= gram[free] @ beta + others[free]
     try:
         factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
