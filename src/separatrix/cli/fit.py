@@ -21,6 +21,9 @@ from separatrix.cli.options import (
 from separatrix.cli.output import print_json, progress
 from separatrix.messages import InputError
 
+#: Options that go to the study as they are; the others say how the table is read.
+WISHES = ("task", "metric", "reject", "seed", "test", "folds")
+
 
 @click.command(short_help="Compare models on a table and keep the best.")
 @click.argument("table")
@@ -60,16 +63,10 @@ def fit(
     target: str | None,
     out: Path | None,
     models: str | None,
-    task: str | None,
-    metric: str | None,
     costs: str | None,
-    reject: float | None,
     gates: tuple[str, ...],
     as_json: bool,
-    seed: int,
-    test: float,
-    folds: int,
-    **reading: Any,
+    **options: Any,
 ) -> None:
     """Fit models to TABLE, choose one, measure it once on rows that none of them saw.
 
@@ -87,26 +84,17 @@ def fit(
 
     wanted, chosen, priced = parse(gates), _names(models), parse_costs(costs)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
-    source = _opened(context, table, target, reading)
+    wishes = {name: options.pop(name) for name in WISHES}
+    source = _opened(context, table, target, options)
     from separatrix.blas_threads import one_blas_thread
     from separatrix.study.run import run_study
 
+    told: dict[str, Any] = {"source": Path(table).name, "command": _again(context)}
     # one thread of BLAS: how it splits a product changes last digits, and rarely saves time here
     with one_blas_thread(), progress(quiet=as_json) as report:
         try:
             study = run_study(
-                source,
-                task=task,
-                models=chosen,
-                metric=metric,
-                costs=priced,
-                reject=reject,
-                seed=seed,
-                test=test,
-                folds=folds,
-                progress=report,
-                source=Path(table).name,
-                command=_again(context),
+                source, models=chosen, costs=priced, progress=report, **wishes, **told
             )
         except InputError as problem:
             raise _placed(problem, table) from problem
@@ -236,8 +224,7 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     if given["kinds"]:
         pairs = (text.rpartition("=") for text in given["kinds"])
         scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
-    options = ("task", "metric", "reject", "seed", "test", "folds")
-    study = [f"{n}={given[n]!r}" for n in options if _given(context, n)]
+    study = [f"{n}={given[n]!r}" for n in WISHES if _given(context, n)]
     if given["costs"]:
         study.append(f"costs={parse_costs(given['costs'])!r}")
     if given["models"]:
