@@ -25,10 +25,16 @@ from sklearn.svm import SVC
 
 import separatrix
 from separatrix.pictures import (
+    ClusterProfileDisplay,
+    ClusterProjectionDisplay,
+    ConcentrationDisplay,
+    DendrogramDisplay,
     Display,
+    ElbowDisplay,
     MarginDisplay,
     MistakeDisplay,
     MultiplierDisplay,
+    SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
     TraceDisplay,
@@ -146,6 +152,9 @@ def _page(studies: dict[str, Any]) -> str:
     lines += ["", "## Support vector machines", "", "`SVC(C=1, gamma=0.5).fit(x, y)`"]
     for picture in _machine():
         lines += _entry("A machine", picture)
+    lines += ["", "## Clusters", "", "`KMeans(3).fit(x)` and `AgglomerativeClustering(3).fit(x)`"]
+    for picture in _clusters():
+        lines += _entry("Clusters", picture)
     return "\n".join(lines) + "\n"
 
 
@@ -192,6 +201,22 @@ def _machine() -> list[Display]:
         MarginDisplay.from_estimator(machine, x, y),
         MultiplierDisplay.from_estimator(machine, y),
         SVMPathDisplay(prices, [m.n_support_.sum() for m in path], errors, 1.0),
+    ]
+
+
+def _clusters() -> list[Display]:
+    """All wines without their cultivar, in standard deviations."""
+    wine = pd.read_csv(sample("wine").path).drop(columns="cultivar")
+    x = (wine - wine.mean()) / wine.std()
+    labels = separatrix.KMeans(3, n_init=5, random_state=0).fit(x).labels_
+    tree = separatrix.AgglomerativeClustering(3, linkage="ward").fit(x)
+    return [
+        ElbowDisplay.from_rows(x),
+        SilhouetteDisplay.from_rows(x, labels),
+        ClusterProfileDisplay.from_rows(x, labels),
+        ClusterProjectionDisplay.from_rows(x, labels),
+        DendrogramDisplay.from_estimator(tree),
+        ConcentrationDisplay.from_rows(x),
     ]
 
 
