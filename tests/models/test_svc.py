@@ -263,3 +263,19 @@ def test_the_linear_kernel_predicts_by_its_coefficients() -> None:
     by_hand = x @ model.coef_[0] + model.intercept_[0]
     assert_allclose(model.decision_function(x), by_hand, atol=1e-12)
     assert not hasattr(sx.SVC().fit(x, y), "coef_")
+
+
+def test_strings_are_classified_by_a_kernel_of_their_own(tmp_path) -> None:
+    from separatrix.similarity.kernels import Spectrum
+
+    rng = np.random.default_rng(4)
+    words = ["".join(rng.choice(list("abc"), 12)) for _ in range(30)]
+    words += ["".join(rng.choice(list("cde"), 12)) for _ in range(30)]
+    words += ["".join(rng.choice(list("efg"), 12)) for _ in range(30)]
+    label = np.repeat(["first", "second", "third"], 30)
+    for decision in ("ovo", "ovr"):
+        model = sx.SVC(kernel=Spectrum(2), decision=decision).fit(words, label)
+        assert model.score(words, label) == 1.0
+        assert model.predict(["abab", "efgfe"]).tolist() == ["first", "third"]
+        sx.save(model, tmp_path / "m.sx")
+        assert sx.load(tmp_path / "m.sx").predict(["abab"]).tolist() == ["first"]

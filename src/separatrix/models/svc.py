@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -23,15 +24,21 @@ from separatrix.models.calibrations import Calibration
 from separatrix.models.class_labels import ClassLabels
 from separatrix.models.on_line import Coded, coded_rows
 from separatrix.models.svm_base import SupportVectors
-from separatrix.models.svm_machine import Machine, Training, train, warn_if_short
+from separatrix.models.svm_classes import (
+    by_pairs,
+    part_of,
+    shared,
+    side_by_side,
+    two_sides,
+    votes_of,
+)
+from separatrix.models.svm_machine import Machine, Training, changes, warn_if_short
 from separatrix.models.targets import codes_of, two_or_more
 from separatrix.models.wrapped import joint_certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
-from separatrix.similarity.kernels import Precomputed
 from separatrix.similarity.kernels.base import pick
 from separatrix.solvers.svm_points import Index, Points
-from separatrix.solvers.svm_problem import classes_problem
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -200,17 +207,17 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         k = len(self.classes_)
         every = np.arange(points.n)
         if k == 2:
-            return [_one(points, every, np.where(codes == 1, 1.0, -1.0), C, how)]
-        points = _shared(points, how.megabytes)
+            return [two_sides(points, every, np.where(codes == 1, 1.0, -1.0), C, how)]
+        points = shared(points, how.megabytes)
         if self.decision == "ovr":
             sides = [(every, np.where(codes == c, 1.0, -1.0)) for c in range(k)]
-            return [_one(points, rows, side, C, how) for rows, side in sides]
+            return [two_sides(points, rows, side, C, how) for rows, side in sides]
         by_class = [np.flatnonzero(codes == c) for c in range(k)]
 
         def pair(ends: tuple[int, int]) -> Machine:
             rows = np.sort(np.concatenate([by_class[ends[0]], by_class[ends[1]]]))
             side = np.where(codes[rows] == ends[1], 1.0, -1.0)
-            return _one(_part(points, rows), rows, side, C[rows], how)
+            return two_sides(part_of(points, rows), rows, side, C[rows], how)
 
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(pair, combinations(range(k), 2)))
@@ -221,7 +228,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         self.rows_given_ = n
         self.intercept_ = np.array([m.offset for m in machines])
         pairs = k > 2 and self.decision == "ovo"
-        weights = _by_pairs(machines, codes, k) if pairs else _side_by_side(machines, points.n)
+        weights = by_pairs(machines, codes, k) if pairs else side_by_side(machines, points.n)
         used = np.flatnonzero((weights != 0.0).any(axis=1))
         order = used[np.argsort(codes[used], kind="stable")] if pairs else used
         self.support_ = kept[order]
@@ -243,10 +250,9 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         else:
             self.certificate_ = joint_certificate(
                 f"{len(machines)} machines of two classes decide among {k}",
-                [_Certified(m.certificate) for m in machines],
+                [SimpleNamespace(certificate_=m.certificate) for m in machines],
             )
-        at = [_changes(m) for m in machines]
-        self.n_iter_ = np.array(at)
+        self.n_iter_ = np.array([changes(m) for m in machines])
         # machines keep places in the table that was given, not among the rows that count
         self.machines_ = [
             Machine(kept[m.rows], m.beta, m.slack, m.offset, m.square, m.certificate)
@@ -293,7 +299,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
             return np.asarray(scores[:, 0])
         if self.decision == "ovr" or self.decision_function_shape == "ovo":
             return scores
-        return _votes(scores, len(self.classes_))
+        return votes_of(scores, len(self.classes_))
 
     @_if_probabilities
     def predict_proba(self, X: Any) -> Floats:
@@ -315,64 +321,4 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         scores = self._scores(X)
         if len(self.classes_) == 2:
             return scores[:, 0]
-        return scores if self.decision == "ovr" else _votes(scores, len(self.classes_))
-
-
-class _Certified:
-    """A part with a certificate, for the joint one."""
-
-    def __init__(self, certificate: Any) -> None:
-        self.certificate_ = certificate
-
-
-def _changes(machine: Machine) -> int:
-    return max(1, int(machine.certificate.notes[0].split()[0]))
-
-
-def _one(points: Points, rows: Index, side: Floats, C: Floats, how: Training) -> Machine:
-    return train(points, rows, classes_problem(side, C), how)
-
-
-def _shared(points: Points, megabytes: float) -> Points:
-    """Points whose Gram matrix is computed once for all machines, where it fits into memory.
-
-    Numbers are compared again as fast as they are looked up, structures are not.
-    """
-    fits = 8e-6 * points.n**2 <= megabytes
-    if points.given or not fits or (points.single and points.n > 2000):
-        return points
-    return Points(Precomputed(), points.gram(np.arange(points.n)).astype(float))
-
-
-def _part(points: Points, rows: Index) -> Points:
-    """Some of the rows as a table of their own."""
-    x = points.x[np.ix_(rows, rows)] if points.given else points.rows(rows)
-    return Points(points.kernel, x)
-
-
-def _side_by_side(machines: list[Machine], n: int) -> Floats:
-    weights = np.zeros((n, len(machines)))
-    for j, machine in enumerate(machines):
-        weights[machine.rows, j] = machine.beta
-    return weights
-
-
-def _by_pairs(machines: list[Machine], codes: Index, k: int) -> Floats:
-    """β against each other class: a row takes part in the k − 1 machines of its own class."""
-    weights = np.zeros((len(codes), k - 1))
-    for machine, (i, j) in zip(machines, combinations(range(k), 2), strict=True):
-        own = codes[machine.rows]
-        weights[machine.rows[own == i], j - 1] = machine.beta[own == i]
-        weights[machine.rows[own == j], i] = machine.beta[own == j]
-    return weights
-
-
-def _votes(scores: Floats, k: int) -> Floats:
-    """Votes of the pairs, and less than half a vote for how clearly they were won."""
-    votes, clear = np.zeros((len(scores), k)), np.zeros((len(scores), k))
-    for s, (i, j) in zip(scores.T, combinations(range(k), 2), strict=True):
-        votes[:, i] += s <= 0
-        votes[:, j] += s > 0
-        clear[:, i] -= s
-        clear[:, j] += s
-    return votes + clear / (3.0 * (np.abs(clear) + 1.0))
+        return scores if self.decision == "ovr" else votes_of(scores, len(self.classes_))

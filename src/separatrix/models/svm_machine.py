@@ -111,6 +111,11 @@ def train(
     return Machine(rows, found.beta, np.maximum(slack, 0.0), offset, square, certificate)
 
 
+def changes(machine: Machine) -> int:
+    """How many pairs were changed, as the certificate says; at least one."""
+    return max(1, int(machine.certificate.notes[0].split()[0]))
+
+
 def warn_if_short(machines: list[Machine], points: Points) -> None:
     """Doubt SEP003 where a tolerance was not reached, with the cause if the columns show one."""
     short = [m for m in machines if not m.certificate.holds]

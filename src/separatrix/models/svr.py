@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from separatrix.messages import InputError
 from separatrix.models.base import weights_of
 from separatrix.models.svm_base import SupportVectors
-from separatrix.models.svm_machine import Machine, Training, train, warn_if_short
+from separatrix.models.svm_machine import Machine, Training, changes, train, warn_if_short
 from separatrix.models.targets import one_number
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -139,7 +139,7 @@ class SVR(RegressorMixin, SupportVectors):
                 found.beta[:, None], points.x, self.intercept_
             )
         self.certificate_ = found.certificate
-        self.n_iter_ = max(1, int(found.certificate.notes[0].split()[0]))
+        self.n_iter_ = changes(found)
         self.machines_ = [
             Machine(
                 kept[found.rows],
