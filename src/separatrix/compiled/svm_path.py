@@ -83,7 +83,7 @@ def segment(
         for i in range(len(y)):
             e0[i] += a0 * row[i]
             e1[i] += a1 * row[i]
-    return change
+    return float(change)
 
 
 @njit(cache=True, nogil=True)
@@ -177,4 +177,4 @@ def enter(kernel: Any, y: Any, on: Any, m: int, inverse: Any, i: int, along: Any
         inverse[a, m + 1] = inverse[m + 1, a] = -along[a] / room
     inverse[m + 1, m + 1] = 1.0 / room
     on[m] = i
-    return room
+    return float(room)

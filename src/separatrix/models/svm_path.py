@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.class_labels import ClassLabels
 from separatrix.models.linear_svm import weighted_by_class
 from separatrix.models.on_line import Coded, coded_rows, outputs_of
-from separatrix.rows.block import Floats, Matrix
+from separatrix.models.svm_path_choice import (
+    PathTraining,
+    errors_compared,
+    errors_for_all,
+    folds_among,
+)
+from separatrix.rows.block import Floats
 from separatrix.selection import rules
-from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
 from separatrix.shapes.hyperplane import Hyperplane
 from separatrix.shapes.kernel_expansion import KernelExpansion
 from separatrix.similarity.kernels import Kernel, Linear, Precomputed, kernel_from
 from separatrix.solvers.solution import Certificate
 from separatrix.solvers.svm_path import SVMTrace, trace_svm
-from separatrix.solvers.svm_path_scores import (
-    certify_point,
-    error_steps,
-    gaps_along,
-    scores_along,
-)
+from separatrix.solvers.svm_path_scores import certify_point, gaps_along
 
-#: Rows whose Gram matrix is held at most; values of C that several classes are compared at.
-MOST_ROWS, GRID = 15_000, 200
+#: Rows whose Gram matrix is held at most.
+MOST_ROWS = 15_000
 #: The default end of the path, in units of one over the variance of the rows.
 FAR = 1e3
-
-
-@dataclass(frozen=True)
-class _Training:
-    """What the path was made of: rows, codes, weights, and all inner products."""
-
-    x: Matrix
-    codes: NDArray[np.int64]
-    w: Floats
-    gram: Floats
-    rows: NDArray[np.int64]
-    given: int
 
 
 class SVMPath(ClassifierMixin, ClassLabels):
@@ -150,7 +136,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
                 remedy="Give kernel.gram(items) as X, with kernel='precomputed'.",
             )
 
-    def _pairs(self, coded: Coded) -> _Training:
+    def _pairs(self, coded: Coded) -> PathTraining:
         x = coded.x
         self.kernel_ = kernel_from(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=x
@@ -158,7 +144,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.given:
             x = x[:, coded.rows]
         gram = np.asarray(self.kernel_.gram(x), dtype=np.float64)
-        return _Training(x, coded.codes, coded.w, gram, coded.rows, coded.given)
+        return PathTraining(x, coded.codes, coded.w, gram, coded.rows, coded.given)
 
     def _traces(self, rows: NDArray[np.int64]) -> list[SVMTrace]:
         """A path for each output over some of the training rows."""
@@ -178,9 +164,9 @@ class SVMPath(ClassifierMixin, ClassLabels):
         return traces
 
     @property
-    def _kept(self) -> _Training:
+    def _kept(self) -> PathTraining:
         check_is_fitted(self)
-        kept: _Training | None = self.__dict__.get("_training")
+        kept: PathTraining | None = self.__dict__.get("_training")
         if kept is None:
             raise InputError(
                 "The training rows were left behind when this model was stored.",
@@ -254,81 +240,16 @@ class SVMPath(ClassifierMixin, ClassLabels):
 
     def cross_validate(self, cv: Any = None, rule: str | None = None) -> Self:
         """Choose ``C_`` by the error on held-out rows, for all C at once."""
-        pairs = self._folds(cv if cv is not None else self.cv)
+        kept = self._kept
+        pairs = folds_among(kept, cv if cv is not None else self.cv)
         if len(self.classes_) == 2:
-            self.Cs_, self.errors_ = self._for_all(pairs)
+            self.Cs_, self.errors_ = errors_for_all(kept, pairs, self._traces, self.C_max_)
         else:
-            self.Cs_, self.errors_ = self._compared(pairs)
+            self.Cs_, self.errors_ = errors_compared(
+                kept, pairs, self._traces, self.paths_, self.C_max_
+            )
         chosen = rules.RULES[rule or self.rule](1.0 / self.Cs_, self.errors_)
         return self._settle(float(self.Cs_[chosen]))
-
-    def _folds(self, cv: Any) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """(train, test) among the training rows; ``cv`` counts rows of no weight as well."""
-        kept = self._kept
-        cv = DEFAULT_FOLDS if cv is None else cv
-        if isinstance(cv, int | np.integer):
-            rarest = int(np.bincount(kept.codes).min())
-            if min(int(cv), rarest) < 2:
-                raise InputError(
-                    f"cv={cv} folds cannot be made of n_samples={len(kept.codes)} rows: the rarest "
-                    f"class has {rarest}.",
-                    remedy="Give at least 2 rows of each class and 2 folds, or give C.",
-                )
-            folds = StratifiedKFold(min(int(cv), rarest))
-            return list(folds_of(folds, len(kept.codes), kept.codes).pairs)
-        codes = np.zeros(kept.given, dtype=np.int64)
-        codes[kept.rows] = kept.codes
-        place = np.full(kept.given, -1)
-        place[kept.rows] = np.arange(len(kept.rows))
-        pairs = [
-            (place[a][place[a] >= 0], place[b][place[b] >= 0])
-            for a, b in folds_of(cv, kept.given, codes).pairs
-        ]
-        if not all(len(train) and len(test) for train, test in pairs):
-            raise InputError("A side of a fold has no rows of weight.", remedy="Use fewer folds.")
-        return pairs
-
-    def _for_all(self, pairs: Any) -> tuple[Floats, Floats]:
-        """Two classes: every step of the error, and a C between each two steps."""
-        kept, steps = self._kept, []
-        for train, test in pairs:
-            path = self._traces(train)[0]
-            y = np.where(kept.codes[test] == 1, 1.0, -1.0)
-            steps.append(
-                error_steps(
-                    path,
-                    kept.gram[np.ix_(test, train)],
-                    y,
-                    kept.w[test],
-                    self.C_max_,
-                )
-            )
-        at = np.unique(np.concatenate([step.at for step in steps]))
-        at = at[(at > 0.0) & (at < self.C_max_)]
-        bounds = np.concatenate(
-            [[at[0] / 4.0 if len(at) else self.C_max_ / 4.0], at, [self.C_max_]]
-        )
-        wide = bounds[1:] > bounds[:-1] * (1.0 + 1e-7)  # steps that rounding tells apart are one
-        Cs = np.sqrt(bounds[1:] * bounds[:-1])[wide]
-        return Cs, np.stack([step(Cs) for step in steps], axis=1)
-
-    def _compared(self, pairs: Any) -> tuple[Floats, Floats]:
-        """More classes: the error at breakpoints, evenly chosen among those of all classes."""
-        kept = self._kept
-        found = np.unique(np.concatenate([p.breakpoints for p in self.paths_]))
-        found = found[found <= self.C_max_] if len(found) else np.array([self.C_max_])
-        even = np.linspace(0, len(found) - 1, min(GRID, len(found))).astype(int)
-        Cs, errors = found[even], []
-        for train, test in pairs:
-            cross = kept.gram[np.ix_(test, train)]
-            scores = []
-            for path in self._traces(train):
-                points = np.minimum(Cs, path.end)
-                segments = np.array([path.segment_of(C) for C in points])
-                scores.append(scores_along(path, cross, points, segments))
-            wrong = np.argmax(np.stack(scores), axis=0) != kept.codes[test][:, None]
-            errors.append(np.average(wrong, axis=0, weights=kept.w[test]))
-        return Cs, np.stack(errors, axis=1)
 
     def _settle(self, C: float) -> Self:
         """Predict at C from now on."""

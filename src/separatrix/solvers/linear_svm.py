@@ -7,6 +7,7 @@ columns: the same in the space that the rows span. Many of both: one α at a tim
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -82,7 +83,7 @@ def _in_span(problem: Hinges, settings: Settings) -> Answer:
     root = np.sqrt(problem.ridge)
     x = problem.x
     scaled = sparse.csr_array(x) / root if sparse.issparse(x) else np.asarray(x) / root
-    gram = scaled @ scaled.T
+    gram: Any = scaled @ scaled.T
     values, vectors = linalg.eigh(
         np.asarray(gram.toarray() if sparse.issparse(gram) else gram), check_finite=False
     )
