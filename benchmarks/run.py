@@ -17,12 +17,15 @@ RACES = (
     "kmeans",
     "medoids",
     "silhouette",
+    "linkage",
+    "neighbours",
     "logistic",
     "logistic_stream",
     "kernels",
     "perceptron",
     "separability",
     "linear_svm",
+    "svm",
     "svm_path",
 )
 
