@@ -103,6 +103,17 @@ def test_words(linkage: str) -> None:
     assert own.distances_.tolist()[:2] == [0, 0]
 
 
+def test_words_by_a_kernel() -> None:
+    words, metric = ["cat", "cats", "catch", "horse", "house"], sx.Kernelised(sx.Spectrum(2))
+    model = sx.AgglomerativeClustering(metric=metric).fit(words)
+    assert model.labels_.tolist() == [0, 0, 0, 1, 1]
+    # cat has ca, at; cats has ca, at, ts: κ = 2, so d² = 2 − 4 + 3
+    assert model.distances_[0] == pytest.approx(1.0)
+    medoids = sx.KMedoids(2, metric=metric, random_state=0).fit(words)
+    assert same_partition(medoids.labels_, model.labels_)
+    assert sx.NearestNeighbors(1, metric=metric).fit(words).retrieve(["mouse"]) == [["house"]]
+
+
 def test_mixed_rows_with_gaps() -> None:
     frame = pd.DataFrame({"size": [1.0, 1.1, None, 9.0], "kind": ["a", "a", "a", "b"]})
     model = sx.AgglomerativeClustering(metric="gower").fit(frame)

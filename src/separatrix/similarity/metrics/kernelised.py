@@ -23,6 +23,11 @@ class Kernelised(Metric):
         """A pseudo-metric at best: two points may share one feature vector."""
         return False
 
+    @property
+    def of_vectors(self) -> bool:  # type: ignore[override]
+        """Of whatever the kernel compares."""
+        return self.kernel.of_vectors
+
     def accept(self, x: Any) -> Any:
         """Rows of numbers, or the objects that the kernel compares."""
         return vectors(x) if self.kernel.of_vectors else list(x)
