@@ -31,7 +31,7 @@ WORTH_A_ROUND = 0.05
 #: From so many points on, the first pairs are found by a search.
 MANY_POINTS = 1000
 #: Rows of distances that are united together.
-CHUNK = 256
+CHUNK = 32
 
 Index = NDArray[np.int64]
 
@@ -145,16 +145,23 @@ def _first_round(
 
 def _united(metric: Metric, x: Floats, one: Index, two: Index, kind: int) -> Floats:
     """Distances among clusters of one point or two, a few rows at a time in the same memory."""
-    points = Prepared(metric, x, metric.prepare(x))
-    m = len(one)
+    state, m = metric.prepare(x), len(one)
     d = np.empty((m, m))
-    rows, others = np.empty((CHUNK, len(x))), np.empty((CHUNK, len(x)))
-    for start in range(0, m, CHUNK):
-        stop = min(start + CHUNK, m)
-        apart = start + np.flatnonzero(one[start:stop] != two[start:stop])
-        points.among(x[one[start:stop]], rows[: stop - start])
-        points.among(x[two[apart]], others[: len(apart)])
-        loops.unite(rows, others, apart - start, one, two, kind, d[start:stop])
+
+    def fill(starts: range) -> None:
+        rows, others = np.empty((CHUNK, len(x))), np.empty((CHUNK, len(x)))
+        for start in starts:
+            stop = min(start + CHUNK, m)
+            apart = start + np.flatnonzero(one[start:stop] != two[start:stop])
+            metric.fill(x[one[start:stop]], state, rows[: stop - start])
+            metric.fill(x[two[apart]], state, others[: len(apart)])
+            loops.unite(rows, others, apart - start, one, two, kind, d[start:stop])
+
+    starts = range(0, m, CHUNK)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(fill, starts[1::2])
+        fill(starts[::2])
+        other.result()
     np.fill_diagonal(d, np.inf)
     return d
 
