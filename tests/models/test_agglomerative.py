@@ -174,6 +174,15 @@ def test_more_points_than_are_checked_one_by_one() -> None:
         assert "of the 899 merges were checked" in str(model.certificate_)
 
 
+def test_more_rows_than_the_memory_holds_distances_of(monkeypatch) -> None:
+    monkeypatch.setattr("separatrix.models.agglomerative.machine_memory", lambda: 8.0 * 119**2)
+    for linkage in ("complete", "average"):
+        with pytest.raises(sx.InputError, match="of 120 rows needs all their distances"):
+            sx.AgglomerativeClustering(linkage=linkage).fit(X)
+    for linkage in ("single", "centroid", "ward"):
+        assert sx.AgglomerativeClustering(linkage=linkage).fit(X).n_leaves_ == 120
+
+
 def test_three_kinds_of_iris() -> None:
     x, y = load_iris(return_X_y=True)
     labels = sx.AgglomerativeClustering(3, linkage="ward").fit(x).labels_

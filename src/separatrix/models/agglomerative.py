@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any, Self
 
@@ -79,6 +80,7 @@ class AgglomerativeClustering(ClusterMixin, RowsModel):
         metric = metric_from(self.metric)
         points = self._points(metric, X)
         self._check(count(points))
+        self._check_room(count(points))
         table = linkage(points, self.linkage, metric)
         self.metric_ = metric.fitted(points)
         self.dendrogram_ = Dendrogram(table)
@@ -133,6 +135,17 @@ class AgglomerativeClustering(ClusterMixin, RowsModel):
                 remedy="Ask for fewer clusters.",
             )
 
+    def _check_room(self, n: int) -> None:
+        """Refuse what could only end by running out of memory."""
+        needed, there = 8.0 * n**2, machine_memory()
+        if self.linkage in ("complete", "average") and needed > there:
+            raise InputError(
+                f"{self.linkage} linkage of {n} rows needs all their distances, "
+                f"{needed / 1e9:.0f} GB, and the machine has {there / 1e9:.0f} GB.",
+                remedy="Single, centroid and ward linkage keep a few numbers a row; or take a "
+                "sample of the rows.",
+            )
+
     def _inverted(self) -> tuple[str, ...]:
         many = len(self.inversions_)
         if not many:
@@ -174,3 +187,11 @@ class AgglomerativeClustering(ClusterMixin, RowsModel):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def machine_memory() -> float:
+    """Bytes of memory that the machine has; infinite where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")

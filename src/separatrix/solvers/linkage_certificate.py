@@ -6,13 +6,12 @@ means; Ward: the root of twice the scatter that merging adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.compiled.dendrogram import labels_under
+from separatrix.compiled.dendrogram import labels_under, places
 from separatrix.rows.block import Floats
 from separatrix.similarity.metrics.base import Metric, count
 from separatrix.similarity.metrics.chosen import FunctionMetric, GivenDistances
@@ -23,6 +22,9 @@ EVERY, SOME = 300, 12
 #: Distances that a check of some merges may measure; of a user's own function.
 PAIRS, CALLS = 2_000_000, 100_000
 TOLERANCE = 1e-9
+#: Linkages of means; of members, how their distances come together.
+MEANS = ("centroid", "ward")
+UNITED: dict[str, np.ufunc] = {"single": np.minimum, "complete": np.maximum, "average": np.add}
 
 Index = NDArray[np.int64]
 
@@ -34,8 +36,9 @@ def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> 
         fault = _every_merge(points, metric, method, table)
         said = f"All {n - 1} merges were checked by the definition of the linkage."
     else:
-        steps = _chosen(metric, table, means=method in ("centroid", "ward"))
-        fault = max((_one_merge(points, metric, method, table, s) for s in steps), default=0.0)
+        steps = _chosen(metric, table, means=method in MEANS)
+        again = _Again(points, metric, method, table)
+        fault = max((again.fault(int(s)) for s in steps), default=0.0)
         said = (
             f"{len(steps)} of the {n - 1} merges were checked by the definition of the linkage: "
             "neither of the two had a closer cluster at the time."
@@ -55,8 +58,7 @@ def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> 
 
 def _every_merge(points: Any, metric: Metric, method: str, table: Floats) -> float:
     """The largest fault: a height that is not the distance, or a pair that was closer."""
-    clusters = _Means(points, method) if method in ("centroid", "ward") else None
-    pairs = clusters or _Pairs(metric, points, method)
+    pairs = _Means(points, method) if method in MEANS else _Pairs(metric, points, method)
     n, worst = count(points), 0.0
     node = np.arange(n)
     for s, (a, b, height, _) in enumerate(table):
@@ -77,11 +79,7 @@ class _Pairs:
         d = np.array(points if isinstance(metric, GivenDistances) else metric.distances(points))
         np.fill_diagonal(d, np.inf)
         self.members, self.size, self.mean = d, np.ones(len(d)), method == "average"
-        self.united: Callable[[Any, Any], Any] = {
-            "single": np.minimum,
-            "complete": np.maximum,
-            "average": np.add,
-        }[method]
+        self.united = UNITED[method]
         self.distance = d.copy() if self.mean else d
 
     def join(self, i: int, k: int, live: int) -> None:
@@ -149,60 +147,72 @@ def _chosen(metric: Metric, table: Floats, *, means: bool) -> Index:
     return np.asarray(able[np.unique(np.linspace(0, len(able) - 1, SOME).astype(int))])
 
 
-def _one_merge(points: Any, metric: Metric, method: str, table: Floats, s: int) -> float:
-    """How far merge s misses its height, or the nearest cluster of either side."""
-    n = len(table) + 1
-    labels = np.empty(n, dtype=np.int64)
-    joined = np.arange(n - 1) < s
-    left, right = (np.ascontiguousarray(table[:, j].astype(np.int64)) for j in (0, 1))
-    labels_under(left, right, joined, labels)
-    a, b = (int(labels[_leaf(table, int(node))]) for node in table[s, :2])
-    if method in ("centroid", "ward"):
-        from_a, from_b = _rows_of_means(points, labels, a, b, method == "ward")
-    else:
-        from_a, from_b = _rows_of_members(points, metric, labels, a, b, method)
-    between = from_a[b]
-    from_a[a] = from_b[b] = np.inf
-    nearest = min(float(from_a.min()), float(from_b.min()))
-    return max(abs(float(between - table[s, 2])), float(between) - nearest)
+class _Again:
+    """Merges of many points, each measured again from the clusters that there were before it."""
 
+    def __init__(self, points: Any, metric: Metric, method: str, table: Floats) -> None:
+        self.points, self.metric, self.method, self.table = points, metric, method, table
+        self.left, self.right, size = (
+            np.ascontiguousarray(table[:, j].astype(np.int64)) for j in (0, 1, 3)
+        )
+        n = len(table) + 1
+        # In the order of a drawn tree every cluster of every time is one run of leaves.
+        place = np.empty(2 * n - 1, dtype=np.int64)
+        places(self.left, self.right, size, place)
+        self.order = np.empty(n, dtype=np.int64)
+        self.order[place[:n]] = np.arange(n)
+        if method in MEANS:
+            self.centred = points - points.mean(axis=0)
+        elif not isinstance(metric, GivenDistances):
+            self.state = metric.prepare(points)
 
-def _leaf(table: Floats, node: int) -> int:
-    """Any leaf of a node."""
-    n = len(table) + 1
-    while node >= n:
-        node = int(table[node - n, 0])
-    return node
+    def fault(self, s: int) -> float:
+        """How far merge s misses its height, or the nearest cluster of either side."""
+        n = len(self.table) + 1
+        labels = np.empty(n, dtype=np.int64)
+        labels_under(self.left, self.right, np.arange(n - 1) < s, labels)
+        a, b = (int(labels[self._leaf(int(node))]) for node in self.table[s, :2])
+        rows = self._of_means if self.method in MEANS else self._of_members
+        from_a, from_b = rows(labels, a, b)
+        between = from_a[b]
+        from_a[a] = from_b[b] = np.inf
+        nearest = min(float(from_a.min()), float(from_b.min()))
+        return max(abs(float(between - self.table[s, 2])), float(between) - nearest)
 
+    def _leaf(self, node: int) -> int:
+        """Any leaf of a node."""
+        n = len(self.table) + 1
+        while node >= n:
+            node = int(self.left[node - n])
+        return node
 
-def _rows_of_means(x: Floats, labels: Index, a: int, b: int, ward: bool) -> tuple[Floats, Floats]:
-    size = np.bincount(labels).astype(float)
-    z = x - x.mean(axis=0)
-    mean = np.stack([np.bincount(labels, column) for column in z.T], axis=1) / size[:, None]
-    return _between_means(mean, size, a, ward), _between_means(mean, size, b, ward)
+    def _of_means(self, labels: Index, a: int, b: int) -> tuple[Floats, Floats]:
+        size, z = np.bincount(labels).astype(float), self.centred
+        mean = np.stack([np.bincount(labels, column) for column in z.T], axis=1) / size[:, None]
+        ward = self.method == "ward"
+        return _between_means(mean, size, a, ward), _between_means(mean, size, b, ward)
 
+    def _of_members(self, labels: Index, a: int, b: int) -> tuple[Floats, Floats]:
+        """Distance of the clusters a and b to every cluster, from all pairs of members."""
+        run = labels[self.order]
+        begin = np.append(0, np.flatnonzero(np.diff(run)) + 1)
+        size = np.diff(np.append(begin, len(run)))
+        found = []
+        for one in (a, b):
+            members = np.flatnonzero(labels == one)
+            d = UNITED[self.method].reduce(self._rows(members), axis=0)[self.order]
+            row = np.empty(len(begin))
+            row[run[begin]] = UNITED[self.method].reduceat(d, begin)
+            if self.method == "average":
+                row[run[begin]] /= size * len(members)
+            found.append(row)
+        return found[0], found[1]
 
-def _rows_of_members(
-    points: Any, metric: Metric, labels: Index, a: int, b: int, method: str
-) -> tuple[Floats, Floats]:
-    """Distance of the clusters a and b to every cluster, from all pairs of members."""
-    order = np.argsort(labels, kind="stable")
-    size = np.bincount(labels)
-    begin = np.cumsum(size) - size
-    united = {"single": np.minimum, "complete": np.maximum, "average": np.add}[method]
-    found = []
-    for one in (a, b):
-        members = np.flatnonzero(labels == one)
-        d = _rows_of(points, metric, members)[:, order]
-        row = np.asarray(united.reduceat(united.reduce(d, axis=0), begin), dtype=float)
-        found.append(row / (size * len(members)) if method == "average" else row)
-    return found[0], found[1]
-
-
-def _rows_of(points: Any, metric: Metric, members: Index) -> Floats:
-    if isinstance(metric, GivenDistances):
-        return np.asarray(points[members])
-    some = points[members] if isinstance(points, np.ndarray) else [points[i] for i in members]
-    out = np.empty((len(members), count(points)))
-    metric.fill(some, metric.prepare(points), out)
-    return out
+    def _rows(self, members: Index) -> Floats:
+        points = self.points
+        if isinstance(self.metric, GivenDistances):
+            return np.asarray(points[members])
+        some = points[members] if isinstance(points, np.ndarray) else [points[i] for i in members]
+        out = np.empty((len(members), count(points)))
+        self.metric.fill(some, self.state, out)
+        return out
