@@ -22,7 +22,7 @@ from separatrix.similarity.neighbours.tree import Tree
 #: In more dimensions boxes are no help.
 MOST_DIMENSIONS = 12
 #: Nearest others that every point knows from the start.
-KNOWN = 6
+KNOWN = 3
 FEW_POINTS = 200
 
 Index = NDArray[np.int64]
@@ -54,12 +54,14 @@ def spanning_tree(X: Any, metric: Metric) -> tuple[Index, Index, Floats]:
 
 def _forest(x: Floats, kind: str, first: Index, second: Index, height: Floats) -> None:
     tree = Tree(x, kind)
-    k = min(KNOWN, len(x) - 1)
-    found = tree.raw(x, k + 1)
-    itself = found.indices == np.arange(len(x))[:, None]
+    n, k = len(x), min(KNOWN, len(x) - 1)
+    order = tree.arrays[1]
+    found = tree.raw(x[order], k + 1)  # asked box by box: one question warms the next
+    itself = found.indices == order[:, None]
     itself[~itself.any(axis=1), -1] = True  # among many equal points
-    others = found.indices[~itself].reshape(len(x), k)
-    lengths = found.distances[~itself].reshape(len(x), k)
+    others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+    others[order] = found.indices[~itself].reshape(n, k)
+    lengths[order] = found.distances[~itself].reshape(n, k)
     grow_together(x, tree.arrays, tree.kind, lengths, others, first, second, height)
     if kind == "euclidean":
         np.sqrt(height, out=height)
