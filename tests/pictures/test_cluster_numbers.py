@@ -61,6 +61,15 @@ def test_silhouettes_of_a_model_are_in_its_metric() -> None:
     assert_allclose(display.silhouette.samples[0], (b - a) / b)
 
 
+def test_silhouettes_of_a_model_that_standardised() -> None:
+    x = X * [1e8, 1, 1e-8, 1]
+    model = sx.KMeans(3, standardize=True, random_state=0).fit(x)
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = silhouette_samples(z, model.labels_)
+    display = SilhouetteDisplay.from_estimator(model, x)
+    assert_allclose(display.silhouette.samples, expected, atol=1e-5)
+
+
 # -- trees -----------------------------------------------------------------------------------------
 
 
@@ -159,6 +168,17 @@ def test_the_elbow_of_another_clusterer_and_of_equal_rows() -> None:
     equal.plot()
     with pytest.raises(sx.InputError, match="one scatter"):
         ElbowDisplay([1, 2], [0.5], [0.1])
+
+
+def test_the_elbow_of_few_rows_and_of_many(monkeypatch) -> None:
+    assert ElbowDisplay.from_rows(X[::50], range(1, 9)).counts.tolist() == [1, 2, 3]
+    monkeypatch.setattr("separatrix.pictures.elbow.MEASURED", 50)
+    display = ElbowDisplay.from_rows(X, [2, 3])
+    some = np.linspace(0, 149, 50).round().astype(int)
+    labels = sx.KMeans(2, n_init=5, random_state=0).fit(X).labels_
+    assert display.measured == 50
+    assert display.silhouette[0] == pytest.approx(sx.silhouette(X[some], labels[some]).score)
+    assert "(of 50 rows)" in display.description
 
 
 # -- profiles --------------------------------------------------------------------------------------

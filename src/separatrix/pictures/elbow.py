@@ -15,19 +15,23 @@ from separatrix.pictures.style import BLUE, ORANGE, PAPER, dress
 from separatrix.pictures.wording import number
 from separatrix.rows.block import Floats
 
+#: Rows whose silhouettes are measured, against one another.
+MEASURED = 10_000
+
 
 @dataclass(eq=False)
 class ElbowDisplay(Display):
     """``scatter`` within ``counts`` clusters as a share of the whole, ``silhouette`` of each.
 
     One cluster has no silhouette: NaN. ``chosen`` is marked; by default the number with the
-    highest silhouette.
+    highest silhouette. ``measured`` says of how many rows the silhouettes are, if not of all.
     """
 
     counts: Any
     scatter: Floats
     silhouette: Floats
     chosen: int | None = None
+    measured: int | None = None
 
     title: ClassVar[str] = "Scatter and silhouette over the number of clusters"
 
@@ -51,7 +55,8 @@ class ElbowDisplay(Display):
     ) -> Self:
         """Cluster rows of numbers into each number; ``model`` is any clusterer, KMeans if None.
 
-        ``settings`` go to :class:`~separatrix.KMeans`. Silhouettes are Euclidean.
+        ``settings`` go to :class:`~separatrix.KMeans`. Silhouettes are Euclidean; of more than
+        10 000 rows an even selection has them. Numbers above that of the rows are left out.
         """
         from sklearn.base import clone
 
@@ -61,14 +66,17 @@ class ElbowDisplay(Display):
 
         x = np.asarray(X, dtype=float)
         model = KMeans(**{"n_init": 5, "random_state": 0, **settings}) if model is None else model
-        tried, share, score = sorted(set(counts)), [], []
+        some = np.unique(np.linspace(0, len(x) - 1, min(len(x), MEASURED)).round().astype(int))
+        tried, share, score = sorted(k for k in set(counts) if k <= len(x)), [], []
         for k in tried:
             labels = clone(model).set_params(n_clusters=k).fit(x).labels_
             split = scatter_decomposition(x, labels)
             share.append(1 - split.explained if split.total > 0 else 0.0)
-            there = len(split.labels)
-            score.append(silhouette(x, labels).score if 2 <= there < len(x) else np.nan)
-        return cls(tried, np.array(share), np.array(score))
+            there = len(np.unique(labels[some]))
+            told = 2 <= there < len(some)
+            score.append(silhouette(x[some], labels[some]).score if told else np.nan)
+        measured = None if len(some) == len(x) else len(some)
+        return cls(tried, np.array(share), np.array(score), measured=measured)
 
     @property
     def suggested(self) -> int | None:
@@ -86,7 +94,8 @@ class ElbowDisplay(Display):
         )
         if self.suggested is not None:
             best = float(np.nanmax(self.silhouette))
-            text += f" The mean silhouette is highest, {number(best, 3)}, for {self.suggested}."
+            text += f" The mean silhouette is highest, {number(best, 3)}, for {self.suggested}"
+            text += f" (of {self.measured:,} rows)." if self.measured else "."
         if self.chosen is not None and self.chosen in self.counts:
             at = int(np.flatnonzero(self.counts == self.chosen)[0])
             text += f" Chosen: {self.chosen}, with {100 * self.scatter[at]:.0f} % within"

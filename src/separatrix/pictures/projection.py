@@ -148,6 +148,8 @@ def _plane(z: Floats, means: Floats) -> Floats:
 
 def _principal(rows: Floats, count: int) -> Floats:
     """Up to so many right singular vectors whose singular values are not rounding."""
+    if len(rows) > rows.shape[1]:
+        rows = np.asarray(np.linalg.qr(rows, mode="r"))  # the same directions, d rows
     _, size, right = np.linalg.svd(rows, full_matrices=False)
     kept = int((size > 1e-9 * size.max(initial=0.0)).sum()) if size.any() else 0
     return np.asarray(right[: min(kept, count)].T)

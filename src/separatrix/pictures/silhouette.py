@@ -40,11 +40,15 @@ class SilhouetteDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any) -> Self:
-        """Of the ``labels_`` of a fitted clusterer, in its metric, and the rows it was fitted to.
+        """Of the ``labels_`` of a fitted clusterer and the rows it was fitted to.
 
-        Columns count as they are given, also where the model standardised them for itself.
+        In its own metric, of standardised columns if it standardised them.
         """
         metric = getattr(model, "metric_", getattr(model, "metric", "euclidean"))
+        if getattr(model, "standardize", False):
+            X = np.asarray(X, dtype=float)
+            spread = X.std(axis=0)
+            X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
         return cls.from_rows(X, model.labels_, metric=metric)
 
     def of_cluster(self, i: int) -> Floats:
