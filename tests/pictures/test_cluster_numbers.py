@@ -244,6 +244,22 @@ def test_two_clusters_have_the_widest_rest_across() -> None:
     assert display.directions[:, 0] @ display.directions[:, 1] == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_cluster_without_a_dot_is_left_out() -> None:
+    whole = ClusterProjectionDisplay.from_rows(X, KIND)
+    kept = KIND != 1
+    some = ClusterProjectionDisplay(
+        whole.dots[kept],
+        whole.codes[kept],
+        whole.clusters,
+        whole.directions,
+        whole.between,
+        whole.total,
+        whole.names,
+    ).plot()
+    assert [text.get_text() for text in some.ax_.texts] == ["0", "2"]
+    assert "1 with 0 rows" in some.description
+
+
 def test_standardised_projections_do_not_depend_on_units() -> None:
     a = ClusterProjectionDisplay.from_rows(X, KIND, standardize=True)
     b = ClusterProjectionDisplay.from_rows(X * [1e8, 1, 1e-8, 1], KIND, standardize=True)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
 
 from separatrix.messages import InputError
 from separatrix.shapes.dendrogram import Dendrogram
@@ -56,7 +57,7 @@ def test_cut_into_a_number_as_in_scipy(method: str, k: int) -> None:
 def test_every_number_of_clusters_is_reached_and_they_nest(n: int, seed: int, method: str) -> None:
     """Also with ties, where a level cannot have every number."""
     x = np.random.default_rng(seed).integers(0, 3, (n, 2)).astype(float)
-    table = hierarchy.linkage(x, method) if n > 1 else np.zeros((0, 4))
+    table = hierarchy.linkage(pdist(x), method) if n > 1 else np.zeros((0, 4))
     shape = Dendrogram(table)
     finer = None
     for k in range(1, n + 1):

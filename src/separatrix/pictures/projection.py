@@ -93,7 +93,7 @@ class ClusterProjectionDisplay(Display):
         share = f"{100 * self.total:.0f} % of all scatter"
         if len(self.clusters) > 1 and np.isfinite(self.between):
             share = f"{100 * self.between:.0f} % of the scatter between clusters and {share}"
-        sizes = np.bincount(self.codes)
+        sizes = np.bincount(self.codes, minlength=len(self.clusters))
         order = np.argsort(-sizes, kind="stable")[:6]
         told = ", ".join(f"{self.clusters[i]} with {counted(int(sizes[i]), 'row')}" for i in order)
         lead = "the largest are " if len(sizes) > 6 else ""
@@ -111,11 +111,13 @@ class ClusterProjectionDisplay(Display):
         k = len(self.clusters)
         for i in range(k):
             own = self.dots[self.codes == i]
+            if not len(own):
+                continue
             many = 0 if len(self.dots) > self.many else len(own)
             colour = SERIES[i % len(SERIES)]
             scatter(ax, own[:, 0], own[:, 1], many=many, color=colour, clouds=k)
         if k <= _NAMED:
-            for i in range(k):
+            for i in np.unique(self.codes).tolist():
                 ax.text(
                     *self.dots[self.codes == i].mean(axis=0),
                     plain(self.clusters[i], 12),
