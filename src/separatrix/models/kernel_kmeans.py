@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
+from separatrix.models.measured import StandardFooting
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.similarity.kernels import Kernel, Precomputed, kernel_from
@@ -35,7 +36,7 @@ _ENDINGS = {
 }
 
 
-class KernelKMeans(ClusterMixin, RowsModel):
+class KernelKMeans(ClusterMixin, StandardFooting, RowsModel):
     """K-means on φ(x), known only by κ(x, z) = φ(x)·φ(z).
 
     Parameters
@@ -47,6 +48,7 @@ class KernelKMeans(ClusterMixin, RowsModel):
         the mean distance to its members.
     n_init : starts, of which the one with the least scatter is kept.
     max_iter : most sweeps.
+    standardize : measure every column in units of its deviation, so that units do not matter.
     random_state : seed of the starts.
 
     Attributes
@@ -71,6 +73,7 @@ class KernelKMeans(ClusterMixin, RowsModel):
         assign: str = "centroid",
         n_init: int = 4,
         max_iter: int = 300,
+        standardize: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -81,11 +84,13 @@ class KernelKMeans(ClusterMixin, RowsModel):
         self.assign = assign
         self.n_init = n_init
         self.max_iter = max_iter
+        self.standardize = standardize
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Part the rows of ``X``: a matrix, a frame, Rows, a Gram matrix, or a list of objects."""
         x, given = self._training(X, sample_weight)
+        x = self._learn_footing(self.kernel, x, given)
         gamma = self.gamma if given is None else _weighted_gamma(self.gamma, x, given)
         settings = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
         self.kernel_ = kernel_from(self.kernel, **settings, x=x)
@@ -156,7 +161,7 @@ class KernelKMeans(ClusterMixin, RowsModel):
         """The nearest cluster of every row, measured as ``assign`` says."""
         check_is_fitted(self)
         if self.kernel_.of_vectors:
-            return self._nearest(self._design(X))
+            return self._nearest(self._footed(self._design(X)))
         return self._nearest(list(X))
 
     def _nearest(self, x: Any) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ minimise Σ w ‖x − c_{label(x)}‖²
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from separatrix.models.base import RowsModel, weights_of
 from separatrix.models.scaling import deviation
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import InMemory, Rows
 from separatrix.solvers.kmeans import Clustering, lloyd
 from separatrix.solvers.kmeans_start import random_start, spread_start
 from separatrix.solvers.kmeans_stream import certify, lloyd_streamed
@@ -28,6 +29,8 @@ from separatrix.statistics.preparation import Prepared, prepare
 
 #: Rows from which a streamed table draws its start.
 START_ROWS = 50_000
+#: A table in memory with more numbers than this stays sparse if it is.
+DENSE_NUMBERS = 50_000_000
 STARTS = {"k-means++": spread_start, "random": random_start}
 
 
@@ -81,7 +84,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find centres for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
-        prepared = prepare(self._rows_of(X, sample_weight))
+        given = self._rows_of(X, sample_weight)
+        prepared = prepare(given)
+        if isinstance(given, InMemory) and not isinstance(given, ArrayRows):
+            block = prepared.rows.collect()  # a table in memory is swept as a matrix
+            small = block.n * block.x.shape[1] <= DENSE_NUMBERS
+            x = block.dense() if small else block.x
+            prepared = replace(prepared, rows=ArrayRows(x, None, block.w))
         self.encoding_ = prepared.encoding
         self._check(prepared.moments.count)
         scale = deviation(prepared.moments) if self.standardize else np.ones(prepared.moments.d)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
-from separatrix.models.measured import points_of
+from separatrix.models.measured import StandardFooting, points_of
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.shapes.exemplars import Exemplars
@@ -40,7 +40,9 @@ STARTS = {"build": build_start, "spread": spread_start, "random": random_start}
 MOST_ROWS, SAMPLE_ROWS, SAMPLES = 12_000, 4_000, 5
 
 
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowsModel):
+class KMedoids(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, StandardFooting, RowsModel
+):
     """K-medoids by exchanges (PAM) or by alternating; "pam" ends where no exchange helps.
 
     Parameters
@@ -52,6 +54,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         numbers of the rows to start from.
     n_init : starts, of which the best is kept; "auto" is 2 where chance is in them, else 1.
     max_iter : most passes over the candidates.
+    standardize : measure every column in units of its deviation, so that units do not matter.
     random_state : seed of the start, and of samples for large tables.
 
     Above 12 000 rows medoids are sought in samples of 4 000 and judged by all rows; the certificate
@@ -79,6 +82,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         init: Any = "spread",
         n_init: Any = "auto",
         max_iter: int = 300,
+        standardize: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -87,6 +91,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
+        self.standardize = standardize
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -121,6 +126,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         else:
             points = points_of(self, metric, X)
             given = weights_of(sample_weight, count(points))
+        points = self._learn_footing(metric, points, given)
         metric = metric.fitted(points)
         points = metric.accept(points)
         if isinstance(metric, GivenDistances):
@@ -267,11 +273,11 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         encoding = getattr(self, "encoding_", None)
         if encoding is not None or isinstance(X, Rows):
             x = self._design(X)
-            return x.toarray() if sparse.issparse(x) else x
+            return self._footed(x.toarray() if sparse.issparse(x) else x)
         if hasattr(self, "n_features_in_"):
             x = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-            x = x.toarray() if sparse.issparse(x) else x
-            return x[:, self.medoid_indices_] if isinstance(metric, GivenDistances) else x
+            x, given = x.toarray() if sparse.issparse(x) else x, isinstance(metric, GivenDistances)
+            return self._footed(x[:, self.medoid_indices_] if given else x)
         return metric.accept(X)
 
     def transform(self, X: Any) -> Floats:

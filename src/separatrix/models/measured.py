@@ -8,8 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from separatrix.messages import InputError
+from separatrix.models.scaling import deviation
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Floats
 from separatrix.similarity.metrics.base import Metric
 from separatrix.similarity.metrics.chosen import GivenDistances
+from separatrix.statistics.moments import Moments
 
 
 def points_of(model: Any, metric: Metric, X: Any) -> Any:
@@ -25,3 +30,36 @@ def points_of(model: Any, metric: Metric, X: Any) -> Any:
     model.__dict__.pop("n_features_in_", None)
     model.__dict__.pop("feature_names_in_", None)
     return X if hasattr(X, "columns") else list(X)
+
+
+class StandardFooting:
+    """Columns in units of their deviation, if the parameter ``standardize`` asks for it.
+
+    ``centre_`` and ``scale_`` are learned from the training rows and serve for new ones.
+    """
+
+    standardize: bool
+    centre_: Floats
+    scale_: Floats
+
+    def _learn_footing(self, measure: Any, x: Any, w: Floats | None) -> Any:
+        """The training rows on their footing; ``measure`` is the metric or kernel to be used."""
+        for name in ("centre_", "scale_"):
+            self.__dict__.pop(name, None)
+        if not self.standardize:
+            return x
+        given = isinstance(measure, GivenDistances) or measure == "precomputed"
+        if given or not getattr(measure, "of_vectors", True) or not hasattr(x, "shape"):
+            raise InputError("standardize=True is about columns of numbers, and there are none.")
+        x = x.toarray() if sparse.issparse(x) else x
+        moments = ArrayRows(x, None, w).reduce(Moments())
+        spread = deviation(moments)
+        self.centre_ = moments.x_mean.copy()
+        self.scale_ = np.where(spread > 0, spread, np.inf)  # a column that never varies is no help
+        return self._footed(x)
+
+    def _footed(self, x: Any) -> Any:
+        if not self.standardize:
+            return x
+        x = x.toarray() if sparse.issparse(x) else x
+        return np.ascontiguousarray((x - self.centre_) / self.scale_)

@@ -20,16 +20,23 @@ class Gower(Metric):
 
     ``categorical`` numbers the columns of a numeric matrix that hold codes; in a table with text,
     text columns are categories by themselves. Ranges and levels are learned by :meth:`fitted`.
+    ``groups`` numbers the columns of a design that are the 0/1 columns of one category each: they
+    become one column of codes, behind the others.
     With gaps it is no metric: two rows may be equal in all that is known and still differ.
     """
 
     categorical: tuple[int, ...] = ()
     ranges: Floats | None = None
     levels: tuple[tuple[Any, ...], ...] | None = None
+    groups: tuple[tuple[int, ...], ...] = ()
     of_vectors: ClassVar[bool] = False
 
     def fitted(self, x: Any) -> Gower:
         """With the ranges and levels of this sample."""
+        if self.groups:
+            joined = Gower(groups=self.groups).accept(x)
+            last = tuple(range(joined.shape[1] - len(self.groups), joined.shape[1]))
+            return Gower(last, np.ptp(joined, axis=0), None, self.groups)
         columns = _columns(x)
         levels = tuple(_levels(c) if _is_text(c) else () for c in columns)
         new = Gower(tuple(self.categorical), None, levels)
@@ -41,6 +48,8 @@ class Gower(Metric):
 
     def accept(self, x: Any) -> Floats:
         """Numbers as they are, categories as codes; a level never seen gets a code of its own."""
+        if self.groups:
+            return self._joined(vectors(x))
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and not any(self.levels or ()):
             return vectors(x, gaps=True)
         columns = _columns(x)
@@ -52,6 +61,15 @@ class Gower(Metric):
             raise InputError(f"The metric knows {len(self.levels)} columns; {len(columns)} came.")
         coded = [_coded(c, known) for c, known in zip(columns, self.levels, strict=True)]
         return vectors(np.column_stack(coded), gaps=True)
+
+    def _joined(self, x: Floats) -> Floats:
+        """0/1 columns of a category as one column of codes; rows that were joined stay as is."""
+        if self.ranges is not None and x.shape[1] == len(self.ranges):
+            return x
+        taken = {j for group in self.groups for j in group}
+        others = [j for j in range(x.shape[1]) if j not in taken]
+        codes = [x[:, group] @ np.arange(1.0, len(group) + 1) for group in self.groups]
+        return np.column_stack([x[:, others], *codes])
 
     def prepare(self, z: Floats) -> Floats:
         """The points as columns."""
