@@ -97,7 +97,7 @@ def fit(
                 source, models=chosen, costs=priced, progress=report, **wishes, **told
             )
         except InputError as problem:
-            raise _placed(problem, table) from problem
+            raise placed(problem, table) from problem
         judged = check(wanted, study)
         if report is not None:
             report("writing the report", 0, 1)
@@ -130,7 +130,7 @@ def _moments(
 
     stored = load_moments(table)
     split = [n for n in ("seed", "test", "folds") if context.params[n] != getattr(stored.parts, n)]
-    given = [name for name in (*split, *reading) if _given(context, name)]
+    given = [name for name in (*split, *reading) if was_given(context, name)]
     if given:
         raise InputError(
             f"--{given[0].removesuffix('s') if given[0] == 'kinds' else given[0]} was fixed when "
@@ -162,7 +162,7 @@ def _names(models: str | None) -> list[str] | None:
     return names
 
 
-def _placed(problem: InputError, table: str) -> InputError:
+def placed(problem: InputError, table: str) -> InputError:
     """A sentence that begins with a small letter or a number goes on after the file's name."""
     if problem.file is not None or not (problem.what[0].islower() or problem.what[0].isdigit()):
         return problem
@@ -195,7 +195,7 @@ def _again(context: click.Context) -> str:
     words = ["separatrix", "fit", str(context.params["table"])]
     for option in context.command.params:
         value = context.params.get(option.name or "")
-        if not isinstance(option, click.Option) or not _given(context, option.name or ""):
+        if not isinstance(option, click.Option) or not was_given(context, option.name or ""):
             continue
         if option.name in ("out", "as_json", "gates"):
             continue
@@ -219,12 +219,12 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     scan += [
         f"{name}={given[name]!r}"
         for name in ("weight", "missing", "unseen")
-        if _given(context, name)
+        if was_given(context, name)
     ]
     if given["kinds"]:
         pairs = (text.rpartition("=") for text in given["kinds"])
         scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
-    study = [f"{n}={given[n]!r}" for n in WISHES if _given(context, n)]
+    study = [f"{n}={given[n]!r}" for n in WISHES if was_given(context, n)]
     if given["costs"]:
         study.append(f"costs={parse_costs(given['costs'])!r}")
     if given["models"]:
@@ -233,5 +233,6 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     return f"import separatrix as sx\nstudy = sx.run_study({words})"
 
 
-def _given(context: click.Context, name: str) -> bool:
+def was_given(context: click.Context, name: str) -> bool:
+    """Whether an option was typed."""
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

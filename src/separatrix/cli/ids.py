@@ -16,19 +16,27 @@ from separatrix.messages import InputError, did_you_mean
 _ID = re.compile(r"(?i:(^|[\W_])(id|uuid|guid)$)|[a-z](Id|ID)$")
 #: Names that the result has already.
 TAKEN = ("row", "predicted")
+#: Names that the table of clusters has.
+TAKEN_BY_CLUSTERS = ("row", "cluster", "silhouette", "distance")
 
 
-def kept_columns(names: list[str], asked: tuple[str, ...]) -> list[str]:
+def kept_columns(
+    names: list[str],
+    asked: tuple[str, ...],
+    *,
+    option: str = "--keep",
+    taken: tuple[str, ...] = TAKEN,
+) -> list[str]:
     """The columns asked for, then those whose name says that they hold ids."""
     for name in asked:
-        if name not in names or name in TAKEN:
+        if name not in names or name in taken:
             what = "there is no such column" if name not in names else "the result has this name"
             raise InputError(
-                f"{what} (asked for by --keep).",
+                f"{what} (asked for by {option}).",
                 column=name,
                 remedy=did_you_mean(name, names) if name not in names else "Rename the column.",
             )
-    found = [name for name in names if _ID.search(name) and name not in TAKEN]
+    found = [name for name in names if _ID.search(name) and name not in taken]
     return list(dict.fromkeys([*asked, *found]))
 
 

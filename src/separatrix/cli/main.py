@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import click
 
 from separatrix import __version__
+from separatrix.cli.cluster import cluster
 from separatrix.cli.explain import explain
 from separatrix.cli.failure import GateFailed, describe
 from separatrix.cli.fit import fit
@@ -29,8 +30,8 @@ from separatrix.messages import InputError
 OPENING = """\
 Try:
   separatrix fit sample:diabetes --target progression
+  separatrix cluster sample:wine --kind cultivar=ignore
   separatrix predict diabetes-separatrix/model.sx sample:diabetes
-  separatrix report diabetes-separatrix
 """
 
 
@@ -53,7 +54,7 @@ def separatrix() -> None:
     """Lines, boundaries and groups from tables, each with a certificate."""
 
 
-for _command in (fit, predict, report, summarise, merge, samples, explain):
+for _command in (fit, cluster, predict, report, summarise, merge, samples, explain):
     separatrix.add_command(_command)
 
 

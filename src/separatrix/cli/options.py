@@ -19,8 +19,13 @@ json_option = click.option(
 
 def reading_options(command: F) -> F:
     """How a table is read: weight, kinds, gaps, unseen levels."""
+    weight = click.option("--weight", metavar="COLUMN", help="Column with the weight of each row.")
+    return weight(column_options(command))
+
+
+def column_options(command: F) -> F:
+    """How columns are read: kinds, gaps, unseen levels."""
     options = (
-        click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
         click.option(
             "--kind",
             "kinds",

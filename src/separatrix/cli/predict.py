@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from separatrix.cli.ids import Ids, kept_columns
+from separatrix.cli.ids import TAKEN, TAKEN_BY_CLUSTERS, Ids, kept_columns
 from separatrix.cli.options import json_option, table_at
 from separatrix.cli.output import print_json, say
 from separatrix.messages import InputError
@@ -50,23 +50,33 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
 def _predict(
     model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool
 ) -> None:
+    from sklearn.base import is_clusterer
+
     from separatrix.models.wrapped import schema_of
     from separatrix.rows.scan import rows_like
     from separatrix.storage import load
 
     fitted = load(model)
     schema = schema_of(fitted)
+    if hasattr(fitted, "dendrogram_"):
+        raise InputError(
+            "holds a tree of clusters, which has no place for new rows.",
+            file=model,
+            remedy="Cluster again with --method kmeans, kmedoids or kernel.",
+        )
     if not hasattr(fitted, "predict") or schema is None:
         raise InputError(
             f"holds a {type(fitted).__name__}, which does not predict from tables.",
             file=model,
-            remedy="Name a model.sx file that separatrix fit wrote.",
+            remedy="Name a model.sx file that separatrix fit or cluster wrote.",
         )
     rows: Any = rows_like(table_at(table), schema)
-    ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep))
+    answer = "cluster" if is_clusterer(fitted) else "predicted"
+    taken = TAKEN_BY_CLUSTERS if answer == "cluster" else TAKEN
+    ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep, taken=taken))
     for remark in _remarks(rows, ids.columns):
         say(f"· {remark}", quiet=as_json)
-    header = ["row", *ids.columns, "predicted", *_beside(fitted)]
+    header = ["row", *ids.columns, answer, *_beside(fitted)]
     if as_json:
         blocks = list(_predicted(fitted, rows, ids))
         columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
@@ -98,6 +108,8 @@ def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
 
 def _beside(fitted: Any) -> list[str]:
     """A column for each class: probabilities where there are any, else scores."""
+    if _has_centres(fitted):
+        return ["distance"]
     if not hasattr(fitted, "classes_"):
         return []
     from separatrix.cli.results import beside_names
@@ -108,6 +120,11 @@ def _beside(fitted: Any) -> list[str]:
     if not hasattr(fitted, "decision_function"):
         return []
     return beside_names("score", classes, len(classes) if len(classes) > 2 else 1)
+
+
+def _has_centres(fitted: Any) -> bool:
+    """Whether clusters have centres or medoids to be near to."""
+    return hasattr(fitted, "cluster_centers_") and hasattr(fitted, "transform")
 
 
 def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
@@ -142,6 +159,8 @@ def _numbers(fitted: Any, piece: Any, n: int) -> Any:
     """The columns that :func:`_beside` names."""
     import numpy as np
 
+    if _has_centres(fitted):
+        return (np.asarray(fitted.transform(piece), dtype=float).min(axis=1),)
     if hasattr(fitted, "predict_proba"):
         return np.asarray(fitted.predict_proba(piece), dtype=float).T
     if hasattr(fitted, "decision_function"):

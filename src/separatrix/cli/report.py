@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,29 +27,32 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
       separatrix report diabetes-separatrix/model.sx --out page.html
     """
     from separatrix.cli.results import MODEL, REPORT
-    from separatrix.report import write
+    from separatrix.report import write, write_clusters
     from separatrix.storage import load, load_story
 
     file = model / MODEL if model.is_dir() else model
     fitted = load(file)
-    study = load_story(file, "study")
+    study: Any = load_story(file, "study")
+    make: Callable[[Any, Path], None] = write
+    if study is None:
+        study, make = load_story(file, "clusters"), write_clusters
     if study is None:
         raise InputError(
             "holds a model without the story of how it was chosen, so there is nothing to report.",
             file=str(file),
-            remedy="Models written by separatrix fit have it.",
+            remedy="Models written by separatrix fit and separatrix cluster have it.",
         )
     page = file.with_name(REPORT) if out is None else out
     try:
-        write(replace(study, model=fitted), page)
+        make(replace(study, model=fitted), page)
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        # fit has built this page before it wrote the file: the file is not what it was
+        # fit or cluster has built this page before it wrote the file: the file is not what it was
         raise InputError(
             f"holds a story that no page can be made of ({type(problem).__name__}: {problem}).",
             file=str(file),
-            remedy="Write it again with separatrix fit.",
+            remedy="Write it again with separatrix fit or cluster.",
         ) from problem
     if as_json:
         print_json({"report": str(page)})

@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from separatrix.study.document import document_of, plain
 from separatrix.study.result import Held, Study
 
 MODEL, REPORT, PREDICTIONS, RESULT = "model.sx", "report.html", "predictions.csv", "result.json"
+ASSIGNMENTS = "assignments.csv"
 
 
 def ready(place: Path) -> Path:
@@ -53,15 +54,25 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     from separatrix.report import write as write_report
 
     document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
-    partial = _beside(place)
-    try:
-        partial.mkdir()
+
+    def write(partial: Path) -> None:
         save(study.model, partial / MODEL, story={"study": without_model(study)})
         write_report(study, partial / REPORT)
         if study.held is not None:
             text = predictions(study.held, study.target, study.classes, ids)
             write_text(partial / PREDICTIONS, text)
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+    all_or_nothing(place, write)
+    return document
+
+
+def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
+    """``write`` fills a directory under a temporary name; its files move to ``place`` together."""
+    partial = _beside(place)
+    try:
+        partial.mkdir()
+        write(partial)
         with uninterrupted():
             _move(partial, place)
     except OSError as problem:
@@ -71,7 +82,6 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     finally:
         with uninterrupted():
             shutil.rmtree(partial, ignore_errors=True)
-    return document
 
 
 def _beside(place: Path) -> Path:
@@ -84,7 +94,8 @@ def _move(partial: Path, place: Path) -> None:
     if not place.exists():
         partial.rename(place)
         return
-    (place / PREDICTIONS).unlink(missing_ok=True)  # one of an earlier study would mislead
+    for name in (PREDICTIONS, ASSIGNMENTS):  # one of an earlier study would mislead
+        (place / name).unlink(missing_ok=True)
     for file in sorted(partial.iterdir()):
         file.replace(place / file.name)
 

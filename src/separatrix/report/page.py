@@ -25,6 +25,11 @@ _SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 def render(study: Study) -> str:
     """The page as text. The same study gives the same bytes."""
+    return rendered("page.html.j2", _story(study))
+
+
+def rendered(template: str, story: dict[str, Any]) -> str:
+    """A template of this package filled in, with what frames every page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -37,7 +42,20 @@ def render(study: Study) -> str:
     environment.filters["coded"] = coded
     environment.filters["tied"] = tied
     environment.filters["number"] = number
-    return environment.get_template("page.html.j2").render(_story(study))
+    return environment.get_template(template).render({**story, **_frame()})
+
+
+def _frame() -> dict[str, Any]:
+    """Style, script and versions: the same on every page."""
+    from markupsafe import Markup
+
+    script = _part("page.js")
+    return {
+        "versions": _versions(),
+        "style": Markup(_part("style.css")),
+        "script": Markup(script),
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
 
 
 def write(study: Study, path: str | os.PathLike[str]) -> None:
@@ -47,11 +65,8 @@ def write(study: Study, path: str | os.PathLike[str]) -> None:
 
 def _story(study: Study) -> dict[str, Any]:
     """Everything that the template shows."""
-    from markupsafe import Markup
-
     found = None if verdict.is_baseline(study.winner) else inference(study.core)
     winner = verdict.winner_of(study)
-    script = _part("page.js")
     certificate = getattr(study.model, "certificate_", None)
     return {
         "study": study,
@@ -61,8 +76,10 @@ def _story(study: Study) -> dict[str, Any]:
         "gloss": verdict.gloss(winner) if winner else "",
         "verdict": verdict.sentences(study),
         "tiles": verdict.tiles(study),
-        "data": tables.data_table(study),
-        "data_sentence": tables.data_sentence(study),
+        "data": tables.data_table(study.columns, study.target),
+        "data_sentence": tables.data_sentence(
+            study.n_train + study.n_test, study.columns, study.target
+        ),
         "leaderboard": tables.leaderboard_table(study),
         "folds": max((len(e.folds) for e in study.leaderboard), default=0),
         "scores": tables.score_table(study),
@@ -78,14 +95,10 @@ def _story(study: Study) -> dict[str, Any]:
         "certificate_numbers": tables.certificate_numbers(certificate),
         "warned": tables.warned(study.warnings),
         "galleries": {
-            name: _drawn(name, gallery) for name, gallery in _figured(study, found).items()
+            name: drawn(name, gallery) for name, gallery in _figured(study, found).items()
         },
         "commands": commands(study),
         "python": python_code(study),
-        "versions": _versions(),
-        "style": Markup(_part("style.css")),
-        "script": Markup(script),
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
 
 
@@ -141,7 +154,8 @@ class Drawn:
     missing: tuple[str, ...]
 
 
-def _drawn(name: str, gallery: Gallery) -> Drawn:
+def drawn(name: str, gallery: Gallery) -> Drawn:
+    """Every picture as SVG; ids begin with the name of its part of the page."""
     from markupsafe import Markup
 
     shown = tuple(

@@ -55,15 +55,15 @@ def figure(value: float | None, text: str | None = None) -> Cell:
     return Cell(number(number_) if text is None else text, number_, right=True)
 
 
-def data_table(study: Study) -> Table:
+def data_table(columns: tuple[ColumnProfile, ...], target: str = "") -> Table:
     """Every column: kind, gaps, range or levels, mean and spread."""
     lines = tuple(
-        Line(c.name, _column_cells(c), "target" if c.name == study.target else "")
-        for c in study.columns[:MOST_ROWS]
+        Line(c.name, _column_cells(c), "target" if c.name == target else "")
+        for c in columns[:MOST_ROWS]
     )
     note = ""
-    if len(study.columns) > MOST_ROWS:
-        note = f"The first {MOST_ROWS} of {len(study.columns):,} columns are shown."
+    if len(columns) > MOST_ROWS:
+        note = f"The first {MOST_ROWS} of {len(columns):,} columns are shown."
     heads = ("Column", "Kind", "Missing", "Range or levels", "Mean", "Deviation")
     return Table(tuple((h, h in {"Missing", "Mean", "Deviation"}) for h in heads), lines, note)
 
@@ -90,15 +90,13 @@ def _levels(column: ColumnProfile, most: int = 5) -> str:
     return f"{text} and {rest:,} more" if rest > 0 else text or "no values"
 
 
-def data_sentence(study: Study) -> str:
+def data_sentence(n: int, columns: tuple[ColumnProfile, ...], target: str = "") -> str:
     """The table at a glance."""
-    features = [c for c in study.columns if c.name != study.target]
-    kinds = [f"{n} {kind}" for kind in Kind if (n := sum(c.kind == kind for c in features))]
-    gappy = [c for c in study.columns if c.missing]
-    text = (
-        f"{counted(study.n_train + study.n_test, 'row')}, {counted(len(features), 'column')} to "
-        f"learn from ({listed(kinds)})."
-    )
+    features = [c for c in columns if c.name != target]
+    kinds = [f"{m} {kind}" for kind in Kind if (m := sum(c.kind == kind for c in features))]
+    gappy = [c for c in columns if c.missing]
+    use = "to learn from" if target else "to compare by"
+    text = f"{counted(n, 'row')}, {counted(len(features), 'column')} {use} ({listed(kinds)})."
     if not gappy:
         return f"{text} No value is missing."
     worst = max(gappy, key=lambda c: c.missing / max(c.count, 1))

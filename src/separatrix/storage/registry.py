@@ -86,6 +86,14 @@ RECORDS = {
     "Decision": "separatrix.study.result",
     "CovarianceTests": "separatrix.study.result",
     "Study": "separatrix.study.result",
+    "Step": "separatrix.study.clustering.result",
+    "Reference": "separatrix.study.clustering.result",
+    "Structure": "separatrix.study.clustering.result",
+    "Stability": "separatrix.study.clustering.result",
+    "Group": "separatrix.study.clustering.result",
+    "ClusterPlane": "separatrix.study.clustering.result",
+    "Drawn": "separatrix.study.clustering.result",
+    "ClusterStudy": "separatrix.study.clustering.result",
 }
 
 #: Kernels, in a table of their own: some share a name with other plain data.

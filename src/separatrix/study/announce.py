@@ -52,7 +52,7 @@ def about(
             + (" or another value" if table.schema.missing == "drop" else " or weight")
             + " is missing (fill them in to use them)."
         )
-    said += _columns(columns, table.schema)
+    said += about_columns(columns, table.schema)
     said.append(_split(len(bench.training), len(bench.held), parts))
     return said
 
@@ -66,7 +66,7 @@ def about_moments(
 ) -> tuple[str, ...]:
     """The same for a table of which moments are left."""
     split = _split(training.count, test.count, parts)
-    return (*_columns(columns, schema), split)
+    return (*about_columns(columns, schema), split)
 
 
 def _split(n_train: int, n_test: int, parts: Parts) -> str:
@@ -77,7 +77,8 @@ def _split(n_train: int, n_test: int, parts: Parts) -> str:
     )
 
 
-def _columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]:
+def about_columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]:
+    """Columns that are empty, have gaps, never vary or hold words."""
     said = []
     features = [c for c in columns if c.name in schema.names]
     empty = [c.name for c in features if c.missing == c.count]

@@ -34,9 +34,9 @@ def document_of(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "test_fraction": study.test_fraction,
         "rows": {"training": study.n_train, "test": study.n_test},
-        "columns": [_record(column) for column in study.columns],
+        "columns": [record(column) for column in study.columns],
         "classes": list(study.classes),
-        "leaderboard": [_record(e) for e in study.leaderboard],
+        "leaderboard": [record(e) for e in study.leaderboard],
         "winner": study.winner,
         "reason": study.reason,
         "test": _scores(study.test),
@@ -48,28 +48,30 @@ def document_of(study: Study) -> dict[str, Any]:
         "certificate": {
             "words": str(model.certificate_),
             "holds": bool(model.certificate_.holds),
-            **_record(model.certificate_),
+            **record(model.certificate_),
         },
         "said": list(study.said),
         "warnings": list(study.warnings),
     }
 
 
-def _record(value: Any) -> dict[str, Any]:
+def record(value: Any) -> dict[str, Any]:
     """The fields of a record; records within it likewise."""
     return {f.name: _value(getattr(value, f.name)) for f in fields(value)}
 
 
 def _value(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return _record(value)
+        return record(value)
     if isinstance(value, dict):
         return {str(k): _value(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_value(v) for v in value]
     return plain(value)
 
 
 def _optional(value: Any) -> dict[str, Any] | None:
-    return None if value is None else _record(value)
+    return None if value is None else record(value)
 
 
 def _decision(study: Study) -> dict[str, Any] | None:

@@ -1,0 +1,174 @@
+"""``separatrix cluster``: groups in a table without a target, and whether they are real."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from separatrix.cli.fit import placed, was_given
+from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, kept_columns
+from separatrix.cli.options import column_options, json_option, kinds_of, scanned, stem_of, table_at
+from separatrix.cli.output import print_json, progress
+from separatrix.messages import InputError
+
+
+@click.command(short_help="Look for groups in a table, and say whether they are real.")
+@click.argument("table")
+@click.option("-k", "number", metavar="N|auto", default="auto", help="How many clusters.")
+@click.option(
+    "--method",
+    metavar="NAME",
+    default="kmeans",
+    show_default=True,
+    help="kmeans, kmedoids, kernel, or a tree: single, complete, average, centroid, ward.",
+)
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="Distance for kmedoids and trees: euclidean (default), manhattan, chebyshev, cosine, "
+    "mahalanobis, gower (mixed columns).",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
+@click.option(
+    "--id",
+    "ids",
+    multiple=True,
+    metavar="COLUMN",
+    help="This column names rows: copy it, do not compare by it. Repeatable.",
+)
+@click.option("--no-standardize", is_flag=True, help="Compare columns in their own units.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the starts."
+)
+@column_options
+@json_option
+@click.pass_context
+def cluster(
+    context: click.Context,
+    /,
+    table: str,
+    number: str,
+    method: str,
+    metric: str | None,
+    out: Path | None,
+    ids: tuple[str, ...],
+    no_standardize: bool,
+    seed: int,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Part the rows of TABLE into groups; say how many, how stable, and whether they are real.
+
+    TABLE is a CSV or Parquet file, a glob, sample:NAME, or - for standard input. Columns called
+    id, or ending in it, are copied beside the clusters and not compared.
+
+    \b
+    Try:
+      separatrix cluster sample:wine --kind cultivar=ignore
+      separatrix cluster sample:diabetes -k 3 --method ward
+      separatrix cluster sample:houses --method kmedoids --metric gower
+    """
+    from separatrix.cli.cluster_results import write_clusters
+    from separatrix.cli.results import ready
+
+    wanted = _number(number)
+    place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
+    rows, beside = _without_ids(scanned(table, None, weight=None, **reading), ids)
+    from separatrix.blas_threads import one_blas_thread
+    from separatrix.study.clustering.run import run_clusters
+
+    with one_blas_thread(), progress(quiet=as_json) as report:
+        try:
+            study = run_clusters(
+                rows,
+                k=wanted,
+                method=method,
+                metric=metric,
+                standardize=not no_standardize,
+                seed=seed,
+                progress=report,
+                source=Path(table).name,
+                command=_again(context),
+            )
+        except InputError as problem:
+            raise placed(problem, table) from problem
+        if report is not None:
+            report("writing the report", 0, 1)
+        if beside.columns:
+            names = ", ".join(beside.columns)
+            study = replace(
+                study, said=(f"Copied beside the clusters, not compared: {names}.", *study.said)
+            )
+        document = write_clusters(study, place, beside)
+    if as_json:
+        print_json({**document, "directory": str(place)})
+        return
+    from separatrix.cli.cluster_telling import tell_clusters
+
+    tell_clusters(study, place, _in_python(context, table, beside.columns))
+
+
+def _number(text: str) -> int | None:
+    """``-k auto`` leaves the number to the silhouette."""
+    if text.strip().lower() == "auto":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(
+            f"-k {text!r} is no number.", remedy="Write it as -k 3, or -k auto."
+        ) from None
+
+
+def _without_ids(rows: Any, asked: tuple[str, ...]) -> tuple[Any, Ids]:
+    """The rows without the columns that name them, and those columns."""
+    from separatrix.rows.table import TableRows
+
+    names = list(rows.source.arrow.names)
+    columns = kept_columns(names, asked, option="--id", taken=TAKEN_BY_CLUSTERS)
+    kept = tuple(column for column in rows.schema.columns if column.name not in columns)
+    schema = replace(rows.schema, columns=kept)
+    bare = TableRows(rows.source, schema, block_rows=rows.block_rows, notes=rows.notes)
+    one = len(rows.source.paths) == 1  # rows are counted anew in each of several files
+    return bare, Ids(rows.source, columns if one else [])
+
+
+def _again(context: click.Context) -> str:
+    """The command that gives the same result, without what does not change it."""
+    words = ["separatrix", "cluster", str(context.params["table"])]
+    for option in context.command.params:
+        name = option.name or ""
+        if not isinstance(option, click.Option) or not was_given(context, name):
+            continue
+        value = context.params[name]
+        if name in ("out", "as_json"):
+            continue
+        if option.is_flag:
+            words.append(option.opts[0])
+            continue
+        for item in value if isinstance(value, tuple) else (value,):
+            words += [option.opts[0], str(item)]
+    return shlex.join(words)
+
+
+def _in_python(context: click.Context, table: str, ids: list[str]) -> str:
+    """The same thing in Python, to be pasted."""
+    options = context.params
+    scan = [repr(table_at(table))]
+    scan += [
+        f"{name}={options[name]!r}" for name in ("missing", "unseen") if was_given(context, name)
+    ]
+    kinds = {**kinds_of(options["kinds"]), **dict.fromkeys(ids, "ignore")}
+    if kinds:
+        scan.append(f"kinds={kinds!r}")
+    wanted = _number(options["number"])
+    study = [] if wanted is None else [f"k={wanted}"]
+    study += [f"{n}={options[n]!r}" for n in ("method", "metric", "seed") if was_given(context, n)]
+    if options["no_standardize"]:
+        study.append("standardize=False")
+    words = ", ".join([f"sx.scan({', '.join(scan)})", *study])
+    return f"import separatrix as sx\nstudy = sx.run_clusters({words})"

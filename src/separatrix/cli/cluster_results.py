@@ -1,0 +1,51 @@
+"""The files of a search for groups: all of them or none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.cli.ids import Ids
+from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT, all_or_nothing, as_csv
+from separatrix.storage import save
+from separatrix.storage.files import write_text
+from separatrix.study.clustering.document import document_of
+from separatrix.study.clustering.result import Assigned, ClusterStudy
+from separatrix.study.document import plain
+
+
+def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]:
+    """Write everything to ``place``; the content of ``result.json``."""
+    from separatrix import report
+
+    document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
+
+    def write(partial: Path) -> None:
+        save(study.model, partial / MODEL, story={"clusters": story(study)})
+        report.write_clusters(study, partial / REPORT)
+        if study.assigned is not None:
+            write_text(partial / ASSIGNMENTS, assignments(study.assigned, ids))
+        write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+    all_or_nothing(place, write)
+    return document
+
+
+def story(study: ClusterStudy) -> ClusterStudy:
+    """What to keep in the model file, next to the model itself: no list of all rows."""
+    return replace(study, model=None, assigned=None)
+
+
+def assignments(found: Assigned, ids: Ids) -> str:
+    """Every row as CSV: its number in the table, ids, cluster, silhouette, distance."""
+    rows = plain(found.rows)
+    beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
+    header, columns = ["row", *ids.columns, "cluster"], [rows, *beside, plain(found.clusters)]
+    for name, values in (("silhouette", found.silhouettes), ("distance", found.distances)):
+        if values is not None:
+            header.append(name)
+            columns.append(plain(values))
+    return as_csv(columns, header=header)

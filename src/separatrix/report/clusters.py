@@ -1,0 +1,113 @@
+"""The page of a search for groups: the verdict first, then what the clusters are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+from typing import Any
+
+from separatrix.pictures.wording import counted
+from separatrix.report import cluster_tables, tables
+from separatrix.report.figures import clusters as figures
+from separatrix.report.page import drawn, rendered
+from separatrix.report.verdict import Tile
+from separatrix.storage.files import write_text
+from separatrix.study.clustering.result import ClusterStudy
+
+METHODS = {
+    "kmeans": "K-means: every row with the nearest mean",
+    "kmedoids": "K-medoids: every row with the nearest of some rows",
+    "kernel": "kernel K-means: means in the space of a Gaussian kernel",
+    "single": "single linkage: clusters as close as their closest rows",
+    "complete": "complete linkage: clusters as close as their farthest rows",
+    "average": "average linkage: clusters as close as their rows on average",
+    "centroid": "centroid linkage: clusters as close as their means",
+    "ward": "Ward’s linkage: the merge that adds least scatter",
+}
+
+
+def render_clusters(study: ClusterStudy) -> str:
+    """The page as text. The same study gives the same bytes."""
+    return rendered("clusters.html.j2", _story(study))
+
+
+def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
+    """Write the page, whole or not at all."""
+    write_text(path, render_clusters(study))
+
+
+def _story(study: ClusterStudy) -> dict[str, Any]:
+    certificate = getattr(study.model, "certificate_", None)
+    return {
+        "study": study,
+        "source": PurePath(study.source).name or study.source,
+        "verdict": _verdict(study),
+        "tiles": _tiles(study),
+        "method": METHODS[study.method],
+        "groups": cluster_tables.group_table(study),
+        "profiles": cluster_tables.profile_table(study),
+        "steps": cluster_tables.step_table(study),
+        "references": cluster_tables.reference_table(study),
+        "data": tables.data_table(study.columns),
+        "data_sentence": tables.data_sentence(study.n_rows, study.columns),
+        "certificate": certificate,
+        "certificate_numbers": tables.certificate_numbers(certificate),
+        "warned": tables.warned(study.warnings),
+        "galleries": {
+            "number": drawn("number", figures.number_of_clusters(study)),
+            "profiles": drawn("profiles", figures.profiles(study)),
+            "rows": drawn("rows", figures.fit_of_rows(study)),
+        },
+        "shown_rows": shown_rows(study),
+        "commands": _commands(study),
+        "python": _python(study),
+    }
+
+
+def _verdict(study: ClusterStudy) -> list[str]:
+    found = [study.structure.words, study.reason]
+    if not study.structure.real:
+        found.append(
+            f"The {study.k} clusters below part one cloud: use them to cut it into pieces, not as "
+            "kinds of rows."
+        )
+    return [*found, study.stability.words]
+
+
+def _tiles(study: ClusterStudy) -> list[Tile]:
+    test, halves = study.structure, study.stability.mean
+    return [
+        Tile("Yes" if test.real else "No", "Real groups", f"p = {test.p_value:.3f}"),
+        Tile(str(study.k), "Clusters", "asked for" if study.asked else "by the silhouette"),
+        Tile(f"{study.silhouette:.2f}".replace("-", "−"), "Mean silhouette", "1 is well inside"),
+        Tile(
+            "–" if halves != halves else f"{halves:.2f}".replace("-", "−"),
+            "Agreement of halves",
+            "1 is the same clusters",
+        ),
+    ]
+
+
+def _commands(study: ClusterStudy) -> list[tuple[str, str]]:
+    typed = []
+    if hasattr(study.model, "predict"):
+        typed.append(
+            ("Find the cluster of new rows", "separatrix predict model.sx new.csv --out found.csv")
+        )
+    return [*typed, ("Make this page again", study.command)] if study.command else typed
+
+
+def _python(study: ClusterStudy) -> str:
+    lines = ["import separatrix", "", 'model = separatrix.load("model.sx")']
+    if hasattr(study.model, "predict"):
+        lines.append('clusters = model.predict(separatrix.scan("new.csv"))')
+    else:
+        lines.append("print(model.dendrogram_.cut(n_clusters=4))")
+    return "\n".join(lines)
+
+
+def shown_rows(study: ClusterStudy) -> str:
+    """Which rows the pictures show, where they do not show all."""
+    if study.drawn is None or len(study.drawn.clusters) == study.n_rows:
+        return ""
+    return f"Pictures of rows show {counted(len(study.drawn.clusters), 'row')} of {study.n_rows:,}."

@@ -1,0 +1,179 @@
+"""The job: try every number of clusters, test whether groups are real, fit, describe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+from separatrix.rows.profile import ColumnProfile, profile
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.similarity.silhouette import Silhouette, silhouette
+from separatrix.study.clustering import choice, telling
+from separatrix.study.clustering.ground import Ground, ground_of
+from separatrix.study.clustering.groups import groups_of, plane_of
+from separatrix.study.clustering.methods import Labels, Method, method_named, refuse_size
+from separatrix.study.clustering.numbering import largest_first
+from separatrix.study.clustering.result import Assigned, ClusterStudy, Drawn
+from separatrix.study.clustering.stability import stability
+from separatrix.study.clustering.structure import TEST_ROWS, structure
+from separatrix.study.held import thinned
+from separatrix.study.progress import stages
+from separatrix.study.setting import with_doubts
+from separatrix.study.size import reason_to_stream
+
+#: Rows by which the number of clusters is chosen, and whose silhouettes are all measured.
+SEARCH_ROWS, SILHOUETTE_ROWS = 3_000, 20_000
+#: Rows that pictures show.
+SHOWN_ROWS = 20_000
+
+
+def run_clusters(
+    rows: Rows,
+    *,
+    k: int | None = None,
+    method: str = "kmeans",
+    metric: str | None = None,
+    standardize: bool = True,
+    seed: int = 0,
+    progress: Any = None,
+    source: str = "",
+    command: str = "",
+) -> ClusterStudy:
+    """Look for groups in ``rows``; ``k`` is their number, None leaves it to the silhouette.
+
+    ``method`` is "kmeans", "kmedoids", "kernel" or a linkage ("single", "complete", "average",
+    "centroid", "ward"); ``metric`` a distance for those that take one. Columns are standardised
+    unless told otherwise or the metric does it by itself. ``progress`` is as in ``run_study``.
+    """
+    way = method_named(method, metric)
+    table = _in_memory(rows)
+    refuse_size(way, len(table))
+    columns = profile(table)
+    ground = ground_of(table, way, standardize=standardize)
+    way = replace(way, groups=ground.groups)
+    with stages(progress, 5) as step:
+        return _studied(ground, way, columns, k, seed, step, {"source": source, "command": command})
+
+
+def _in_memory(rows: Rows) -> InMemory:
+    why = reason_to_stream(rows)
+    if why:
+        raise InputError(
+            f"the table is {why}, and whether groups are real cannot be told in one pass.",
+            remedy="Raise the limit for files (SEPARATRIX_MEMORY=megabytes), take a sample of the "
+            "rows, or fit KMeans in Python, which reads a table as often as it needs.",
+        )
+    return rows.read()
+
+
+def _studied(
+    ground: Ground,
+    way: Method,
+    columns: tuple[ColumnProfile, ...],
+    asked: int | None,
+    seed: int,
+    step: Any,
+    told: dict[str, Any],
+) -> ClusterStudy:
+    rng = np.random.default_rng(seed)
+    x = ground.x
+    numbers = choice.numbers_to_try(x, asked)
+    some = _sample(len(x), max(SEARCH_ROWS, 8 * numbers[-1]), rng)
+    search = way.search(x[some])
+    step(f"trying {_span(numbers)} clusters")
+    found = choice.tried(search, numbers, rng)
+    steps = choice.steps_of(search, found)
+    chosen = choice.best(steps) if asked is None else next(s for s in steps if s.k == asked)
+    step("the same in tables without groups")
+    few = _sample(len(x), max(TEST_ROWS, 8 * chosen.k), rng)
+    tested = structure(way, x[few], ground.discrete, numbers if asked is None else (asked,), rng)
+    step("the same with half of the rows")
+    again = stability(search, found[chosen.k], chosen.k, rng)
+    step("fitting the model")
+    size, new = len(x), way.model(chosen.k, standardize=ground.standardized, seed=seed, n=len(x))
+    model, doubts = with_doubts(lambda: largest_first(new.fit(ground.table)))
+    labels = np.asarray(model.labels_, dtype=np.int64)
+    step("describing the clusters")
+    shape, measured, measure = _silhouettes(way, x, labels, rng)
+    return ClusterStudy(
+        seed=seed,
+        n_rows=size,
+        columns=columns,
+        method=way.name,
+        metric=way.metric,
+        standardized=ground.standardized,
+        asked=asked,
+        k=chosen.k,
+        reason=telling.reason(steps, chosen, asked),
+        steps=steps,
+        scatter=float(((search.x - search.x.mean(axis=0)) ** 2).sum()),
+        structure=tested,
+        stability=again,
+        groups=groups_of(ground.table, columns, labels, _by_cluster(shape, int(labels.max()) + 1)),
+        silhouette=shape.score,
+        measure=measure,
+        model=model,
+        said=telling.said(ground, way, columns, len(some), len(few)),
+        warnings=doubts,
+        assigned=Assigned(
+            ground.table.row_ids,
+            labels,
+            shape.samples if len(measured) == size else None,
+            _distances(model, ground.table, labels),
+        ),
+        drawn=_drawn(ground, labels, shape, measured),
+        **told,
+    )
+
+
+def _span(numbers: choice.Numbers) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _sample(n: int, most: int, rng: np.random.Generator) -> Labels:
+    """Some rows in their order; all of a small table."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _silhouettes(
+    way: Method, x: Floats, labels: Labels, rng: np.random.Generator
+) -> tuple[Silhouette, Labels, str]:
+    """Silhouettes, the rows that they are of, and the distance that they go by."""
+    if way.euclidean:
+        few = len(x) <= SILHOUETTE_ROWS
+        measure = "euclidean" if few else "sqeuclidean"
+        return silhouette(x, labels, measure), np.arange(len(x)), measure
+    some = _sample(len(x), SEARCH_ROWS, rng)
+    measure = "distance in the space of the kernel" if way.name == "kernel" else way.metric
+    return way.search(x[some]).silhouette(labels[some]), some, measure
+
+
+def _drawn(ground: Ground, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
+    """What pictures need, thinned."""
+    some = thinned(np.arange(len(measured)), SHOWN_ROWS)
+    plane = plane_of(ground.x, labels)
+    return Drawn(
+        labels[measured[some]],
+        shape.samples[some],
+        shape.neighbour[some],
+        replace(plane, places=plane.places[measured[some]]),
+        ground.names,
+    )
+
+
+def _by_cluster(shape: Silhouette, k: int) -> Floats:
+    """The mean of every cluster; NaN for one of which no row was measured."""
+    means = np.full(k, np.nan)
+    means[shape.clusters.astype(int)] = shape.by_cluster
+    return means
+
+
+def _distances(model: Any, table: InMemory, labels: Labels) -> Floats | None:
+    """Distance of every row to its centre or medoid, where there are any."""
+    if not hasattr(model, "transform"):
+        return None
+    return np.asarray(model.transform(table)[np.arange(len(labels)), labels], dtype=float)
