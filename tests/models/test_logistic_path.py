@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -112,3 +113,13 @@ def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
     alone = sx.LogisticCV(standardize=True).fit(sx.scan(table[:60], target="y"))
     assert some.classes_.tolist() == ["a", "b"]
     np.testing.assert_allclose(some.coef_, alone.coef_, rtol=1e-6)
+
+
+def test_values_of_C_may_lie_anyhow():
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(0)) / X.std(0)
+    Cs = [1e-4, 0.5, 0.5, 0.5000001, 30.0, 31.0]
+    path = LogisticPath(Cs, l1_ratio=0.5).fit(X, y)
+    for C, coef in zip(path.Cs_, path.coefs_, strict=True):
+        alone = LogisticRegression(C=C, l1_ratio=0.5, tol=1e-9).fit(X, y)
+        assert_allclose(coef, alone.coef_, atol=1e-5)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from separatrix.blas_threads import small_products
 from separatrix.messages import InputError, doubt
 from separatrix.models.logistic import LogisticClassifier, settings_of, wide
 from separatrix.rows.arrays import ArrayRows
@@ -18,7 +20,7 @@ from separatrix.rows.schema import Terms
 from separatrix.selection import rules
 from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
 from separatrix.solvers.logistic_fit import Posed, pose, pose_wide, solve_logistic
-from separatrix.solvers.logistic_path import LogisticTrace, grid, trace
+from separatrix.solvers.logistic_path import LogisticTrace, grid, planes, trace
 from separatrix.solvers.logistic_problem import LogisticSettings
 from separatrix.statistics.preparation import prepare
 
@@ -238,9 +240,9 @@ def _held_out(
             f"A fold leaves no row of class {gone!r} to train on.",
             remedy="Use folds that keep the shares of the classes, such as cv=5.",
         )
-    path = trace(posed, Cs, settings)
     held = encoding.apply(rows.take(test).block)
-    return _log_losses(held.aligned(held.terms, targets), path)
+    with small_products(posed.start.size):
+        return _log_losses(held.aligned(held.terms, targets), planes(posed, Cs, settings))
 
 
 def _posed_part(rows: Rows, targets: Terms, settings: LogisticSettings) -> tuple[Posed, Encoding]:
@@ -250,13 +252,13 @@ def _posed_part(rows: Rows, targets: Terms, settings: LogisticSettings) -> tuple
     return pose(prepared.rows, prepared.moments, targets, settings), prepared.encoding
 
 
-def _log_losses(block: Block, path: LogisticTrace) -> Floats:
+def _log_losses(block: Block, found: Iterable[tuple[Floats, Floats]]) -> Floats:
     own = block.y.argmax(axis=1)
     w = np.ones(block.n) if block.w is None else block.w
     if not w.any():
         raise InputError("The held-out rows of a fold have no weight.", remedy="Use fewer folds.")
     losses = []
-    for coef, intercept in zip(path.coefs, path.intercepts, strict=True):
+    for coef, intercept in found:
         scores = np.asarray(block.x @ coef.T) + intercept
         if scores.shape[1] == 1:
             scores = np.column_stack([np.zeros(block.n), scores])

@@ -1,13 +1,15 @@
-"""A logistic model at every penalty of a list, each point started from the one before."""
+"""A logistic model at every penalty of a list, each point started from those before."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from separatrix.blas_threads import small_products
 from separatrix.rows.block import Floats
-from separatrix.solvers.logistic import minimise
+from separatrix.solvers.logistic import Descent, minimise
 from separatrix.solvers.logistic_certificate import certify_logistic
 from separatrix.solvers.logistic_fit import Posed, constant_start
 from separatrix.solvers.logistic_problem import LogisticProblem, LogisticSettings
@@ -51,31 +53,49 @@ def grid(posed: Posed, number: int, eps: float, l1_ratio: float) -> Floats:
     return np.asarray(np.geomspace(1.0, 1.0 / eps, number) / largest)
 
 
-def trace(posed: Posed, Cs: Floats, settings: LogisticSettings) -> LogisticTrace:
-    """Solve and certify at every C, in increasing order."""
-    theta = constant_start(posed.problem, posed.share)
-    coefs, intercepts, losses, gaps, freedom, thetas = [], [], [], [], [], []
-    reached = True
-    for C in Cs:
+def points(
+    posed: Posed, Cs: Floats, settings: LogisticSettings
+) -> Iterator[tuple[LogisticProblem, Descent]]:
+    """The problem and where its descent ended, at every C in increasing order.
+
+    Coefficients run about straight in log C, so each descent starts on the line through the last
+    two; no further along it than those are apart, since a path of any C may turn.
+    """
+    theta = last = constant_start(posed.problem, posed.share)
+    logs = np.log(np.asarray(Cs, dtype=float))
+    gaps = np.diff(logs, prepend=[logs[0], logs[0]])
+    for C, before, gap in zip(Cs, gaps[:-1], gaps[1:], strict=True):
+        ahead = min(gap / before, 1.0) if before > 0.0 else 0.0
         point = replace(settings, penalty=1.0 / float(C))
         problem = posed.problem.penalised(point.penalty, point.l1_ratio)
-        found = (select if point.selects else minimise)(problem, theta, point)
-        certificate, theta, loss = certify_logistic(
-            problem,
-            found.theta,
-            found.step,
-            float(C),
-            tolerance=settings.tol,
-            scale=float(C) * problem.weight,
-        )
-        reached &= certificate.holds
-        coef, intercept = problem.restore(theta)
-        coefs.append(coef.T)
-        intercepts.append(intercept)
-        losses.append(loss)
-        gaps.append(certificate.gap)
-        freedom.append(effective(problem, theta, found.hessian))
-        thetas.append(theta)
+        start = theta + ahead * (theta - last)
+        found = (select if point.selects else minimise)(problem, start, point)
+        theta, last = found.theta - found.step, theta
+        yield problem, found
+
+
+def trace(posed: Posed, Cs: Floats, settings: LogisticSettings) -> LogisticTrace:
+    """Solve and certify at every C, in increasing order."""
+    coefs, intercepts, losses, gaps, freedom, thetas = [], [], [], [], [], []
+    reached = True
+    with small_products(posed.start.size):
+        for C, (problem, found) in zip(Cs, points(posed, Cs, settings), strict=True):
+            certificate, theta, loss = certify_logistic(
+                problem,
+                found.theta,
+                found.step,
+                float(C),
+                tolerance=settings.tol,
+                scale=float(C) * problem.weight,
+            )
+            reached &= certificate.holds
+            coef, intercept = problem.restore(theta)
+            coefs.append(coef.T)
+            intercepts.append(intercept)
+            losses.append(loss)
+            gaps.append(certificate.gap)
+            freedom.append(effective(problem, theta, found.hessian))
+            thetas.append(theta)
     return LogisticTrace(
         np.asarray(Cs, dtype=float),
         np.array(coefs),
@@ -86,6 +106,13 @@ def trace(posed: Posed, Cs: Floats, settings: LogisticSettings) -> LogisticTrace
         np.array(thetas),
         reached,
     )
+
+
+def planes(posed: Posed, Cs: Floats, settings: LogisticSettings) -> Iterator[tuple[Floats, Floats]]:
+    """Coefficients (scores x d) and intercepts at every C: what held-out rows are scored by."""
+    for problem, found in points(posed, Cs, settings):
+        coef, intercept = problem.restore(found.theta - found.step)
+        yield coef.T, intercept
 
 
 def effective(problem: LogisticProblem, theta: Floats, hessian: Floats | None) -> float:
