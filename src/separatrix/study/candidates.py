@@ -18,6 +18,14 @@ MOST_POLYNOMIAL_TERMS = 500
 MOST_SOFTMAX_COEFFICIENTS = 1_000
 #: Rows times squared terms (or their cubes) beyond which maximum likelihood is left for later.
 MOST_NEWTON_WORK = 2e11
+#: Similarities of rows, times columns and machines, beyond which kernels are left for later.
+MOST_KERNEL_WORK, MOST_TUBE_WORK = 1.5e10, 3e9
+#: The columns that a similarity costs beside its own.
+KERNEL_COLUMNS = 30
+#: Distances between rows, times columns, beyond which neighbours take long.
+MOST_NEIGHBOUR_WORK = 1.5e10
+#: Machines times rows times columns beyond which linear machines take long.
+MOST_LINEAR_WORK = 3e8
 #: So many rows for each coefficient leave a penalty nothing to do.
 ROWS_PER_COEFFICIENT = 30
 #: Values of C for columns of unit deviation, from all shrunk away to hardly shrunk; close together
@@ -38,7 +46,8 @@ class Size:
 class Candidate:
     """A model that may win. ``from_moments`` says that moments are all it needs of the rows.
 
-    ``tuned`` names the fitted attributes that hold what it chose by itself, on folds. ``raw``
+    ``tuned`` names the fitted attributes that hold what it chose by itself; ``folds`` says that it
+    does so on as many folds as the study has. ``raw``
     marks a model that reads the table as it stands, gaps and all. ``too_much`` tells from the size
     of the data why it is left out unless asked for by name ("" if it is not): by size and not by
     the clock, so that the same table always gives the same comparison. A ``spare`` joins only
@@ -53,6 +62,7 @@ class Candidate:
     options: dict[str, Any] = field(default_factory=dict)
     from_moments: bool = False
     tuned: tuple[str, ...] = ()
+    folds: bool = False
     raw: bool = False
     spare: bool = False
     slow: bool = False
@@ -62,13 +72,13 @@ class Candidate:
         """An estimator to fit; ``folds`` serve those that tune a penalty."""
         cls = class_in(MODELS, self.model)
         assert cls is not None, self.model
-        return cls(**self.options, **({"cv": folds} if self.tuned else {}))
+        return cls(**self.options, **({"cv": folds} if self.folds else {}))
 
 
 def _tuned(name: str, model: str) -> Candidate:
     """A penalised model, right whatever the units, its penalty chosen by cross-validation."""
     label = f"{name}, penalty by cross-validation"
-    return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, ("alpha_",))
+    return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, ("alpha_",), True)
 
 
 def _classes(name: str, label: str, model: str, **more: Any) -> Candidate:
@@ -92,6 +102,32 @@ def _likelihood(size: Size) -> str:
     return ""
 
 
+def _hyperplanes(size: Size) -> str:
+    machines = 1 if size.classes == 2 else size.classes
+    if machines * size.rows * size.terms <= MOST_LINEAR_WORK:
+        return ""
+    return f"margins of {size.rows} rows in {size.terms} columns{_times(machines)} take long"
+
+
+def _times(machines: int) -> str:
+    return f", once for each of {machines} classes," if machines > 1 else ""
+
+
+def _similarities(size: Size) -> str:
+    """Kernels compare rows with rows, for each machine."""
+    machines = 1 if size.classes <= 2 else size.classes
+    most = MOST_TUBE_WORK if size.classes == 1 else MOST_KERNEL_WORK
+    if machines * size.rows**2 * (size.terms + KERNEL_COLUMNS) <= most:
+        return ""
+    return f"a kernel compares {size.rows} rows with each other{_times(machines).rstrip(',')}"
+
+
+def _distances(size: Size) -> str:
+    if size.rows**2 * (size.terms + KERNEL_COLUMNS) <= MOST_NEIGHBOUR_WORK:
+        return ""
+    return f"every row of {size.rows} is compared with all others"
+
+
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
     Candidate(BASELINE, "the mean", REGRESSION, "MeanRegressor", from_moments=True),
@@ -106,6 +142,25 @@ CANDIDATES = (
         REGRESSION,
         "PolynomialRegression",
         too_much=_products,
+    ),
+    Candidate(
+        "neighbours",
+        "mean of the nearest rows",
+        REGRESSION,
+        "KNeighborsRegressor",
+        {"n_neighbors": "auto", "standardize": True},
+        tuned=("n_neighbors_",),
+        slow=True,
+        too_much=_distances,
+    ),
+    Candidate(
+        "svr",
+        "tube, Gaussian kernel",
+        REGRESSION,
+        "SVRSearch",
+        tuned=("C_", "bandwidth_", "epsilon_"),
+        slow=True,
+        too_much=_similarities,
     ),
     _classes(BASELINE, "shares of the classes", "MostFrequentClassifier"),
     _classes(
@@ -124,9 +179,18 @@ CANDIDATES = (
         "LogisticCV",
         options={"standardize": True, "Cs": PENALTIES, "tol": 1e-4},
         tuned=("C_",),
+        folds=True,
         spare=True,
         slow=True,
         too_much=_likelihood,
+    ),
+    _classes(
+        "linear_svm",
+        "widest margin",
+        "LinearSVCSearch",
+        tuned=("C_",),
+        slow=True,
+        too_much=_hyperplanes,
     ),
     _classes("qda", "normal, own scatter", "QuadraticDiscriminantAnalysis"),
     _classes(
@@ -134,6 +198,24 @@ CANDIDATES = (
         "normal, scatter mixed",
         "RegularizedDiscriminantAnalysis",
         tuned=("alpha_", "beta_"),
+        folds=True,
+    ),
+    _classes(
+        "neighbours",
+        "nearest rows vote",
+        "KNeighborsClassifier",
+        options={"n_neighbors": "auto", "standardize": True},
+        tuned=("n_neighbors_",),
+        slow=True,
+        too_much=_distances,
+    ),
+    _classes(
+        "svm",
+        "margin, any shape",
+        "SVCSearch",
+        tuned=("C_", "bandwidth_"),
+        slow=True,
+        too_much=_similarities,
     ),
 )
 

@@ -67,7 +67,7 @@ class MomentBench:
 def _fit(candidate: Candidate, kept: KeptMoments) -> Any:
     """One that tunes finds its folds among the parts; any other needs the total alone."""
     model = candidate.make(len(kept.parts))
-    if candidate.tuned:
+    if candidate.folds:
         return model.fit(kept)
     raw = kept.reduce(Moments())
     encoding = learn_encoding(kept.schema, raw)
@@ -154,7 +154,7 @@ class RowBench:
         labels = self.labels[inside]
         folds = len(np.unique(labels))
         model = candidate.make(max(2, folds))
-        shared = candidate.tuned and candidate.task == REGRESSION and folds > 1
+        shared = candidate.folds and candidate.task == REGRESSION and folds > 1
         if shared and isinstance(rows, ArrayRows):
             model.set_params(cv=PredefinedSplit(np.unique(labels, return_inverse=True)[1]))
             return model.fit(rows.take(inside)).set_params(cv=folds)

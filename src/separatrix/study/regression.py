@@ -32,7 +32,7 @@ def study_numbers(setting: Setting) -> Study:
 
         Rows hold more digits than moments and allow residuals and leverage to be shown.
         """
-        if moments is not None and candidate.tuned:
+        if moments is not None and candidate.from_moments and candidate.tuned:
             return moments.fit(candidate)
         return bench.fit(candidate)
 
