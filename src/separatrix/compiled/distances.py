@@ -1,7 +1,6 @@
 """Distances between rows of x (n x d) and columns of zt (d x m), written into ``out`` (n x m).
 
-The other points come transposed, so that the innermost loop runs along memory over many of them at
-once: it adds up one coordinate after another, and the processor does several points per step.
+The other points come transposed, for :func:`~separatrix.compiled.point_distances.to_points`.
 """
 
 from __future__ import annotations
@@ -9,54 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.compiled.point_distances import to_points
+
 #: Points measured together: their running sums stay in the first-level cache.
 TILE = 1024
 
 
 @njit(cache=True, nogil=True)
-def squared(x, zt, out):
-    """Σ (x − z)²."""
-    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
-    for start in range(0, m, TILE):
-        stop = min(start + TILE, m)
-        for i in range(n):
-            row = out[i, start:stop]
-            row[:] = 0.0
-            for j in range(d):
-                v, z = x[i, j], zt[j, start:stop]
-                for k in range(stop - start):
-                    t = v - z[k]
-                    row[k] += t * t
-
-
-@njit(cache=True, nogil=True)
-def manhattan(x, zt, out):
-    """Σ |x − z|."""
-    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
-    for start in range(0, m, TILE):
-        stop = min(start + TILE, m)
-        for i in range(n):
-            row = out[i, start:stop]
-            row[:] = 0.0
-            for j in range(d):
-                v, z = x[i, j], zt[j, start:stop]
-                for k in range(stop - start):
-                    row[k] += abs(v - z[k])
-
-
-@njit(cache=True, nogil=True)
-def chebyshev(x, zt, out):
-    """max |x − z|."""
-    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
-    for start in range(0, m, TILE):
-        stop = min(start + TILE, m)
-        for i in range(n):
-            row = out[i, start:stop]
-            row[:] = 0.0
-            for j in range(d):
-                v, z = x[i, j], zt[j, start:stop]
-                for k in range(stop - start):
-                    row[k] = max(row[k], abs(v - z[k]))
+def plain(x, zt, kind, out):
+    """Distances of a kind of :mod:`point_distances` (Euclidean: squares), tile by tile."""
+    for start in range(0, zt.shape[1], TILE):
+        stop = min(start + TILE, zt.shape[1])
+        for i in range(x.shape[0]):
+            to_points(x[i], zt, start, stop, kind, out[i, start:stop])
 
 
 @njit(cache=True, nogil=True)

@@ -10,8 +10,7 @@ import numpy as np
 from numba import njit
 
 from separatrix.compiled.nearest import in_order, keep, least
-
-EUCLIDEAN, MANHATTAN, CHEBYSHEV = 0, 1, 2
+from separatrix.compiled.point_distances import EUCLIDEAN, MANHATTAN, to_points
 
 
 @njit(cache=True, nogil=True)
@@ -110,38 +109,6 @@ def to_box(x, low, high, kind):
 
 
 @njit(cache=True, nogil=True)
-def to_leaf(x, columns, a, b, kind, out):
-    """Distances (Euclidean: squares) from a point to the points a … b of a leaf.
-
-    Squares are added four coordinates at a time, in their order: a quarter of the traffic.
-    """
-    m, d, j = b - a, x.size, 0
-    out[:m] = 0.0
-    if kind == EUCLIDEAN:
-        while j + 4 <= d:
-            v0, v1, v2, v3 = x[j], x[j + 1], x[j + 2], x[j + 3]
-            z0, z1 = columns[j, a:b], columns[j + 1, a:b]
-            z2, z3 = columns[j + 2, a:b], columns[j + 3, a:b]
-            for s in range(m):
-                t0, t1, t2, t3 = v0 - z0[s], v1 - z1[s], v2 - z2[s], v3 - z3[s]
-                out[s] = (((out[s] + t0 * t0) + t1 * t1) + t2 * t2) + t3 * t3
-            j += 4
-    while j < d:
-        v, z = x[j], columns[j, a:b]
-        if kind == EUCLIDEAN:
-            for s in range(m):
-                t = v - z[s]
-                out[s] += t * t
-        elif kind == MANHATTAN:
-            for s in range(m):
-                out[s] += abs(v - z[s])
-        else:
-            for s in range(m):
-                out[s] = max(out[s], abs(v - z[s]))
-        j += 1
-
-
-@njit(cache=True, nogil=True)
 def query(x, columns, order, starts, low, high, kind, distances, numbers):
     """The nearest points of every row of x, near to far; returns how many points were measured.
 
@@ -168,7 +135,7 @@ def query(x, columns, order, starts, low, high, kind, distances, numbers):
             left, right = 2 * node + 1, 2 * node + 2
             if left >= nodes:
                 a, b = starts[node, 0], starts[node, 1]
-                to_leaf(x[i], columns, a, b, kind, near)
+                to_points(x[i], columns, a, b, kind, near)
                 measured += b - a
                 if size == k and least(near, 0, b - a) > distances[i, 0]:
                     continue

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.compiled.point_distances import EUCLIDEAN, to_points
+
 COMPLETE, AVERAGE = 0, 1
 
 
@@ -124,28 +126,6 @@ def chain_of_distances(d, size, kind, first, second, height):
             d[s, tip] = np.inf
 
 
-@njit(cache=True, nogil=True)
-def _squares(columns, point, start, stop, out):
-    """Squared distances from a point to the slots start … stop, given as columns."""
-    d, j = columns.shape[0], 0
-    out[start:stop] = 0.0
-    near = out[start:stop]
-    while j + 4 <= d:
-        v0, v1, v2, v3 = point[j], point[j + 1], point[j + 2], point[j + 3]
-        z0, z1 = columns[j, start:stop], columns[j + 1, start:stop]
-        z2, z3 = columns[j + 2, start:stop], columns[j + 3, start:stop]
-        for s in range(stop - start):
-            t0, t1, t2, t3 = v0 - z0[s], v1 - z1[s], v2 - z2[s], v3 - z3[s]
-            near[s] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
-        j += 4
-    while j < d:
-        v, z = point[j], columns[j, start:stop]
-        for s in range(stop - start):
-            t = v - z[s]
-            near[s] += t * t
-        j += 1
-
-
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
 def _least(values, start, stop):
     found = np.inf
@@ -171,7 +151,7 @@ def nearest_later(columns, start, stop, nearest, square):
     for i in range(start, min(stop, n - 1)):
         for j in range(d):
             point[j] = columns[j, i]
-        _squares(columns, point, i + 1, n, near)
+        to_points(point, columns, i + 1, n, EUCLIDEAN, near[i + 1 :])
         square[i] = _least(near, i + 1, n)
         nearest[i] = _where(near, i + 1, n, square[i])
 
@@ -200,7 +180,7 @@ def centroids(columns, nearest, square, first, second, height):
                 break
             for j in range(d):
                 point[j] = columns[j, a]
-            _squares(columns, point, a + 1, slots, near)
+            to_points(point, columns, a + 1, slots, EUCLIDEAN, near[a + 1 :])
             square[a] = _least(near, a + 1, slots)
             nearest[a] = _where(near, a + 1, slots, square[a])
             sure[a] = True
@@ -211,7 +191,7 @@ def centroids(columns, nearest, square, first, second, height):
             point[j] = (size[a] * columns[j, a] + size[b] * columns[j, b]) / total
             columns[j, b] = np.inf
             columns[j, a] = np.inf
-        _squares(columns, point, 0, slots, near)
+        to_points(point, columns, 0, slots, EUCLIDEAN, near)
         size[b] = total
         square[a] = np.inf
         for s in range(b):
@@ -274,7 +254,7 @@ def ward_chain(columns, size, first, second, height):
             for j in range(d):
                 point[j] = columns[j, tip]
                 columns[j, tip] = np.inf
-            _squares(columns, point, 0, slots, near)
+            to_points(point, columns, 0, slots, EUCLIDEAN, near)
             for j in range(d):
                 columns[j, tip] = point[j]
             for s in range(slots):
@@ -320,7 +300,7 @@ def numbered(first, second, height, order, out):
     count = np.ones(n)
     for step in range(n - 1):
         m = order[step]
-        a, b = _root(parent, first[m]), _root(parent, second[m])
+        a, b = root(parent, first[m]), root(parent, second[m])
         out[step, 0] = min(label[a], label[b])
         out[step, 1] = max(label[a], label[b])
         out[step, 2] = height[m]
@@ -331,7 +311,8 @@ def numbered(first, second, height, order, out):
 
 
 @njit(cache=True, nogil=True)
-def _root(parent, i):
+def root(parent, i):
+    """The last of the ancestors of i; the way to it is halved for the next who asks."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]

@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.compiled.kd_tree import to_box, to_leaf
-
-
-@njit(cache=True, nogil=True)
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
+from separatrix.compiled.kd_tree import to_box
+from separatrix.compiled.linkage import root
+from separatrix.compiled.point_distances import EUCLIDEAN, to_points
 
 
 @njit(cache=True, nogil=True)
@@ -63,7 +57,7 @@ def _nearest_stranger(x, i, bound, kd, kind, tree, colours, near, stack, bounds)
         left, right = 2 * node + 1, 2 * node + 2
         if left >= nodes:
             a, b = starts[node, 0], starts[node, 1]
-            to_leaf(x, columns, a, b, kind, near)
+            to_points(x, columns, a, b, kind, near)
             for s in range(b - a):
                 j = order[a + s]
                 if near[s] > best or tree[j] == mine:
@@ -138,13 +132,13 @@ def grow_together(z, kd, kind, known, numbers, first, second, height):
                     way[c], source[c], target[c] = d, i, j
         for c in range(n):
             if source[c] >= 0:
-                a, b = _root(parent, source[c]), _root(parent, target[c])
+                a, b = root(parent, source[c]), root(parent, target[c])
                 if a != b:
                     first[done], second[done], height[done] = source[c], target[c], way[c]
                     parent[max(a, b)] = min(a, b)
                     done += 1
         for i in range(n):
-            tree[i] = _root(parent, i)
+            tree[i] = root(parent, i)
 
 
 @njit(cache=True, nogil=True)
@@ -158,15 +152,11 @@ def grow_from_one(columns, first, second, height):
     square = np.full(n, np.inf)
     nearest = np.zeros(n, dtype=np.int64)
     point = columns[:, n - 1].copy()
+    near = np.empty(n)
     here, left = n - 1, n - 1
     for step in range(n - 1):
         least, at = np.inf, 0
-        near = np.zeros(left)
-        for j in range(d):
-            v, z = point[j], columns[j, :left]
-            for s in range(left):
-                t = v - z[s]
-                near[s] += t * t
+        to_points(point, columns, 0, left, EUCLIDEAN, near)
         for s in range(left):
             if near[s] < square[s]:
                 square[s], nearest[s] = near[s], here

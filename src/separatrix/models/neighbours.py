@@ -27,12 +27,30 @@ from separatrix.statistics.preparation import prepare
 BLOCK = 4096
 
 
-class _Voting(RememberingModel):
+class _Asked(RememberingModel):
+    """Remembered rows that can be asked for the nearest of them."""
+
+    n_neighbors_: int
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """(distances, numbers) of the nearest rows remembered; without X, of each row's others."""
+        check_is_fitted(self, "points_")
+        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        found = (
+            self._search.nearest_others(k, self.points_)
+            if X is None
+            else self._search.nearest(self._located(X), k)
+        )
+        return (found.distances, found.indices) if return_distance else found.indices
+
+
+class _Voting(_Asked):
     """Neighbours that vote, for a class or with their number."""
 
     n_neighbors: int | str
     weights: Any
-    n_neighbors_: int
 
     def __init__(
         self,
@@ -109,19 +127,6 @@ class _Voting(RememberingModel):
             out[part] = _weighted_mean(votes, places, said[found.indices])
         return out
 
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """(distances, numbers) of the nearest rows remembered; without X, of each row's others."""
-        check_is_fitted(self, "points_")
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        found = (
-            self._search.nearest_others(k, self.points_)
-            if X is None
-            else self._search.nearest(self._located(X), k)
-        )
-        return (found.distances, found.indices) if return_distance else found.indices
-
 
 def _weighted_mean(votes: Floats, places: Floats, said: Floats) -> Floats:
     """Σ v y / Σ v; where every vote vanished, all that have a place count alike."""
@@ -192,7 +197,7 @@ class KNeighborsRegressor(RegressorMixin, RememberingRegressor, _Voting):
         return self._shaped(self._averaged(X))
 
 
-class NearestNeighbors(RememberingModel):
+class NearestNeighbors(_Asked):
     """The k nearest of the rows, or of any objects, that were remembered.
 
     Parameters as for :class:`KNeighborsClassifier`.
@@ -221,21 +226,9 @@ class NearestNeighbors(RememberingModel):
         return self._said()
 
     def _said(self) -> Self:
+        self.n_neighbors_ = self.n_neighbors
         self.certificate_ = Certificate(f"An exact search among {len(self.points_)} rows")
         return self
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """(distances, numbers) of the nearest rows remembered; without X, of each row's others."""
-        check_is_fitted(self, "points_")
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        found = (
-            self._search.nearest_others(k, self.points_)
-            if X is None
-            else self._search.nearest(self._located(X), k)
-        )
-        return (found.distances, found.indices) if return_distance else found.indices
 
     def retrieve(self, X: Any, n_neighbors: int | None = None) -> list[list[Any]]:
         """The nearest objects themselves, for every row of X."""

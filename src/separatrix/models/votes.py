@@ -20,7 +20,7 @@ def _uniform(distances: Floats) -> Floats:
 def _reciprocal(distances: Floats) -> Floats:
     """1/d. A neighbour at distance zero leaves the others nothing to say."""
     on_it = distances == 0
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         # Relative to the nearest, so that no unit makes the reciprocal overflow.
         least = np.where(on_it.any(axis=1), 1.0, distances.min(axis=1))[:, None]
         votes = least / distances

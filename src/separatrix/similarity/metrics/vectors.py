@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.compiled import distances as loops
+from separatrix.compiled.point_distances import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.similarity.metrics.base import Metric, vectors
@@ -26,7 +27,7 @@ class Manhattan(Metric):
 
     def fill(self, x: Floats, prepared: Floats, out: Floats) -> None:
         """Σ |x − z|."""
-        loops.manhattan(x, prepared, out)
+        loops.plain(x, prepared, MANHATTAN, out)
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Chebyshev(Manhattan):
 
     def fill(self, x: Floats, prepared: Floats, out: Floats) -> None:
         """max |x − z|."""
-        loops.chebyshev(x, prepared, out)
+        loops.plain(x, prepared, CHEBYSHEV, out)
 
 
 class Points(NamedTuple):
@@ -73,7 +74,7 @@ class SquaredEuclidean(Metric):
         """Σ (x − z)²."""
         x = self.mapped(x - prepared.centre)
         if x.shape[1] <= FEW_COLUMNS:
-            loops.squared(x, prepared.columns, out)
+            loops.plain(x, prepared.columns, EUCLIDEAN, out)
         else:
             np.matmul(x, prepared.columns, out=out)
             norms = np.einsum("ij,ij->i", x, x)

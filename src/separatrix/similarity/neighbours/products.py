@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.blas_threads import one_blas_thread
-from separatrix.compiled.distances import squared
+from separatrix.compiled.distances import plain
 from separatrix.compiled.nearest import in_order, measured_again, sift
+from separatrix.compiled.point_distances import EUCLIDEAN
 from separatrix.rows.block import Floats
 from separatrix.similarity.neighbours.found import Neighbours
 
@@ -93,7 +94,7 @@ class Products:
         k = distances.shape[1]
         for i in which:
             every = np.empty((1, len(self._points)))
-            squared(x[i : i + 1], self._columns, every)
+            plain(x[i : i + 1], self._columns, EUCLIDEAN, every)
             last = np.partition(every[0], k - 1)[k - 1]
             near = np.flatnonzero(every[0] <= last)
             found = every[0, near]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.compiled import kd_tree
+from separatrix.compiled import kd_tree, point_distances
 from separatrix.rows.block import Floats
 from separatrix.similarity.neighbours.found import Neighbours
 
@@ -17,9 +17,9 @@ LEAF = 64
 WORTH_A_THREAD = 200
 
 KINDS = {
-    "euclidean": kd_tree.EUCLIDEAN,
-    "manhattan": kd_tree.MANHATTAN,
-    "chebyshev": kd_tree.CHEBYSHEV,
+    "euclidean": point_distances.EUCLIDEAN,
+    "manhattan": point_distances.MANHATTAN,
+    "chebyshev": point_distances.CHEBYSHEV,
 }
 
 
@@ -60,7 +60,7 @@ class Tree:
     def counted(self, x: Floats, k: int) -> tuple[Neighbours, int]:
         """The nearest points, and how many points had to be measured to find them."""
         found, measured = self._asked(x, k)
-        if self.kind == kd_tree.EUCLIDEAN:
+        if self.kind == point_distances.EUCLIDEAN:
             np.sqrt(found.distances, out=found.distances)
         return found, measured
 
