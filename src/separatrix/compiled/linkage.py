@@ -15,21 +15,23 @@ COMPLETE, AVERAGE = 0, 1
 
 
 @njit(cache=True, nogil=True)
-def unite(rows, others, apart, one, two, kind, out):
+def unite(rows, others, apart, start, one, two, share, kind, out):
     """Rows of distances to points become rows of distances to pairs one[k], two[k] of points.
 
-    Row apart[r] is itself that of a pair, whose second point has the distances others[r].
+    Row apart[r] is itself that of a pair, whose second point has the distances others[r]; ``start``
+    is the number of the first row. ``share`` is that of the first point in its pair.
     """
     for r in range(apart.size):
         row = rows[apart[r]]
-        _join(row, others[r], 0.5, kind, row)
+        _join(row, others[r], share[start + apart[r]], kind, row)
     for i in range(out.shape[0]):
         if kind == COMPLETE:
             for k in range(one.size):
                 out[i, k] = max(rows[i, one[k]], rows[i, two[k]])
         else:
             for k in range(one.size):
-                out[i, k] = 0.5 * (rows[i, one[k]] + rows[i, two[k]])
+                near, far = rows[i, one[k]], rows[i, two[k]]
+                out[i, k] = share[k] * near + (1.0 - share[k]) * far
 
 
 @njit(cache=True, nogil=True)
