@@ -75,6 +75,19 @@ def test_weights_are_repeated_rows(row: Row) -> None:
 
 
 @every
+def test_rows_without_weight_are_absent(row: Row) -> None:
+    """Folds by number included, which must not be dealt rows that do not count."""
+    x, y = table(row)
+    kept = np.random.default_rng(3).random(len(x)) < 0.7
+    model = row.make().fit(x, y, sample_weight=kept.astype(float))
+    without = row.make().fit(x[kept], y[kept])
+    _assert_agree(row, outcome(row, model, x), outcome(row, without, x))
+    for name in ("mse_path_", "log_loss_path_", "cv_log_loss_"):
+        if hasattr(without, name):
+            assert_allclose(getattr(model, name), getattr(without, name), rtol=1e-6)
+
+
+@every
 def test_copies_and_pickles_predict_the_same(row: Row) -> None:
     x, y = table(row)
     model = row.make().fit(x, y)

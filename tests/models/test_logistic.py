@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression as Peer
@@ -334,3 +334,13 @@ def test_a_thousand_classes_are_answered_or_refused_in_a_sentence():
     x = 30.0 * rng.standard_normal((1000, 2))[y] + 0.1 * rng.standard_normal((3000, 2))
     with pytest.raises(sx.InputError, match=r"1000 classes at once.*OneVsRest"):
         LogisticRegression(1.0, 1.0).fit(x, y)
+
+
+@pytest.mark.parametrize("make", [LogisticRegression, sx.GradientDescent])
+def test_a_score_too_small_to_move_a_probability_decides_nothing(make):
+    """½ and ½: the first class, as the probabilities say."""
+    model = make().fit([[-2.0], [-1.0], [1.0], [2.0], [0.5], [-0.5]], [0, 0, 1, 1, 0, 1])
+    model.coef_, model.intercept_ = np.ones((1, 1)), np.zeros(1)
+    new = np.array([[1e-18], [-1e-18], [0.0], [1e-3]])
+    assert_array_equal(model.predict(new), model.predict_proba(new).argmax(axis=1))
+    assert_array_equal(model.predict(new), [0, 0, 0, 1])

@@ -157,3 +157,8 @@ def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
     alone = sx.RegularizedDiscriminantAnalysis().fit(sx.scan(table[:60], target="y"))
     assert some.classes_.tolist() == ["a", "b"]
     np.testing.assert_allclose(some.cv_log_loss_, alone.cv_log_loss_, rtol=1e-9)
+
+
+def test_columns_that_never_vary_leave_the_shares():
+    model = sx.RegularizedDiscriminantAnalysis(3, 3).fit(np.ones((30, 2)), np.arange(30) % 3 % 2)
+    assert_allclose(model.predict_proba(np.ones((1, 2))), [[2 / 3, 1 / 3]])

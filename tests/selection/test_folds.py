@@ -114,7 +114,8 @@ def test_impossible_numbers_of_folds_are_refused(cv: int) -> None:
 def test_a_fold_without_weight_is_refused() -> None:
     rows = ArrayRows(np.arange(6.0)[:, None], np.arange(6.0), np.array([0, 0, 0, 1, 1, 1.0]))
     with pytest.raises(InputError, match="fold 0 have no weight"):
-        fold_moments(rows, 2)
+        fold_moments(rows, KFold(2))
+    assert [test.weight for _, test in fold_moments(rows, 2)] == [2.0, 1.0]
 
 
 @settings(max_examples=25, deadline=None)

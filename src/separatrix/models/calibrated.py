@@ -96,7 +96,8 @@ class CalibratedClassifier(WrappedClassifier):
         for train, test in self._folds(rows, codes):
             model = fitted(self.estimator, rows.take(train))
             if len(model.classes_) != len(self.classes_):
-                unseen = next(c for c in self.classes_ if c not in set(model.classes_.tolist()))
+                known = set(model.classes_.tolist())
+                unseen = next(c for c in self.classes_.tolist() if c not in known)
                 raise InputError(
                     f"Class {unseen!r} is absent from the training rows of a fold.",
                     remedy="Choose folds that hold every class, or give cv as a number.",
@@ -169,7 +170,7 @@ def _dealt(rows: Index, codes: Index, k: int, classes: NDArray[Any]) -> Iterator
     sizes = np.bincount(codes, minlength=len(classes))
     if sizes.min() < 2:
         raise InputError(
-            f"Class {classes[sizes.argmin()]!r} has one row: held out, no row of it is left to "
+            f"Class {classes.tolist()[sizes.argmin()]!r} has one row: held out, no row of it is left to "
             "train on.",
             remedy="Give at least two rows of each class.",
         )

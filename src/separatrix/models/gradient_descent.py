@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.messages import InputError, doubt
-from separatrix.models.linear_classifier import LinearClassifier
+from separatrix.models.linear_classifier import ProbableLinearClassifier
 from separatrix.models.standard_design import StandardDesign, standard_design
 from separatrix.rows.block import Floats
 from separatrix.shapes.class_scores import softmax
@@ -92,7 +92,7 @@ class MeanLoss:
         return float(self.w @ (s.argmax(axis=1) != self.r.argmax(axis=1)))
 
 
-class GradientDescent(LinearClassifier):
+class GradientDescent(ProbableLinearClassifier):
     """b ← b − η ∇f(b) from a random start near zero: slow, plain, and every step on record.
 
     Meant for seeing how descent works and fails, not for speed: :class:`LogisticRegression` finds

@@ -19,7 +19,7 @@ from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
-from separatrix.selection.folds import folded, folds_of
+from separatrix.selection.folds import folded, folding, folds_of
 from separatrix.solvers.elastic_net import Source, problem_of, solve_elastic_net
 from separatrix.solvers.elastic_net_path import Stopping
 from separatrix.solvers.elastic_net_problem import ElasticNetPath, Settings
@@ -237,8 +237,9 @@ class LassoCV(LassoFamily):
         return self._best(given.moments, list(given.halves))
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
-        pairs = folds_of(self.cv, rows.block.n, rows.block.y[:, 0]).pairs
-        return self._best(rows.block, [(rows.block.take(a), rows.block.take(b)) for a, b in pairs])
+        whole = rows.block.take(folding(rows.block.w, self.cv))
+        pairs = folds_of(self.cv, whole.n, whole.y[:, 0]).pairs
+        return self._best(whole, [(whole.take(a), whole.take(b)) for a, b in pairs])
 
     def _best(self, source: Source, halves: Sequence[tuple[Source, Source]]) -> Solution:
         if self.rule not in rules.RULES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -45,4 +46,17 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
         """The class of every row: by the side of the hyperplane, or by the largest score."""
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class ProbableLinearClassifier(LinearClassifier):
+    """A linear classifier whose scores stand for probabilities."""
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:
+        """One probability for each class, in the order of ``classes_``."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; the first of those whose probabilities are the same number."""
+        chosen = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])

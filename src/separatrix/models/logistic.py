@@ -12,7 +12,7 @@ from separatrix.messages import InputError
 from separatrix.models.additive import KEPT
 from separatrix.models.base import weights_of
 from separatrix.models.class_weights import weigh_classes, weights_by_class
-from separatrix.models.linear_classifier import LinearClassifier
+from separatrix.models.linear_classifier import ProbableLinearClassifier
 from separatrix.models.logistic_summary import LogisticEvidence, LogisticSummary, summarise
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -35,7 +35,7 @@ from separatrix.statistics.preparation import Prepared, prepare
 MOST_SELECTING = 500
 
 
-class LogisticClassifier(LinearClassifier):
+class LogisticClassifier(ProbableLinearClassifier):
     """What logistic models share: probabilities, and scores measured from a reference class."""
 
     C: float

@@ -18,7 +18,7 @@ from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
-from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
+from separatrix.selection.folds import DEFAULT_FOLDS, folding, folds_of
 from separatrix.solvers.logistic_fit import Posed, pose, pose_wide, solve_logistic
 from separatrix.solvers.logistic_path import LogisticTrace, grid, planes, trace
 from separatrix.solvers.logistic_problem import LogisticSettings
@@ -185,6 +185,7 @@ class LogisticCV(LogisticFamily):
             raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
         settings = settings_of(self, 1.0)
         rows = self._weighed_rows(X, y, sample_weight).read()
+        rows = rows.take(folding(rows.block.w, self.cv))
         posed, encoding = self._pose(rows, settings)
         path = self._trace(posed, settings)
         targets = posed.problem.view.targets
@@ -221,7 +222,7 @@ def _values(Cs: Any) -> int | Floats:
 def _enough(labels: Any, folds: int, classes: Any) -> None:
     counts = np.bincount(labels, minlength=len(classes))
     if folds < 2 or counts.min() < folds:
-        rare = classes[int(counts.argmin())]
+        rare = classes.tolist()[int(counts.argmin())]
         raise InputError(
             f"cv={folds} folds cannot be made of n_samples={len(labels)} rows: class {rare!r} has "
             f"{counts.min()}.",

@@ -176,7 +176,8 @@ class _Held:
         mu, q = np.linalg.eigh(0.5 * (spread + spread.swapaxes(-1, -2)))
         values = alphas * self.sphere + (1.0 - alphas) * mu[:, :, None]  # K x r x A
         r = max(values.shape[1], 1)
-        flat = (values <= 10 * r * EPS * values.max(axis=1, keepdims=True)).any(axis=(0, 1))
+        top = values.max(axis=1, keepdims=True, initial=0.0)
+        flat = (values <= 10 * r * EPS * top).any(axis=(0, 1))
         values = np.where(flat, 1.0, values)
         inverse = -0.5 / values
         offset = self.log_priors[:, None] - 0.5 * np.log(values).sum(axis=1)  # K x A

@@ -18,6 +18,7 @@ from separatrix.models.mixture_search import (
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
+from separatrix.selection.folds import folding
 from separatrix.selection.rules import minimum
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
@@ -82,6 +83,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             folds, whole, encoding = self._table_folds(X, y, sample_weight)
         else:
             rows = self._coded_rows(X, y, sample_weight)
+            rows = rows.take(folding(rows.block.w, self.cv))
             folds, whole = class_folds(rows, self.cv, len(self.classes_))
             encoding = identity(rows.schema)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
@@ -95,6 +97,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
     ) -> tuple[list[ClassFold], ClassMoments, Encoding]:
         """Folds of a table in memory, since its held-out rows are scored, and the whole of it."""
         rows = self._class_rows(X, y, sample_weight).read()
+        rows = rows.take(folding(rows.block.w, self.cv))
         prepared = prepare_classes(rows)
         terms = self._class_terms(rows, prepared.targets)
         whole = ClassMoments.stacked("each", [prepared.of(term) for term in terms])

@@ -16,7 +16,7 @@ from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
-from separatrix.selection.folds import FoldMoments, folded, folds_of
+from separatrix.selection.folds import FoldMoments, folded, folding, folds_of
 from separatrix.solvers.minimum_norm import solve_wide
 from separatrix.solvers.ridge import RidgeWalk, Spectrum, walk_moments
 from separatrix.solvers.solution import Solution
@@ -239,6 +239,7 @@ class RidgeCV(RidgePathBase):
 
     def _errors_by_rows(self, alphas: Floats, whole: Block) -> Floats:
         columns = []
+        whole = whole.take(folding(whole.w, self.cv))
         for train, test in folds_of(self.cv, whole.n, whole.y[:, 0]).pairs:
             coefs, intercepts = self._decompose_wide(whole.take(train)).coefs(alphas)
             block = whole.take(test)

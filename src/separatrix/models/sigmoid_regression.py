@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import weights_of
-from separatrix.models.linear_classifier import LinearClassifier
+from separatrix.models.linear_classifier import ProbableLinearClassifier
 from separatrix.models.standard_design import standard_design
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
@@ -24,7 +24,7 @@ from separatrix.solvers.solution import Solution
 from separatrix.statistics.preparation import prepare
 
 
-class SigmoidRegressionClassifier(LinearClassifier):
+class SigmoidRegressionClassifier(ProbableLinearClassifier):
     """min over W, a of ½ Σ w ‖r − σ(Wx + a)‖² / Σ w + ½ α ‖sW‖², with s the columns' deviations.
 
     Each label has an output σ(w·x + a) between 0 and 1 of its own: labels need neither exclude each
@@ -126,8 +126,7 @@ class SigmoidRegressionClassifier(LinearClassifier):
         check_is_fitted(self)
         if self.multilabel_:
             return np.asarray(self.decision_function(X) > 0, dtype=int)
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return super().predict(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows
@@ -66,6 +67,15 @@ def folds_of(cv: CV, n: int, y: Any = None, groups: Any = None) -> Folds:
         for train, test in splitter.split(np.empty((n, 1)), y, groups)
     )
     return Folds(pairs, _labels(pairs, n))
+
+
+def folding(w: Floats | None, cv: CV) -> slice | NDArray[np.bool_]:
+    """Which rows a number of folds is made of: one without weight is as good as absent.
+
+    A splitter or a list of (train, test) names rows as they were given, and keeps them all.
+    """
+    named = not (cv is None or isinstance(cv, int | np.integer))
+    return slice(None) if named or w is None or (w > 0).all() else w > 0
 
 
 def _row_numbers(index: Any, n: int) -> Index:
@@ -119,6 +129,7 @@ def folded(rows: Rows, cv: CV = None) -> Folded:
     if not isinstance(rows, InMemory):
         found = _by_part(rows.with_parts(Parts(seed=0, test=0.0, folds=_number(cv))))
     else:
+        rows = rows.take(folding(rows.block.w, cv))
         folds = folds_of(cv, len(rows), rows.block.y[:, 0])
         if folds.labels is None:
             prepared = prepare(rows)
