@@ -170,8 +170,8 @@ def _dealt(rows: Index, codes: Index, k: int, classes: NDArray[Any]) -> Iterator
     sizes = np.bincount(codes, minlength=len(classes))
     if sizes.min() < 2:
         raise InputError(
-            f"Class {classes.tolist()[sizes.argmin()]!r} has one row: held out, no row of it is left to "
-            "train on.",
+            f"Class {classes.tolist()[sizes.argmin()]!r} has one row: held out, no row of it is "
+            "left to train on.",
             remedy="Give at least two rows of each class.",
         )
     fold = np.empty(len(rows), dtype=np.int64)
