@@ -27,6 +27,7 @@ from separatrix.models.svr import SVR
 from separatrix.rows.block import Floats
 from separatrix.similarity.kernels import Gaussian
 from separatrix.similarity.kernels.base import pick
+from separatrix.solvers.solution import Certificate
 
 #: Widths of the tube that are tried, in deviations of the target; the first while searching.
 TUBES = (0.1, 0.02, 0.3)
@@ -45,6 +46,7 @@ class _Search:
     bandwidths_: Floats
     bandwidth_scores_: Floats
     searched_: int
+    certificate_: Certificate
 
     def _begin(self) -> float:
         """When to stop searching: half of the budget is left for the last fit."""
@@ -69,7 +71,7 @@ class _Search:
         self.bandwidth_scores_ = np.array([t.loss for t in tried])
         self.searched_ = rows
 
-    def _adopt(self: Any, machine: Any) -> Self:
+    def _adopt(self, machine: Any) -> Self:
         """Become the machine that was fitted with what was chosen."""
         for name, value in vars(machine).items():
             if name.endswith("_") or name == "_duals":
@@ -77,7 +79,7 @@ class _Search:
         self.certificate_ = replace(
             machine.certificate_, notes=(*machine.certificate_.notes, self._words)
         )
-        return self  # type: ignore[no-any-return]
+        return self
 
     @property
     def _words(self) -> str:

@@ -40,7 +40,9 @@ SMALLEST = 1e-15
 class Answers(Protocol):
     """What is asked of a machine: classes, or numbers."""
 
-    unit: float
+    @property
+    def unit(self) -> float:
+        """In which violations are measured."""
 
     def problems(self, rows: Index) -> list[SupportProblem]:
         """One problem for each machine over some of the rows, at C = 1."""

@@ -21,6 +21,7 @@ from separatrix.pictures.log_odds import LogOddsDisplay
 from separatrix.pictures.margins import MarginDisplay
 from separatrix.pictures.mistakes import MistakeDisplay
 from separatrix.pictures.multipliers import MultiplierDisplay
+from separatrix.pictures.neighbour_counts import NeighbourCountDisplay
 from separatrix.pictures.path import PathDisplay
 from separatrix.pictures.precision_recall import PrecisionRecallDisplay
 from separatrix.pictures.profiles import ClusterProfileDisplay
@@ -57,6 +58,7 @@ __all__ = [
     "MarginDisplay",
     "MistakeDisplay",
     "MultiplierDisplay",
+    "NeighbourCountDisplay",
     "PathDisplay",
     "PrecisionRecallDisplay",
     "QuantileDisplay",

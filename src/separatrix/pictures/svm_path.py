@@ -11,7 +11,7 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.path import mark_penalty
 from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure, log_ticks
-from separatrix.pictures.wording import measure, number, scored
+from separatrix.pictures.wording import counted, measure, number, scored
 from separatrix.rows.block import Floats
 
 
@@ -19,7 +19,8 @@ from separatrix.rows.block import Floats
 class SVMPathDisplay(Display):
     """``support`` vectors at each of ``Cs``, and ``scores`` there (a column for each fold).
 
-    ``metric`` names the score; ``chosen`` is the C that was taken.
+    ``metric`` names the score; ``chosen`` is the C that was taken, ``rows`` how many rows the path
+    was made of.
     """
 
     Cs: Floats
@@ -27,6 +28,7 @@ class SVMPathDisplay(Display):
     scores: Floats | None = None
     chosen: float | None = None
     metric: str = "error"
+    rows: int | None = None
 
     title: ClassVar[str] = "Support vectors over C"
 
@@ -71,9 +73,10 @@ class SVMPathDisplay(Display):
     @property
     def description(self) -> str:
         """Both ends of the count, the best score, and the chosen C."""
+        among = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
         text = (
-            f"From C = {number(self.Cs[0], 3)} to {number(self.Cs[-1], 3)} the support vectors go "
-            f"from {self.support[0]:,.0f} to {self.support[-1]:,.0f}."
+            f"From C = {number(self.Cs[0], 3)} to {number(self.Cs[-1], 3)} the support vectors"
+            f"{among} go from {self.support[0]:,.0f} to {self.support[-1]:,.0f}."
         )
         if self.means is not None and self.best is not None:
             text += (

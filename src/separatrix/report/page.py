@@ -17,6 +17,7 @@ from separatrix.pictures.inference import Inference, inference
 from separatrix.pictures.wording import number
 from separatrix.report import class_tables, figures, tables, verdict
 from separatrix.report.figures import Gallery
+from separatrix.report.rows_kept import machine_table, rows_kept_words
 from separatrix.storage.files import write_text
 from separatrix.study.result import Study
 
@@ -88,11 +89,13 @@ def _story(study: Study) -> dict[str, Any]:
         else tables.coefficient_table(found),
         **_of_classes(study),
         "inference": found,
+        "rows_kept": rows_kept_words(study),
         "no_intervals": _no_intervals(study, found),
         "baseline": verdict.is_baseline(study.winner),
         "kind": type(study.core).__name__,
         "certificate": certificate,
         "certificate_numbers": tables.certificate_numbers(certificate),
+        "machines": machine_table(study),
         "warned": tables.warned(study.warnings),
         "galleries": {
             name: drawn(name, gallery) for name, gallery in _figured(study, found).items()
@@ -108,6 +111,7 @@ def _figured(study: Study, found: Inference | None) -> dict[str, Gallery]:
         "comparison": figures.comparison(study),
         "measured": figures.measured(study),
         "coefficients": figures.coefficients(study, found),
+        "rows_kept": figures.rows_kept(study),
         "diagnostics": figures.classification(study)
         if study.task == "classification"
         else figures.regression(study, found),

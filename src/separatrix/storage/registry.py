@@ -85,6 +85,8 @@ RECORDS = {
     "CalibrationCheck": "separatrix.study.result",
     "Decision": "separatrix.study.result",
     "CovarianceTests": "separatrix.study.result",
+    "Sight": "separatrix.study.result",
+    "Margins": "separatrix.study.result",
     "Study": "separatrix.study.result",
     "Step": "separatrix.study.clustering.result",
     "Reference": "separatrix.study.clustering.result",

@@ -134,6 +134,32 @@ def about_completion(model: Any) -> list[str]:
     ]
 
 
+def about_core(model: Any) -> list[str]:
+    """What is worth knowing of the model that is kept: gaps filled, rows remembered."""
+    return [*about_completion(model), *about_memory(model)]
+
+
+def about_memory(model: Any) -> list[str]:
+    """Which training rows a stored model contains."""
+    words = memory_of(model)
+    if not words:
+        return []
+    return [
+        f"The model keeps {words}, and model.sx holds them: give it only to those who may see "
+        "these rows."
+    ]
+
+
+def memory_of(model: Any) -> str:
+    """The training rows within a model, in a phrase; empty for one that needs none."""
+    if hasattr(model, "points_"):
+        return f"all {len(model.points_)} training rows"
+    if hasattr(model, "expansions_") and not hasattr(model, "coef_"):
+        kept = len(np.unique(model.support_))
+        return f"{kept} of {model.rows_given_} training rows, its support vectors"
+    return ""
+
+
 def only_moments() -> tuple[str, ...]:
     """Why fewer models and no row-wise pictures."""
     return (

@@ -21,6 +21,7 @@ from separatrix.study.covariances import covariance_tests
 from separatrix.study.curve import learning_curve
 from separatrix.study.data import truth_of
 from separatrix.study.deciding import Prices, about_prices, decided, prices_of
+from separatrix.study.margins import margins_of
 from separatrix.study.measure import classification_scores, mean_score
 from separatrix.study.plane import plane_of
 from separatrix.study.probabilities import Read, calibrated, line, read
@@ -113,7 +114,7 @@ def study_classes(setting: Setting, wishes: Wishes, size: Size, *, asked: bool) 
         test=_scores(held, classes, decision),
         baseline_test=baseline,
         model=winner.model,
-        said=(*setting.said, *said, *announce.about_completion(winner.core)),
+        said=(*setting.said, *said, *announce.about_core(winner.core)),
         warnings=winner.doubts,
         classes=names,
         held=held,
@@ -124,6 +125,7 @@ def study_classes(setting: Setting, wishes: Wishes, size: Size, *, asked: bool) 
         decision=decision,
         covariances=covariance_tests(bench, classes),
         plane=plane_of(winner.model, bench, held),
+        margins=margins_of(winner.core, bench),
     )
 
 

@@ -45,14 +45,25 @@ def document_of(study: Study) -> dict[str, Any]:
         "decision": _decision(study),
         "covariances": _optional(study.covariances),
         "model": {**_described(model), **_coefficients(study.core)},
-        "certificate": {
-            "words": str(model.certificate_),
-            "holds": bool(model.certificate_.holds),
-            **record(model.certificate_),
-        },
+        "certificate": _certificate(model.certificate_),
+        "machines": _machines(study.core),
         "said": list(study.said),
         "warnings": list(study.warnings),
     }
+
+
+def _certificate(found: Any) -> dict[str, Any]:
+    return {"words": str(found), "holds": bool(found.holds), **record(found)}
+
+
+def _machines(core: Any) -> list[dict[str, Any]]:
+    """Support vectors and certificate of every machine within a winner that is made of some."""
+    if hasattr(core, "machines_"):
+        return [
+            {"support": len(m.support), "certificate": _certificate(m.certificate)}
+            for m in core.machines_
+        ]
+    return [{"certificate": _certificate(c)} for c in getattr(core, "certificates_", ())]
 
 
 def record(value: Any) -> dict[str, Any]:

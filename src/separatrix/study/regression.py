@@ -55,7 +55,7 @@ def study_numbers(setting: Setting) -> Study:
         test=scores,
         baseline_test=_measured(baseline, setting)[1],
         model=model,
-        said=(*setting.said, *announce.about_completion(model)),
+        said=(*setting.said, *announce.about_core(model)),
         warnings=doubts,
         held=held,
         curve=curve,

@@ -154,6 +154,38 @@ class CovarianceTests:
 
 
 @dataclass(frozen=True)
+class Sight:
+    """Rows on a plane: ``dots``, and ``score[i, j]`` of the model at (across[j], up[i]).
+
+    ``projected`` says that there are more directions than the two; ``fixed`` what columns without
+    numbers are held at.
+    """
+
+    dots: Floats
+    across: Floats
+    up: Floats
+    score: Floats
+    names: tuple[str, str]
+    projected: bool
+    fixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The training part of a support vector machine of two classes, of a large one a selection.
+
+    ``alpha`` is the multiplier of each row and ``bound`` its greatest value; ``y`` are the classes,
+    ``scores`` those of the machine. ``sight`` is None where no two columns of numbers vary.
+    """
+
+    alpha: Floats
+    bound: Floats
+    y: Any
+    scores: Floats
+    sight: Sight | None
+
+
+@dataclass(frozen=True)
 class Curve:
     """Error against amount of training data: one row of ``train`` and ``validation`` per size."""
 
@@ -172,7 +204,8 @@ class Study:
     the test part, opened once; ``left_out`` are the folds, each judged without having been seen.
     ``path`` holds penalties and the coefficients at each, for a winner that has no penalty itself.
     Of classes there are also ``calibration``, ``decision`` (where costs or a price of doubt were
-    given), ``covariances`` and ``plane``; each is None where it could not be told.
+    given), ``covariances`` and ``plane``; each is None where it could not be told. ``margins``
+    belongs to support vector machines of two classes.
     """
 
     source: str
@@ -202,6 +235,7 @@ class Study:
     decision: Decision | None = None
     covariances: CovarianceTests | None = None
     plane: Landscape | None = None
+    margins: Margins | None = None
 
     @property
     def core(self) -> Any:

@@ -5,6 +5,7 @@ from separatrix.report.figures.classes import classification, probabilities
 from separatrix.report.figures.coefficients import coefficients
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.figures.regression import regression
+from separatrix.report.figures.rows_kept import rows_kept
 
 __all__ = [
     "Gallery",
@@ -15,4 +16,5 @@ __all__ = [
     "measured",
     "probabilities",
     "regression",
+    "rows_kept",
 ]
