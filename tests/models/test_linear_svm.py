@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 import separatrix as sx
-from separatrix.solvers import linear_svm, linear_svm_active
+from separatrix.solvers import linear_svm, linear_svm_active, linear_svm_coordinate
 from separatrix.solvers.linear_svm_coordinate import solve_coordinates
 from separatrix.solvers.linear_svm_problem import two_classes
 from separatrix.solvers.linear_svm_settings import Settings
@@ -174,6 +174,36 @@ def test_coordinate_descent_agrees() -> None:
     assert found.status == "solved"
     assert_allclose(found.w, expected.coef_[0], atol=1e-7)
     assert_allclose(found.b, expected.intercept_[0], atol=1e-7)
+
+
+def test_coordinate_descent_lays_rows_aside_between_looks_at_the_gap() -> None:
+    rng = np.random.default_rng(4)
+    x = sparse.random(3000, 800, density=0.02, random_state=4, format="csr")
+    score = x @ rng.standard_normal(800)
+    positive = score + 0.5 * score.std() * rng.standard_normal(3000) > 0.0
+    problem = two_classes(x, positive, np.ones(3000), np.ones(800), intercept=True)
+    looks = []
+    real = linear_svm_coordinate._candidate
+
+    def counted(*args):
+        looks.append(1)
+        return real(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear_svm_coordinate, "_candidate", counted)
+        found = solve_coordinates(problem, Settings(tol=1e-6))
+    assert found.status == "solved"
+    assert len(looks) < found.work / 10
+    assert_allclose(
+        problem.objective(found.w, found.b),
+        problem.objective(*by_interior_point(problem)),
+        rtol=2e-6,
+    )
+
+
+def by_interior_point(problem) -> tuple[np.ndarray, float]:
+    found = linear_svm_active.solve_active(problem, Settings())
+    return found.w, found.b
 
 
 def test_many_sparse_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -176,6 +177,16 @@ def test_a_hundred_thousand_rows() -> None:
     found = sx.linear_separability(x, y)
     assert not found.separable
     prove(x, y, found)
+
+
+def test_many_columns_meet_in_a_point_of_few_rows() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((700, 200)), rng.integers(0, 2, 700)
+    start = time.perf_counter()
+    found = sx.linear_separability(x, y)
+    assert time.perf_counter() - start < 10.0  # one decomposition, not one for each row that leaves
+    prove(x, y, found)
+    assert sum(len(rows) for rows in found.support) <= 202
 
 
 def test_classes_two_by_two() -> None:

@@ -45,7 +45,7 @@ class LinearSVC(LinearClassifier, MarginModel):
         Weights of classes, which multiply those of the rows.
     tol : float, default=1e-6
         Gap between primal and dual objective, relative to the objective, that counts as solved.
-    max_iter : int, default=2000
+    max_iter : int, default=20000
         Limit of steps (few columns) or sweeps over the rows (many columns).
     time_budget : float or None
         Seconds after which the best answer so far is returned with its gap.
@@ -70,7 +70,7 @@ class LinearSVC(LinearClassifier, MarginModel):
         standardize: bool = False,
         class_weight: Any = None,
         tol: float = 1e-6,
-        max_iter: int = 2000,
+        max_iter: int = 20_000,
         time_budget: float | None = None,
         loss: str = "hinge",
         penalty: str = "l2",
@@ -185,7 +185,7 @@ class LinearSVR(RegressorMixin, MarginModel):
         fit_intercept: bool = True,
         standardize: bool = False,
         tol: float = 1e-6,
-        max_iter: int = 2000,
+        max_iter: int = 20_000,
         time_budget: float | None = None,
         loss: str = "epsilon_insensitive",
         dual: Any = "auto",

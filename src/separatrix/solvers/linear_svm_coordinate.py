@@ -20,8 +20,10 @@ from separatrix.rows.block import Floats
 from separatrix.solvers.linear_svm_problem import Hinges
 from separatrix.solvers.linear_svm_settings import Answer, Settings
 
-#: Sweeps between two looks at the gap; rows on the margin that are still solved for at once.
-SWEEPS, SYSTEM = 8, 2_500
+#: Sweeps between two looks at the gap at least and at most, and how much nearer they should come.
+LEAST, SWEEPS, NEARER = 8, 100, 0.3
+#: Rows on the margin that are still solved for at once.
+SYSTEM = 2_500
 
 
 @dataclass
@@ -43,10 +45,13 @@ class _Descent:
         self.give = float(self.square.mean()) if self.problem.intercept else 0.0
         self.give = self.give if self.give > 0.0 or not self.problem.intercept else 1.0
 
-    def run(self, sweeps: int) -> float:
-        """Some sweeps; the worst violation of the last one."""
-        p, worst = self.problem, 0.0
-        for turn in range(sweeps):
+    def run(self, sweeps: int, deadline: float) -> int:
+        """Sweep until the hinges that take part are ten times nearer; how many sweeps it took.
+
+        What counts as far from a bound is what the worst hinge of the sweep before was short by.
+        """
+        p, first = self.problem, 0.0
+        for turn in range(1, sweeps + 1):
             self.seed = shuffle(self.order, self.active, self.seed)
             self.b, worst, self.active = sweep(
                 self.x.indptr,
@@ -64,13 +69,17 @@ class _Descent:
                 self.give,
                 self.far,
             )
-            if p.intercept and turn % 2:
+            if p.intercept and not turn % 2:
                 self.b += self.give * float(p.slopes(self.alpha).sum())
-        return worst
+            self.far = max(worst, 1e-12)
+            first = max(first, worst)
+            if (worst <= NEARER * first and turn >= LEAST) or time.monotonic() > deadline:
+                break
+        return turn
 
-    def refresh(self, worst: float) -> None:
+    def refresh(self) -> None:
         """All hinges take part again; w is summed anew."""
-        self.active, self.far = len(self.order), max(2.0 * worst, 1e-12)
+        self.active, self.far = len(self.order), max(2.0 * self.far, 1e-12)
         self.w = np.asarray(self.x.T @ self.problem.slopes(self.alpha))
 
 
@@ -82,9 +91,8 @@ def solve_coordinates(problem: Hinges, settings: Settings) -> Answer:
     state = _Descent(problem, x, np.zeros(problem.offset.shape), np.zeros(x.shape[1]))
     best, work, status, missed = None, 0, "limit reached", np.inf
     while work < settings.max_sweeps:
-        worst = state.run(SWEEPS)
-        work += SWEEPS
-        state.refresh(worst)
+        work += state.run(min(SWEEPS, settings.max_sweeps - work), settings.deadline)
+        state.refresh()
         found = _candidate(problem, x, state.alpha, state.b)
         if best is None or found.gap < best.gap:
             best = found

@@ -183,21 +183,31 @@ def _few(columns: Floats, weights: Floats) -> tuple[Index, Floats]:
     weights = weights[kept]
     total = np.zeros(len(columns))
     total[-2:] = 1.0
-    while len(kept) > 1:
-        _, values, turned = linalg.svd(columns[:, kept], check_finite=False)
-        spare = len(kept) > len(values) or values[-1] <= 1e-13 * values[0]
-        if not spare:
-            break
-        null = turned[-1] if turned[-1].max() > 0 else -turned[-1]
+    _, values, turned = linalg.svd(columns[:, kept], check_finite=False)
+    free = turned[int((values > 1e-13 * values[0]).sum()) :].T  # orthonormal: columns·free = 0
+    while free.shape[1]:
+        null = free[:, 0] if free[:, 0].max() > 0 else -free[:, 0]
         ratio = np.where(null > 0, weights / np.where(null > 0, null, 1.0), np.inf)
         out = int(np.argmin(ratio))
         weights = np.maximum(weights - ratio[out] * null, 0.0)
+        free = np.delete(_without(free, out), out, axis=0)
         kept, weights = np.delete(kept, out), np.delete(weights, out)
     refined = linalg.lstsq(columns[:, kept], total, check_finite=False)[0]
     better = np.abs(columns[:, kept] @ refined - total).max()
     if (refined >= 0.0).all() and better <= np.abs(columns[:, kept] @ weights - total).max():
         weights = refined
     return kept, weights
+
+
+def _without(free: Floats, out: int) -> Floats:
+    """The directions of an orthonormal basis that leave weight ``out`` alone: one fewer.
+
+    A reflection turns the others' part in it into the first direction, which goes.
+    """
+    mirror = free[out].copy()
+    mirror[0] += np.copysign(np.linalg.norm(mirror), mirror[0])
+    mirror /= np.linalg.norm(mirror)
+    return np.asarray(free - 2.0 * np.outer(free @ mirror, mirror))[:, 1:]
 
 
 def _rows(x: Matrix, rows: Index) -> Floats:
