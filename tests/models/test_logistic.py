@@ -344,3 +344,13 @@ def test_a_score_too_small_to_move_a_probability_decides_nothing(make):
     new = np.array([[1e-18], [-1e-18], [0.0], [1e-3]])
     assert_array_equal(model.predict(new), model.predict_proba(new).argmax(axis=1))
     assert_array_equal(model.predict(new), [0, 0, 0, 1])
+
+
+@pytest.mark.filterwarnings("ignore:SEP006")
+def test_no_bound_is_claimed_where_the_likelihood_has_no_maximum():
+    apart = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).certificate_
+    assert apart.dual == 0.0
+    assert apart.gap == apart.primal > 0.0
+    touching = LogisticRegression().fit([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]).certificate_
+    assert np.isnan(touching.dual)
+    assert touching.primal >= 2 * np.log(2)  # two rows at one place cannot be told apart

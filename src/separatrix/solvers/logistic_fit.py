@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from separatrix.solvers.logistic_problem import (
 )
 from separatrix.solvers.logistic_selection import ALL, select
 from separatrix.solvers.separation import Separation
-from separatrix.solvers.solution import Solution
+from separatrix.solvers.solution import Certificate, Solution
 from separatrix.statistics.derivatives import View
 from separatrix.statistics.frame import Frame
 from separatrix.statistics.moments import Moments
@@ -111,6 +111,8 @@ def solve_logistic(
         dependent=problem.frame.dependent,
         **_words(found),
     )
+    if found.separation is not None:
+        certificate = _unbounded(certificate, found.separation)
     _doubts(problem, found, certificate.holds, settings)
     coef, intercept = problem.restore(theta)
     return LogisticSolution(
@@ -127,6 +129,13 @@ def solve_logistic(
         rank=problem.frame.rank,
         theta=theta,
     )
+
+
+def _unbounded(certificate: Certificate, separation: Separation) -> Certificate:
+    """What is known where no coefficients are best: classes that part completely tend to loss 0."""
+    if separation.complete:
+        return replace(certificate, dual=0.0, gap=certificate.primal)
+    return replace(certificate, dual=np.nan, gap=np.nan)
 
 
 def _words(found: Descent) -> dict[str, object]:
