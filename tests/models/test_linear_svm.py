@@ -330,3 +330,16 @@ def test_tables_with_text_columns(tmp_path) -> None:
     assert model.score(rows, y) > 0.7
     number = sx.LinearSVR(epsilon=0.1).fit(sx.scan(tmp_path / "t.csv", target="a"))
     assert number.certificate_.holds
+
+
+def test_a_row_whose_alpha_is_next_to_nothing_is_found_on_its_margin() -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(100, 20))
+    y = rng.integers(0, 100, 2000)
+    x = centres[y] + rng.normal(size=(2000, 20))
+    model = sx.LinearSVC().fit(x, y == 45)
+    assert model.certificate_.gap < 1e-10
+    assert model.certificate_.kkt < 1e-10
+    on_margin = model.group_ == "on the margin"
+    assert model.alpha_[on_margin].min() < 1e-3
+    assert_allclose(np.abs(model.decision_function(x[on_margin])), 1.0, atol=1e-9)

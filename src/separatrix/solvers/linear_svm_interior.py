@@ -24,6 +24,8 @@ from separatrix.solvers.interior_point import HingeBoxes, Point, advance
 TARGETS = (1e-7, 1e-10, 1e-13)
 #: Share of the objective at which a part of the rows has told enough.
 ROUGH = 1e-4
+#: Looks at a corner before the central path is followed further.
+EXCHANGES = 6
 
 
 @dataclass(frozen=True)
@@ -102,21 +104,30 @@ def _follow(
 
 
 def corner_of(problem: SmallProblem, at: Point) -> tuple[Floats, Floats] | None:
-    """β and α of the corner that the interior point is near; None where it is none."""
+    """β and α of the corner that the interior point is near; None where it is none.
+
+    A row that was taken for the wrong kind shows it, and is taken for the other one.
+    """
     v, s, c = at.v[0], at.s[0], problem.c
     free = np.minimum(v, s) / c > np.maximum(at.p[0], at.q[0])
-    alpha = np.where(free, v, np.where(v > s, c, 0.0))
-    if free.sum() > 4 * len(at.beta) + 200:
-        return None
-    beta, alpha[free] = _on_margin(problem, free, at.beta, alpha)
-    if not np.isfinite(beta).all():
-        return None
-    short = problem.q - problem.z @ beta
+    top = v > s
     noise = 1e-9 * (1.0 + np.abs(problem.q))
-    fits = np.where(free, np.abs(short) <= noise, np.where(v > s, short >= -noise, short <= noise))
-    slack = 1e-9 * c
-    inside = (alpha >= -slack) & (alpha <= c + slack)
-    return (beta, np.clip(alpha, 0.0, c)) if fits.all() and inside.all() else None
+    for _ in range(EXCHANGES):
+        if free.sum() > 4 * len(at.beta) + 200:
+            return None
+        alpha = np.where(free, v, np.where(top, c, 0.0))
+        beta, alpha[free] = _on_margin(problem, free, at.beta, alpha)
+        if not np.isfinite(beta).all():
+            return None
+        short = problem.q - problem.z @ beta
+        stray = ~free & np.where(top, short < -noise, short > noise)
+        beyond = free & ((alpha < -1e-9 * c) | (alpha > (1.0 + 1e-9) * c))
+        if not (stray | beyond).any():
+            fits = not (free & (np.abs(short) > noise)).any()
+            return (beta, np.clip(alpha, 0.0, c)) if fits else None
+        top = np.where(beyond, alpha > c, top)
+        free = (free & ~beyond) | stray
+    return None
 
 
 def _on_margin(
