@@ -103,6 +103,7 @@ class LinearDiscriminantAnalysis(
 
         With N the means seen from x̄, Σ⁻¹Nᵀ holds the score coefficients, so the K x K matrix
         √P N Σ⁻¹ Nᵀ √P has all that is needed: its eigenvectors turn coefficients into scalings.
+        They lie in the span of √P N Σ⁻¹, in which few columns make it small.
         """
         self.xbar_ = self.priors_ @ self.means_
         root = np.sqrt(self.priors_)[:, None]
@@ -110,11 +111,12 @@ class LinearDiscriminantAnalysis(
         away = coef - self.priors_ @ coef  # Σ⁻¹(μₖ − x̄)
         unit = np.abs(away).max(axis=0)
         unit[unit == 0] = 1.0
-        inner = (root * ((self.means_ - self.xbar_) * unit)) @ (root * (away / unit)).T
+        span, within = np.linalg.qr(root * (away / unit))
+        inner = (span.T @ (root * ((self.means_ - self.xbar_) * unit))) @ within.T
         values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
-        values, vectors = values[::-1], vectors[:, ::-1]
+        values, vectors = values[::-1], span @ vectors[:, ::-1]
         kept = values > 1e-8 * max(values[0], np.finfo(float).tiny)
-        kept &= np.arange(len(values)) < min(len(values) - 1, self.means_.shape[1])
+        kept &= np.arange(len(values)) < len(self.classes_) - 1
         scalings = (root * away).T @ (vectors[:, kept] / np.sqrt(values[kept]))
         largest = np.abs(scalings / np.where(unit > 0, unit, 1.0)[:, None]).argmax(axis=0)
         sign = np.sign(scalings[largest, np.arange(scalings.shape[1])])
