@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.compiled.nearest import in_order, keep, least
+from separatrix.compiled.extremes import some_within
+from separatrix.compiled.nearest import in_order, keep
 from separatrix.compiled.point_distances import EUCLIDEAN, MANHATTAN, to_points
 
 
@@ -137,7 +138,7 @@ def query(x, columns, order, starts, low, high, kind, distances, numbers):
                 a, b = starts[node, 0], starts[node, 1]
                 to_points(x[i], columns, a, b, kind, near)
                 measured += b - a
-                if size == k and least(near, 0, b - a) > distances[i, 0]:
+                if size == k and not some_within(near, 0, b - a, distances[i, 0]):
                     continue
                 for s in range(b - a):
                     if size < k or near[s] <= distances[i, 0]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from separatrix.compiled.extremes import least, where
 from separatrix.compiled.point_distances import EUCLIDEAN, to_points
 
 COMPLETE, AVERAGE = 0, 1
@@ -35,7 +36,7 @@ def unite(rows, others, apart, start, one, two, share, kind, out):
 
 
 @njit(cache=True, nogil=True)
-def nearest_in_rows(d, slots, start, stop, stale, nearest, least):
+def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
     """The nearest slot of those rows start … stop whose nearest is ``stale``: merged or unknown.
 
     The others keep theirs: under these linkages nobody comes nearer by merging. Of equals the first
@@ -43,8 +44,8 @@ def nearest_in_rows(d, slots, start, stop, stale, nearest, least):
     """
     for i in range(start, stop):
         if nearest[i] < 0 or stale[nearest[i]]:
-            least[i] = _least(d[i], 0, slots)
-            nearest[i] = _where(d[i], 0, slots, least[i])
+            distance[i] = least(d[i], 0, slots)
+            nearest[i] = where(d[i], 0, slots, distance[i])
 
 
 @njit(cache=True, nogil=True)
@@ -111,10 +112,10 @@ def chain_of_distances(d, size, kind, first, second, height):
             length = 1
         while True:
             tip = chain[length - 1]
-            distance = _least(d[tip], 0, n)
+            distance = least(d[tip], 0, n)
             if length > 1 and d[tip, chain[length - 2]] <= distance:
                 break
-            chain[length] = _where(d[tip], 0, n, distance)
+            chain[length] = where(d[tip], 0, n, distance)
             length += 1
         other = chain[length - 2]
         length -= 2
@@ -128,22 +129,6 @@ def chain_of_distances(d, size, kind, first, second, height):
             d[s, tip] = np.inf
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
-def _least(values, start, stop):
-    found = np.inf
-    for s in range(start, stop):
-        found = min(found, values[s])
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _where(values, start, stop, value):
-    for s in range(start, stop):
-        if values[s] == value:
-            return s
-    return -1
-
-
 @njit(cache=True, nogil=True)
 def nearest_later(columns, start, stop, nearest, square):
     """For the slots start … stop: the nearest slot with a larger number, and its square."""
@@ -154,8 +139,8 @@ def nearest_later(columns, start, stop, nearest, square):
         for j in range(d):
             point[j] = columns[j, i]
         to_points(point, columns, i + 1, n, EUCLIDEAN, near[i + 1 :])
-        square[i] = _least(near, i + 1, n)
-        nearest[i] = _where(near, i + 1, n, square[i])
+        square[i] = least(near, i + 1, n)
+        nearest[i] = where(near, i + 1, n, square[i])
 
 
 @njit(cache=True, nogil=True)
@@ -176,18 +161,18 @@ def centroids(columns, nearest, square, first, second, height):
     sure = np.ones(n, dtype=np.bool_)
     for merge in range(n - 1):
         while True:
-            least = _least(square, 0, slots)
-            a = _where(square, 0, slots, least)
+            closest = least(square, 0, slots)
+            a = where(square, 0, slots, closest)
             if sure[a]:
                 break
             for j in range(d):
                 point[j] = columns[j, a]
             to_points(point, columns, a + 1, slots, EUCLIDEAN, near[a + 1 :])
-            square[a] = _least(near, a + 1, slots)
-            nearest[a] = _where(near, a + 1, slots, square[a])
+            square[a] = least(near, a + 1, slots)
+            nearest[a] = where(near, a + 1, slots, square[a])
             sure[a] = True
         b = nearest[a]
-        first[merge], second[merge], height[merge] = name[a], name[b], np.sqrt(least)
+        first[merge], second[merge], height[merge] = name[a], name[b], np.sqrt(closest)
         total = size[a] + size[b]
         for j in range(d):
             point[j] = (size[a] * columns[j, a] + size[b] * columns[j, b]) / total
@@ -203,8 +188,8 @@ def centroids(columns, nearest, square, first, second, height):
                 sure[s] = False
         for j in range(d):
             columns[j, b] = point[j]
-        square[b] = _least(near, b + 1, slots) if b + 1 < slots else np.inf
-        nearest[b] = _where(near, b + 1, slots, square[b]) if b + 1 < slots else -1
+        square[b] = least(near, b + 1, slots) if b + 1 < slots else np.inf
+        nearest[b] = where(near, b + 1, slots, square[b]) if b + 1 < slots else -1
         sure[b] = True
         if 4 * (n - 1 - merge) < 3 * slots and slots > 64:
             slots = _packed(columns, size, name, nearest, square, sure, slots)
@@ -261,14 +246,14 @@ def ward_chain(columns, size, first, second, height):
                 columns[j, tip] = point[j]
             for s in range(slots):
                 near[s] *= size[tip] * size[s] / (size[tip] + size[s])
-            least = _least(near, 0, slots)
-            if length > 1 and near[chain[length - 2]] <= least:
+            closest = least(near, 0, slots)
+            if length > 1 and near[chain[length - 2]] <= closest:
                 other = chain[length - 2]
                 break
-            chain[length] = _where(near, 0, slots, least)
+            chain[length] = where(near, 0, slots, closest)
             length += 1
         length -= 2
-        first[merge], second[merge], height[merge] = name[tip], name[other], np.sqrt(2.0 * least)
+        first[merge], second[merge], height[merge] = name[tip], name[other], np.sqrt(2.0 * closest)
         total = size[tip] + size[other]
         for j in range(d):
             mean = (size[tip] * columns[j, tip] + size[other] * columns[j, other]) / total

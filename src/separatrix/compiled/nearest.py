@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-CHUNK = 32
+from separatrix.compiled.extremes import some_within
+
+CHUNK = 128
 
 
 @njit(cache=True, nogil=True)
@@ -62,20 +64,11 @@ def in_order(distances, numbers, size):
         _sink(distances, numbers, end, 0, d, i)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def least(row, start, stop):
-    """The smallest of row[start:stop], several at a time."""
-    found = row[start]
-    for j in range(start + 1, stop):
-        found = min(found, row[j])
-    return found
-
-
 @njit(cache=True, nogil=True)
 def sift(scores, offset, distances, numbers, sizes):
     """Offer every column of ``scores`` (q x m) to the heap of its row, numbered from ``offset``.
 
-    Nearly all are too far: a whole chunk is passed over when its least is.
+    Nearly all are too far, and whole chunks are passed over.
     """
     q, m = scores.shape
     k = distances.shape[1]
@@ -84,7 +77,7 @@ def sift(scores, offset, distances, numbers, sizes):
         size = sizes[i]
         for start in range(0, m, CHUNK):
             stop = min(start + CHUNK, m)
-            if size == k and least(row, start, stop) > distances[i, 0]:
+            if size == k and not some_within(row, start, stop, distances[i, 0]):
                 continue
             for j in range(start, stop):
                 if size < k or row[j] <= distances[i, 0]:

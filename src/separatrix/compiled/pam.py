@@ -32,6 +32,23 @@ def two_nearest(distance, medoids, near, next_near, first, second, start, stop):
 
 
 @njit(cache=True, nogil=True)
+def exchanged(distance, medoids, m, near, next_near, first, second):
+    """After medoid m became another row: the same as :func:`two_nearest`, which is only needed
+    for rows that had m among their two; the others compare the new medoid with what they have."""
+    row = distance[medoids[m]]
+    for i in range(near.size):
+        if near[i] == m or next_near[i] == m:
+            two_nearest(distance, medoids, near, next_near, first, second, i, i + 1)
+            continue
+        d = np.float64(row[i])
+        if d < first[i] or (d == first[i] and m < near[i]):
+            next_near[i], second[i] = near[i], first[i]
+            near[i], first[i] = m, d
+        elif d < second[i] or (d == second[i] and m < next_near[i]):
+            next_near[i], second[i] = m, d
+
+
+@njit(cache=True, nogil=True)
 def removals(near, first, second, weight, out):
     """What the loss would gain by dropping each medoid: its rows go to their second nearest."""
     out[:] = 0.0

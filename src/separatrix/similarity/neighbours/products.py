@@ -9,6 +9,7 @@ have been among the k nearest. The few rows for which it could are searched in d
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from separatrix.compiled.point_distances import EUCLIDEAN
 from separatrix.rows.block import Floats
 from separatrix.similarity.neighbours.found import Neighbours
 
-ROWS, POINTS = 256, 2048
+ROWS, POINTS = 256, 512
 SPARE = 6
+#: Rows that are searched in double precision together.
+FINE_ROWS = 16
 
 
 class Products:
@@ -92,15 +95,17 @@ class Products:
         if not len(which):
             return
         k = distances.shape[1]
-        for i in which:
-            every = np.empty((1, len(self._points)))
-            plain(x[i : i + 1], self._columns, EUCLIDEAN, every)
-            last = np.partition(every[0], k - 1)[k - 1]
-            near = np.flatnonzero(every[0] <= last)
-            found = every[0, near]
-            in_order(found, near, len(near))
-            distances[i], numbers[i] = found[:k], near[:k]
+        every = np.empty((min(len(which), FINE_ROWS), len(self._points)))
+        for start in range(0, len(which), FINE_ROWS):
+            rows = which[start : start + FINE_ROWS]
+            plain(x[rows], self._columns, EUCLIDEAN, every[: len(rows)])
+            near = np.empty((len(rows), k), dtype=np.int64)
+            found = np.empty((len(rows), k))
+            sift(every[: len(rows)], 0, found, near, np.zeros(len(rows), dtype=np.int64))
+            for i, row in enumerate(rows):
+                in_order(found[i], near[i], k)
+                distances[row], numbers[row] = found[i], near[i]
 
-    @property
+    @cached_property
     def _columns(self) -> Floats:
         return np.ascontiguousarray(self._points.T)

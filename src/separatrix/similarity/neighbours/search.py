@@ -26,7 +26,7 @@ from separatrix.similarity.neighbours.tree import Tree
 #: In more dimensions than this nearly all boxes of a tree would be opened.
 MOST_DIMENSIONS = 24
 #: A tree takes about this many times as long for a point that it measures as a matrix product.
-PRICE_OF_A_TREE = 3.0
+PRICE_OF_A_TREE = 8.0
 #: Rows on which the share of opened boxes is measured.
 TRIED = 32
 #: Fewer points are not worth sorting.

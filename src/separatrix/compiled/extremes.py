@@ -1,0 +1,46 @@
+"""The least of many numbers and where it is, in loops that the compiler turns into vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+CHUNK = 128
+
+
+@njit(cache=True, nogil=True)
+def least(values, start, stop):
+    """The smallest of values[start:stop], infinity if there are none: eight running minima."""
+    part = values[start:stop]
+    a = b = c = d = e = f = g = h = np.inf
+    whole = part.size // 8 * 8
+    for i in range(0, whole, 8):
+        a, b = min(a, part[i]), min(b, part[i + 1])
+        c, d = min(c, part[i + 2]), min(d, part[i + 3])
+        e, f = min(e, part[i + 4]), min(f, part[i + 5])
+        g, h = min(g, part[i + 6]), min(h, part[i + 7])
+    for i in range(whole, part.size):
+        a = min(a, part[i])
+    return min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
+
+
+@njit(cache=True, nogil=True)
+def some_within(values, start, stop, limit):
+    """Whether any of values[start:stop] is at most ``limit``: counted, since counts are vectors."""
+    part = values[start:stop]
+    count = np.int32(0)
+    for i in range(part.size):
+        count += np.int32(part[i] <= limit)
+    return count > 0
+
+
+@njit(cache=True, nogil=True)
+def where(values, start, stop, value):
+    """The first position from start to stop that holds no more than ``value``; −1 if none does."""
+    for first in range(start, stop, CHUNK):
+        last = min(first + CHUNK, stop)
+        if some_within(values, first, last, value):
+            for i in range(first, last):
+                if values[i] <= value:
+                    return i
+    return -1
