@@ -20,7 +20,7 @@ from separatrix.models.svm_tuning import (
     Trial,
     Tried,
     chosen,
-    dealt,
+    folds_for,
     some_rows,
 )
 from separatrix.models.svr import SVR
@@ -33,10 +33,14 @@ from separatrix.solvers.solution import Certificate
 TUBES = (0.1, 0.02, 0.3)
 
 
+#: Digits behind the point, in deviations, of what the search looks at.
+DIGITS = 6
+
+
 class _Search:
     """What was tried, and what was taken."""
 
-    cv: int
+    cv: Any
     search_rows: int
     time_budget: float | None
     C_: float
@@ -50,8 +54,6 @@ class _Search:
 
     def _begin(self) -> float:
         """When to stop searching: half of the budget is left for the last fit."""
-        if not self.cv >= 2:
-            raise InputError(f"cv={self.cv!r} is no number of folds.", remedy="Give 2 or more.")
         if not self.search_rows >= 10:
             raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
         if self.time_budget is None:
@@ -63,13 +65,13 @@ class _Search:
             )
         return time.perf_counter() + float(self.time_budget) / 2.0
 
-    def _take(self, best: Tried, tried: list[Tried], rows: int) -> None:
+    def _take(self, best: Tried, tried: list[Tried], trial: Trial) -> None:
         self.C_ = float(best.Cs[best.best])
         self.Cs_, self.score_path_ = best.Cs, best.losses
-        self.n_support_path_ = best.support
+        self.n_support_path_ = trial.support(best)
         self.bandwidths_ = np.array([t.bandwidth for t in tried])
         self.bandwidth_scores_ = np.array([t.loss for t in tried])
-        self.searched_ = rows
+        self.searched_ = len(trial.w)
 
     def _adopt(self, machine: Any) -> Self:
         """Become the machine that was fitted with what was chosen."""
@@ -94,8 +96,11 @@ class _Search:
 def _trial(
     x: Any, w: Floats, answers: Answers, fold: Any, some: Any, deadline: float = np.inf
 ) -> Trial:
-    """Some of the rows, on the footing of all."""
-    placed = Footing.of(x, w).place(pick(x, some))
+    """Some of the rows, on the footing of all, to as many digits as a choice can see.
+
+    The choice is then the same in whatever units the columns are: their last digits are gone.
+    """
+    placed = Footing.of(x, w).place(pick(x, some)).round(DIGITS)
     return Trial(placed, w[some], fold, answers, deadline)
 
 
@@ -110,8 +115,9 @@ class SVCSearch(_Search, SVC):
 
     Parameters
     ----------
-    cv : int, default=3
-        Folds, dealt class by class in the order of rows.
+    cv : int, splitter or iterable of (train, test), default=3
+        Folds: a number is dealt class by class in the order of rows; others must put every row
+        into one test part.
     search_rows : int, default=1000
         Rows that the search looks at: of more, an even selection of every class.
     class_weight : dict, "balanced" or None
@@ -123,7 +129,7 @@ class SVCSearch(_Search, SVC):
     ----------
     C_, bandwidth_ : what was chosen; the bandwidth counts deviations of the columns.
     Cs_, score_path_, n_support_path_ : prices at the chosen bandwidth, held-out log loss (m x
-        folds), and mean number of support vectors.
+        folds), and support vectors among the rows that were looked at.
     bandwidths_, bandwidth_scores_ : all bandwidths tried, and the least loss of each.
     searched_ : rows that the search looked at.
     machines_, support_, certificate_, … : as in :class:`SVC`.
@@ -138,7 +144,7 @@ class SVCSearch(_Search, SVC):
     def __init__(
         self,
         *,
-        cv: int = 3,
+        cv: Any = 3,
         search_rows: int = 1000,
         class_weight: Any = None,
         tol: float = 1e-3,
@@ -158,7 +164,7 @@ class SVCSearch(_Search, SVC):
         trial = _class_trial(self, X, y, sample_weight, deadline)
         tried = trial.bandwidths()
         best = chosen(tried)
-        self._take(best, tried, len(trial.w))
+        self._take(best, tried, trial)
         self.bandwidth_ = best.bandwidth
         machine = SVC(
             self.C_,
@@ -182,11 +188,12 @@ class LinearSVCSearch(_Search, LinearSVC):
 
     standardize = True
     fit_intercept = True
+    probability = False
 
     def __init__(
         self,
         *,
-        cv: int = 3,
+        cv: Any = 3,
         search_rows: int = 1000,
         class_weight: Any = None,
         tol: float = 1e-6,
@@ -204,7 +211,7 @@ class LinearSVCSearch(_Search, LinearSVC):
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         trial = _class_trial(self, X, y, sample_weight, self._begin())
         best = trial.linear()
-        self._take(best, [best], len(trial.w))
+        self._take(best, [best], trial)
         machine = LinearSVC(
             self.C_,
             standardize=True,
@@ -223,7 +230,7 @@ def _class_trial(model: Any, X: Any, y: Any, sample_weight: Any, deadline: float
     some = some_rows(len(coded.codes), int(model.search_rows), coded.codes)
     codes = coded.codes[some]
     answers = Classes(codes, len(model.classes_), coded.w[some])
-    fold = dealt(len(some), int(model.cv), codes)
+    fold = folds_for(model.cv, codes, coded.rows[some], coded.given)
     return _trial(coded.x, coded.w, answers, fold, some, deadline)
 
 
@@ -237,8 +244,8 @@ class SVRSearch(_Search, SVR):
 
     Parameters
     ----------
-    cv : int, default=3
-        Folds, dealt in the order of rows.
+    cv : int, splitter or iterable of (train, test), default=3
+        As in :class:`SVCSearch`; a number is dealt in the order of rows.
     search_rows : int, default=500
         Rows that the search looks at: of more, an even selection.
     time_budget : as in :class:`SVCSearch`.
@@ -258,7 +265,7 @@ class SVRSearch(_Search, SVR):
     def __init__(
         self,
         *,
-        cv: int = 3,
+        cv: Any = 3,
         search_rows: int = 500,
         tol: float = 1e-3,
         cache_size: float = 500.0,
@@ -274,17 +281,18 @@ class SVRSearch(_Search, SVR):
         """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         deadline = self._begin()
         x, target, w = self._table(X, y, sample_weight)
-        kept = np.flatnonzero(w > 0.0)
+        kept, given = np.flatnonzero(w > 0.0), len(w)
         x, target, w = pick(x, kept), target[kept], w[kept]
         if len(kept) < 2:
             raise InputError(f"n_samples={len(kept)} row cannot be dealt to two folds.")
         away = target - w @ target / w.sum()
         unit = float(np.sqrt(w @ away**2 / w.sum())) or 1.0
+        z = (away / unit).round(DIGITS)
         some = some_rows(len(w), int(self.search_rows))
-        fold = dealt(len(some), int(self.cv))
+        fold = folds_for(self.cv, None, kept[some], given)
 
         def trial(tube: float) -> Trial:
-            answers = Numbers(target[some], w[some], tube * unit, unit)
+            answers = Numbers(z[some], w[some], tube)
             return _trial(x, w, answers, fold, some, deadline)
 
         tried = trial(TUBES[0]).bandwidths()
@@ -294,8 +302,10 @@ class SVRSearch(_Search, SVR):
             by_tube[tube] = trial(tube).gaussian(narrow.doublings)
         tube = min(by_tube, key=lambda t: (by_tube[t].loss, -t))
         best = by_tube[tube]
-        self._take(best, tried, len(some))
+        self._take(best, tried, trial(tube))
         self.Cs_, self.C_ = unit * self.Cs_, unit * self.C_
+        self.score_path_ = unit**2 * self.score_path_
+        self.bandwidth_scores_ = unit**2 * self.bandwidth_scores_
         self.bandwidth_, self.epsilon_ = best.bandwidth, tube * unit
         machine = SVR(
             self.C_,

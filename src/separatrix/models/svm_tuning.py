@@ -19,9 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.messages import InputError
 from separatrix.models.calibrated import calibrations, probabilities_of
 from separatrix.models.on_line import outputs_of
 from separatrix.rows.block import Floats
+from separatrix.selection.folds import folds_of
 from separatrix.similarity.kernels import Gaussian, Linear
 from separatrix.solvers.svm_problem import SupportProblem, classes_problem, tube_problem
 from separatrix.solvers.svm_sequence import PriceWalk
@@ -30,19 +32,17 @@ Index = NDArray[np.int64]
 #: Prices in units of 1/variance: from all rows inside the margin to hardly any.
 PRICES = 10.0 ** np.arange(-1.0, 3.25, 0.5)
 #: How far the bandwidth may go from the size of the cloud, in doublings.
-FARTHEST = 4.0
+FARTHEST = 6.0
 #: A loss this much above the least one, as a share, is not coming back.
 CLEARLY = 0.02
+#: Violation at which support vectors are counted.
+FINER = 1e-3
 #: A probability below this counts as this.
 SMALLEST = 1e-15
 
 
 class Answers(Protocol):
     """What is asked of a machine: classes, or numbers."""
-
-    @property
-    def unit(self) -> float:
-        """In which violations are measured."""
 
     def problems(self, rows: Index) -> list[SupportProblem]:
         """One problem for each machine over some of the rows, at C = 1."""
@@ -58,7 +58,6 @@ class Classes:
     codes: Index
     k: int
     w: Floats
-    unit: float = 1.0
 
     def problems(self, rows: Index) -> list[SupportProblem]:
         """The second of two classes, or every class, against the rest."""
@@ -75,16 +74,15 @@ class Classes:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Targets, half the width of the tube, and the deviation of the targets as their unit."""
+    """Targets in their deviation, and half the width of the tube."""
 
     y: Floats
     w: Floats
     epsilon: float
-    unit: float
 
     def problems(self, rows: Index) -> list[SupportProblem]:
-        """One tube, its prices in the unit of the targets."""
-        return [tube_problem(self.y[rows], self.unit * self.w[rows], self.epsilon)]
+        """One tube."""
+        return [tube_problem(self.y[rows], self.w[rows], self.epsilon)]
 
     def losses(self, scores: Floats, fold: Index) -> Floats:
         """Squared errors."""
@@ -98,7 +96,7 @@ def _by_fold(loss: Floats, w: Floats, fold: Index) -> Floats:
 
 @dataclass(frozen=True)
 class Tried:
-    """One bandwidth (0 for the linear kernel): prices, losses (m x folds), rows that support.
+    """One bandwidth (0 for the linear kernel): prices and losses (m x folds).
 
     ``doublings`` is how far the bandwidth is from the size of the cloud.
     """
@@ -107,7 +105,6 @@ class Tried:
     bandwidth: float
     Cs: Floats
     losses: Floats
-    support: Floats
 
     @property
     def best(self) -> int:
@@ -132,18 +129,32 @@ class Trial:
 
     def linear(self) -> Tried:
         """All prices of the linear kernel."""
-        return self._tried(0.0, 0.0, np.asarray(Linear().gram(self.x), dtype=float))
+        return self._tried(0.0, 0.0, self._gram(0.0))
 
     def gaussian(self, doublings: float = 0.0) -> Tried:
         """All prices of the Gaussian kernel of one bandwidth."""
         bandwidth = self.size * 2.0**doublings
-        gram = np.asarray(Gaussian(bandwidth).gram(self.x), dtype=float)
-        return self._tried(doublings, bandwidth, gram)
+        return self._tried(doublings, bandwidth, self._gram(bandwidth))
+
+    def support(self, tried: Tried) -> Floats:
+        """How many of all rows hold a boundary at each price."""
+        gram, counts = np.ascontiguousarray(self._gram(tried.bandwidth)), []
+        problems = self.answers.problems(np.arange(len(self.w)))
+        walks = [PriceWalk(gram, p, FINER) for p in problems]
+        for C in tried.Cs:
+            for walk in walks:
+                walk.to(C)
+            counts.append(np.any([walk.beta != 0.0 for walk in walks], axis=0).sum())
+        return np.array(counts, dtype=float)
+
+    def _gram(self, bandwidth: float) -> Floats:
+        kernel = Gaussian(bandwidth) if bandwidth > 0.0 else Linear()
+        return np.asarray(kernel.gram(self.x), dtype=float)
 
     @cached_property
     def size(self) -> float:
         """Root of the variances of all columns together; 1 for rows that are all the same."""
-        variance = _variance(np.asarray(Linear().gram(self.x), dtype=float), self.w)
+        variance = _variance(self._gram(0.0), self.w)
         return float(np.sqrt(variance)) if variance > 0.0 else 1.0
 
     def bandwidths(self) -> list[Tried]:
@@ -170,16 +181,14 @@ class Trial:
         Cs = PRICES / (variance if variance > 0.0 else 1.0)
         sides = [_Side(gram, self.fold, f, self.answers) for f in range(int(self.fold.max()) + 1)]
         losses: list[Floats] = []
-        support: list[float] = []
         for C in Cs:
             scores = np.concatenate([side.scores(C) for side in sides])
             losses.append(self.answers.losses(scores[self._places], self.fold))
-            support.append(len(self.w) * float(np.mean([side.share for side in sides])))
             means = [float(loss.mean()) for loss in losses]
             if len(means) > 2 and min(means[-2:]) > (1.0 + CLEARLY) * min(means):
                 break
         found = np.stack(losses)
-        return Tried(doublings, bandwidth, Cs[: len(found)], found, np.array(support))
+        return Tried(doublings, bandwidth, Cs[: len(found)], found)
 
     @cached_property
     def _places(self) -> Index:
@@ -196,17 +205,12 @@ class _Side:
         inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         own = np.ascontiguousarray(gram[np.ix_(inside, inside)])
         self.cross = gram[np.ix_(outside, inside)]
-        self.walks = [PriceWalk(own, p, answers.unit) for p in answers.problems(inside)]
+        self.walks = [PriceWalk(own, p) for p in answers.problems(inside)]
 
     def scores(self, C: float) -> Floats:
         """What the machines of price C say (rows x machines)."""
         offsets = [walk.to(C) for walk in self.walks]
         return np.asarray(self.cross @ np.stack([w.beta for w in self.walks], axis=1) + offsets)
-
-    @property
-    def share(self) -> float:
-        """The part of the training rows that holds a boundary at the price reached."""
-        return float(np.any([walk.beta != 0.0 for walk in self.walks], axis=0).mean())
 
 
 def chosen(tried: Iterable[Tried]) -> Tried:
@@ -234,6 +238,28 @@ def some_rows(n: int, most: int, codes: Index | None = None) -> Index:
         count = min(len(own), max(10, round(most * len(own) / n)))
         found.append(own[np.linspace(0, len(own) - 1, count).astype(np.int64)])
     return np.sort(np.concatenate(found))
+
+
+def folds_for(cv: Any, codes: Index | None, rows: Index, given: int) -> Index:
+    """The fold of each of some ``rows`` among the ``given`` ones; ``codes`` are their classes."""
+    if isinstance(cv, int | np.integer):
+        if cv < 2 or len(rows) < 2:
+            raise InputError(
+                f"cv={cv} folds cannot be made of n_samples={len(rows)} rows.",
+                remedy="Use at least 2 folds, and as many rows.",
+            )
+        return dealt(len(rows), int(cv), codes)
+    y = np.zeros(given, dtype=np.int64)
+    if codes is not None:
+        y[rows] = codes
+    fold = np.full(given, -1)
+    for f, (_, test) in enumerate(folds_of(cv, given, y).pairs):
+        if (fold[test] >= 0).any():
+            raise InputError("A row is in two test parts.", remedy="Use folds that do not overlap.")
+        fold[test] = f
+    if (fold[rows] < 0).any():
+        raise InputError("A row is in no test part.", remedy="Use folds that cover all rows.")
+    return np.unique(fold[rows], return_inverse=True)[1]
 
 
 def dealt(n: int, folds: int, codes: Index | None = None) -> Index:

@@ -15,7 +15,7 @@ from separatrix.compiled.svm import descend
 from separatrix.rows.block import Floats
 from separatrix.solvers.svm_problem import SupportProblem
 
-#: Violation at which a price is left, in units of the margin or of the target.
+#: Violation at which a price is left, in the units of t.
 TOLERANCE = 1e-2
 #: Pairs at most for each price: so many, and so many more for each row.
 _PAIRS, _PAIRS_PER_ROW = 2_000, 10
@@ -27,8 +27,8 @@ class PriceWalk:
     ``gram`` is float64 and contiguous; ``beta`` are the coefficients at the price reached.
     """
 
-    def __init__(self, gram: Floats, problem: SupportProblem, unit: float = 1.0) -> None:
-        self.gram, self.problem, self.unit = gram, problem, unit
+    def __init__(self, gram: Floats, problem: SupportProblem, tol: float = TOLERANCE) -> None:
+        self.gram, self.problem, self.goal = gram, problem, tol
         self.diagonal = np.ascontiguousarray(np.diag(gram))
         self.beta, self.f, self.price = np.zeros(problem.n), np.zeros(problem.n), 1.0
         self.both = bool((problem.low < 0).any() and (problem.high > 0).any())
@@ -41,8 +41,8 @@ class PriceWalk:
         self.f *= price / self.price
         np.clip(self.beta, posed.low, posed.high, out=self.beta)  # what rounding adds
         if self.both:
-            goal, most = TOLERANCE * self.unit, _PAIRS + _PAIRS_PER_ROW * one.n
+            most = _PAIRS + _PAIRS_PER_ROW * one.n
             bounds = (posed.low, posed.high, posed.eps)
-            descend(self.gram, self.diagonal, posed.t, *bounds, self.beta, self.f, goal, most)
+            descend(self.gram, self.diagonal, posed.t, *bounds, self.beta, self.f, self.goal, most)
         self.price = price
         return posed.offset(self.beta, self.f)
