@@ -343,3 +343,43 @@ def test_a_row_whose_alpha_is_next_to_nothing_is_found_on_its_margin() -> None:
     on_margin = model.group_ == "on the margin"
     assert model.alpha_[on_margin].min() < 1e-3
     assert_allclose(np.abs(model.decision_function(x[on_margin])), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_probabilities_from_held_out_scores_agree_with_predict(class_weight) -> None:
+    x, y = overlapping(300)
+    plain = sx.LinearSVC(class_weight=class_weight).fit(x, y)
+    model = sx.LinearSVC(probability=True, class_weight=class_weight).fit(x, y)
+    p = model.predict_proba(x)
+    assert_allclose(model.coef_, plain.coef_)
+    assert_allclose(model.alpha_, plain.alpha_)
+    assert_allclose(p.sum(axis=1), 1.0)
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(x)).all()
+    assert model.certificate_.gap < 1e-8
+    by_hand = sx.CalibratedClassifier(sx.LinearSVC(), method="platt").fit(
+        x, y, None if class_weight is None else weights(y)
+    )
+    assert_allclose(p, by_hand.predict_proba(x))
+    assert not hasattr(plain, "predict_proba")
+
+
+def weights(y: np.ndarray) -> np.ndarray:
+    share = np.mean(y == "yes")
+    return 0.5 / np.where(y == "yes", share, 1.0 - share)
+
+
+def test_probabilities_of_tables_count_classes_as_the_model_does(tmp_path) -> None:
+    rng = np.random.default_rng(2)
+    lines = [
+        f"{rng.normal() + i % 4 // 3:.4f},{'uv'[i % 2]},{'no' if i % 4 else 'yes'}"
+        for i in range(160)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *lines]))
+    rows = sx.scan(tmp_path / "t.csv", target="y")
+    even = sx.LinearSVC(probability=True, class_weight="balanced").fit(rows)
+    assert_allclose(even.coef_, sx.LinearSVC(class_weight="balanced").fit(rows).coef_)
+    y = np.where(np.arange(160) % 4, "no", "yes")
+    mean = np.average(even.predict_proba(rows)[:, 1], weights=weights(y))
+    assert_allclose(mean, 0.5, atol=0.05)  # calibrated for rows that are counted alike
+    as_is = sx.LinearSVC(probability=True).fit(rows)
+    assert as_is.predict_proba(rows)[:, 1].mean() < 0.35

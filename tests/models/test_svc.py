@@ -279,3 +279,20 @@ def test_strings_are_classified_by_a_kernel_of_their_own(tmp_path) -> None:
         assert model.predict(["abab", "efgfe"]).tolist() == ["first", "third"]
         sx.save(model, tmp_path / "m.sx")
         assert sx.load(tmp_path / "m.sx").predict(["abab"]).tolist() == ["first"]
+
+
+def test_probabilities_of_a_precomputed_kernel_are_those_of_its_rows() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((90, 3))
+    y = np.digitize(x[:, 0] + 0.5 * rng.standard_normal(90), [-0.5, 0.5])
+    given = sx.SVC(kernel="precomputed", probability=True).fit(x @ x.T, y)
+    own = sx.SVC(kernel="linear", probability=True).fit(x, y)
+    assert_allclose(given.predict_proba(x @ x.T), own.predict_proba(x), atol=1e-6)
+
+
+def test_class_weights_are_checked() -> None:
+    x, y = np.arange(6.0)[:, None], np.arange(6) // 3
+    with pytest.raises(sx.InputError, match="zero for a class"):
+        sx.SVC(class_weight={0: 0.0}).fit(x, y)
+    with pytest.raises(sx.InputError, match="names 7"):
+        sx.SVC(class_weight={7: 1.0}).fit(x, y)

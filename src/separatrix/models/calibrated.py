@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
@@ -94,7 +95,10 @@ class CalibratedClassifier(WrappedClassifier):
         codes = codes_of(rows.y, self.classes_)
         scores, truth, weights = [], [], []
         for train, test in self._folds(rows, codes):
-            model = fitted(self.estimator, rows.take(train))
+            seen, held = rows.take(train), rows.take(test)
+            if get_tags(self.estimator).input_tags.pairwise:  # a column for each row trained on
+                seen, held = (Labelled(part.x[:, train], part.y, part.w) for part in (seen, held))
+            model = fitted(self.estimator, seen)
             if len(model.classes_) != len(self.classes_):
                 known = set(model.classes_.tolist())
                 unseen = next(c for c in self.classes_.tolist() if c not in known)
@@ -102,7 +106,6 @@ class CalibratedClassifier(WrappedClassifier):
                     f"Class {unseen!r} is absent from the training rows of a fold.",
                     remedy="Choose folds that hold every class, or give cv as a number.",
                 )
-            held = rows.take(test)
             scores.append(scores_of(model, held.x))
             truth.append(codes[test])
             weights.append(np.ones(len(test)) if held.w is None else held.w)

@@ -14,6 +14,7 @@ from separatrix.models.class_weights import weights_by_class
 from separatrix.models.linear_classifier import LinearClassifier
 from separatrix.models.margin_model import FittedHinges, MarginModel
 from separatrix.models.on_line import Coded, coded_rows, outputs_of
+from separatrix.models.probable import Probable
 from separatrix.models.targets import one_number
 from separatrix.models.wrapped import each_notice_once
 from separatrix.rows.arrays import ArrayRows
@@ -25,14 +26,14 @@ from separatrix.solvers.separability import Meeting, decide
 from separatrix.statistics.preparation import prepare
 
 
-class LinearSVC(LinearClassifier, MarginModel):
+class LinearSVC(Probable, LinearClassifier, MarginModel):
     """min over w, b of ½‖w‖² + C Σ ω max(0, 1 − y (w·x + b)),   y = ±1.
 
     The hinge of the textbooks, with an intercept that is not penalised; several classes each
-    against the rest. C = ∞ is the hard margin, refused with a proof where classes overlap. Rows far
-    from their margin are judged once and left alone, the others are solved for exactly: on tables
-    with many more rows than columns the gap is of rounding's size. Probabilities:
-    ``CalibratedClassifier(LinearSVC())``.
+    against the rest (``OneVsOne(LinearSVC())``: every pair). C = ∞ is the hard margin, refused with
+    a proof where classes overlap. Rows far from their margin are judged once and left alone, the
+    others are solved for exactly: on tables with many more rows than columns the gap is of
+    rounding's size.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ class LinearSVC(LinearClassifier, MarginModel):
     fit_intercept : bool, default=True
     standardize : bool, default=False
         Measure ‖w‖ on columns of unit variance, so that the fit does not depend on units.
+    probability : bool, default=False
+        Learn probabilities from the scores of held-out rows (Platt); ``predict`` then answers the
+        most probable class.
     class_weight : dict, "balanced" or None
         Weights of classes, which multiply those of the rows.
     tol : float, default=1e-6
@@ -68,6 +72,7 @@ class LinearSVC(LinearClassifier, MarginModel):
         *,
         fit_intercept: bool = True,
         standardize: bool = False,
+        probability: bool = False,
         class_weight: Any = None,
         tol: float = 1e-6,
         max_iter: int = 20_000,
@@ -83,6 +88,7 @@ class LinearSVC(LinearClassifier, MarginModel):
         self.C = C
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.probability = probability
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -104,6 +110,8 @@ class LinearSVC(LinearClassifier, MarginModel):
                 remedy="This is the support vector machine of hinges and ‖w‖²; for a smooth loss "
                 "use LogisticRegression.",
             )
+        if self.probability:
+            return self._fit_probable(X, y, sample_weight)
         coded = coded_rows(self, X, y, sample_weight)
         coded = weighted_by_class(coded, self.class_weight, self.classes_)
         ridge = self._ridge(coded.x, coded.w)
@@ -120,6 +128,9 @@ class LinearSVC(LinearClassifier, MarginModel):
         fitted = FittedHinges(problems, answers, coded.rows, coded.given)
         self._keep(fitted, coded.encoding, flat=False)
         return self
+
+    def _class_scores(self, X: Any) -> Floats:
+        return self.decision_function(X)
 
     @property
     def _claim(self) -> str:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from types import SimpleNamespace
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.messages import InputError
 from separatrix.models.base import weights_of
-from separatrix.models.calibrated import CalibratedClassifier, probabilities_of
-from separatrix.models.calibrations import Calibration
-from separatrix.models.class_labels import ClassLabels
+from separatrix.models.linear_svm import weighted_by_class
 from separatrix.models.on_line import Coded, coded_rows
+from separatrix.models.probable import Probable
 from separatrix.models.svm_base import SupportVectors
 from separatrix.models.svm_classes import (
     by_pairs,
@@ -33,24 +28,15 @@ from separatrix.models.svm_classes import (
     votes_of,
 )
 from separatrix.models.svm_machine import Machine, Training, changes, warn_if_short
-from separatrix.models.targets import codes_of, two_or_more
+from separatrix.models.targets import two_or_more
 from separatrix.models.wrapped import joint_certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.similarity.kernels.base import pick
 from separatrix.solvers.svm_points import Index, Points
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
-
-def _has_probabilities(model: Any) -> bool:
-    return bool(model.probability)
-
-
-_if_probabilities: Callable[[Method], Method] = available_if(_has_probabilities)
-
-
-class SVC(ClassifierMixin, SupportVectors, ClassLabels):
+class SVC(ClassifierMixin, Probable, SupportVectors):
     """min over w, b of ½‖w‖² + C Σ max(0, 1 − y (w·φ(x) + b)),     φ the map behind the kernel.
 
     Two classes need one machine. Of K classes every pair has its own and the one with most votes
@@ -100,8 +86,6 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
     certificate_ : primal and dual value, gap, worst violation.
     """
 
-    calibrations_: list[Calibration]
-
     def __init__(
         self,
         C: float = 1.0,
@@ -150,18 +134,18 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
             if getattr(self, name) not in ("ovo", "ovr"):
                 raise InputError(f"{name}={getattr(self, name)!r}.", remedy="'ovo' or 'ovr'.")
         if self.probability:
-            return self._with_probabilities(X, y, sample_weight)
+            return self._fit_probable(X, y, sample_weight)
         data = (
             self._listed(X, y, sample_weight)
             if self._structures
             else self._table(X, y, sample_weight)
         )
-        w = data.w * self._class_weights(data.codes, data.w)
-        used = np.flatnonzero(w > 0.0)
-        points = self._points(pick(data.x, used), w[used], data.rows[used])
-        self.machines_ = self._machines(points, data.codes[used], float(self.C) * w[used], how)
-        self._expose(points, data.codes[used], data.rows[used], data.given)
-        self.bound_ = float(self.C) * w[used] if len(self.classes_) == 2 else np.zeros(0)
+        data = weighted_by_class(data, self.class_weight, self.classes_)
+        points = self._points(data.x, data.w, data.rows)
+        bound = float(self.C) * data.w
+        self.machines_ = self._machines(points, data.codes, bound, how)
+        self._expose(points, data.codes, data.rows, data.given)
+        self.bound_ = bound if len(self.classes_) == 2 else np.zeros(0)
         warn_if_short(self.machines_, points)
         return self
 
@@ -188,18 +172,6 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
         self.classes_, codes = np.unique(labels[kept], return_inverse=True)
         two_or_more(self.classes_.tolist())
         return Coded(pick(list(X), kept), codes, w[kept], None, kept, len(w))  # type: ignore[arg-type]
-
-    def _class_weights(self, codes: Index, w: Floats) -> Floats:
-        """One weight for each row, that of its class."""
-        if self.class_weight is None:
-            return np.ones(len(codes))
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            share = np.bincount(np.maximum(codes, 0), w, len(self.classes_))
-            each = w.sum() / (len(self.classes_) * share)
-        else:
-            labels = self.classes_[codes]
-            each = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
-        return np.asarray(each[codes], dtype=float)
 
     # -- machines --------------------------------------------------------------------------------
 
@@ -259,24 +231,6 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
             for m in machines
         ]
 
-    def _with_probabilities(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Machines of all rows, and a calibration from the scores of rows that were held out."""
-        plain = clone(self).set_params(probability=False)
-        if self.class_weight is not None and y is not None:  # the calibration counts as they do
-            labels = column_or_1d(y)
-            w = weights_of(sample_weight, len(labels))
-            w = np.ones(len(labels)) if w is None else w
-            self.classes_ = np.unique(labels[w > 0])
-            codes = codes_of(labels, self.classes_)
-            sample_weight = w * np.where(codes < 0, 0.0, self._class_weights(codes, w))
-            plain.set_params(class_weight=None)
-        both = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
-        for name, value in vars(both.estimator_).items():
-            if name.endswith("_"):
-                setattr(self, name, value)
-        self.calibrations_, self.certificate_ = both.calibrations_, both.certificate_
-        return self
-
     # -- answers ---------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Floats:
@@ -301,23 +255,7 @@ class SVC(ClassifierMixin, SupportVectors, ClassLabels):
             return scores
         return votes_of(scores, len(self.classes_))
 
-    @_if_probabilities
-    def predict_proba(self, X: Any) -> Floats:
-        """One probability for each class, in the order of ``classes_``; needs ``probability``."""
-        check_is_fitted(self)
-        return probabilities_of(self.calibrations_, self._by_class(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row: by the score's side, most votes, or the largest probability."""
-        check_is_fitted(self)
-        if self.probability:
-            chosen = self.predict_proba(X).argmax(axis=1)
-        else:
-            scores = self._by_class(X)
-            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    def _by_class(self, X: Any) -> Floats:
+    def _class_scores(self, X: Any) -> Floats:
         scores = self._scores(X)
         if len(self.classes_) == 2:
             return scores[:, 0]
