@@ -34,8 +34,10 @@ def by_definition(estimator: Any) -> dict[str, str]:
     """
     if isinstance(estimator, ON_LINE) and not getattr(estimator, "pocket", False):
         return dict.fromkeys(REPEATED, "a weight multiplies a step")
-    if isinstance(estimator, sx.SVC) and estimator.probability:
-        return dict.fromkeys(REPEATED, "a class of one row cannot be held out")
+    if isinstance(estimator, sx.SVC | sx.LinearSVC) and estimator.probability:
+        held_out = dict.fromkeys(REPEATED, "a class of one row cannot be held out")
+        likelier = {"check_classifiers_train": "the most probable class, not the score's side"}
+        return held_out | (likelier if isinstance(estimator, sx.LinearSVC) else {})
     own = isinstance(estimator, sx.QuadraticDiscriminantAnalysis) or (
         isinstance(estimator, sx.GaussianDiscriminant)
         and not estimator.alpha
