@@ -77,3 +77,12 @@ def test_medoid_of_words_and_ties() -> None:
         sx.medoid(np.zeros((0, 2)))
     with pytest.raises(sx.InputError, match="none negative"):
         sx.medoid([[0.0]], sample_weight=[-1])
+
+
+def test_the_medoid_of_distances_with_shortcuts() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        d = rng.random((80, 80)) ** 6
+        d += d.T
+        np.fill_diagonal(d, 0.0)
+        assert sx.medoid(d, "precomputed").index == d.sum(axis=1).argmin()

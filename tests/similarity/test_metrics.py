@@ -189,3 +189,73 @@ def test_bad_input_is_named() -> None:
         sx.Elliptical([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(sx.InputError, match="positive"):
         sx.Minkowski(0)
+
+
+def test_edits_between_words_of_other_letters() -> None:
+    tokens = [["the", "cat"], ["the", "black", "cat"], ["dog"]]
+    assert sx.Edit().distances(tokens).tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
+    assert sx.Edit().distances([(1, 2, 3)], [(1,), (1, 2)]).tolist() == [[2, 1]]
+
+
+def test_a_matrix_is_not_measured_against_words() -> None:
+    with pytest.raises(sx.InputError, match="lists of objects"):
+        sx.Hamming().distances(np.ones((1, 3)), ["abc"])
+
+
+def test_axioms_of_given_distances() -> None:
+    d = sx.Euclidean().distances(points(0, 500, 3))
+    assert sx.metric_axioms("precomputed", d).is_metric
+    assert sx.distance_concentration(d, "precomputed").spread > 0.1
+    found = sx.metric_axioms("precomputed", [[0.0, 1.0], [2.0, 0.0]])
+    assert found.counterexamples == {"symmetric": (0, 1)}
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_rounding_is_no_counterexample(offset: float) -> None:
+    x = np.vstack([points(1, 40, 3, offset), points(1, 1, 3, offset)])
+    for kernel in (sx.Linear(), sx.Polynomial(2), sx.Gaussian(2.0)):
+        metric = sx.Kernelised(kernel)
+        assert metric.distances(x)[0, -1] == 0.0 == metric.distances(x)[5, 5]
+        assert sx.metric_axioms(metric, x).is_metric
+
+
+def test_units_do_not_flatten_an_ellipse() -> None:
+    assert sx.Elliptical(np.diag([1e-16, 1e16])).is_metric
+    assert not sx.Elliptical(np.ones((2, 2))).is_metric
+
+
+@pytest.mark.parametrize("value", [0.1, 1234567.1])
+def test_a_column_that_never_varies_is_left_out_of_mahalanobis(value: float) -> None:
+    x = np.column_stack([points(2, 1000, 1), np.full(1000, value)])
+    metric = sx.Mahalanobis().fitted(x)
+    assert metric([0.0, value], [0.0, value + 1.0]) == 0.0
+    assert not metric.is_metric
+
+
+def test_mahalanobis_counts_a_row_by_its_weight() -> None:
+    x, w = points(3, 50, 2), np.random.default_rng(3).integers(0, 4, 50)
+    repeated = sx.Mahalanobis().fitted(np.repeat(x, w, axis=0))
+    np.testing.assert_allclose(
+        sx.Mahalanobis().fitted(x, w.astype(float)).distances(x), repeated.distances(x), rtol=1e-12
+    )
+
+
+def test_rows_that_were_coded_are_not_coded_again() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.choice(["x", "y"], 40)})
+    metric = sx.Gower().fitted(frame)
+    d = metric.distances(frame)
+    np.testing.assert_array_equal(metric.distances(metric.accept(frame)), d)
+    assert sx.silhouette(frame, frame.b, "gower").score == pytest.approx(
+        sx.silhouette(d, frame.b, "precomputed").score
+    )
+    model = sx.KMedoids(2, metric="gower", init="build").fit(frame)
+    given = sx.KMedoids(2, metric="precomputed", init="build").fit(d)
+    assert model.inertia_ == pytest.approx(given.inertia_)
+    assert model.inertia_ == pytest.approx(d[:, model.medoid_indices_].min(axis=1).sum())
+
+
+def test_a_column_of_dates_is_refused() -> None:
+    frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03"])})
+    with pytest.raises(sx.InputError, match="neither numbers nor text"):
+        sx.Gower().fitted(frame)

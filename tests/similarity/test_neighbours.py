@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
 
 import separatrix as sx
 from separatrix.similarity.metrics.chosen import metric_from
@@ -139,3 +140,14 @@ def test_bad_questions() -> None:
         NeighbourSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)
     with pytest.raises(sx.InputError, match="No points"):
         NeighbourSearch(np.ones((0, 2)))
+
+
+def test_many_equal_distances_in_many_columns() -> None:
+    rng = np.random.default_rng(0)
+    x = np.zeros((4000, 40))
+    x[:, :5] = rng.integers(0, 2, size=(4000, 5))
+    found = sx.NearestNeighbors(6).fit(x).kneighbors(x[:60])
+    every = cdist(x[:60], x)
+    order = np.argsort(every, axis=1, kind="stable")[:, :6]
+    np.testing.assert_array_equal(found[1], order)
+    np.testing.assert_array_equal(found[0], np.take_along_axis(every, order, axis=1))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
 import separatrix as sx
@@ -80,3 +82,23 @@ def test_in_words_and_refusals() -> None:
         sx.silhouette(x, labels)
     with pytest.raises(sx.InputError, match="not symmetric"):
         sx.silhouette([[0, 1, 2], [1, 0, 3], [5, 3, 0.0]], [0, 0, 1], metric="precomputed")
+
+
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e10])
+def test_rows_far_away_blur_no_others(far: float) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], 30)
+    x = 0.1 * rng.standard_normal((120, 2)) + np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[labels]
+    expected = silhouette_samples(x, labels)
+    one = np.vstack([x, [far, far]])
+    assert_allclose(sx.silhouette(one, [*labels, 9]).samples[:-1], expected, atol=1e-5)
+    both = np.vstack([x, x + far])
+    every = np.concatenate([labels, labels + 4])
+    reference = silhouette_samples(cdist(both, both), every, metric="precomputed")
+    assert_allclose(sx.silhouette(both, every).samples, reference, atol=1e-5)
+
+
+def test_of_a_table() -> None:
+    x, labels = table()
+    rows = sx.scan(pd.DataFrame(x, columns=["a", "b", "c"]))
+    assert sx.silhouette(rows, labels).score == sx.silhouette(x, labels).score

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.similarity.metrics.base import count
-from separatrix.similarity.metrics.chosen import metric_from
+from separatrix.similarity.metrics.chosen import distances_among_some, metric_from
 
 #: Rows of the sample.
 MOST_POINTS = 500
@@ -54,11 +54,8 @@ def distance_concentration(X: Any, metric: Any = "euclidean") -> DistanceConcent
     n = count(x)
     if n < 3:
         raise InputError(f"{n} points have too few distances to look at.")
-    kept = np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(int))
-    x = x[kept] if isinstance(x, np.ndarray) else [x[i] for i in kept]
-    square = np.empty((len(kept), len(kept)))
-    chosen.fill(x, chosen.prepare(x), square)
-    pairs = square[np.triu_indices(len(kept), 1)]
+    _, square = distances_among_some(chosen, x, MOST_POINTS)
+    pairs = square[np.triu_indices(len(square), 1)]
     np.fill_diagonal(square, np.inf)
     mean = float(pairs.mean()) or 1.0
     return DistanceConcentration(

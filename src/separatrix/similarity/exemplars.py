@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.similarity.metrics.base import Prepared, vectors
+from separatrix.similarity.metrics.base import Prepared, count, vectors
 from separatrix.similarity.metrics.chosen import metric_from
 
 #: Rows whose distances to all others are measured together in the search for a medoid.
@@ -82,12 +82,11 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     its total is at least |total of x − Σw · d(x, ·)| for every row x that was measured. Among equal
     totals the first row is taken.
     """
-    chosen = metric_from(metric).fitted(X)
-    points = chosen.against(X)
-    n = len(points)
+    n = count(X)
     if not n:
         raise InputError("No points: nothing to choose a medoid from.")
     w = _weights(sample_weight, n)
+    points = metric_from(metric).fitted(X, w).against(X)
     # A row of weight zero is no row; the others come in an order that owes nothing to the table's.
     order = np.random.default_rng(0).permutation(np.flatnonzero(w))
     bound, total = np.zeros(n), np.full(n, np.inf)
@@ -106,7 +105,7 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
         total[batch] = sums
         measured += len(batch)
         best = min(best, float(sums.min()))
-        if chosen.is_metric:
+        if points.metric.is_metric:
             np.maximum(bound, np.abs(sums[:, None] - whole * rows).max(axis=0), out=bound)
     index = int(np.flatnonzero(total <= best * (1 + 1e-12))[0])
     given = X.iloc[index] if hasattr(X, "iloc") else X[index]

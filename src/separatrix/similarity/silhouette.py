@@ -17,11 +17,16 @@ from numpy.typing import NDArray
 from separatrix.compiled.silhouette import distance_sums
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.rows.rows import Rows
 from separatrix.similarity.metrics.base import Metric, count
 from separatrix.similarity.metrics.chosen import GivenDistances, metric_from
 from separatrix.similarity.metrics.vectors import Euclidean, SquaredEuclidean
+from separatrix.statistics.preparation import prepare
 
 Index = NDArray[np.int64]
+
+#: Rows below which threads cost more than they save.
+WORTH_THREADS = 1_500
 
 
 @dataclass(frozen=True)
@@ -49,10 +54,13 @@ class Silhouette:
 def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     """Silhouettes of the points of X under any metric ("precomputed": X holds the distances).
 
+    X is a matrix, a data frame, Rows, or a list of what the metric measures.
+
     Squared Euclidean distances take time in proportion to points times clusters: the mean to a
     cluster is that to its mean plus the cluster's own mean scatter. Euclidean ones are measured in
     single precision, all pairs, in constant memory.
     """
+    X = prepare(X).rows.collect().dense() if isinstance(X, Rows) else X
     chosen = metric_from(metric).fitted(X)
     points = chosen.accept(X)
     n, given = count(points), np.asarray(labels)
@@ -133,13 +141,33 @@ def _squared(x: Floats, ends: Index) -> Floats:
 
 
 def _euclidean(x: Floats, ends: Index) -> Floats:
-    z = x - x.mean(axis=0)
+    """In single precision; again in double for rows far out whose clusters are near them.
+
+    Rounded coordinates displace a row by ε ‖x‖. Its sums stand while the mean distances that decide
+    its silhouette are a hundred thousand times larger. Medians are the origin: a few rows that are
+    far away blur none of the others.
+    """
+    z = x - np.median(x, axis=0)
+    sums = _in_single_precision(z, ends)
+    decide = np.partition(sums / np.diff(ends), 1, axis=1)[:, 1]
+    displaced = np.finfo(np.float32).eps * np.linalg.norm(z, axis=1)
+    blurred = np.flatnonzero(decide < 1e5 * displaced)
+    if len(blurred):
+        for rows, block in Euclidean().against(x).blocks(x[blurred]):
+            sums[blurred[rows]] = np.add.reduceat(block, ends[:-1], axis=1)
+    return sums
+
+
+def _in_single_precision(z: Floats, ends: Index) -> Floats:
     unit = float(np.abs(z).max(initial=0.0)) or 1.0
     n, d = z.shape
     columns = np.zeros((d + -d % 4, n), dtype=np.float32)  # a zero column adds no distance
     columns[:d] = z.T / unit
     sums = np.empty((n, len(ends) - 1))
-    cuts = np.linspace(0, n, min(n, 33)).astype(int)
+    if n < WORTH_THREADS:
+        distance_sums(columns, ends, 0, n, sums)
+        return sums * unit
+    cuts = np.linspace(0, n, 33).astype(int)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda a, b: distance_sums(columns, ends, a, b, sums), cuts[:-1], cuts[1:]))
     return sums * unit

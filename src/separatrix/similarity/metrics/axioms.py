@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.rows.block import Floats
-from separatrix.similarity.metrics.base import count
-from separatrix.similarity.metrics.chosen import metric_from
+from separatrix.similarity.metrics.chosen import distances_among_some, metric_from
 
 #: Differences below this share of the largest distance are rounding.
 ROUNDING = 1e-12
@@ -63,17 +62,12 @@ class MetricAxioms:
 def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     """Try the four axioms of a metric on all pairs and triples of a sample.
 
-    ``metric`` is a :class:`Metric`, a name or a function of two points. Of more than 400 points an
-    even selection is tried.
+    ``metric`` is a :class:`Metric`, a name or a function of two points; with "precomputed" the
+    sample is a square of distances. Of more than 400 points an even selection is tried.
     """
     chosen = metric_from(metric).fitted(sample)
-    x = chosen.accept(sample)
-    if count(x) > MOST_POINTS:
-        kept = np.unique(np.linspace(0, count(x) - 1, MOST_POINTS).round().astype(int))
-        x = x[kept] if isinstance(x, np.ndarray) else [x[i] for i in kept]
-    d = np.empty((count(x), count(x)))
-    chosen.fill(x, chosen.prepare(x), d)
-    slack = ROUNDING * float(np.abs(d).max(initial=0.0))
+    x, d = distances_among_some(chosen, chosen.accept(sample), MOST_POINTS)
+    slack = max(ROUNDING * float(np.abs(d).max(initial=0.0)), chosen.blur(x))
     found = {
         "zero": _first(np.abs(np.diag(d)) > slack),
         "positive": _first((d <= slack) & ~_same(x)),

@@ -32,9 +32,13 @@ class Metric(ABC):
         """Whether zero to itself, positive to others, symmetric, and no detour is a shortcut."""
         return True
 
-    def fitted(self, x: Any) -> Metric:  # noqa: ARG002
-        """The metric with what it needs to learn from a sample."""
+    def fitted(self, x: Any, w: Floats | None = None) -> Metric:  # noqa: ARG002
+        """The metric with what it needs to learn from a sample; row i counts w[i] times."""
         return self
+
+    def blur(self, x: Any) -> float:  # noqa: ARG002
+        """Distances between these points that differ by less may differ by rounding alone."""
+        return 0.0
 
     def accept(self, x: Any) -> Any:
         """A sample in the form that this metric measures, checked."""
@@ -102,11 +106,14 @@ class Prepared:
         return out
 
     def _same_columns(self, x: Any) -> None:
-        mine, theirs = np.shape(self.points)[1:], np.shape(x)[1:]
-        if isinstance(x, np.ndarray) and mine != theirs:
+        numbers = isinstance(x, np.ndarray), isinstance(self.points, np.ndarray)
+        if numbers == (True, True) and x.shape[1:] != self.points.shape[1:]:
             raise InputError(
-                f"Points with {theirs[0]} columns cannot be measured against points with {mine[0]}."
+                f"Points with {x.shape[1]} columns cannot be measured against points with "
+                f"{self.points.shape[1]}."
             )
+        if any(numbers) and not all(numbers):
+            raise InputError("Rows of a matrix and lists of objects have no distance.")
 
 
 def count(x: Any) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats
-from separatrix.similarity.metrics.base import Metric
+from separatrix.similarity.metrics.base import Metric, count
 from separatrix.similarity.metrics.elliptical import Mahalanobis
 from separatrix.similarity.metrics.mixed import Gower
 from separatrix.similarity.metrics.sequences import Edit, Hamming
@@ -57,6 +57,11 @@ class GivenDistances(Metric):
 
     of_vectors: ClassVar[bool] = False
 
+    @property
+    def is_metric(self) -> bool:
+        """Not known: a detour may be shorter than what was given."""
+        return False
+
     def accept(self, x: Any) -> Floats:
         """A matrix of finite distances, none negative."""
         x = np.asarray(x, dtype=np.float64)
@@ -82,6 +87,20 @@ class GivenDistances(Metric):
         if x.shape[1] != len(prepared):
             raise InputError(f"Distances to {len(prepared)} points are expected, not {x.shape[1]}.")
         out[:] = x
+
+
+def distances_among_some(metric: Metric, x: Any, most: int) -> tuple[Any, Floats]:
+    """An even selection of at most ``most`` accepted points, and all distances among them."""
+    kept = np.unique(np.linspace(0, count(x) - 1, min(count(x), most)).round().astype(int))
+    if isinstance(metric, GivenDistances):
+        if x.shape[0] != x.shape[1]:
+            raise InputError(f"Distances among points form a square, not {x.shape}.")
+        some = x[np.ix_(kept, kept)]
+        return some, some.copy()
+    some = x[kept] if isinstance(x, np.ndarray) else [x[i] for i in kept]
+    square = np.empty((len(kept), len(kept)))
+    metric.fill(some, metric.prepare(some), square)
+    return some, square
 
 
 NAMES: dict[str, Callable[[], Metric]] = {

@@ -30,9 +30,7 @@ class Elliptical(Euclidean):
 
     def __post_init__(self) -> None:
         m = _symmetric(self.M, "M")
-        # x ↦ Lᵀx with M = LLᵀ; equilibrated first, so that units do not decide what counts as zero.
-        scale = np.sqrt(np.where(np.diag(m) > 0, np.diag(m), 1.0))
-        values, axes = linalg.eigh(m / np.outer(scale, scale))
+        scale, values, axes = _equilibrated(m)  # x ↦ Lᵀx with M = LLᵀ
         if values.size and values[0] < -1e-10 * max(values[-1], 1.0):
             raise InputError(
                 f"M has the negative eigenvalue {values[0]:.3g} (columns scaled to one): "
@@ -45,7 +43,8 @@ class Elliptical(Euclidean):
     @property
     def is_metric(self) -> bool:
         """Unless some direction has length zero."""
-        return bool(np.linalg.matrix_rank(self.root) == len(self.root))
+        _, values, _ = _equilibrated(self.M)
+        return bool((values > NO_SPREAD).all())
 
     def mapped(self, about: Floats) -> Floats:
         """The map that turns the ellipse into a circle."""
@@ -66,20 +65,26 @@ class Mahalanobis(Euclidean):
         if self.covariance is None:
             return
         c = _symmetric(self.covariance, "The covariance")
-        scale = np.sqrt(np.where(np.diag(c) > 0, np.diag(c), 1.0))
-        values, axes = linalg.eigh(c / np.outer(scale, scale))
+        scale, values, axes = _equilibrated(c)
         kept = values > NO_SPREAD * max(1.0, values[-1] if values.size else 1.0)
         object.__setattr__(self, "covariance", c)
         root = (axes / scale[:, None])[:, kept] / np.sqrt(values[kept])
         object.__setattr__(self, "root", root)
 
-    def fitted(self, x: Any) -> Mahalanobis:
+    @property
+    def is_metric(self) -> bool:
+        """Unless some direction was left out."""
+        return self.root is None or self.root.shape[0] == self.root.shape[1]
+
+    def fitted(self, x: Any, w: Floats | None = None) -> Mahalanobis:
         """With the covariance of this sample, unless one was given."""
         if self.covariance is not None:
             return self
         x = vectors(x)
-        about = x - x.mean(axis=0)
-        return Mahalanobis(about.T @ about / len(x))
+        w = np.ones(len(x)) if w is None else w
+        about = x - w @ x / w.sum()
+        about[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
+        return Mahalanobis((about.T * w) @ about / w.sum())
 
     def mapped(self, about: Floats) -> Floats:
         """Whitening."""
@@ -89,6 +94,13 @@ class Mahalanobis(Euclidean):
                 remedy="Give it one, or call Mahalanobis().fitted(X).",
             )
         return _product(about, self.root)
+
+
+def _equilibrated(m: Floats) -> tuple[Floats, Floats, Floats]:
+    """Scale, eigenvalues and axes with the diagonal scaled to one: units decide nothing."""
+    scale = np.sqrt(np.where(np.diag(m) > 0, np.diag(m), 1.0))
+    values, axes = linalg.eigh(m / scale / scale[:, None])
+    return scale, values, axes
 
 
 def _product(x: Floats, root: Floats) -> Floats:

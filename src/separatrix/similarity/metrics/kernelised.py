@@ -11,6 +11,9 @@ from separatrix.rows.block import Floats
 from separatrix.similarity.kernels.base import Kernel
 from separatrix.similarity.metrics.base import Metric, vectors
 
+#: A square below this share of κ(x, x) + κ(z, z) is what rounding leaves.
+ROUNDING = 16 * float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True)
 class Kernelised(Metric):
@@ -39,5 +42,12 @@ class Kernelised(Metric):
     def fill(self, x: Any, prepared: Any, out: Floats) -> None:
         """From three products in the feature space."""
         points, own = prepared
-        square = self.kernel.diagonal(x)[:, None] - 2.0 * points.rows(x) + own
-        np.sqrt(np.maximum(square, 0.0), out=out)
+        size = self.kernel.diagonal(x)[:, None] + own
+        square = size - 2.0 * points.rows(x)
+        square[square <= ROUNDING * np.abs(size)] = 0.0  # the three products cancel
+        np.sqrt(square, out=out)
+
+    def blur(self, x: Any) -> float:
+        """Squares of distances have the rounding of κ(x, x)."""
+        most = np.abs(np.asarray(self.kernel.diagonal(x))).max(initial=0.0)
+        return float(np.sqrt(2.0 * ROUNDING * most))

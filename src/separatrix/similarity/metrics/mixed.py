@@ -31,17 +31,23 @@ class Gower(Metric):
     groups: tuple[tuple[int, ...], ...] = ()
     of_vectors: ClassVar[bool] = False
 
-    def fitted(self, x: Any) -> Gower:
-        """With the ranges and levels of this sample."""
+    @property
+    def is_metric(self) -> bool:
+        """Not with gaps: a row that knows little is a shortcut between others."""
+        return False
+
+    def fitted(self, x: Any, w: Floats | None = None) -> Gower:
+        """With the ranges and levels of this sample, its rows of positive weight."""
         if self.groups:
             joined = Gower(groups=self.groups).accept(x)
             last = tuple(range(joined.shape[1] - len(self.groups), joined.shape[1]))
+            joined = joined if w is None else joined[w > 0]
             return Gower(last, np.ptp(joined, axis=0), None, self.groups)
         columns = _columns(x)
         levels = tuple(_levels(c) if _is_text(c) else () for c in columns)
         new = Gower(tuple(self.categorical), None, levels)
         codes = new.accept(x)
-        known = ~np.isnan(codes)
+        known = ~np.isnan(codes) & np.array([True] if w is None else w > 0)[:, None]
         low = np.min(codes, axis=0, where=known, initial=np.inf)
         high = np.max(codes, axis=0, where=known, initial=-np.inf)
         return Gower(tuple(self.categorical), np.maximum(high - low, 0.0), levels)
@@ -50,8 +56,8 @@ class Gower(Metric):
         """Numbers as they are, categories as codes; a level never seen gets a code of its own."""
         if self.groups:
             return self._joined(vectors(x))
-        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and not any(self.levels or ()):
-            return vectors(x, gaps=True)
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f":
+            return vectors(x, gaps=True)  # numbers alone, or rows that were coded before
         columns = _columns(x)
         if self.levels is None:
             raise InputError(
@@ -112,7 +118,17 @@ def _levels(column: Sequence[Any]) -> tuple[Any, ...]:
 
 def _coded(column: Sequence[Any], known: tuple[Any, ...]) -> Floats:
     if not known:
-        return np.array([np.nan if _missing(v) else float(v) for v in column])
+        return _numbers(column)
     codes = {level: float(i) for i, level in enumerate(known)}
     new = float(len(known))
     return np.array([np.nan if _missing(v) else codes.get(str(v), new) for v in column])
+
+
+def _numbers(column: Sequence[Any]) -> Floats:
+    try:
+        return np.array([np.nan if _missing(v) else float(v) for v in column])
+    except (TypeError, ValueError):
+        raise InputError(
+            "A column holds neither numbers nor text.",
+            remedy="Turn dates into numbers, and what stands for categories into text.",
+        ) from None
