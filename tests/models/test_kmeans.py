@@ -236,3 +236,12 @@ def test_bad_settings_in_one_sentence() -> None:
         sx.KMeans(2, init="nearest").fit(x)
     with pytest.raises(sx.InputError, match="2 finite centres of 2 columns"):
         sx.KMeans(2, init=np.zeros((2, 3))).fit(x)
+
+
+def test_a_row_far_away_invents_no_gains() -> None:
+    rng = np.random.default_rng(0)
+    middle = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]], 60, axis=0)
+    x = np.vstack([middle + 0.1 * rng.standard_normal((180, 2)), [[1e10, 1e10]]])
+    model = sx.KMeans(4, n_init=10, random_state=0).fit(x)
+    assert model.inertia_ < 10
+    assert "Nor does moving any one row" in str(model.certificate_)

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 import separatrix as sx
+from separatrix.compiled.pam import exchanged, two_nearest
 from separatrix.models import kmedoids as module
 from separatrix.solvers.pam import best_exchange
 
@@ -153,3 +154,50 @@ def test_equal_rows_and_bad_settings() -> None:
         sx.KMedoids(2, init="far").fit(x)
     with pytest.raises(sx.InputError, match="No metric"):
         sx.KMedoids(2, metric="euclidian").fit(x)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e10])
+def test_one_row_far_away_hides_no_clusters(far: float) -> None:
+    rng = np.random.default_rng(0)
+    middle = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]], 60, axis=0)
+    x = np.vstack([middle + 0.1 * rng.standard_normal((180, 2)), [[far, far]]])
+    model = sx.KMedoids(4, random_state=0).fit(x)
+    assert len({tuple(model.labels_[i : i + 60]) for i in (0, 60, 120)}) == 3
+    assert most_saved(cdist(x, x), model.medoid_indices_) < 1e-5 * model.inertia_
+
+
+def test_more_medoids_than_a_sample_has_rows(monkeypatch) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", 150)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 40)
+    x = np.random.default_rng(0).standard_normal((300, 2))
+    model = sx.KMedoids(60, random_state=0).fit(x)
+    assert len(np.unique(model.medoid_indices_)) == 60
+    assert "samples of 120 of the 300 rows" in str(model.certificate_)
+    with pytest.raises(sx.InputError, match="at most 150 medoids"):
+        sx.KMedoids(200, random_state=0).fit(x)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6))
+@settings(max_examples=30, deadline=None)
+def test_rows_follow_an_exchange(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, size=(25, 2)).astype(float)
+    distance = cdist(x, x).astype(np.float32)
+    medoids = rng.choice(25, k, replace=False)
+    table = [np.zeros(25, np.int64), np.zeros(25, np.int64), np.zeros(25), np.zeros(25)]
+    two_nearest(distance, medoids, *table, 0, 25)
+    for _ in range(5):
+        m = int(rng.integers(k))
+        medoids[m] = rng.choice(np.setdiff1d(np.arange(25), medoids))
+        exchanged(distance, medoids, m, *table)
+        afresh = [np.zeros_like(column) for column in table]
+        two_nearest(distance, medoids, *afresh, 0, 25)
+        for column, expected in zip(table, afresh, strict=True):
+            assert_array_equal(column, expected)
+
+
+@pytest.mark.parametrize("build", [sx.KMeans, sx.KMedoids, sx.KernelKMeans])
+@pytest.mark.parametrize("wrong", [{"n_init": 0}, {"n_init": "x"}, {"max_iter": 0}])
+def test_counts_of_starts_and_sweeps(build, wrong) -> None:
+    with pytest.raises(sx.InputError, match="whole number from 1 up"):
+        build(2, **wrong).fit(np.arange(6.0).reshape(-1, 1))

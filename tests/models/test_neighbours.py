@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
 
 import separatrix as sx
@@ -170,3 +171,58 @@ def test_awkward_input() -> None:
         sx.NearestExemplar("edit").fit(["a", "b"], [0, 1])
     with pytest.raises(sx.InputError, match="medoid"):
         sx.NearestExemplar(exemplar="medoids").fit(same, [0, 0, 0, 1, 1, 1])
+
+
+def test_given_distances_with_rows_of_no_weight() -> None:
+    w = np.ones(len(X))
+    w[::3] = 0.0
+    there = w > 0
+    d, new = sx.Euclidean().distances(X), sx.Euclidean().distances(NEW, X)
+    for build, target in ((sx.KNeighborsClassifier, LABELS), (sx.NadarayaWatson, Y)):
+        model = build(metric="precomputed").fit(d, target, sample_weight=w)
+        plain = build().fit(X[there], target[there])
+        expected = plain.predict(NEW)
+        if target is Y:
+            np.testing.assert_allclose(model.predict(new), expected, rtol=1e-9)
+        else:
+            np.testing.assert_array_equal(model.predict(new), expected)
+
+
+def test_given_distances_have_no_deviation() -> None:
+    with pytest.raises(sx.InputError, match="not distances"):
+        sx.KNeighborsClassifier(metric="precomputed", standardize=True).fit(
+            sx.Euclidean().distances(X), LABELS
+        )
+
+
+def test_weights_that_sum_to_one_choose_the_same_bandwidth() -> None:
+    w = np.full(len(X), 1.0 / len(X))
+    for model, target in ((sx.NadarayaWatson(), Y), (sx.KernelVoteClassifier(), LABELS)):
+        plain = model.fit(X, target).bandwidth_
+        assert model.fit(X, target, sample_weight=w).bandwidth_ == pytest.approx(plain, rel=1e-4)
+
+
+def test_learned_metrics_count_rows_by_weight() -> None:
+    w = np.random.default_rng(1).integers(0, 4, len(X))
+    model = sx.KNeighborsClassifier(metric="mahalanobis")
+    weighted = model.fit(X, LABELS, sample_weight=w).predict_proba(NEW)
+    repeated = model.fit(np.repeat(X, w, axis=0), np.repeat(LABELS, w)).predict_proba(NEW)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 2.5, None, "many"])
+def test_what_is_no_count(count: Any) -> None:
+    for model in (sx.KNeighborsRegressor(count), sx.NearestNeighbors(count)):
+        with pytest.raises(sx.InputError, match="no count"):
+            model.fit(X, Y)
+
+
+def test_sparse_rows() -> None:
+    x, new = sparse.csr_array(X), sparse.csr_array(NEW)
+    model = sx.KNeighborsClassifier().fit(x, LABELS)
+    np.testing.assert_array_equal(
+        model.predict(new), sx.KNeighborsClassifier().fit(X, LABELS).predict(NEW)
+    )
+    assert sx.NearestNeighbors(1, metric="hamming").fit(x).kneighbors(x)[1][:, 0].tolist() == list(
+        range(len(X))
+    )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
-from separatrix.models.measured import StandardFooting
+from separatrix.models.measured import StandardFooting, starts_of
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.similarity.kernels import Kernel, Precomputed, kernel_from
@@ -151,7 +151,7 @@ class KernelKMeans(ClusterMixin, StandardFooting, RowsModel):
                 assign=self.assign,
                 max_iter=self.max_iter,
             )
-            for _ in range(self.n_init)
+            for _ in range(starts_of(self.n_init, 4, self.max_iter))
         ]
         return min(found, key=lambda one: one.scatter)
 

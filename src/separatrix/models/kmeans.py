@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_random_state, validate_data
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
+from separatrix.models.measured import starts_of
 from separatrix.models.scaling import deviation
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -161,9 +162,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         return found
 
     def _starts(self, x: Floats, w: Floats, rng: np.random.Generator) -> list[Floats]:
+        usual = 10 if isinstance(self.init, str) and self.init == "random" else 1
+        times = starts_of(self.n_init, usual, self.max_iter)
         if isinstance(self.init, str):
-            times = {"k-means++": 1, "random": 10}[self.init]
-            times = times if self.n_init == "auto" else int(self.n_init)
             return [STARTS[self.init](x, w, self.n_clusters, rng) for _ in range(times)]
         given = np.array(self.init, dtype=np.float64)
         if given.shape != (self.n_clusters, x.shape[1]) or not np.isfinite(given).all():

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
-from separatrix.models.measured import StandardFooting, points_of
+from separatrix.models.measured import StandardFooting, points_of, starts_of
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.shapes.exemplars import Exemplars
@@ -57,8 +57,8 @@ class KMedoids(
     standardize : measure every column in units of its deviation, so that units do not matter.
     random_state : seed of the start, and of samples for large tables.
 
-    Above 12 000 rows medoids are sought in samples of 4 000 and judged by all rows; the certificate
-    says so.
+    Above 12 000 rows medoids are sought in samples of 4 000 (or twice n_clusters) and judged by all
+    rows; the certificate says so.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class KMedoids(
             points = points_of(self, metric, X)
             given = weights_of(sample_weight, count(points))
         points = self._learn_footing(metric, points, given)
-        metric = metric.fitted(points)
+        metric = metric.fitted(points, given)
         points = metric.accept(points)
         if isinstance(metric, GivenDistances):
             metric.prepare(points)
@@ -164,7 +164,7 @@ class KMedoids(
         """Medoids of some rows, and the share of the loss that the best exchange still saves."""
         distance = pair_distances(metric, points, kept)
         chance = isinstance(self.init, str) and self.init != "build"
-        times = (2 if chance else 1) if self.n_init == "auto" else int(self.n_init)
+        times = starts_of(self.n_init, 2 if chance else 1, self.max_iter)
         starts = [self._start(distance, weight, kept, rng) for _ in range(times)]
         found = min(
             (
@@ -207,9 +207,9 @@ class KMedoids(
                 f"Above {MOST_ROWS} rows medoids are sought in samples: no start can be given."
             )
         best: Any = None
-        lowest, passes = np.inf, 0
+        lowest = np.inf
         for _ in range(SAMPLES):
-            drawn = rng.choice(kept, size=SAMPLE_ROWS, replace=False)
+            drawn = rng.choice(kept, size=min(self._sample_rows(), len(kept)), replace=False)
             if best is not None:
                 drawn[: self.n_clusters] = best[0]
             drawn = kept[np.isin(kept, drawn)]
@@ -219,10 +219,20 @@ class KMedoids(
                 _seen(metric, points, index)
             )[1]
             loss = float(weight @ near)
-            passes += found.iterations
             if loss < lowest:
                 lowest, best = loss, (index, found.settled, found, gain)
         return best  # type: ignore[no-any-return]
+
+    def _sample_rows(self) -> int:
+        """Rows enough to choose among."""
+        rows = max(SAMPLE_ROWS, 2 * self.n_clusters)
+        if rows > 2 * MOST_ROWS:
+            raise InputError(
+                f"Above {MOST_ROWS} rows at most {MOST_ROWS} medoids can be sought, not "
+                f"{self.n_clusters}.",
+                remedy="Ask for fewer, or use KMeans.",
+            )
+        return rows
 
     # -- what came out -------------------------------------------------------------------------
 
@@ -254,8 +264,8 @@ class KMedoids(
             claim += " within the sample"
             notes.insert(
                 0,
-                f"Medoids come from {SAMPLES} samples of {SAMPLE_ROWS} of the {n} rows, judged by "
-                "all rows.",
+                f"Medoids come from {SAMPLES} samples of {min(self._sample_rows(), n)} of the {n} "
+                "rows, judged by all rows.",
             )
         if not pam and gain > ROUNDING:
             notes.append(f"An exchange would lower the loss by {100 * gain:.2g} %.")

@@ -32,6 +32,17 @@ def points_of(model: Any, metric: Metric, X: Any) -> Any:
     return X if hasattr(X, "columns") else list(X)
 
 
+def starts_of(n_init: Any, usual: int, max_iter: Any) -> int:
+    """How many starts; ``n_init`` may be "auto", which is the usual number."""
+    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise InputError(f"max_iter={max_iter!r} must be a whole number from 1 up.")
+    if isinstance(n_init, str) and n_init == "auto":
+        return usual
+    if not isinstance(n_init, int | np.integer) or n_init < 1:
+        raise InputError(f"n_init={n_init!r} must be a whole number from 1 up, or 'auto'.")
+    return int(n_init)
+
+
 class StandardFooting:
     """Columns in units of their deviation, if the parameter ``standardize`` asks for it.
 

@@ -12,6 +12,7 @@ from separatrix.messages import InputError, did_you_mean
 from separatrix.models.remembering import RememberingClassifier
 from separatrix.rows.block import Floats
 from separatrix.similarity.exemplars import geometric_median, medoid
+from separatrix.similarity.metrics.chosen import GivenDistances, metric_from
 from separatrix.solvers.solution import Certificate
 
 EXEMPLARS = ("mean", "median", "medoid")
@@ -56,7 +57,7 @@ class NearestExemplar(ClassifierMixin, RememberingClassifier):
                 f"No exemplar {self.exemplar!r}.",
                 remedy=did_you_mean(self.exemplar, list(EXEMPLARS)),
             )
-        if self.metric == "precomputed":
+        if isinstance(metric_from(self.metric), GivenDistances):
             raise InputError("Exemplars are sought among rows: distances alone are not enough.")
         self._remember_classes(X, y, sample_weight)
         if isinstance(self.points_, list) and self.exemplar != "medoid":

@@ -78,17 +78,14 @@ class _Voting(_Asked):
             self.counts_ = self.leave_one_out()
             self.n_neighbors_ = self.counts_.best
         else:
-            k = self.n_neighbors
-            if isinstance(k, str) or int(k) != k or k < 1:
+            self.n_neighbors_ = _counted(self.n_neighbors)
+            if self.n_neighbors_ > total:
                 raise InputError(
-                    f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'."
+                    f"{self.n_neighbors_} neighbours were asked for, and n_samples = "
+                    f"{len(self.points_)} rows of total weight {total:g} were given: a row of "
+                    "weight w fills w places.",
+                    remedy="Ask for fewer, or give weights that count rows.",
                 )
-            if k > total:
-                raise InputError(
-                    f"{k} neighbours were asked for, and n_samples = {total:g} rows were given.",
-                    remedy="Ask for fewer, or use n_neighbors='auto'.",
-                )
-            self.n_neighbors_ = int(k)
         self.certificate_ = Certificate(
             f"The {self.n_neighbors_} nearest of {len(self.points_)} remembered rows, exactly",
             notes=("The search is exact; ties go to the row that came first.",),
@@ -126,6 +123,12 @@ class _Voting(_Asked):
             votes = places * votes_of(self.weights, there)
             out[part] = _weighted_mean(votes, places, said[found.indices])
         return out
+
+
+def _counted(k: Any) -> int:
+    if not isinstance(k, int | float | np.number) or k != int(k) or k < 1:
+        raise InputError(f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'.")
+    return int(k)
 
 
 def _weighted_mean(votes: Floats, places: Floats, said: Floats) -> Floats:
@@ -221,12 +224,13 @@ class NearestNeighbors(_Asked):
             self.encoding_ = prepared.encoding
             x = prepared.rows.collect().dense()
         else:
-            x = validate_data(self, X, dtype=np.float64)
-        self._keep_rows(x, np.ones(len(x)))
+            x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        n = x.shape[0]
+        self._keep_rows(x, np.ones(n), np.arange(n))
         return self._said()
 
     def _said(self) -> Self:
-        self.n_neighbors_ = self.n_neighbors
+        self.n_neighbors_ = _counted(self.n_neighbors)
         self.certificate_ = Certificate(f"An exact search among {len(self.points_)} rows")
         return self
 

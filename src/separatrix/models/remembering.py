@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -42,14 +43,14 @@ class RememberingModel(RowsModel):
     points_: Any
     weights_: Floats
     metric_: Metric
-    _sparse_ok = False
 
     # -- what fit was given ------------------------------------------------------------------------
 
     def _takes_objects(self, X: Any) -> bool:
         """Whether X is a list of things that only the metric understands."""
         metric = metric_from(self.metric)
-        if metric.of_vectors or isinstance(metric, GivenDistances) or isinstance(X, Rows):
+        numbers = isinstance(X, Rows) or sparse.issparse(X)
+        if metric.of_vectors or isinstance(metric, GivenDistances) or numbers:
             return False
         return not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub")
 
@@ -68,9 +69,18 @@ class RememberingModel(RowsModel):
         self._keep([items[i] for i in there], w[there])
         return there
 
-    def _keep_rows(self, x: Any, w: Floats) -> None:
-        """Remember rows of numbers, brought to a common footing if that was asked for."""
+    def _keep_rows(self, x: Any, w: Floats, rows: Any) -> None:
+        """Remember rows of numbers, brought to a common footing if that was asked for.
+
+        ``rows`` are their numbers among those given: the columns of given distances to keep.
+        """
         x = np.ascontiguousarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
+        self.__dict__.pop("rows_", None)
+        if isinstance(metric_from(self.metric), GivenDistances):
+            if self.standardize:
+                raise InputError("standardize=True is about columns of numbers, not distances.")
+            self.rows_ = np.asarray(rows, dtype=np.int64)
+            x = x[:, self.rows_]
         moments = ArrayRows(x, None, w).reduce(Moments())
         d = x.shape[1]
         spread = deviation(moments) if self.standardize else np.ones(d)
@@ -86,7 +96,7 @@ class RememberingModel(RowsModel):
         self.points_, self.weights_ = points, w
         if not len(points):
             raise InputError("No rows are left to remember.")
-        self.metric_ = metric_from(self.metric).fitted(points)
+        self.metric_ = metric_from(self.metric).fitted(points, w)
         self.__dict__["_searcher"] = NeighbourSearch(points, self.metric_)
 
     def _scaled(self, x: Floats) -> Floats:
@@ -102,7 +112,8 @@ class RememberingModel(RowsModel):
                 return list(X.itertuples(index=False, name=None))
             return list(X.iter_rows()) if hasattr(X, "iter_rows") else list(X)
         x = self._design(X)
-        return self._scaled(np.asarray(x.toarray() if hasattr(x, "toarray") else x))
+        x = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
+        return x[:, self.rows_] if hasattr(self, "rows_") else self._scaled(x)
 
     @property
     def _search(self) -> NeighbourSearch:
@@ -130,10 +141,7 @@ class RememberingClassifier(ClassLabels, RememberingModel):
         if not self._takes_objects(X):
             coded = coded_rows(self, X, y, sample_weight)
             self.encoding_, self.codes_ = coded.encoding, coded.codes
-            x = coded.x
-            if metric_from(self.metric) == GivenDistances() and len(coded.rows) < coded.given:
-                x = x[:, coded.rows]
-            self._keep_rows(x, coded.w)
+            self._keep_rows(coded.x, coded.w, coded.rows)
             return
         self._expect_labels(X, y)
         labels = column_or_1d(y)
@@ -170,11 +178,8 @@ class RememberingRegressor(RememberingModel):
         there = np.flatnonzero(w > 0)
         self.encoding_ = encoding
         self.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
-        x = block.x[there]
-        if metric_from(self.metric) == GivenDistances() and len(there) < block.n:
-            x = x[:, there]
         self.targets_ = block.y[there].copy()
-        self._keep_rows(x, w[there])
+        self._keep_rows(block.x[there], w[there], there)
 
     def _shaped(self, predicted: Floats) -> Floats:
         """One number per row if the target came as such."""

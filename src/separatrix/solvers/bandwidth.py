@@ -57,9 +57,10 @@ def local_mean(square: Floats, w: Floats, said: Floats, h: float) -> Floats:
 def leave_one_out_bandwidth(points: Prepared, w: Floats, said: Floats, loss: RowLoss) -> Bandwidth:
     """Choose h for the points, whose opinions are ``said`` (n x k) and weights ``w``."""
     n = len(points)
-    if w.sum() < 2:
+    if n == 1 and not _copies(w).any():
         raise InputError(
-            "n_samples=1: one row has no other to be compared with.", remedy="Give the bandwidth as a number."
+            "n_samples=1: one row has no other to be compared with.",
+            remedy="Give the bandwidth as a number.",
         )
     rows = np.unique(np.linspace(0, n - 1, max(2, min(n, PAIRS // n))).round().astype(int))
     square, weights = _others(points, w, rows)
@@ -80,6 +81,11 @@ def leave_one_out_bandwidth(points: Prepared, w: Floats, said: Floats, loss: Row
     return Bandwidth(float(np.exp(best)), float(value), np.exp(scanned), losses)
 
 
+def _copies(w: Floats) -> Floats:
+    """What is left of a row when one is left out: of counts, the others; of other weights, none."""
+    return w - 1.0 if (w == w.round()).all() else np.zeros(len(w))
+
+
 def _others(points: Prepared, w: Floats, rows: Floats) -> tuple[Floats, Floats]:
     """Squared distances from the rows to all points, and weights with one of each row left out."""
     picked = points.points
@@ -89,7 +95,7 @@ def _others(points: Prepared, w: Floats, rows: Floats) -> tuple[Floats, Floats]:
     square **= 2
     weights = np.repeat(w[None], len(rows), axis=0)
     itself = np.arange(len(rows)), rows
-    weights[itself] = np.maximum(weights[itself] - 1.0, 0.0)
+    weights[itself] = _copies(w)[rows]
     square[itself] = np.where(weights[itself] > 0, square[itself], np.inf)
     return square, weights
 

@@ -60,6 +60,13 @@ class _Table:
         self.near[medoids] = np.arange(len(medoids))  # a medoid is its own, also among equals
         return float(self.weight @ self.first)
 
+    def exchange(self, medoids: Index, m: int) -> float:
+        """The rows after medoid m became another; the loss."""
+        table = (self.near, self.next, self.first, self.second)
+        compiled.exchanged(self.distance, medoids, m, *table)
+        self.near[medoids] = np.arange(len(medoids))
+        return float(self.weight @ self.first)
+
     def over_rows(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
         """``work(a, b)`` on pieces of the rows, on threads."""
         step = max(16, (stop - start) // 8 + 1)
@@ -130,7 +137,7 @@ def exchange(table: _Table, medoids: Index, max_iter: int) -> tuple[int, bool]:
             work(c, c + 1)
             if change[c] < -ROUNDING * loss:
                 medoids[which[c]] = c
-                loss = table.place(medoids)
+                loss = table.exchange(medoids, int(which[c]))
                 compiled.removals(table.near, table.first, table.second, table.weight, removal)
                 quiet = 0
         start = stop % n

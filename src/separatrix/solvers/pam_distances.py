@@ -13,10 +13,12 @@ from separatrix.blas_threads import one_blas_thread
 from separatrix.rows.block import Floats
 from separatrix.similarity.metrics.base import Metric
 from separatrix.similarity.metrics.chosen import GivenDistances
-from separatrix.similarity.metrics.vectors import Euclidean
+from separatrix.similarity.metrics.vectors import Euclidean, SquaredEuclidean
 
 #: Distances that one thread holds at once.
 PIECE = 500_000
+#: Squares below this share of the largest come out of products with less than single precision.
+NEAR = 1e-8
 
 
 def pair_distances(metric: Metric, points: Any, index: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -36,12 +38,16 @@ def pair_distances(metric: Metric, points: Any, index: NDArray[np.int64]) -> NDA
 
 
 def _euclidean(x: Floats) -> NDArray[np.float32]:
-    """Products in double precision about the mean, roots in single; equal rows are 0 apart."""
+    """Products in double precision about the mean, roots in single.
+
+    Squares that are small beside the largest lose their digits in the products: such pairs, and
+    all pairs of a piece with many of them, are measured coordinate by coordinate.
+    """
     z = x - x.mean(axis=0)
     unit = float(np.abs(z).max(initial=0.0)) or 1.0
     z /= unit
     square = np.einsum("ij,ij->i", z, z)
-    noise = 4 * np.finfo(float).eps * (z.shape[1] + 4) * float(square.max(initial=0.0))
+    few_digits = NEAR * float(square.max(initial=0.0))
     out = np.empty((len(z), len(z)), dtype=np.float32)
     step = max(1, PIECE // len(z))
     half, twice = 0.5 * square, z.T * -1.0
@@ -50,7 +56,7 @@ def _euclidean(x: Floats) -> NDArray[np.float32]:
         part = z[a : a + step] @ twice
         part += half
         part += half[a : a + step, None]
-        part[part <= noise] = 0.0
+        _measured_again(part, z, a, few_digits)
         rows = out[a : a + step]
         rows[:] = part
         np.sqrt(rows, out=rows)
@@ -58,3 +64,15 @@ def _euclidean(x: Floats) -> NDArray[np.float32]:
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(fill, range(0, len(z), step)))
     return out
+
+
+def _measured_again(halves: Floats, z: Floats, start: int, few_digits: float) -> None:
+    """½ ‖x − z‖² of pairs nearer than products can tell; rows from ``start`` on to all."""
+    i, j = np.nonzero(halves <= few_digits)
+    if len(i) > 4 * len(z):
+        metric = SquaredEuclidean()
+        metric.fill(z[start : start + len(halves)], metric.prepare(z), halves)
+        halves *= 0.5
+    else:
+        away = z[start + i] - z[j]
+        halves[i, j] = 0.5 * np.einsum("ij,ij->i", away, away)

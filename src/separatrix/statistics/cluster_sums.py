@@ -107,6 +107,7 @@ def nearest_centres(
     known = np.full(len(c), np.inf) if mass is None else mass
     judge(product, own, norms, known, np.ones(n) if w is None else w, label, square, lead, gain)
     noise = 8 * (x.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
+    gain[gain <= 2.0 * noise * (1.0 if w is None else w)] = 0.0  # less than products can tell
     for i in np.flatnonzero(lead <= noise):
         direct = ((z[i] - c) ** 2).sum(axis=1)
         label[i] = direct.argmin()
