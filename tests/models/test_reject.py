@@ -83,6 +83,8 @@ def test_refusals_teach():
         sx.RejectOption(sx.LeastSquaresClassifier()).fit(x, y)
     with pytest.raises(sx.InputError, match="one of the classes"):
         sx.RejectOption(GaussianNB(), doubt_label="class 1").fit(x, y)
+    with pytest.raises(sx.InputError, match="below 0"):
+        sx.RejectOption(GaussianNB(), costs=-0.2).fit(x, y)
     with pytest.raises(sx.InputError, match="2 x 3"):
         sx.RejectOption(GaussianNB(), costs=np.eye(3)).fit(x, y)
     with pytest.raises(sx.InputError, match="not among the training rows"):

@@ -138,3 +138,13 @@ def test_box_finds_a_difference_and_keeps_its_level():
         sx.box_m([rng.normal(size=(3, 3)), rng.normal(size=(30, 3))])
     with pytest.raises(sx.InputError, match="do not vary"):
         sx.box_m([np.ones((9, 2)), rng.normal(size=(30, 2))])
+
+
+def test_weights_of_mardia_are_repeated_rows():
+    rng = np.random.default_rng(4)
+    x, w = rng.exponential(size=(60, 2)), rng.integers(0, 4, 60)
+    weighted, repeated = sx.mardia(x, w), sx.mardia(np.repeat(x, w, axis=0))
+    for name in ("skewness", "skewness_p", "kurtosis", "kurtosis_p"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9)
+    with pytest.raises(sx.InputError, match="for each row"):
+        sx.mardia(x, -w)

@@ -57,6 +57,11 @@ def costs_of(given: Any, classes: NDArray[Any], doubt: Any = "doubt") -> Costs:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         array = np.empty(0)
+    if array.ndim == 0 and array < 0.0:
+        raise InputError(
+            f"costs={float(array):g}: with a price below 0, doubt would answer every row.",
+            remedy="Give the price of doubt where an error costs 1, such as 0.2.",
+        )
     if array.ndim == 0:
         return _checked(wrong, np.full(k, float(array)))
     if array.shape == (k, k):
@@ -87,7 +92,7 @@ def _of_mapping(
     if not priced.any():
         return matrix, None
     if not priced.all():
-        lacking = classes[~priced][0]
+        lacking = classes[~priced].tolist()[0]
         raise InputError(
             f"Doubt has no price for rows of class {lacking!r}.",
             remedy="Name it for every class, or for none.",

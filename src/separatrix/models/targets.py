@@ -72,7 +72,7 @@ def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     """The position of each label among the classes of the training rows; others are refused."""
     codes = codes_of(labels, known)
     if (codes < 0).any():
-        unknown = np.asarray(labels)[codes < 0][0]
+        unknown = np.asarray(labels)[codes < 0].tolist()[0]
         raise InputError(
             f"Class {unknown!r} was not among the training rows, so nothing is known of it.",
             remedy="Leave such rows out, or train on rows of this class too.",

@@ -46,31 +46,36 @@ class MardiaTest:
         )
 
 
-def mardia(x: Floats) -> MardiaTest:
+def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
     """Mardia's tests of multivariate normality; dependent columns are counted once.
 
-    The skewness is the squared size of the third-moment tensor, Σ (mean zₐz_bz_c)², which takes
+    A weight is that many equal rows, as everywhere. The skewness is the squared size of the third-moment tensor, Σ (mean zₐz_bz_c)², which takes
     n·d³ steps and not n².
     """
     x = np.asarray(x, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
     if not np.isfinite(x).all():
         raise InputError("The rows contain NaN or infinity.", remedy="Remove these rows first.")
-    n = len(x)
-    z = _whitened(x)
+    w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if w.shape != (len(x),) or not ((w >= 0) & np.isfinite(w)).all():
+        raise InputError("sample_weight must hold one finite number, not negative, for each row.")
+    x, w = x[w > 0], w[w > 0]
+    n = float(w.sum())
+    z = _whitened(x, w)
     d = z.shape[1]
     if n < 3 or d == 0 or n <= d:
         raise InputError(
-            f"{n} rows in {d} independent columns are too few for a test of normality.",
+            f"{n:g} rows in {d} independent columns are too few for a test of normality.",
             remedy="Give more rows than columns, and columns that vary.",
         )
     third = np.zeros((d * d, d))
     fourth = 0.0
     step = max(1, 2_000_000 // (d * d))
-    for start in range(0, n, step):
-        part = z[start : start + step]
-        third += (part[:, :, None] * part[:, None, :]).reshape(len(part), -1).T @ part
-        fourth += float((np.einsum("ij,ij->i", part, part) ** 2).sum())
+    for start in range(0, len(z), step):
+        part, own = z[start : start + step], w[start : start + step]
+        pairs = (part[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+        third += pairs.T @ (part * own[:, None])
+        fourth += float(own @ np.einsum("ij,ij->i", part, part) ** 2)
     skewness, kurtosis = float(((third / n) ** 2).sum()), fourth / n
     freedom = d * (d + 1) * (d + 2) / 6
     expected = d * (d + 2)
@@ -84,13 +89,15 @@ def mardia(x: Floats) -> MardiaTest:
     )
 
 
-def _whitened(x: Floats) -> Floats:
-    """Rows in coordinates in which they have unit covariance (1/n)."""
-    centred = x - x.mean(axis=0)
-    size = np.sqrt((centred**2).mean(axis=0))
+def _whitened(x: Floats, w: Floats) -> Floats:
+    """Rows in coordinates in which they have unit covariance (1/Σw)."""
+    share = w / max(float(w.sum()), np.finfo(float).tiny)
+    centred = x - x[:1].sum(axis=0)  # from one of the rows first: what is constant becomes zero
+    centred -= share @ centred
+    size = np.sqrt(share @ centred**2)
     varies = size > 4 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)
     centred = centred[:, varies] / size[varies]
-    values, vectors = np.linalg.eigh(centred.T @ centred / max(len(x), 1))
+    values, vectors = np.linalg.eigh((centred * share[:, None]).T @ centred)
     kept = values > 10 * len(size) * np.finfo(float).eps * values.max(initial=0.0)
     return np.asarray(centred @ (vectors[:, kept] / np.sqrt(values[kept])))
 
