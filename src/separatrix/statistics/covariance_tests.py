@@ -49,8 +49,8 @@ class MardiaTest:
 def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
     """Mardia's tests of multivariate normality; dependent columns are counted once.
 
-    A weight is that many equal rows, as everywhere. The skewness is the squared size of the third-moment tensor, Σ (mean zₐz_bz_c)², which takes
-    n·d³ steps and not n².
+    A weight is that many equal rows, as everywhere. The skewness is the squared size of the
+    third-moment tensor, Σ (mean zₐz_bz_c)², which takes n·d³ steps and not n².
     """
     x = np.asarray(x, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
