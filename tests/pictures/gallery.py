@@ -25,6 +25,7 @@ from separatrix.pictures import (
     MarginDisplay,
     MistakeDisplay,
     MultiplierDisplay,
+    NeighbourCountDisplay,
     PathDisplay,
     PrecisionRecallDisplay,
     QuantileDisplay,
@@ -189,5 +190,11 @@ def cluster_pictures(x):
         ),
         "projection": ClusterProjectionDisplay.from_rows(x, three, names=NASTY[:5]),
         "projection of one column": ClusterProjectionDisplay.from_rows(x[:, :1], three),
+        "counts of neighbours": NeighbourCountDisplay(
+            counts, 0.2 + (counts - 4) ** 2 / 100, np.full(7, 0.02), 4
+        ),
+        "many neighbours, numbers": NeighbourCountDisplay(
+            np.arange(1, 90), np.linspace(2, 1, 89), np.zeros(89), metric="rmse"
+        ),
         "concentration": ConcentrationDisplay.from_rows(x),
     }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.models.linear_svm import LinearSVC, weighted_by_class
@@ -100,7 +101,11 @@ def _trial(
 
     The choice is then the same in whatever units the columns are: their last digits are gone.
     """
-    placed = Footing.of(x, w).place(pick(x, some)).round(DIGITS)
+    placed = Footing.of(x, w).place(pick(x, some))
+    if sparse.issparse(placed):
+        placed.data = placed.data.round(DIGITS)
+    else:
+        placed = placed.round(DIGITS)
     return Trial(placed, w[some], fold, answers, deadline)
 
 
