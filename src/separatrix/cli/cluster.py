@@ -132,7 +132,9 @@ def _without_ids(rows: Any, asked: tuple[str, ...]) -> tuple[Any, Ids]:
     columns = kept_columns(names, asked, option="--id", taken=TAKEN_BY_CLUSTERS)
     kept = tuple(column for column in rows.schema.columns if column.name not in columns)
     schema = replace(rows.schema, columns=kept)
-    bare = TableRows(rows.source, schema, block_rows=rows.block_rows, notes=rows.notes)
+    about_them = tuple(f"Column {name!r} " for name in columns)
+    notes = tuple(note for note in rows.notes if not note.startswith(about_them))
+    bare = TableRows(rows.source, schema, block_rows=rows.block_rows, notes=notes)
     one = len(rows.source.paths) == 1  # rows are counted anew in each of several files
     return bare, Ids(rows.source, columns if one else [])
 

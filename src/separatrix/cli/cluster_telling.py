@@ -65,4 +65,5 @@ def special(group: Group, groups: tuple[Group, ...], most: int = TOLD) -> str:
             if share - usual >= 0.15:
                 told.append((3 * (share - usual), f"{name} {level} ({100 * share:.0f} %)"))
     told.sort(key=lambda item: -item[0])
-    return "; ".join(text for _, text in told[:most]) or "near the mean in every column"
+    text = "; ".join(text for _, text in told[:most]) or "near the mean in every column"
+    return f"outliers: {text}" if group.few else text

@@ -6,8 +6,8 @@ import math
 
 from separatrix.pictures.wording import counted, number
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure
-from separatrix.study.clustering.result import ClusterStudy
-from separatrix.study.clustering.structure import NAMES
+from separatrix.rows.schema import Kind
+from separatrix.study.clustering.result import FAMILIES, ClusterStudy
 
 
 def group_table(study: ClusterStudy) -> Table:
@@ -20,6 +20,7 @@ def group_table(study: ClusterStudy) -> Table:
                 figure(group.share, f"{100 * group.share:.1f} %"),
                 figure(group.silhouette, _two(group.silhouette)),
             ),
+            badge="outliers" if group.few else "",
         )
         for group in study.groups[:MOST_ROWS]
     )
@@ -33,7 +34,9 @@ def profile_table(study: ClusterStudy) -> Table:
     lines = []
     for column in study.columns[:MOST_ROWS]:
         name = column.name
-        if name in study.groups[0].means:
+        if column.kind is Kind.BOOLEAN and name in study.groups[0].means:
+            cells = tuple(figure(g.means[name], f"true {_share(g.means[name])}") for g in shown)
+        elif name in study.groups[0].means:
             cells = tuple(figure(group.means[name]) for group in shown)
         elif name in study.groups[0].levels:
             cells = tuple(Cell(_levels(group.levels[name])) for group in shown)
@@ -48,7 +51,11 @@ def profile_table(study: ClusterStudy) -> Table:
 
 
 def _levels(levels: dict[str, float]) -> str:
-    return ", ".join(f"{level} {100 * share:.0f} %" for level, share in levels.items()) or "–"
+    return ", ".join(f"{level} {_share(share)}" for level, share in levels.items()) or "–"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.0f}\u202f%"
 
 
 def step_table(study: ClusterStudy) -> Table:
@@ -79,7 +86,7 @@ def reference_table(study: ClusterStudy) -> Table:
     """What the same search found in tables without groups."""
     lines = tuple(
         Line(
-            NAMES[one.name],
+            FAMILIES[one.name],
             (
                 figure(len(one.silhouettes), f"{len(one.silhouettes)}"),
                 figure(_mean(one.silhouettes), _two(_mean(one.silhouettes))),

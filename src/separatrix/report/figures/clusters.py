@@ -13,7 +13,6 @@ from separatrix.pictures import (
     SilhouetteDisplay,
 )
 from separatrix.report.figures.gallery import MANY, Gallery
-from separatrix.similarity.silhouette import Silhouette
 from separatrix.study.clustering.result import ClusterStudy
 
 
@@ -67,6 +66,8 @@ def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
 
 def fit_of_rows(study: ClusterStudy) -> Gallery:
     """Silhouettes, cluster by cluster."""
+    from separatrix.similarity.silhouette import Silhouette  # compiles, and not every page needs it
+
     gallery, drawn = Gallery(), study.drawn
     if drawn is None:
         return gallery

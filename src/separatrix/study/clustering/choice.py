@@ -59,13 +59,13 @@ def tried(search: Search, numbers: Numbers, rng: np.random.Generator) -> dict[in
     return {k: search.labels(k, rng, STARTS) for k in numbers}
 
 
-def steps_of(search: Search, found: dict[int, Labels]) -> tuple[Step, ...]:
-    """Silhouette and scatter for every number."""
+def steps_of(search: Search, found: dict[int, Labels], z: Floats) -> tuple[Step, ...]:
+    """Silhouette and scatter (of ``z``) for every number."""
     return tuple(
         Step(
             k,
             search.judged(labels),
-            float(scatter_decomposition(search.x, labels).within.sum()),
+            float(scatter_decomposition(z, labels).within.sum()),
             int(np.bincount(labels).min()),
         )
         for k, labels in found.items()

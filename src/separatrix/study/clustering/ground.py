@@ -18,11 +18,14 @@ from separatrix.study.clustering.methods import UNITLESS, Method
 class Ground:
     """``x`` is the design as distances see it: filled, dummies in place, standardised if asked.
 
-    ``groups`` are the columns of one category each; ``discrete`` those and the 0/1 columns.
+    ``z`` is what scatter and pictures go by: a metric that needs no common footing does not make
+    one of columns in their own units. ``groups`` are the columns of one category each; ``discrete``
+    those and the 0/1 columns.
     """
 
     table: InMemory
     x: Floats
+    z: Floats
     names: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...]
     discrete: list[list[int]]
@@ -57,11 +60,11 @@ def ground_of(table: InMemory, method: Method, *, standardize: bool) -> Ground:
             remedy="Check how the columns are read (--kind COLUMN=KIND).",
         )
     spread = x.std(axis=0)
-    if scaled:
-        x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
+    z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf) if standardize else x
     return Ground(
         table,
-        np.ascontiguousarray(x),
+        np.ascontiguousarray(z if scaled else x),
+        z,
         tuple(str(term) for term in terms),
         groups,
         [*map(list, groups), *alone],

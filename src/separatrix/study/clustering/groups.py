@@ -9,7 +9,7 @@ from separatrix.rows.block import Block, Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
-from separatrix.study.clustering.methods import Labels
+from separatrix.study.clustering.methods import Labels, few_rows
 from separatrix.study.clustering.result import ClusterPlane, Group
 
 #: Levels of a column that are told of a cluster, the most frequent first.
@@ -29,6 +29,7 @@ def groups_of(
             int(size),
             float(size / len(labels)),
             float(silhouettes[j]),
+            bool(size < few_rows(len(labels))),
             {name: float(values[j]) for name, values in means.items()},
             {name: float(values[j]) for name, values in standard.items()},
             {name: shares[j] for name, shares in levels.items()},

@@ -122,6 +122,11 @@ def refuse_size(method: Method, n: int) -> None:
         )
 
 
+def few_rows(n: int) -> int:
+    """Clusters of fewer rows are outliers."""
+    return max(FEW_ROWS, int(np.ceil(FEW_SHARE * n)))
+
+
 class Search:
     """Points with what is computed once for all numbers of clusters."""
 
@@ -190,14 +195,19 @@ class Search:
         return silhouette(self._pairs, labels, "precomputed")
 
     def judged(self, labels: Labels) -> float:
-        """The mean silhouette without clusters of a few rows; NaN if fewer than two remain."""
-        sizes = np.bincount(labels)
-        few = max(FEW_ROWS, int(np.ceil(FEW_SHARE * len(labels))))
+        """The mean silhouette, that of rows in clusters of a few being 0, as of a row alone.
+
+        NaN if fewer than two other clusters remain: cutting off outliers parts nothing.
+        """
+        sizes, few = np.bincount(labels), few_rows(len(labels))
         kept = np.flatnonzero((sizes >= few)[labels])
         if (sizes >= few).sum() < 2:
             return float("nan")
         if len(kept) == len(labels):
             return self.silhouette(labels).score
         if self.method.euclidean:
-            return silhouette(self.x[kept], labels[kept]).score
-        return silhouette(self._pairs[np.ix_(kept, kept)], labels[kept], "precomputed").score
+            score = silhouette(self.x[kept], labels[kept]).score
+        else:
+            among = self._pairs[np.ix_(kept, kept)]
+            score = silhouette(among, labels[kept], "precomputed").score
+        return score * len(kept) / len(labels)

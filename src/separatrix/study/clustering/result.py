@@ -8,12 +8,18 @@ from typing import Any
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 
+#: Families of tables without groups.
+FAMILIES = {
+    "smooth": "columns with one bump each",
+    "box": "rows spread evenly over a box",
+}
+
 
 @dataclass(frozen=True)
 class Step:
     """A number of clusters that was tried: silhouette, and scatter left within the clusters.
 
-    Clusters of a few rows are outliers, and left out of the silhouette; it is NaN where fewer than
+    Clusters of a few rows are outliers, and count 0 in the silhouette; it is NaN where fewer than
     two others remain. ``smallest`` is the size of the smallest cluster.
     """
 
@@ -65,13 +71,15 @@ class Stability:
 class Group:
     """A cluster: its size, silhouette, mean of numeric columns and shares of levels of others.
 
-    ``standard`` are the means in deviations of the whole table from its mean.
+    ``standard`` are the means in deviations of the whole table from its mean; ``few`` says that
+    these are outliers rather than a group.
     """
 
     number: int
     size: int
     share: float
     silhouette: float
+    few: bool = False
     means: dict[str, float] = field(default_factory=dict)
     standard: dict[str, float] = field(default_factory=dict)
     levels: dict[str, dict[str, float]] = field(default_factory=dict)

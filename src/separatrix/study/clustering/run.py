@@ -86,7 +86,7 @@ def _studied(
     search = way.search(x[some])
     step(f"trying {_span(numbers)} clusters")
     found = choice.tried(search, numbers, rng)
-    steps = choice.steps_of(search, found)
+    steps = choice.steps_of(search, found, ground.z[some])
     chosen = choice.best(steps) if asked is None else next(s for s in steps if s.k == asked)
     step("the same in tables without groups")
     few = _sample(len(x), max(TEST_ROWS, 8 * chosen.k), rng)
@@ -110,7 +110,7 @@ def _studied(
         k=chosen.k,
         reason=telling.reason(steps, chosen, asked),
         steps=steps,
-        scatter=float(((search.x - search.x.mean(axis=0)) ** 2).sum()),
+        scatter=float(((ground.z[some] - ground.z[some].mean(axis=0)) ** 2).sum()),
         structure=tested,
         stability=again,
         groups=groups_of(ground.table, columns, labels, _by_cluster(shape, int(labels.max()) + 1)),
@@ -155,7 +155,7 @@ def _silhouettes(
 def _drawn(ground: Ground, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
     """What pictures need, thinned."""
     some = thinned(np.arange(len(measured)), SHOWN_ROWS)
-    plane = plane_of(ground.x, labels)
+    plane = plane_of(ground.z, labels)
     return Drawn(
         labels[measured[some]],
         shape.samples[some],

@@ -58,7 +58,11 @@ def _words(mean: float, restarts: list[float]) -> str:
         if mean >= 0.7
         else "The clusters are not stable"
     )
-    text = f"{grade}: half of the rows agree with them to {mean:.2f} (1 is the same, 0 chance)"
+    text = f"{grade}: half of the rows agree with them to {_two(mean)} (1 is the same, 0 chance)"
     if not restarts:
         return f"{text}."
-    return f"{text}, other starts to {float(np.mean(restarts)):.2f}."
+    return f"{text}, other starts to {_two(float(np.mean(restarts)))}."
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")

@@ -15,17 +15,12 @@ from separatrix.rows.block import Floats
 from separatrix.study.clustering.choice import Numbers, best_silhouette
 from separatrix.study.clustering.methods import Method
 from separatrix.study.clustering.references import Draw, references
-from separatrix.study.clustering.result import Reference, Structure
+from separatrix.study.clustering.result import FAMILIES, Reference, Structure
 
 #: Tables drawn of each family, and how many may do as well before p is beyond the level.
 DRAWS, ALLOWED, LEVEL = 39, 1, 0.05
 #: Rows that the test looks at, at most.
 TEST_ROWS = 400
-
-NAMES = {
-    "smooth": "columns with one bump each",
-    "box": "rows spread evenly over a box",
-}
 
 
 def structure(
@@ -82,6 +77,6 @@ def _words(real: bool, p: float, found: float, seen: list[Reference]) -> str:
         )
     return (
         f"No real groups: the same search finds as much in tables like this one that have none "
-        f"({NAMES[nearest.name]}; silhouette {usual:.2f} there on average, {found:.2f} here; "
+        f"({FAMILIES[nearest.name]}; silhouette {usual:.2f} there on average, {found:.2f} here; "
         f"p = {p:.2f})."
     )

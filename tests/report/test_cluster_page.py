@@ -1,0 +1,124 @@
+"""The page on clusters: the verdict first, every part named, the same bytes, in any browser."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import separatrix as sx
+from separatrix.report import render_clusters, write_clusters
+from separatrix.storage import load_story
+from separatrix.study.clustering.run import run_clusters
+from tests.report.browser import Browser
+from tests.report.conftest import CHROMIUM
+from tests.report.test_page import Page
+
+
+def mixed(n: int = 60, apart: float = 8.0) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    kind = np.arange(n) % 2
+    return pd.DataFrame(
+        {
+            "height <cm>": 170 + apart * kind + rng.normal(size=n),
+            "weight": 60 + 3 * apart * kind + 3 * rng.normal(size=n),
+            "town & land": np.where(rng.random(n) < 0.8 * kind + 0.1, "north", "south"),
+            "wet": rng.random(n) < 0.5,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def studies():
+    told = {"source": "people.csv", "command": "separatrix cluster people.csv"}
+    rng = np.random.default_rng(0)
+    even = pd.DataFrame(rng.uniform(size=(60, 2)), columns=["a", "b"])
+    return {
+        "kmeans": run_clusters(sx.scan(mixed()), **told),
+        "tree": run_clusters(sx.scan(mixed()), k=2, method="average", **told),
+        "gower": run_clusters(sx.scan(mixed()), k=3, method="kmedoids", metric="gower", **told),
+        "even": run_clusters(sx.scan(even), k=3, **told),
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster_pages(studies):
+    return {name: render_clusters(study) for name, study in studies.items()}
+
+
+EACH = pytest.mark.parametrize("name", ["kmeans", "tree", "gower", "even"])
+
+
+@EACH
+def test_parses_and_every_part_is_named(cluster_pages, name):
+    page = Page(cluster_pages[name])
+    assert len(page.ids) == len(set(page.ids))
+    assert page.headings[0] == 1
+    assert all(b - a <= 1 for a, b in zip(page.headings, page.headings[1:], strict=False))
+    linked = {attrs["href"][1:] for tag, attrs in page.tags if tag == "a"}
+    assert linked <= set(page.ids)
+    assert {"clusters", "real", "number", "rows", "certificate", "again"} <= linked
+    for drawing in page.svgs:
+        assert {tag for tag, _ in drawing[1:]} == {"title", "desc"}
+    assert len(cluster_pages[name]) < 500_000
+    assert not re.search(r"https?://(?!www\.w3\.org)", cluster_pages[name])
+
+
+@EACH
+def test_the_verdict_comes_first(cluster_pages, studies, name):
+    words = Page(cluster_pages[name]).words
+    study = studies[name]
+    assert words.index(study.structure.words[:20]) < words.index("What was inferred")
+    assert study.stability.words in words
+    assert study.reason in words
+    denied = "use them to cut it into pieces" in words
+    assert denied != study.structure.real
+    assert ("No real groups" in words) == (name == "even")
+
+
+def test_every_column_is_told_by_cluster(cluster_pages, studies):
+    words = Page(cluster_pages["gower"]).words
+    for name in ("height <cm>", "weight", "town & land", "wet"):
+        assert name in words
+    assert re.search(r"(north|south) \d+ %", words)
+    assert re.search(r"true \d+ %", words)
+    for group in studies["gower"].groups:
+        assert f"cluster {group.number}" in words
+
+
+def test_each_method_has_its_pictures(cluster_pages):
+    count = {name: len(Page(text).svgs) for name, text in cluster_pages.items()}
+    assert count["kmeans"] == 4  # elbow, profile, projection, silhouettes
+    assert count["tree"] == 5  # and the tree
+    assert "Tree of clusters" in cluster_pages["tree"]
+    assert "separatrix predict" not in cluster_pages["tree"]
+
+
+def test_the_same_bytes_again_and_from_the_file(studies, cluster_pages, tmp_path):
+    from separatrix.cli.cluster_results import story
+
+    for name, study in studies.items():
+        assert render_clusters(study) == cluster_pages[name]
+        sx.save(study.model, tmp_path / "m.sx", story={"clusters": story(study)})
+        back = load_story(tmp_path / "m.sx", "clusters")
+        assert back.assigned is None
+        back = replace(back, model=sx.load(tmp_path / "m.sx"))
+        write_clusters(back, tmp_path / "page.html")
+        assert (tmp_path / "page.html").read_text("utf-8") == cluster_pages[name]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_opens_in_silence_and_fits(cluster_pages, tmp_path):
+    browser = Browser(CHROMIUM, tmp_path / "profile")
+    try:
+        for name, text in cluster_pages.items():
+            path = tmp_path / f"{name}.html"
+            path.write_text(text, encoding="utf-8")
+            for width, dark in ((360, True), (1180, False)):
+                browser.open(path, width=width, dark=dark)
+                assert browser.said == []
+                assert browser.fetched == [f"file://{path}"]
+                assert browser.ask("document.documentElement.scrollWidth") <= width
+    finally:
+        browser.close()

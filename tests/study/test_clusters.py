@@ -1,0 +1,361 @@
+"""Groups in a table: found where they are, denied where they are not, described in its units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.datasets import load_iris
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+
+import separatrix as sx
+from separatrix.messages import InputError
+from separatrix.samples import sample
+from separatrix.study.clustering import stability as agreement
+from separatrix.study.clustering.methods import METHODS, Method
+from separatrix.study.clustering.references import marginal, references
+from separatrix.study.clustering.run import run_clusters
+from separatrix.study.clustering.structure import structure
+
+NUMBERS = tuple(range(2, 11))
+
+
+def blobs(n: int = 150, d: int = 2, seed: int = 0, apart: float = 7.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    centres = apart * (np.arange(d) % 3 == np.arange(3)[:, None])
+    return centres[np.arange(n) % 3] + rng.normal(size=(n, d))
+
+
+def standard(x: np.ndarray) -> np.ndarray:
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def judge(x: np.ndarray, method: str = "kmeans", seed: int = 0, most: int = 10):
+    numbers = tuple(k for k in NUMBERS if k <= min(len(x) // 4, most))
+    return structure(Method(method), standard(x), [], numbers, np.random.default_rng(seed))
+
+
+@pytest.fixture(scope="module")
+def wine():
+    rows = sx.scan(str(sample("wine").path), kinds={"cultivar": "ignore"})
+    return run_clusters(rows, source="sample:wine")
+
+
+# -- whether groups are real -----------------------------------------------------------------------
+
+
+def without_groups(kind: str, n: int, d: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng([seed, n, d])
+    if kind == "uniform":
+        return rng.uniform(size=(n, d))
+    x = rng.normal(size=(n, d))
+    return x @ rng.normal(size=(d, d)) if kind == "correlated" else x
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal", "correlated"])
+def test_one_cloud_is_not_taken_for_groups(kind) -> None:
+    alarms = [
+        judge(without_groups(kind, n, d, seed)).real
+        for n in (50, 300)
+        for d in (2, 5, 10)
+        for seed in range(2)
+    ]
+    assert sum(alarms) <= 2  # at a level of 5 % three of twelve come once in fifty runs
+
+
+@pytest.mark.parametrize("draw", ["exponential", "lognormal", "heavy"])
+def test_neither_skew_nor_outliers_are_groups(draw) -> None:
+    alarms = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        drawn = {
+            "exponential": rng.exponential(size=(200, 2)),
+            "lognormal": np.exp(rng.normal(size=(200, 3))),
+            "heavy": rng.standard_t(2, size=(200, 3)),
+        }
+        alarms += judge(drawn[draw]).real
+    assert alarms <= 1
+
+
+@pytest.mark.parametrize("d", [2, 5, 10])
+def test_separated_groups_are_always_found(d) -> None:
+    for n in (50, 300):
+        found = judge(blobs(n, d, seed=n + d), most=5)
+        assert found.real
+        assert found.p_value <= 0.05
+        assert "are real" in found.words
+
+
+def test_iris_has_groups() -> None:
+    assert judge(load_iris().data, most=4).real
+
+
+@pytest.mark.parametrize("method", ["kmedoids", "average", "ward", "kernel"])
+def test_the_other_methods_tell_them_apart_as_well(method) -> None:
+    assert judge(blobs(90), method, most=5).real
+    assert not judge(without_groups("normal", 90, 3, 1), method, most=5).real
+
+
+def test_a_category_alone_is_no_group() -> None:
+    rng = np.random.default_rng(8)
+    x = np.column_stack([rng.normal(size=(200, 3)), rng.integers(0, 2, 200)])
+    rng = np.random.default_rng(0)
+    found = structure(Method("kmeans"), standard(x), [[3]], NUMBERS, rng)
+    assert not found.real
+
+
+def test_the_draws_stop_once_the_answer_is_known() -> None:
+    found = judge(without_groups("uniform", 100, 2, 0))
+    first = found.references[0]
+    assert first.p_value > 0.05
+    assert len(found.references) == 1
+    assert sum(value >= found.silhouette for value in first.silhouettes) == 2
+    assert first.silhouettes[-1] >= found.silhouette
+    assert first.p_value == 2 / len(first.silhouettes)
+
+
+# -- tables without groups -------------------------------------------------------------------------
+
+
+def test_a_marginal_has_one_bump() -> None:
+    rng = np.random.default_rng(0)
+    column = np.concatenate([rng.normal(-4, 1, 100), rng.normal(4, 1, 100)])
+    fitted = marginal(column)
+    density = np.diff(fitted.heights) / np.diff(fitted.values)
+    steps = np.diff(density)
+    turns = np.sign(steps[np.abs(steps) > 1e-9 * density.max()])
+    assert (np.diff(turns) != 0).sum() <= 1  # rises, then falls
+    assert (fitted.heights[0], fitted.heights[-1]) == (0.0, 1.0)
+
+
+def test_a_column_with_one_bump_is_left_as_it_is() -> None:
+    rng = np.random.default_rng(1)
+    for column in (rng.normal(size=500), rng.exponential(size=500), rng.uniform(size=500)):
+        fitted = marginal(column)
+        drawn = fitted.quantile(rng.uniform(size=20_000))
+        assert stats.ks_2samp(drawn, column).statistic < 0.06
+
+
+def test_few_values_stay_those_values() -> None:
+    column = np.repeat([1.0, 2.0, 5.0], [10, 20, 70])
+    fitted = marginal(column)
+    drawn = fitted.quantile(np.random.default_rng(0).uniform(size=20_000))
+    assert set(drawn) == {1.0, 2.0, 5.0}
+    assert np.mean(drawn == 5.0) == pytest.approx(0.7, abs=0.02)
+
+
+def test_references_keep_spread_ties_and_categories() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(400, 3)) @ np.array([[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1.0]])
+    dummies = np.eye(3)[rng.integers(0, 3, 400)][:, 1:]
+    table = np.column_stack([x, dummies])
+    drawn = {name: draw(rng) for name, draw in references(table, [[3, 4]]).items()}
+    smooth = drawn["smooth"]
+    np.testing.assert_allclose(np.corrcoef(smooth.T)[:3, :3], np.corrcoef(x.T), atol=0.12)
+    np.testing.assert_allclose(smooth[:, :3].std(axis=0), x.std(axis=0), rtol=0.15)
+    for found in drawn.values():
+        assert sorted(map(tuple, found[:, 3:])) == sorted(map(tuple, dummies))
+    box = drawn["box"][:, :3] - x.mean(axis=0)
+    axes = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2]
+    reach = (x - x.mean(axis=0)) @ axes.T
+    assert ((box @ axes.T) <= reach.max(axis=0) + 1e-9).all()
+    assert ((box @ axes.T) >= reach.min(axis=0) - 1e-9).all()
+
+
+# -- stability -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
+def test_agreement_is_the_adjusted_rand_index(pairs) -> None:
+    one, two = (np.array(column) for column in zip(*pairs, strict=True))
+    found = agreement.adjusted_rand(one, two)
+    assert found == pytest.approx(adjusted_rand_score(one, two), abs=1e-12)
+
+
+def test_groups_come_again_and_a_cloud_does_not() -> None:
+    rng = np.random.default_rng(0)
+    for x, low, high in ((blobs(), 0.99, 1.0), (rng.normal(size=(200, 6)), -0.1, 0.8)):
+        search = Method("kmeans").search(standard(x))
+        found = agreement.stability(search, search.labels(3, rng, 5), 3, rng)
+        assert low <= found.mean <= high
+        assert len(found.halves) == 20
+        assert len(found.restarts) == 10
+    tree = Method("ward").search(blobs())
+    assert agreement.stability(tree, tree.labels(3, rng), 3, rng).restarts == ()
+
+
+# -- the whole study -------------------------------------------------------------------------------
+
+
+def test_the_number_of_clusters_is_found(wine) -> None:
+    assert wine.k == 3
+    assert wine.structure.real
+    assert wine.stability.mean > 0.8
+    assert [step.k for step in wine.steps] == list(range(2, 11))
+    scatters = [step.scatter for step in wine.steps]
+    assert scatters == sorted(scatters, reverse=True)
+    assert scatters[0] < wine.scatter
+    best = max(wine.steps, key=lambda step: step.silhouette)
+    assert best.k == 3
+
+
+def test_numbers_agree_with_scikit_learn(wine) -> None:
+    frame = pd.read_csv(sample("wine").path)
+    x = standard(frame.drop(columns="cultivar").to_numpy(dtype=float))
+    labels = wine.assigned.clusters
+    assert wine.silhouette == pytest.approx(silhouette_score(x, labels), abs=1e-5)
+    assert adjusted_rand_score(frame["cultivar"], labels) > 0.85
+
+
+def test_clusters_are_told_in_the_units_of_the_table(wine) -> None:
+    frame = pd.read_csv(sample("wine").path)
+    frame["cluster"] = wine.assigned.clusters
+    sizes = [group.size for group in wine.groups]
+    assert sizes == sorted(sizes, reverse=True)
+    for group in wine.groups:
+        own = frame[frame["cluster"] == group.number]
+        assert group.size == len(own)
+        assert group.means["alcohol"] == pytest.approx(own["alcohol"].mean())
+        z = (own["proline"].mean() - frame["proline"].mean()) / frame["proline"].std(ddof=0)
+        assert group.standard["proline"] == pytest.approx(z)
+
+
+def test_the_model_gives_the_same_clusters(wine, tmp_path) -> None:
+    sx.save(wine.model, tmp_path / "m.sx")
+    back = sx.load(tmp_path / "m.sx")
+    assert (back.predict(str(sample("wine").path)) == wine.assigned.clusters).all()
+    away = back.transform(str(sample("wine").path))
+    own = away[np.arange(178), wine.assigned.clusters]
+    np.testing.assert_allclose(own, wine.assigned.distances)
+
+
+def test_units_do_not_matter_unless_asked_for() -> None:
+    frame = pd.DataFrame(blobs(60), columns=["a", "b"])
+    large = frame.assign(b=frame["b"] * 1e8)
+    one, two = (run_clusters(sx.scan(f), k=3) for f in (frame, large))
+    assert (one.assigned.clusters == two.assigned.clusters).all()
+    assert any("standardised: each" in text for text in one.said)
+    plain = run_clusters(sx.scan(large), k=3, standardize=False)
+    assert any("not standardised, as asked" in text for text in plain.said)
+    assert (plain.assigned.clusters != one.assigned.clusters).any()  # b alone counts
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_three_blobs(method) -> None:
+    found = run_clusters(sx.scan(blobs(60, apart=9.0)), method=method)
+    assert found.k == 3
+    assert found.structure.real
+    assert adjusted_rand_score(np.arange(60) % 3, found.assigned.clusters) == 1.0
+    assert found.method == method
+
+
+def test_mixed_columns_by_gower() -> None:
+    rng = np.random.default_rng(1)
+    kind = np.arange(120) % 2
+    frame = pd.DataFrame(
+        {
+            "a": 6 * kind + rng.normal(size=120),
+            "town": np.where(kind == 1, "north", "south"),
+            "wet": kind == 0,
+            "flat": 1.0,
+        }
+    )
+    frame.loc[3, "a"] = None
+    found = run_clusters(sx.scan(frame), method="kmedoids", metric="gower")
+    assert found.k == 2
+    assert adjusted_rand_score(kind, found.assigned.clusters) == 1.0
+    assert not found.standardized
+    assert any("gower brings" in text for text in found.said)
+    assert any("'flat' is constant" in text for text in found.said)
+    assert any("missing in 'a' (1)" in text for text in found.said)
+    north = next(g for g in found.groups if g.levels["town"].get("north"))
+    assert north.levels["town"] == {"north": 1.0}
+    assert north.means["wet"] == 0.0
+
+
+def test_the_same_seed_gives_the_same_study() -> None:
+    rows = sx.scan(blobs(60, seed=4, apart=3.0))
+    one, two = run_clusters(rows, k=3, seed=5), run_clusters(rows, k=3, seed=5)
+    assert one.structure == two.structure
+    assert one.stability == two.stability
+    assert one.steps == two.steps
+    assert (one.assigned.clusters == two.assigned.clusters).all()
+    assert run_clusters(rows, k=3, seed=6).structure != one.structure
+
+
+def test_large_tables_are_searched_by_samples() -> None:
+    rng = np.random.default_rng(0)
+    x = np.repeat(blobs(3, 4, apart=9.0), 8_000, axis=0) + rng.normal(size=(24_000, 4))
+    found = run_clusters(sx.scan(x), k=3)
+    assert found.structure.real
+    assert found.structure.rows == 400
+    assert any("3,000 rows drawn at random" in text for text in found.said)
+    assert found.measure == "sqeuclidean"
+    assert len(found.assigned.clusters) == 24_000
+    assert len(found.drawn.clusters) == 20_000
+
+
+def test_a_number_that_was_asked_for_is_tested_by_itself() -> None:
+    found = run_clusters(sx.scan(blobs(90)), k=4)
+    assert found.k == 4
+    assert found.asked == 4
+    assert "asked for" in found.reason
+    assert "3 have the greatest" in found.reason
+    exact = run_clusters(sx.scan(blobs(90)), k=3)
+    assert "no other number" in exact.reason
+
+
+def test_outliers_are_no_group() -> None:
+    rng = np.random.default_rng(3)
+    x = np.vstack([rng.normal(size=(150, 3)), [[30.0, 30, 30], [-40, 10, 0]]])
+    found = run_clusters(sx.scan(x), method="single", k=3)
+    assert not found.structure.real
+    assert "outliers" in found.structure.words
+    assert [group.few for group in found.groups] == [False, True, True]
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "said"),
+    [
+        (np.ones((10, 2)), {}, "every row is the same"),
+        ([[0.0, 1.0], [1.0, 2.0]], {}, "too few"),
+        (blobs(9), {"k": 1}, "whole table"),
+        (blobs(9), {"k": 0}, "whole table"),
+        (blobs(9), {"k": 9}, "too many for 9 rows"),
+        (np.repeat(np.eye(3), 4, axis=0), {"k": 4}, "only 3 different rows"),
+        (blobs(9), {"method": "wrad"}, "Did you mean 'ward'"),
+        (blobs(9), {"metric": "manhatan", "method": "kmedoids"}, "Did you mean 'manhattan'"),
+        (blobs(9), {"metric": "gower"}, "takes no metric"),
+        (blobs(9), {"metric": "cosine", "method": "ward"}, "takes no metric"),
+    ],
+)
+def test_what_cannot_be_clustered_is_refused(table, options, said) -> None:
+    with pytest.raises(InputError, match=said):
+        run_clusters(sx.scan(np.asarray(table)), **options)
+
+
+def test_too_many_rows_for_all_pairs() -> None:
+    x = np.random.default_rng(0).normal(size=(20_001, 2))
+    with pytest.raises(InputError, match="too many for average"):
+        run_clusters(sx.scan(x), method="average")
+
+
+def test_a_table_without_columns() -> None:
+    frame = pd.DataFrame({"name": [f"somebody {i}" for i in range(80)]})
+    with pytest.raises(InputError, match="no column is left"):
+        run_clusters(sx.scan(frame))
+
+
+def test_three_rows_and_two_kinds_of_rows() -> None:
+    tiny = run_clusters(sx.scan(np.array([[0.0, 0], [0, 1], [9, 9]])))
+    assert tiny.k == 2
+    twice = run_clusters(sx.scan(np.repeat(np.eye(2), 5, axis=0)))
+    assert twice.k == 2
+    assert twice.silhouette == pytest.approx(1.0)
