@@ -296,3 +296,45 @@ def test_class_weights_are_checked() -> None:
         sx.SVC(class_weight={0: 0.0}).fit(x, y)
     with pytest.raises(sx.InputError, match="names 7"):
         sx.SVC(class_weight={7: 1.0}).fit(x, y)
+
+
+def test_the_linear_kernel_of_few_columns_is_solved_for_w_and_b() -> None:
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, 4000)
+    x = rng.standard_normal((2, 8))[y] + 4.0 * rng.standard_normal((4000, 8))
+    model = sx.SVC(kernel="linear").fit(x, y)
+    peer = sx.LinearSVC().fit(x, y)
+    assert_allclose(model.coef_, peer.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.alpha_, peer.alpha_, atol=1e-6)
+    assert (model.group_ == peer.group_).all()
+    assert model.certificate_.kkt < 1e-8
+    by_pairs = sx.SVC(kernel="linear", tol=1e-6, max_iter=2_000_000).fit(x[:300], y[:300])
+    assert_allclose(by_pairs.coef_, sx.SVC(kernel="linear").fit(x[:300], y[:300]).coef_, atol=1e-6)
+
+
+def test_a_kernel_that_is_not_mercer_has_no_proof_of_the_best() -> None:
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((60, 3))
+    y = x[:, 0] + 0.5 * rng.standard_normal(60) > 0
+    with pytest.warns(UserWarning, match="SEP007"):
+        model = sx.SVC(kernel=sx.Sigmoid(2.0, 1.0)).fit(x, y)
+    assert "not Mercer" in model.certificate_.claim
+    assert np.isnan(model.certificate_.gap)
+    assert "no model of this kind" not in str(model.certificate_)
+    # a positive-definite matrix from elsewhere keeps its proof
+    assert sx.SVC(kernel="precomputed").fit(x @ x.T, y).certificate_.gap < 1e-8
+
+
+def test_similarities_that_depend_on_the_order_are_refused() -> None:
+    gram = np.eye(4)
+    gram[1, 2] = 0.5
+    with pytest.raises(sx.InputError, match="row 1, column 2"):
+        sx.SVC(kernel="precomputed").fit(gram, [0, 0, 1, 1])
+
+
+def test_sizes_that_rounding_cannot_resolve_are_named_as_the_cause() -> None:
+    rng = np.random.default_rng(8)
+    x = 1e8 * rng.standard_normal((60, 3))
+    y = x[:, 0] + 5e7 * rng.standard_normal(60) > 0
+    with pytest.warns(UserWarning, match="C times the largest similarity"):
+        sx.SVC(kernel="linear", max_iter=5000).fit(x, y)

@@ -12,7 +12,8 @@ from separatrix.models.svm_machine import Footing, Machine, chosen_kernel, group
 from separatrix.rows.block import Floats
 from separatrix.shapes.kernel_expansion import KernelExpansion
 from separatrix.similarity.kernels import Kernel, Linear, Precomputed
-from separatrix.similarity.mercer import warn_if_indefinite
+from separatrix.similarity.kernels.given import require_symmetric
+from separatrix.similarity.mercer import is_mercer, warn_if_indefinite
 from separatrix.solvers.solution import Certificate
 from separatrix.solvers.svm_points import Index, Points
 
@@ -47,10 +48,14 @@ class SupportVectors(RowsModel):
             self.kernel_ = chosen_kernel(self, x, w)
         if isinstance(self.kernel_, Precomputed) and len(kept) < x.shape[1]:
             x = np.ascontiguousarray(x[:, kept])
+        if isinstance(self.kernel_, Precomputed):
+            require_symmetric(x)
         points = Points(self.kernel_, x)
         if not self.kernel_.mercer:
             some = np.arange(points.n)[:: max(1, points.n // _SAMPLE)]
-            warn_if_indefinite(self.kernel_, points.gram(some))
+            gram = points.gram(some)
+            warn_if_indefinite(self.kernel_, gram)
+            points.mercer = is_mercer(gram)
         return points
 
     def _expansion(

@@ -8,7 +8,8 @@ import numpy as np
 
 from separatrix.models.svm_machine import Machine, Training, train
 from separatrix.rows.block import Floats
-from separatrix.similarity.kernels import Precomputed
+from separatrix.similarity.kernels import Linear, Precomputed
+from separatrix.solvers.svm_columns import few_columns
 from separatrix.solvers.svm_points import Index, Points
 from separatrix.solvers.svm_problem import classes_problem
 
@@ -24,15 +25,17 @@ def shared(points: Points, megabytes: float) -> Points:
     Numbers are compared again as fast as they are looked up, structures are not.
     """
     fits = 8e-6 * points.n**2 <= megabytes
-    if points.given or not fits or (points.single and points.n > 2000):
+    plain = isinstance(points.kernel, Linear) and few_columns(points.x)
+    if points.given or plain or not fits or (points.single and points.n > 2000):
         return points
-    return Points(Precomputed(), points.gram(np.arange(points.n)).astype(float))
+    gram = points.gram(np.arange(points.n)).astype(float)
+    return Points(Precomputed(), gram, mercer=points.mercer)
 
 
 def part_of(points: Points, rows: Index) -> Points:
     """Some of the rows as a table of their own."""
     x = points.x[np.ix_(rows, rows)] if points.given else points.rows(rows)
-    return Points(points.kernel, x)
+    return Points(points.kernel, x, mercer=points.mercer)
 
 
 def side_by_side(machines: list[Machine], n: int) -> Floats:

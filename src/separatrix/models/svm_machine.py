@@ -17,6 +17,7 @@ from separatrix.solvers.separability import Meeting, decide
 from separatrix.solvers.solution import Certificate
 from separatrix.solvers.svm_blocks import Effort
 from separatrix.solvers.svm_certificate import certify_support
+from separatrix.solvers.svm_columns import few_columns, solve_columns
 from separatrix.solvers.svm_dual import Support, solve_support
 from separatrix.solvers.svm_points import Index, Points
 from separatrix.solvers.svm_problem import SupportProblem
@@ -25,6 +26,8 @@ from separatrix.solvers.svm_problem import SupportProblem
 _PAIRS, _PAIRS_PER_ROW = 1_000_000, 1_000
 #: Least margin of a separable table, as a share of the longest row.
 _NARROW = 1e-5
+#: Size of a term of the scores from which on it is named as a cause.
+_RESOLVED = 1e10
 #: Ratio of column deviations from which on scaling is named as a cause of slowness.
 _UNEVEN = 1e3
 
@@ -85,15 +88,7 @@ def train(
     points: Points, rows: Index, problem: SupportProblem, how: Training, unit: float = 1.0
 ) -> Machine:
     """Solve, prove, and refuse hard margins that do not exist."""
-    effort = how.effort(problem.n)
-    posed = problem
-    if problem.hard:
-        posed = problem.capped(1.0 / (_NARROW**2 * max(float(points.diagonal.max()), 1e-300)))
-    found = solve_support(
-        points, posed, tol=how.tol, unit=unit, effort=effort, megabytes=how.megabytes
-    )
-    if problem.hard and (np.abs(found.beta) >= 0.999 * np.maximum(posed.high, -posed.low)).any():
-        _refuse(points, problem, found)
+    found, work = _by_columns(points, problem, how, unit) or _by_pairs(points, problem, how, unit)
     offset = problem.offset(found.beta, found.f)
     u = found.f + offset
     slack = np.where(problem.high > 0, problem.t - u - problem.eps, 0.0)
@@ -105,14 +100,50 @@ def train(
         offset,
         unit=unit,
         tolerance=how.tol,
-        notes=(f"{effort.done} pairs of coefficients were changed.",),
+        mercer=points.mercer,
+        notes=(work,),
     )
     square = float(found.beta @ found.f)
     return Machine(rows, found.beta, np.maximum(slack, 0.0), offset, square, certificate)
 
 
+def _by_columns(
+    points: Points, problem: SupportProblem, how: Training, unit: float
+) -> tuple[Support, str] | None:
+    """The linear kernel of few columns; None where coefficients are to be changed by pairs."""
+    if not isinstance(points.kernel, Linear) or how.pairs or not few_columns(points.x):
+        return None
+    posed = problem
+    if problem.hard:
+        # the margin γ of any hyperplane bounds Σα by 1/γ²: no coefficient reaches such a bound
+        above, below = problem.t > 0, problem.t < 0
+        proof = decide(points.x[above], points.x[below])
+        if isinstance(proof, Meeting):
+            raise _no_hyperplane(proof)
+        posed = problem.capped(2.0 / proof.margin**2)
+    found, steps = solve_columns(points.x, posed, how.deadline)
+    short = found.violation > how.tol * unit and time.perf_counter() < how.deadline
+    return None if short else (found, f"{steps} steps to w and b.")
+
+
+def _by_pairs(
+    points: Points, problem: SupportProblem, how: Training, unit: float
+) -> tuple[Support, str]:
+    """Any kernel; hard margins that do not exist are refused."""
+    effort = how.effort(problem.n)
+    posed = problem
+    if problem.hard:
+        posed = problem.capped(1.0 / (_NARROW**2 * max(float(points.diagonal.max()), 1e-300)))
+    found = solve_support(
+        points, posed, tol=how.tol, unit=unit, effort=effort, megabytes=how.megabytes
+    )
+    if problem.hard and (np.abs(found.beta) >= 0.999 * np.maximum(posed.high, -posed.low)).any():
+        _refuse(points, problem, found)
+    return found, f"{effort.done} pairs of coefficients were changed."
+
+
 def changes(machine: Machine) -> int:
-    """How many pairs were changed, as the certificate says; at least one."""
+    """How many steps it took, as the certificate says; at least one."""
     return max(1, int(machine.certificate.notes[0].split()[0]))
 
 
@@ -122,10 +153,27 @@ def warn_if_short(machines: list[Machine], points: Points) -> None:
     if not short:
         return
     worst = max(short, key=lambda m: m.certificate.kkt)
-    doubt("SEP003", f"{worst.certificate} {_cause(points)}".strip())
+    doubt("SEP003", f"{worst.certificate} {_cause(points, worst)}".strip())
 
 
-def _cause(points: Points) -> str:
+def _cause(points: Points, machine: Machine) -> str:
+    """Why it is slow, if columns or sizes show it."""
+    return _uneven(points) or _large(points, machine)
+
+
+def _large(points: Points, machine: Machine) -> str:
+    """Scores are sums of terms of C κ(x, x), of which rounding must leave the last unit."""
+    size = float(np.abs(machine.beta).max()) * float(np.abs(points.diagonal).max())
+    if size < _RESOLVED:
+        return ""
+    return (
+        f"C times the largest similarity is {size:.0e}, and scores are sums of such terms that "
+        "must come out near ±1: standardize=True or a smaller C mends it, and for the linear "
+        "kernel LinearSVC or LinearSVR, which do without these sums."
+    )
+
+
+def _uneven(points: Points) -> str:
     x = points.x
     if not isinstance(x, np.ndarray) or points.given or x.ndim != 2:
         return ""
@@ -145,12 +193,7 @@ def _refuse(points: Points, problem: SupportProblem, found: Support) -> None:
     if isinstance(points.kernel, Linear):
         proof = decide(points.x[above], points.x[below])
         if isinstance(proof, Meeting):
-            raise InputError(
-                "C=inf asks for a hyperplane without mistakes, and there is none: a mean of "
-                f"{len(proof.rows_a)} rows of one class and one of {len(proof.rows_b)} rows of the "
-                f"other are the same point (to {proof.disagreement:.0e} of the columns' ranges).",
-                remedy="Choose a finite C; linear_separability(X, y) shows the rows and weights.",
-            )
+            raise _no_hyperplane(proof)
     weight = found.beta[above].sum()
     apart = np.sqrt(max(float(found.beta @ found.f), 0.0)) / weight
     size = np.sqrt(float(points.diagonal.max()))
@@ -160,6 +203,15 @@ def _refuse(points: Points, problem: SupportProblem, found: Support) -> None:
         f"{int((found.beta[above] > 0).sum())} rows of one class and of "
         f"{int((found.beta[below] < 0).sum())} of the other are this close.",
         remedy="Choose a finite C, or a kernel that tells the rows apart.",
+    )
+
+
+def _no_hyperplane(proof: Meeting) -> InputError:
+    return InputError(
+        "C=inf asks for a hyperplane without mistakes, and there is none: a mean of "
+        f"{len(proof.rows_a)} rows of one class and one of {len(proof.rows_b)} rows of the "
+        f"other are the same point (to {proof.disagreement:.0e} of the columns' ranges).",
+        remedy="Choose a finite C; linear_separability(X, y) shows the rows and weights.",
     )
 
 

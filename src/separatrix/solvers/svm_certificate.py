@@ -34,9 +34,13 @@ def certify_support(
     *,
     unit: float,
     tolerance: float,
+    mercer: bool = True,
     notes: tuple[str, ...] = (),
 ) -> Certificate:
-    """Certificate of β and b with f = Kβ; slopes are measured in ``unit`` (1 for classes)."""
+    """Certificate of β and b with f = Kβ; slopes are measured in ``unit`` (1 for classes).
+
+    Without a Mercer kernel the dual value bounds nothing, and only the conditions can be shown.
+    """
     square = float(beta @ f)
     dual = float(problem.t @ beta - problem.eps * np.abs(beta).sum() - 0.5 * square)
     below, above = problem.t - (f + offset) - problem.eps, (f + offset) - problem.t - problem.eps
@@ -52,7 +56,17 @@ def certify_support(
         scale = float(problem.high @ np.maximum(idle - problem.eps, 0.0))
         scale -= float(problem.low @ np.maximum(-idle - problem.eps, 0.0))
     up, down = problem.rises(beta, f) + offset, problem.falls(beta, f) + offset
-    kkt = max(-float(up.min(initial=np.inf)), float(down.max(initial=-np.inf)), 0.0)
+    kkt = max(0.0, -float(up.min(initial=np.inf)), float(down.max(initial=-np.inf)))
+    if not mercer:
+        return Certificate(
+            "Support vectors of a kernel that is not Mercer: no pair of coefficients can be "
+            "changed for the better, but there may be others",
+            primal=primal,
+            kkt=kkt / unit,
+            tolerance=tolerance,
+            statistic="the support vectors",
+            notes=notes,
+        )
     return Certificate(
         "Support vectors: no other hyperplane in the space of the kernel has a lower objective",
         primal=primal,

@@ -17,10 +17,13 @@ _LARGE = 1e30
 
 
 class Points:
-    """The rows ``x`` under a ``kernel``; ``single`` says whether blocks may be of float32."""
+    """The rows ``x`` under a ``kernel``; ``single`` says whether blocks may be of float32.
 
-    def __init__(self, kernel: Kernel, x: Any) -> None:
-        self.kernel, self.x = kernel, x
+    ``mercer`` is False where a negative eigenvalue was seen: then no space stands behind the rows.
+    """
+
+    def __init__(self, kernel: Kernel, x: Any, *, mercer: bool = True) -> None:
+        self.kernel, self.x, self.mercer = kernel, x, mercer
         self.n = int(x.shape[0]) if hasattr(x, "shape") else len(x)
         self.given = isinstance(kernel, Precomputed)
         self.diagonal: Floats = np.asarray(kernel.diagonal(x), dtype=float)

@@ -111,6 +111,19 @@ def square(x: Items) -> Array:
     return dense
 
 
+def require_symmetric(gram: Array) -> None:
+    """Refuse similarities that depend on which of two rows comes first, beyond rounding."""
+    apart = np.abs(gram - gram.T)
+    worst = float(apart.max(initial=0.0))
+    if worst > 1e-5 * float(np.abs(gram).max(initial=0.0)):
+        i, j = (int(at) for at in np.unravel_index(int(apart.argmax()), apart.shape))
+        raise InputError(
+            f"The precomputed kernel is not symmetric: {gram[i, j]:.6g} in row {i}, column {j}, "
+            f"and {gram[j, i]:.6g} in row {j}, column {i}.",
+            remedy="Similarities have no order: give (K + K.T) / 2 if that is what is meant.",
+        )
+
+
 def _copied(block: Array, out: Array | None) -> Array:
     if out is None:
         return np.array(block)
