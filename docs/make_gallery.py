@@ -18,10 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from sklearn.model_selection import cross_val_score
-from sklearn.svm import SVC
 
 import separatrix
 from separatrix.pictures import (
@@ -34,6 +31,7 @@ from separatrix.pictures import (
     MarginDisplay,
     MistakeDisplay,
     MultiplierDisplay,
+    NeighbourCountDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
@@ -149,9 +147,12 @@ def _page(studies: dict[str, Any]) -> str:
     lines += _entry("A search", _search())
     lines += ["", "## Mistakes, pass by pass", "", "`Perceptron(standardize=True).fit(x, y)`"]
     lines += _entry("A walk", _walk())
-    lines += ["", "## Support vector machines", "", "`SVC(C=1, gamma=0.5).fit(x, y)`"]
+    machines = '`SVC(C=1, gamma=0.5).fit(x, y)` and `SVMPath("rbf", gamma=0.5).fit(x, y)`'
+    lines += ["", "## Support vector machines", "", machines]
     for picture in _machine():
         lines += _entry("A machine", picture)
+    lines += ["", "## Neighbours", "", '`KNeighborsClassifier("auto", standardize=True)`']
+    lines += _entry("Neighbours", _neighbours())
     lines += ["", "## Clusters", "", "`KMeans(3).fit(x)` and `AgglomerativeClustering(3).fit(x)`"]
     for picture in _clusters():
         lines += _entry("Clusters", picture)
@@ -192,16 +193,21 @@ def _machine() -> list[Display]:
     wine = pd.read_csv(sample("wine").path)
     wine = wine[wine["cultivar"].isin(["cultivar B", "cultivar C"])]
     x, y = (wine[columns] - wine[columns].mean()) / wine[columns].std(), wine["cultivar"]
-    prices = np.geomspace(1e-2, 1e3, 21)
-    path = [SVC(C=c, gamma=0.5).fit(x, y) for c in prices]
-    errors = [1 - cross_val_score(machine, x, y, cv=5) for machine in path]
-    machine = SVC(C=1.0, gamma=0.5).fit(x, y)
+    path = separatrix.SVMPath("rbf", gamma=0.5).fit(x, y)
+    machine = separatrix.SVC(C=1.0, gamma=0.5).fit(x, y)
     return [
         SupportVectorDisplay.from_estimator(machine, x, y),
         MarginDisplay.from_estimator(machine, x, y),
         MultiplierDisplay.from_estimator(machine, y),
-        SVMPathDisplay(prices, [m.n_support_.sum() for m in path], errors, 1.0),
+        SVMPathDisplay.from_estimator(path),
     ]
+
+
+def _neighbours() -> Display:
+    """All wines, columns in standard deviations."""
+    wine = separatrix.scan(sample("wine").path, target="cultivar")
+    model = separatrix.KNeighborsClassifier("auto", standardize=True).fit(wine)
+    return NeighbourCountDisplay.from_estimator(model)
 
 
 def _clusters() -> list[Display]:

@@ -43,7 +43,7 @@ class MultiplierDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, y: Any) -> Self:
-        """Of a fitted machine with ``support_``, ``dual_coef_`` (one row) and ``C``."""
+        """Of a fitted machine with ``support_``, ``dual_coef_`` (one row) and ``C`` or ``C_``."""
         dual = np.atleast_2d(np.asarray(model.dual_coef_, dtype=float))
         if dual.shape[0] != 1:
             raise InputError(
@@ -52,7 +52,9 @@ class MultiplierDisplay(Display):
             )
         alpha = np.zeros(len(y))
         alpha[np.asarray(model.support_)] = np.abs(dual[0])
-        return cls(alpha, model.C, y, [str(c) for c in model.classes_])
+        return cls(
+            alpha, getattr(model, "C_", None) or model.C, y, [str(c) for c in model.classes_]
+        )
 
     @property
     def share(self) -> Floats:

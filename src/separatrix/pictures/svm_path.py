@@ -14,6 +14,9 @@ from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure, log_ti
 from separatrix.pictures.wording import counted, measure, number, scored
 from separatrix.rows.block import Floats
 
+#: Prices of an exact path that are drawn.
+MOST_PRICES = 200
+
 
 @dataclass(eq=False)
 class SVMPathDisplay(Display):
@@ -50,12 +53,29 @@ class SVMPathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, metric: str = "error") -> Self:
-        """Of a model with ``Cs_`` and ``n_support_path_``, perhaps ``score_path_`` and ``C_``."""
+        """Of a model with ``Cs_`` and ``n_support_path_``, perhaps ``score_path_`` and ``C_``.
+
+        Of an :class:`~separatrix.SVMPath` that was cross-validated, at no more than 200 prices.
+        """
+        if hasattr(model, "group_at"):
+            return cls._exact(model, metric)
         if not hasattr(model, "n_support_path_"):
             raise InputError(f"{type(model).__name__} keeps no path over C (n_support_path_).")
         scores, chosen = getattr(model, "score_path_", None), getattr(model, "C_", None)
         taken = None if chosen is None else float(chosen)
         return cls(model.Cs_, model.n_support_path_, scores, taken, metric)
+
+    @classmethod
+    def _exact(cls, model: Any, metric: str) -> Self:
+        """Support vectors from the segments of an exact path; its errors are by fold."""
+        errors = getattr(model, "errors_", None)
+        if errors is None:
+            raise InputError("The path was not cross-validated.", remedy="Fit with C=None.")
+        some = np.unique(np.linspace(0, len(model.Cs_) - 1, MOST_PRICES).astype(int))
+        prices = np.asarray(model.Cs_)[some]
+        groups = [model.group_at(C).reshape(-1, len(model.paths_)) for C in prices]
+        support = [float((group >= 0).any(axis=1).sum()) for group in groups]
+        return cls(prices, np.array(support), errors[some], float(model.C_), metric)
 
     @property
     def means(self) -> Floats | None:
