@@ -10,7 +10,7 @@ stops and says so. The Gram matrix is kept where it fits, and else computed agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ from separatrix.solvers.kmeans_start import drawn
 Index = NDArray[np.int64]
 #: Bytes of a Gram matrix that is kept between sweeps, and of one block of it.
 KEPT, BLOCK = 1 << 29, 1 << 25
+#: Where more than this share of the rows moved, sums are taken afresh.
+MANY_MOVED = 0.3
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,19 @@ class GramBlocks:
     def __iter__(self) -> Iterator[tuple[slice, Floats]]:
         step = max(1, BLOCK // (8 * self.n))
         for a in range(0, self.n, step):
-            rows = slice(a, min(a + step, self.n))
-            yield rows, self._rows(np.arange(rows.start, rows.stop))
+            part = slice(a, min(a + step, self.n))
+            yield (
+                part,
+                self.rows(np.arange(self.n)[part]) if self.whole is None else self.whole[part],
+            )
 
-    def _rows(self, index: Index) -> Floats:
+    def rows(self, index: Index) -> Floats:
+        """κ of some anchors with all."""
         return np.asarray(self.anchors.take(index) if self.whole is None else self.whole[index])
 
     def squares_to(self, i: int) -> Floats:
         """‖φ(x) − φ(xᵢ)‖² of all rows."""
-        square = self.diagonal - 2.0 * self._rows(np.array([i]))[0] + self.diagonal[i]
+        square = self.diagonal - 2.0 * self.rows(np.array([i]))[0] + self.diagonal[i]
         return np.asarray(np.maximum(square, 0.0))
 
 
@@ -69,58 +75,100 @@ def membership(labels: Index, weight: Floats, k: int) -> tuple[Floats, Floats]:
     return share, mass
 
 
-def to_centroids(gram: GramBlocks, share: Floats) -> tuple[Floats, Floats]:
-    """‖φ(x) − μ_j‖² for all rows and clusters, and ‖μ_j‖²."""
-    towards = np.concatenate([block @ share for _, block in gram])
-    norms = np.einsum("ij,ij->j", share, towards)
-    return gram.diagonal[:, None] - 2.0 * towards + norms, norms
-
-
-def to_members(gram: GramBlocks, share: Floats) -> tuple[Floats, Floats]:
-    """Mean distance to the members of every cluster, and ‖μ_j‖²."""
-    out, norms = np.empty_like(share), np.zeros(share.shape[1])
-    for rows, block in gram:
-        norms += np.einsum("ij,ij->j", share[rows], block @ share)
-        out[rows] = kernel_distances(block, gram.diagonal[rows], gram.diagonal) @ share
-    return out, norms
-
-
 def kernel_distances(block: Floats, own: Floats, others: Floats) -> Floats:
     """√(κ(x,x) − 2κ(x,z) + κ(z,z)) from a block of κ and the two diagonals."""
     return np.asarray(np.sqrt(np.maximum(own[:, None] - 2.0 * block + others, 0.0)))
 
 
-MEASURES: dict[str, Callable[[GramBlocks, Floats], tuple[Floats, Floats]]] = {
-    "centroid": to_centroids,
-    "members": to_members,
-}
+MEASURES = ("centroid", "members")
+
+
+class Towards:
+    """Σ w m(x, z) over the members z of every cluster, m = κ or the distance in its space.
+
+    A row that moves takes its terms from one sum to another, so that a sweep costs a column of the
+    matrix for every row that moved and not the whole of it.
+    """
+
+    def __init__(self, gram: GramBlocks, weight: Floats, k: int, assign: str) -> None:
+        self.gram, self.weight, self.k, self.assign = gram, weight, k, assign
+
+    def afresh(self, labels: Index) -> None:
+        """All sums from all pairs."""
+        belongs = np.zeros((self.gram.n, self.k))
+        belongs[np.arange(self.gram.n), labels] = self.weight
+        self.labels, self.exact = labels, True
+        self.sums = np.concatenate(
+            [self._terms(block, rows) @ belongs for rows, block in self.gram]
+        )
+
+    def follow(self, labels: Index) -> None:
+        """The sums after some rows moved."""
+        moved = np.flatnonzero(labels != self.labels)
+        if len(moved) > MANY_MOVED * self.gram.n:
+            return self.afresh(labels)
+        for rows in np.array_split(moved, max(1, -(-8 * len(moved) * self.gram.n // BLOCK))):
+            change = np.zeros((len(rows), self.k))
+            here = np.arange(len(rows))
+            change[here, labels[rows]] += self.weight[rows]
+            change[here, self.labels[rows]] -= self.weight[rows]
+            self.sums += self._terms(self.gram.rows(rows), rows).T @ change
+        self.labels, self.exact = labels, not len(moved) and self.exact
+        return None
+
+    def _terms(self, block: Floats, rows: Index | slice) -> Floats:
+        if self.assign == "centroid":
+            return block
+        return kernel_distances(block, self.gram.diagonal[rows], self.gram.diagonal)
+
+    def measured(self) -> tuple[Floats, Floats, Floats]:
+        """Distances of rows to clusters (centroids: squared), ‖μ‖² or zeros, and the masses."""
+        mass = np.bincount(self.labels, self.weight, minlength=self.k).astype(float)
+        means = self.sums / np.where(mass > 0, mass, 1.0)
+        norms = np.zeros(self.k)
+        if self.assign == "centroid":
+            own = means[np.arange(self.gram.n), self.labels]
+            norms += np.bincount(self.labels, self.weight * own, minlength=self.k)
+            norms /= np.where(mass > 0, mass, 1.0)
+            means = self.gram.diagonal[:, None] - 2.0 * means + norms
+        return means, norms, mass
 
 
 def kernel_sweeps(
     gram: GramBlocks, weight: Floats, start: Index, k: int, *, assign: str, max_iter: int
 ) -> KernelPartition:
     """Sweeps from the partition ``start`` until it stays or repeats an earlier one."""
-    labels, history, ending = start, [], "limit"
-    seen = {labels.tobytes()}
+    history, ending = [], "limit"
+    seen = {start.tobytes()}
+    towards = Towards(gram, weight, k, assign)
+    towards.afresh(start)
+    rows = np.arange(gram.n)
     for _ in range(max_iter):
-        share, mass = membership(labels, weight, k)
-        measured, _ = MEASURES[assign](gram, share)
-        history.append(float(weight @ measured[np.arange(gram.n), labels]))
-        new = _assigned(measured, mass, labels, weight)
-        if np.array_equal(new, labels):
-            ending = "settled"
-            break
-        labels = new
-        if labels.tobytes() in seen:
+        measured, _, mass = towards.measured()
+        history.append(float(weight @ measured[rows, towards.labels]))
+        new = _assigned(measured, mass, towards.labels, weight)
+        if np.array_equal(new, towards.labels):
+            if towards.exact:
+                ending = "settled"
+                break
+            towards.afresh(new)  # sums that followed many moves are taken again before the end
+            continue
+        towards.follow(new)
+        if new.tobytes() in seen:
             ending = "cycle"
             break
-        seen.add(labels.tobytes())
-    share, mass = membership(labels, weight, k)
-    squares, norms = to_centroids(gram, share)
+        seen.add(new.tobytes())
+    return _finished(towards, np.array(history), ending)
+
+
+def _finished(towards: Towards, history: Floats, ending: str) -> KernelPartition:
+    gram, weight, labels = towards.gram, towards.weight, towards.labels
+    if towards.assign != "centroid" or not towards.exact:
+        towards = Towards(gram, weight, towards.k, "centroid")
+        towards.afresh(labels)
+    squares, norms, mass = towards.measured()
     own = np.maximum(squares[np.arange(gram.n), labels], 0.0)
-    return KernelPartition(
-        labels, mass, norms, float(weight @ own), len(history), ending, np.array(history)
-    )
+    return KernelPartition(labels, mass, norms, float(weight @ own), len(history), ending, history)
 
 
 def _assigned(measured: Floats, mass: Floats, labels: Index, weight: Floats) -> Index:
