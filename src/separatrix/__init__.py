@@ -71,6 +71,7 @@ HOMES = {
     "LogisticCalibration": "separatrix.models.calibrations",
     "PlattCalibration": "separatrix.models.calibrations",
     "IsotonicCalibration": "separatrix.models.calibrations",
+    "TemperatureCalibration": "separatrix.models.calibrations",
     "RejectOption": "separatrix.models.reject",
     "OneVsRest": "separatrix.models.multiclass",
     "OneVsOne": "separatrix.models.multiclass",

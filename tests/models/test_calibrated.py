@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
@@ -197,3 +198,52 @@ def test_isotonic_of_many_rows_is_pooling():
     y = rng.random(60_000) < 1 / (1 + np.exp(-2 * s))
     own = sx.IsotonicCalibration().fit(s, y)
     assert_allclose(own.predict(s), IsotonicRegression().fit(s, y).predict(s), atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+def test_one_temperature_for_all_classes(k):
+    """Twice too sure: the likeliest sharpness is a half, by a search of its own as well."""
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((20_000, k))
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y = (rng.random((20_000, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    found = sx.TemperatureCalibration().fit(2.0 * scores, y)
+    assert found.certificate_.holds
+
+    def loss(beta):
+        s = beta * 2.0 * scores
+        return np.mean(np.logaddexp.reduce(s, axis=1) - s[np.arange(len(y)), y])
+
+    best = minimize_scalar(loss, bounds=(0.1, 2.0), method="bounded", options={"xatol": 1e-9}).x
+    assert found.map_.sharpness == pytest.approx(best, rel=8e-3)  # smoothed by one row a class
+    assert found.map_.sharpness == pytest.approx(0.5, abs=0.03)
+    assert_array_equal(found.predict(scores).argmax(axis=1), scores.argmax(axis=1))
+    half = sx.TemperatureCalibration().fit(2e8 * scores, y).map_.sharpness
+    assert half == pytest.approx(1e-8 * found.map_.sharpness, rel=1e-6)
+
+
+def test_temperatures_of_awkward_scores():
+    y = np.arange(12) % 3
+    right = np.eye(3)[y]
+    assert 1.0 < sx.TemperatureCalibration().fit(right, y).map_.sharpness < 100.0
+    assert sx.TemperatureCalibration().fit(-right, y).map_.sharpness == 0.0
+    flat = sx.TemperatureCalibration().fit(np.full((12, 3), 7.0), y)
+    assert_allclose(flat.predict([[1e300, 1e300, 1e300]]), 1 / 3)
+    with pytest.raises(sx.InputError, match="2 columns, and y has 3"):
+        sx.TemperatureCalibration().fit(right[:, :2], y)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("inner", [sx.GaussianNB, sx.BasicLinearClassifier])
+def test_a_temperature_keeps_every_answer_and_the_journey(k, inner, tmp_path):
+    x, y = clouds(k)
+    x = np.column_stack([x, x, x])  # columns that repeat make naive Bayes too sure
+    model = sx.CalibratedClassifier(inner(), method="temperature").fit(x, y)
+    plain = inner().fit(x, y)
+    assert_array_equal(model.predict(x), plain.predict(x))
+    assert_array_equal(model.predict(x), model.classes_[model.predict_proba(x).argmax(axis=1)])
+    if inner is sx.GaussianNB:
+        assert model.calibrations_[0].map_.sharpness < 0.6
+        assert log_loss(y, model.predict_proba(x)) < log_loss(y, plain.predict_proba(x))
+    sx.save(model, tmp_path / "m.sx")
+    assert_array_equal(sx.load(tmp_path / "m.sx").predict_proba(x), model.predict_proba(x))

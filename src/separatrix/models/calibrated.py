@@ -16,6 +16,7 @@ from separatrix.models.calibrations import (
     IsotonicCalibration,
     LogisticCalibration,
     PlattCalibration,
+    TemperatureCalibration,
 )
 from separatrix.models.targets import codes_of, two_or_more
 from separatrix.models.wrapped import (
@@ -24,6 +25,7 @@ from separatrix.models.wrapped import (
     each_notice_once,
     fitted,
     joint_certificate,
+    joint_scores,
     labelled,
     scores_of,
 )
@@ -36,6 +38,8 @@ _METHODS: dict[str, type[Calibration]] = {
     "isotonic": IsotonicCalibration,
     "platt": PlattCalibration,
 }
+#: The method that takes all classes together.
+JOINT = "temperature"
 
 
 class CalibratedClassifier(WrappedClassifier):
@@ -44,22 +48,23 @@ class CalibratedClassifier(WrappedClassifier):
     Every fold is scored by a copy of the estimator that never saw it; one calibration is learned
     from all those scores together, and applied to the estimator fitted on all rows. Two classes
     need one calibration. Of K classes each is calibrated against the rest and the probabilities
-    are divided by their sum; a row that every calibration denies gets 1/K.
+    are divided by their sum; a row that every calibration denies gets 1/K. A temperature is one
+    number for all classes, and leaves every answer as it was.
 
     Parameters
     ----------
     estimator : classifier with ``decision_function`` or ``predict_proba``.
-    method : {"logistic", "isotonic", "platt"}, default="logistic"
+    method : {"logistic", "isotonic", "platt", "temperature"}, default="logistic"
     cv : int, splitter or (train, test) pairs, default=5
         A number of folds deals the rows of each class to the folds in turn.
 
     Attributes
     ----------
     estimator_ : the estimator, fitted on all rows.
-    calibrations_ : one for two classes, else one for each class.
+    calibrations_ : one for two classes or a temperature, else one for each class.
     """
 
-    calibrations_: list[Calibration]
+    calibrations_: list[Any]
 
     def __init__(self, estimator: Any, *, method: str = "logistic", cv: Any = 5) -> None:
         self.estimator = estimator
@@ -83,7 +88,11 @@ class CalibratedClassifier(WrappedClassifier):
         """
         _check(self.method)
         self._adopt(model)
-        self.calibrations_ = calibrations(self.method, scores, codes, len(self.classes_), w)
+        if self.method == JOINT:
+            joint = TemperatureCalibration().fit(joint_scores(model, scores), codes, w)
+            self.calibrations_ = [joint]
+        else:
+            self.calibrations_ = calibrations(self.method, scores, codes, len(self.classes_), w)
         self.certificate_ = joint_certificate(
             f"Calibrated ({self.method}) on the scores of {len(codes)} held-out rows",
             [*self.calibrations_, self.estimator_],
@@ -128,7 +137,11 @@ class CalibratedClassifier(WrappedClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class in ``classes_``; rows sum to one."""
         check_is_fitted(self)
-        return probabilities_of(self.calibrations_, scores_of(self.estimator_, X))
+        scores = scores_of(self.estimator_, X)
+        first = self.calibrations_[0]
+        if isinstance(first, TemperatureCalibration):
+            return first.predict(joint_scores(self.estimator_, scores))
+        return probabilities_of(self.calibrations_, scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
@@ -156,10 +169,10 @@ def probabilities_of(maps: list[Calibration], scores: Floats) -> Floats:
 
 
 def _check(method: str) -> None:
-    if method not in _METHODS:
+    if method not in (*_METHODS, JOINT):
         raise InputError(
             f"method={method!r} is no known calibration.",
-            remedy=f"Choose one of {', '.join(map(repr, _METHODS))}.",
+            remedy=f"Choose one of {', '.join(map(repr, (*_METHODS, JOINT)))}.",
         )
 
 

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.decision.isotonic import Plateaus, hull_plateaus
 from separatrix.decision.platt import most_likely_sigmoid
-from separatrix.decision.scored import Scored, scored
+from separatrix.decision.scored import Scored, checked_weights, scored
 from separatrix.decision.sigmoid import Sigmoid, class_mean_sigmoid
+from separatrix.decision.temperature import Temperature, most_likely_temperature
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.solvers.solution import Certificate
@@ -124,6 +125,54 @@ class IsotonicCalibration(Calibration):
 
     def _learn(self, rows: Scored) -> tuple[Plateaus, Certificate]:
         return hull_plateaus(rows)
+
+
+class TemperatureCalibration(BaseEstimator):
+    """p ∝ e^{β s} over the scores s of all classes: one number, which changes no answer.
+
+    ``fit(scores, y)`` learns β from a score for every class (n x K), such as the logarithms of
+    probabilities; ``predict(scores)`` gives as many probabilities.
+
+    Attributes
+    ----------
+    map_ : with ``sharpness`` β; 1/β is called the temperature.
+    """
+
+    classes_: NDArray[Any]
+    map_: Temperature
+    certificate_: Certificate
+
+    def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the scores of every class (n x K) and one label per row."""
+        s, truth = _table(scores), np.asarray(y)
+        w = checked_weights(sample_weight, len(s))
+        w = np.ones(len(s)) if w is None else w
+        if truth.shape != (len(s),):
+            raise InputError(f"y has shape {truth.shape}, and scores {s.shape}: one label per row.")
+        self.classes_, codes = np.unique(truth[w > 0], return_inverse=True)
+        if len(self.classes_) != s.shape[1]:
+            raise InputError(
+                f"scores has {s.shape[1]} columns, and y has {len(self.classes_)} classes.",
+                remedy="Give one column for each class, in the order of the sorted classes.",
+            )
+        self.n_features_in_ = s.shape[1]
+        self.map_, self.certificate_ = most_likely_temperature(s[w > 0], codes, w[w > 0])
+        return self
+
+    def predict(self, scores: Any) -> Floats:
+        """One probability for each class (n x K)."""
+        check_is_fitted(self)
+        return self.map_.probabilities(_table(scores))
+
+
+def _table(scores: Any) -> Floats:
+    s = np.asarray(scores, dtype=float)
+    if s.ndim != 2 or s.shape[1] < 2:
+        raise InputError(f"scores has shape {s.shape}: a column for each class is needed.")
+    if not np.isfinite(s).all():
+        row = int(np.flatnonzero(~np.isfinite(s).all(axis=1))[0])
+        raise InputError("A score is not a finite number.", row=row)
+    return s
 
 
 def _vector(scores: Any) -> Floats:

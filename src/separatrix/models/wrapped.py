@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.special import log_expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
@@ -122,6 +122,13 @@ def scores_of(model: Any, X: Any) -> Floats:
             remedy="One score per class is needed: choose a one-against-the-rest form of it.",
         )
     return scores
+
+
+def joint_scores(model: Any, scores: Floats) -> Floats:
+    """What :func:`scores_of` gave, as scores (n x K) whose softmax is what the model says."""
+    if scores.ndim == 1:
+        return np.column_stack([np.zeros(len(scores)), scores])
+    return np.asarray(log_expit(scores)) if hasattr(model, "predict_proba") else scores
 
 
 def log_odds(model: Any, X: Any) -> Floats:

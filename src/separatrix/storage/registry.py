@@ -55,6 +55,7 @@ RECORDS = {
     "MultivariateNormal": "separatrix.shapes.normal",
     "Sigmoid": "separatrix.decision.sigmoid",
     "Plateaus": "separatrix.decision.isotonic",
+    "Temperature": "separatrix.decision.temperature",
     "Costs": "separatrix.decision.costs",
     "Plane": "separatrix.shapes.plane",
     "Landscape": "separatrix.decision.landscape",
