@@ -69,7 +69,7 @@ def test_one_cloud_is_not_taken_for_groups(kind) -> None:
 @pytest.mark.parametrize("draw", ["exponential", "lognormal", "heavy"])
 def test_neither_skew_nor_outliers_are_groups(draw) -> None:
     alarms = 0
-    for seed in range(4):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         drawn = {
             "exponential": rng.exponential(size=(200, 2)),
@@ -82,7 +82,7 @@ def test_neither_skew_nor_outliers_are_groups(draw) -> None:
 
 @pytest.mark.parametrize("d", [2, 5, 10])
 def test_separated_groups_are_always_found(d) -> None:
-    for n in (50, 300):
+    for n in (50, 150):
         found = judge(blobs(n, d, seed=n + d), most=5)
         assert found.real
         assert found.p_value <= 0.05
