@@ -98,11 +98,7 @@ def cluster(
             raise placed(problem, table) from problem
         if report is not None:
             report("writing the report", 0, 1)
-        if beside.columns:
-            names = ", ".join(beside.columns)
-            study = replace(
-                study, said=(f"Copied beside the clusters, not compared: {names}.", *study.said)
-            )
+        study = replace(study, said=(*_said_of(beside), *study.said))
         document = write_clusters(study, place, beside)
     if as_json:
         print_json({**document, "directory": str(place)})
@@ -110,6 +106,11 @@ def cluster(
     from separatrix.cli.cluster_telling import tell_clusters
 
     tell_clusters(study, place, _in_python(context, table, beside.columns))
+
+
+def _said_of(ids: Ids) -> tuple[str, ...]:
+    names = ", ".join(ids.columns)
+    return (f"Copied beside the clusters, not compared: {names}.",) if names else ()
 
 
 def _number(text: str) -> int | None:

@@ -94,14 +94,12 @@ def _studied(
     step("the same with half of the rows")
     again = stability(search, found[chosen.k], chosen.k, rng)
     step("fitting the model")
-    size, new = len(x), way.model(chosen.k, standardize=ground.standardized, seed=seed, n=len(x))
+    new = way.model(chosen.k, standardize=ground.standardized, seed=seed, n=len(x))
     model, doubts = with_doubts(lambda: largest_first(new.fit(ground.table)))
-    labels = np.asarray(model.labels_, dtype=np.int64)
     step("describing the clusters")
-    shape, measured, measure = _silhouettes(way, x, labels, rng)
     return ClusterStudy(
         seed=seed,
-        n_rows=size,
+        n_rows=len(x),
         columns=columns,
         method=way.name,
         metric=way.metric,
@@ -113,21 +111,34 @@ def _studied(
         scatter=float(((ground.z[some] - ground.z[some].mean(axis=0)) ** 2).sum()),
         structure=tested,
         stability=again,
-        groups=groups_of(ground.table, columns, labels, _by_cluster(shape, int(labels.max()) + 1)),
-        silhouette=shape.score,
-        measure=measure,
         model=model,
         said=telling.said(ground, way, columns, len(some), len(few)),
         warnings=doubts,
-        assigned=Assigned(
-            ground.table.row_ids,
-            labels,
-            shape.samples if len(measured) == size else None,
-            _distances(model, ground.table, labels),
-        ),
-        drawn=_drawn(ground, labels, shape, measured),
+        **_described(ground, way, columns, model, rng),
         **told,
     )
+
+
+def _described(
+    ground: Ground,
+    way: Method,
+    columns: tuple[ColumnProfile, ...],
+    model: Any,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Silhouettes, profiles, and where every row went."""
+    labels = np.asarray(model.labels_, dtype=np.int64)
+    shape, measured, measure = _silhouettes(way, ground.x, labels, rng)
+    means = _by_cluster(shape, int(labels.max()) + 1)
+    samples = shape.samples if len(measured) == len(labels) else None
+    away = _distances(model, ground.table, labels)
+    return {
+        "groups": groups_of(ground.table, columns, labels, means),
+        "silhouette": shape.score,
+        "measure": measure,
+        "assigned": Assigned(ground.table.row_ids, labels, samples, away),
+        "drawn": _drawn(ground, labels, shape, measured),
+    }
 
 
 def _span(numbers: choice.Numbers) -> str:
