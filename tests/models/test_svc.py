@@ -338,3 +338,8 @@ def test_sizes_that_rounding_cannot_resolve_are_named_as_the_cause() -> None:
     y = x[:, 0] + 5e7 * rng.standard_normal(60) > 0
     with pytest.warns(UserWarning, match="C times the largest similarity"):
         sx.SVC(kernel="linear", max_iter=5000).fit(x, y)
+
+
+def test_very_many_pairs_are_refused_in_a_sentence() -> None:
+    with pytest.raises(sx.InputError, match="decision='ovr'"):
+        sx.SVC().fit(np.arange(640.0)[:, None], np.arange(640) // 2)

@@ -189,3 +189,18 @@ def test_what_is_not_on_the_path_is_refused() -> None:
         sx.SVMPath().fit(x[:3], [0, 0, 1])
     with pytest.raises(sx.InputError, match="linear kernel"):
         _ = sx.SVMPath("rbf", C=1.0).fit(x, y).coef_path_
+
+
+def test_columns_far_from_zero_change_the_intercept_alone() -> None:
+    x, y = table()
+    plain, moved = sx.SVMPath(cv=3).fit(x, y), sx.SVMPath(cv=3).fit(x + 2.0**20, y)
+    assert_allclose(moved.breakpoints_, plain.breakpoints_, rtol=1e-6)
+    assert_allclose(moved.coef_, plain.coef_, rtol=1e-6)
+    assert_allclose(moved.decision_function(x + 2.0**20), plain.decision_function(x), atol=1e-7)
+    assert_allclose(moved.at(moved.C_).intercept, moved.intercept_)
+    assert moved.certificate_.holds
+
+
+def test_weights_next_to_nothing_are_weights() -> None:
+    x, y = table()
+    assert sx.SVMPath(C=1.0).fit(x, y, sample_weight=np.full(len(y), 1e-300)).certificate_.holds

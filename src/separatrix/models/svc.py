@@ -35,6 +35,9 @@ from separatrix.rows.rows import Rows
 from separatrix.similarity.kernels.base import pick
 from separatrix.solvers.svm_points import Index, Points
 
+#: Classes of which every pair may have a machine.
+MOST_CLASSES = 300
+
 
 class SVC(ClassifierMixin, Probable, SupportVectors):
     """min over w, b of ½‖w‖² + C Σ max(0, 1 − y (w·φ(x) + b)),     φ the map behind the kernel.
@@ -180,6 +183,11 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
         every = np.arange(points.n)
         if k == 2:
             return [two_sides(points, every, np.where(codes == 1, 1.0, -1.0), C, how)]
+        if self.decision == "ovo" and k > MOST_CLASSES:
+            raise InputError(
+                f"{k} classes make {k * (k - 1) // 2} pairs, and each needs a machine.",
+                remedy="Use decision='ovr': one machine for each class.",
+            )
         points = shared(points, how.megabytes)
         if self.decision == "ovr":
             sides = [(every, np.where(codes == c, 1.0, -1.0)) for c in range(k)]

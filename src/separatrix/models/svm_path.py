@@ -17,6 +17,7 @@ from separatrix.models.svm_path_choice import (
     PathTraining,
     errors_compared,
     errors_for_all,
+    far_middle,
     folds_among,
 )
 from separatrix.rows.block import Floats
@@ -24,6 +25,7 @@ from separatrix.selection import rules
 from separatrix.shapes.hyperplane import Hyperplane
 from separatrix.shapes.kernel_expansion import KernelExpansion
 from separatrix.similarity.kernels import Kernel, Linear, Precomputed, kernel_from
+from separatrix.similarity.kernels.given import require_symmetric
 from separatrix.solvers.solution import Certificate
 from separatrix.solvers.svm_path import SVMTrace, trace_svm
 from separatrix.solvers.svm_path_scores import certify_point, gaps_along
@@ -108,8 +110,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
             )
         self.encoding_ = coded.encoding
         self._training = training = self._pairs(coded)
-        variance = float(np.average(np.diag(training.gram), weights=coded.w))
-        variance -= float(coded.w @ training.gram @ coded.w) / float(coded.w.sum()) ** 2
+        share = coded.w / coded.w.sum()
+        variance = float(share @ np.diag(training.gram) - share @ training.gram @ share)
         self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))
         self.paths_ = self._traces(np.arange(len(coded.codes)))
         breaks = [path.breakpoints for path in self.paths_]
@@ -143,8 +145,12 @@ class SVMPath(ClassifierMixin, ClassLabels):
         )
         if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.given:
             x = x[:, coded.rows]
-        gram = np.asarray(self.kernel_.gram(x), dtype=np.float64)
-        return PathTraining(x, coded.codes, coded.w, gram, coded.rows, coded.given)
+        if isinstance(self.kernel_, Precomputed):
+            require_symmetric(x)
+        middle = far_middle(x) if isinstance(self.kernel_, Linear) else None
+        gram = self.kernel_.gram(x if middle is None else x - middle)
+        gram = np.asarray(gram, dtype=np.float64)
+        return PathTraining(x, coded.codes, coded.w, gram, coded.rows, coded.given, middle)
 
     def _traces(self, rows: NDArray[np.int64]) -> list[SVMTrace]:
         """A path for each output over some of the training rows."""
@@ -197,8 +203,16 @@ class SVMPath(ClassifierMixin, ClassLabels):
         weights, b = self._weights(C)
         x = self._kept.x
         if isinstance(self.kernel_, Linear):
-            return Hyperplane(np.asarray(x.T @ weights).T, b, self.encoding_.names)
+            return Hyperplane(*self._linear(weights, b), self.encoding_.names)
         return KernelExpansion(self.kernel_, x, weights, b)
+
+    def _linear(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """w of every path and b for rows as they are, from b for rows seen from their middle."""
+        kept = self._kept
+        if kept.middle is None:
+            return np.ascontiguousarray(np.asarray(kept.x.T @ weights).T), b
+        coef = np.ascontiguousarray(((kept.x - kept.middle).T @ weights).T)
+        return coef, b - coef @ kept.middle
 
     def _weights(self, C: float) -> tuple[Floats, Floats]:
         """(y α as n x k, b) at C."""
@@ -221,11 +235,11 @@ class SVMPath(ClassifierMixin, ClassLabels):
         check_is_fitted(self)
         if not isinstance(self.kernel_, Linear):
             raise InputError("Only the linear kernel has coefficients.", remedy="Use at(C).")
-        x, found = self._kept.x, []
+        found = []
         for path in self.paths_:
             points = path.breakpoints
             weights = np.stack([path.y * path.alpha(C) for C in points], axis=1)
-            found.append(np.asarray(x.T @ weights).T)
+            found.append(self._linear(weights, np.zeros(len(points)))[0])
         return found[0] if len(found) == 1 else found
 
     def gaps(self, C: Any = None) -> Any:
@@ -256,12 +270,12 @@ class SVMPath(ClassifierMixin, ClassLabels):
         weights, b = self._weights(C)
         kept = self._kept
         self.C_ = C
-        self.expansion_ = KernelExpansion(self.kernel_, kept.x, weights, b)
-        self.intercept_ = b
+        self.certificate_ = self._certificate(C, weights, b)
         self.__dict__.pop("coef_", None)
         if isinstance(self.kernel_, Linear):
-            self.coef_ = np.asarray(kept.x.T @ weights).T.copy()
-        self.certificate_ = self._certificate(C, weights, b)
+            self.coef_, b = self._linear(weights, b)
+        self.intercept_ = b
+        self.expansion_ = KernelExpansion(self.kernel_, kept.x, weights, b)
         return self
 
     def _certificate(self, C: float, weights: Floats, b: Floats) -> Certificate:
@@ -278,7 +292,10 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
-        scores = self.expansion_.scores(self._design(X))
+        if isinstance(self.kernel_, Linear):
+            scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+        else:
+            scores = self.expansion_.scores(self._design(X))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -20,13 +20,19 @@ Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 #: The paths, one for each output, over some of the training rows.
 Traces = Callable[[NDArray[np.int64]], list[SVMTrace]]
 
+#: Deviations from zero at which inner products lose digits that matter.
+FAR_AWAY = 1e3
 #: Values of C that several classes are compared at.
 GRID = 200
 
 
 @dataclass(frozen=True)
 class PathTraining:
-    """What the path was made of: rows, codes, weights, and all inner products."""
+    """What the path was made of: rows, codes, weights, and all inner products.
+
+    Those of the linear kernel may be taken from a ``middle``: the intercept is free, so nothing but
+    it changes, and columns far from zero lose no digits.
+    """
 
     x: Matrix
     codes: NDArray[np.int64]
@@ -34,6 +40,19 @@ class PathTraining:
     gram: Floats
     rows: NDArray[np.int64]
     given: int
+    middle: Floats | None = None
+
+
+def far_middle(x: Matrix) -> Floats | None:
+    """Where to see dense rows from if zero is far from them; None if it is not.
+
+    One deviation beside the mean: seen from the mean itself rows would sum to zero, and rounding
+    would have to say which of the ties that follow come first.
+    """
+    if not isinstance(x, np.ndarray):
+        return None
+    mean, spread = x.mean(axis=0), x.std(axis=0)
+    return mean + spread if (np.abs(mean) > FAR_AWAY * spread).any() else None
 
 
 def folds_among(kept: PathTraining, cv: Any) -> list[Pair]:
