@@ -206,12 +206,12 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
     if found.task == "regression":
         assert names == {
             *("baseline", "linear", "ridge", "lasso"),
-            *("huber", "least_absolute", "polynomial"),
+            *("huber", "least_absolute", "polynomial", "neighbours", "svr"),
         }
     else:
         assert names == {
             *("baseline", "basic", "naive_bayes", "least_squares", "lda"),
-            *("logistic", "logistic_ridge", "qda", "rda"),
+            *("logistic", "logistic_ridge", "linear_svm", "qda", "rda", "neighbours", "svm"),
         }
         assert found.held.scores.shape == (found.n_test, len(found.classes))
         assert found.held.probabilities.shape == (found.n_test, len(found.classes))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from separatrix.pictures.wording import counted, number
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure
 from separatrix.solvers.solution import Certificate
-from separatrix.study.announce import memory_of
 from separatrix.study.result import Study
+from separatrix.study.rows_kept import memory_of
 
 
 def rows_kept_words(study: Study) -> str:

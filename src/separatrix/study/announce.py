@@ -16,6 +16,7 @@ from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import Candidate
 from separatrix.study.data import RowBench
+from separatrix.study.rows_kept import memory_of
 
 #: How many columns are named before the rest is only counted.
 NAMED = 4
@@ -148,16 +149,6 @@ def about_memory(model: Any) -> list[str]:
         f"The model keeps {words}, and model.sx holds them: give it only to those who may see "
         "these rows."
     ]
-
-
-def memory_of(model: Any) -> str:
-    """The training rows within a model, in a phrase; empty for one that needs none."""
-    if hasattr(model, "points_"):
-        return f"all {len(model.points_)} training rows"
-    if hasattr(model, "expansions_") and not hasattr(model, "coef_"):
-        kept = len(np.unique(model.support_))
-        return f"{kept} of {model.rows_given_} training rows, its support vectors"
-    return ""
 
 
 def only_moments() -> tuple[str, ...]:

@@ -1,0 +1,17 @@
+"""Which training rows a fitted model contains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def memory_of(model: Any) -> str:
+    """The training rows within a model, in a phrase; empty for one that needs none."""
+    if hasattr(model, "points_"):
+        return f"all {len(model.points_)} training rows"
+    if hasattr(model, "expansions_") and not hasattr(model, "coef_"):
+        kept = len(np.unique(model.support_))
+        return f"{kept} of {model.rows_given_} training rows, its support vectors"
+    return ""
