@@ -140,6 +140,25 @@ def test_nearest_mean_is_the_nearest_mean():
     assert np.array_equal(model.predict(x), model.classes_[far.argmin(axis=1)])
 
 
+def test_three_views_of_one_plane():
+    """Σ⁻¹(μ₁ − μ₀): by least squares exactly, by logistic regression where classes are normal."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(30_000) < 0.2).astype(int)
+    x = rng.standard_normal((30_000, 3)) @ rng.standard_normal((3, 3)) + y[:, None] * [1.0, -0.5, 2]
+    views = (sx.LinearDiscriminantAnalysis, sx.LeastSquaresClassifier, sx.LogisticRegression)
+    normals = [np.ravel(view().fit(x, y).coef_) for view in views]
+    gaussian, squares, logistic = (w / np.linalg.norm(w) for w in normals)
+    assert_allclose(squares, gaussian, rtol=1e-10)
+    assert 1e-9 < 1.0 - logistic @ gaussian < 1e-3
+
+
+def test_nearest_means_are_templates():
+    x, y = clouds()
+    model = sx.NearestMean(priors="uniform").fit(x, y)
+    match = x @ model.means_.T - 0.5 * np.sum(model.means_**2, axis=1)
+    assert np.array_equal(model.predict(x), model.classes_[match.argmax(axis=1)])
+
+
 # -- one column ---------------------------------------------------------------------------------
 
 
