@@ -204,3 +204,13 @@ def test_columns_far_from_zero_change_the_intercept_alone() -> None:
 def test_weights_next_to_nothing_are_weights() -> None:
     x, y = table()
     assert sx.SVMPath(C=1.0).fit(x, y, sample_weight=np.full(len(y), 1e-300)).certificate_.holds
+
+
+def test_the_path_of_strings_is_that_of_their_gram_matrix() -> None:
+    words = ["abab", "abba", "baba", "cdcd", "dccd", "cdcc", "abcd", "aabb"] * 4
+    y = np.array([0, 0, 0, 1, 1, 1, 0, 1] * 4)
+    kernel = sx.Spectrum(2)
+    own = sx.SVMPath(kernel, cv=3).fit(words, y)
+    given = sx.SVMPath("precomputed", cv=3).fit(kernel.gram(words), y)
+    assert own.C_ == given.C_
+    assert_allclose(own.decision_function(words), given.decision_function(kernel.gram(words)))

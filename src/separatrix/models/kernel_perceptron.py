@@ -7,19 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError, doubt
-from separatrix.models.base import weights_of
 from separatrix.models.class_labels import ClassLabels
-from separatrix.models.on_line import coded_rows, outputs_of, plan_of
-from separatrix.models.targets import two_or_more
+from separatrix.models.on_line import coded_items, coded_rows, outputs_of, plan_of
 from separatrix.rows.block import Floats
 from separatrix.shapes.kernel_expansion import KernelExpansion
 from separatrix.similarity.kernels import Kernel, Precomputed, kernel_from
-from separatrix.similarity.kernels.base import pick
 from separatrix.solvers.kernel_perceptron import DualWalk, GramRows, walk_dual
 from separatrix.solvers.perceptron import MistakeTrace
 from separatrix.solvers.solution import Certificate
@@ -99,13 +95,11 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         if not self.cache_size > 0:
             raise InputError(f"cache_size={self.cache_size!r} holds nothing.", remedy="Give MB.")
         if self._structures:
-            items, codes, w = self._listed(X, y, sample_weight)
-            kept, n = np.flatnonzero(w > 0.0), len(w)
-            w = w[kept]
+            coded = coded_items(self, X, y, sample_weight)
         else:
             coded = coded_rows(self, X, y, sample_weight)
             self.encoding_ = coded.encoding
-            items, codes, w, kept, n = coded.x, coded.codes, coded.w, coded.rows, coded.given
+        items, codes, w, kept, n = coded.x, coded.codes, coded.w, coded.rows, coded.given
         self.kernel_ = kernel_from(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=items
         )
@@ -123,22 +117,6 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
     @property
     def _structures(self) -> bool:
         return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
-
-    def _listed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats]:
-        """Python objects, codes and weights; rows of weight zero are left out of the first two."""
-        self._expect_labels(X, y)
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.pop("encoding_", None)
-        self.n_features_in_ = 1  # one object for each row
-        labels = column_or_1d(y)
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        w = weights_of(sample_weight, len(labels))
-        w = np.ones(len(labels)) if w is None else w
-        there = np.flatnonzero(w > 0.0)
-        self.classes_, codes = np.unique(labels[there], return_inverse=True)
-        two_or_more(self.classes_.tolist())
-        return pick(list(X), there), codes.astype(np.int64), w
 
     def _expose(
         self, found: DualWalk, gram: GramRows, items: Any, kept: NDArray[np.int64], n: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,8 @@ class MarginModel(LinearModel):
     _duals: FittedHinges | None = None
 
     def _settings(self) -> Settings:
-        if not self.C > 0.0:
-            raise InputError(f"C={self.C!r} must be greater than 0.")
+        if not isinstance(self.C, Real) or not self.C > 0.0:
+            raise InputError(f"C={self.C!r} must be a number greater than 0.")
         if not self.max_iter >= 1:
             raise InputError(f"max_iter={self.max_iter!r} must be at least 1.")
         if self.time_budget is not None and not self.time_budget > 0.0:

@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
 
 from separatrix.messages import InputError
+from separatrix.models.base import weights_of
 from separatrix.models.class_labels import ClassLabels
 from separatrix.models.scaling import varying
+from separatrix.models.targets import two_or_more
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
+from separatrix.similarity.kernels.base import pick
 from separatrix.solvers.perceptron import ORDERS, Plan
 from separatrix.solvers.perceptron_ground import Codes
 from separatrix.statistics.preparation import prepare
@@ -46,6 +52,27 @@ def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
     block = block.aligned(block.terms, block.targets.union(terms))
     places = [block.targets.position[term] for term in terms]
     return _kept(block, block.y[:, places].argmax(axis=1), prepared.encoding)
+
+
+def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
+    """Python objects instead of rows, as a kernel on structures takes them; sets ``classes_``."""
+    model._expect_labels(X, y)
+    if isinstance(X, Rows):
+        raise InputError("A kernel on structures takes lists of objects, no tables.")
+    for name in ("feature_names_in_", "encoding_"):
+        model.__dict__.pop(name, None)
+    model.n_features_in_ = 1  # one object for each row
+    labels = column_or_1d(y)
+    check_classification_targets(labels)
+    check_consistent_length(X, labels)
+    w = weights_of(sample_weight, len(labels))
+    w = np.ones(len(labels)) if w is None else w
+    there = np.flatnonzero(w > 0.0)
+    model.classes_, codes = np.unique(labels[there], return_inverse=True)
+    two_or_more(model.classes_.tolist())
+    items: Any = pick(list(X), there)
+    no_columns: Any = None
+    return Coded(items, codes.astype(np.int64), w[there], no_columns, there, len(w))
 
 
 def coded(rows: ArrayRows) -> Coded:

@@ -9,14 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
-from separatrix.models.base import weights_of
 from separatrix.models.linear_svm import weighted_by_class
-from separatrix.models.on_line import Coded, coded_rows
+from separatrix.models.on_line import Coded, coded_items, coded_rows
 from separatrix.models.probable import Probable
 from separatrix.models.svm_base import SupportVectors
 from separatrix.models.svm_classes import (
@@ -28,11 +25,8 @@ from separatrix.models.svm_classes import (
     votes_of,
 )
 from separatrix.models.svm_machine import Machine, Training, changes, warn_if_short
-from separatrix.models.targets import two_or_more
 from separatrix.models.wrapped import joint_certificate
 from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
-from separatrix.similarity.kernels.base import pick
 from separatrix.solvers.svm_points import Index, Points
 
 #: Classes of which every pair may have a machine.
@@ -139,7 +133,7 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
         if self.probability:
             return self._fit_probable(X, y, sample_weight)
         data = (
-            self._listed(X, y, sample_weight)
+            coded_items(self, X, y, sample_weight)
             if self._structures
             else self._table(X, y, sample_weight)
         )
@@ -158,23 +152,6 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
         data = coded_rows(self, X, y, sample_weight)
         self.encoding_ = data.encoding
         return data
-
-    def _listed(self, X: Any, y: Any, sample_weight: Any) -> Coded:
-        """Python objects, as a kernel on structures takes them."""
-        self._expect_labels(X, y)
-        if isinstance(X, Rows):
-            raise InputError(f"The kernel {self.kernel} takes lists of objects, no tables.")
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = 1  # one object for each row
-        labels = column_or_1d(y)
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        w = weights_of(sample_weight, len(labels))
-        w = np.ones(len(labels)) if w is None else w
-        kept = np.flatnonzero(w > 0.0)
-        self.classes_, codes = np.unique(labels[kept], return_inverse=True)
-        two_or_more(self.classes_.tolist())
-        return Coded(pick(list(X), kept), codes, w[kept], None, kept, len(w))  # type: ignore[arg-type]
 
     # -- machines --------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ class Training:
     @classmethod
     def of(cls, model: Any) -> Training:
         """The settings of an estimator, checked."""
-        if not model.C > 0.0:
-            raise InputError(f"C={model.C!r} must be greater than 0.")
+        if not isinstance(model.C, Real) or not float(model.C) > 0.0:
+            raise InputError(f"C={model.C!r} must be a number greater than 0.")
         if not model.tol > 0.0:
             raise InputError(f"tol={model.tol!r} must be greater than 0.")
         if not model.cache_size > 0.0:

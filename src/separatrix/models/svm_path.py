@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.messages import InputError, doubt
 from separatrix.models.class_labels import ClassLabels
 from separatrix.models.linear_svm import weighted_by_class
-from separatrix.models.on_line import Coded, coded_rows, outputs_of
+from separatrix.models.on_line import Coded, coded_items, coded_rows, outputs_of
 from separatrix.models.svm_path_choice import (
     PathTraining,
     errors_compared,
@@ -47,6 +47,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
     Parameters
     ----------
     kernel : Kernel, "linear", "rbf", "poly", "sigmoid", "precomputed" or function, default="linear"
+        Kernels on structures take lists of Python objects.
     gamma, degree, coef0 : as in scikit-learn, for kernels given by name.
     C : float or None, default=None
         Predict at this C; None chooses it by cross-validation.
@@ -101,14 +102,15 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trace the path of ``X`` and labels ``y``, or of :class:`~separatrix.rows.rows.Rows`."""
         self._check()
-        coded = coded_rows(self, X, y, sample_weight)
+        coded = (coded_items if self._structures else coded_rows)(self, X, y, sample_weight)
         coded = weighted_by_class(coded, self.class_weight, self.classes_)
         if len(coded.codes) > MOST_ROWS:
             raise InputError(
                 f"The path needs all {len(coded.codes)} x {len(coded.codes)} inner products.",
                 remedy=f"Use at most {MOST_ROWS} rows, or LinearSVC at a few values of C.",
             )
-        self.encoding_ = coded.encoding
+        if not self._structures:
+            self.encoding_ = coded.encoding
         self._training = training = self._pairs(coded)
         share = coded.w / coded.w.sum()
         variance = float(share @ np.diag(training.gram) - share @ training.gram @ share)
@@ -132,11 +134,10 @@ class SVMPath(ClassifierMixin, ClassLabels):
             value = getattr(self, name)
             if value is not None and not 0.0 < value < np.inf:
                 raise InputError(f"{name}={value!r} must be a number greater than 0, or None.")
-        if isinstance(self.kernel, Kernel) and not self.kernel.of_vectors:
-            raise InputError(
-                f"The kernel {self.kernel} compares structures, and the path reads matrices.",
-                remedy="Give kernel.gram(items) as X, with kernel='precomputed'.",
-            )
+
+    @property
+    def _structures(self) -> bool:
+        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
     def _pairs(self, coded: Coded) -> PathTraining:
         x = coded.x
@@ -295,7 +296,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
         if isinstance(self.kernel_, Linear):
             scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
         else:
-            scores = self.expansion_.scores(self._design(X))
+            x = list(X) if self._structures else self._design(X)
+            scores = self.expansion_.scores(x)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
