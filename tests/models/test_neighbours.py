@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ X = RNG.normal(size=(240, 3))
 LABELS = np.where(X[:, 0] + 0.7 * RNG.normal(size=240) > 0, "yes", "no")
 Y = np.sin(2 * X[:, 0]) + X[:, 1]
 NEW = RNG.normal(size=(80, 3))
+
+
+def _near_only(distances: np.ndarray) -> np.ndarray:
+    return np.maximum(0.2 - distances, 0.0)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -226,3 +231,34 @@ def test_sparse_rows() -> None:
     assert sx.NearestNeighbors(1, metric="hamming").fit(x).kneighbors(x)[1][:, 0].tolist() == list(
         range(len(X))
     )
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", _near_only])
+def test_leaving_one_of_several_equal_rows_out(weights: Any) -> None:
+    rng = np.random.default_rng(5)
+    x, labels, w = np.round(rng.normal(size=(40, 2)), 1), rng.integers(0, 3, 40), np.ones(40)
+    w[:20] = rng.integers(1, 4, 20)
+    counts = sx.KNeighborsClassifier(3, weights=weights).fit(x, labels, w).leave_one_out(8)
+    for k in (1, 3, 8):
+        wrong = 0.0
+        for i in range(40):
+            left = w.copy()
+            left[i] -= 1.0
+            # Of equal points the copies of the row come first, as the search takes them.
+            order = np.concatenate([[i], np.delete(np.arange(40), i)])
+            model = sx.KNeighborsClassifier(k, weights=weights)
+            model.fit(x[order], labels[order], left[order])
+            wrong += w[i] * float(model.predict(x[i : i + 1])[0] != labels[i])
+        assert counts.error[k - 1] == pytest.approx(wrong / w.sum())
+
+
+def test_many_classes_take_no_room_for_each() -> None:
+    rng = np.random.default_rng(6)
+    x, labels = rng.normal(size=(3000, 2)), rng.integers(0, 1000, 3000)
+    tracemalloc.start()
+    model = sx.KNeighborsClassifier(20).fit(x, labels)
+    model.leave_one_out(30)
+    assert tracemalloc.get_traced_memory()[1] < 60e6
+    tracemalloc.stop()
+    peer = KNeighborsClassifier(20).fit(x, labels)
+    np.testing.assert_allclose(model.predict_proba(x[:50]), peer.predict_proba(x[:50]), atol=1e-12)

@@ -86,3 +86,11 @@ def test_the_medoid_of_distances_with_shortcuts() -> None:
         d += d.T
         np.fill_diagonal(d, 0.0)
         assert sx.medoid(d, "precomputed").index == d.sum(axis=1).argmin()
+
+
+def test_median_in_many_columns() -> None:
+    rng = np.random.default_rng(1)
+    for n in (40, 400):
+        assert sx.geometric_median(rng.normal(size=(n, 120))).residual < 1e-8
+    line = np.outer(rng.normal(size=31), rng.normal(size=120))
+    assert sx.geometric_median(line).residual < 1e-8

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.compiled.neighbour_votes import wrong_by_count
 from separatrix.messages import InputError
 from separatrix.models.votes import votes_of
 from separatrix.rows.block import Floats
@@ -41,7 +42,7 @@ def errors_by_count(model: Any, most: int | None) -> NeighbourCounts:
 
     A row of weight w is w rows: one of them is left out, the others are its nearest neighbours.
     """
-    w, said = model.weights_, model._opinions()
+    w = model.weights_
     n = len(w)
     usual = max(1, min(int(2 * np.sqrt(n)), MOST))
     most = min(usual if most is None else most, n - 1)
@@ -56,7 +57,7 @@ def errors_by_count(model: Any, most: int | None) -> NeighbourCounts:
     mistakes = np.empty((n, most))
     for start in range(0, n, BLOCK):
         part = slice(start, start + BLOCK)
-        mistakes[part] = _mistakes(model, found.distances[part], found.indices[part], said, part)
+        mistakes[part] = _mistakes(model, found.distances[part], found.indices[part], part)
     total = w.sum()
     error = w @ mistakes / total
     spread = np.sqrt(np.maximum(w @ mistakes**2 / total - error**2, 0.0) / total)
@@ -64,32 +65,48 @@ def errors_by_count(model: Any, most: int | None) -> NeighbourCounts:
     return NeighbourCounts(np.arange(1, most + 1), error, spread, measure)
 
 
-def _mistakes(model: Any, d: Floats, near: Any, said: Floats, part: slice) -> Floats:
+def _mistakes(model: Any, d: Floats, near: Any, part: slice) -> Floats:
     """The loss of every row (i) for every count (k)."""
-    w, truth = model.weights_, said[part]
+    w = model.weights_
     # Copies of the row itself come first; then every neighbour with as many places as its weight.
     mass = np.column_stack([w[part] - 1.0, w[near]])
     distances = np.column_stack([np.zeros(len(d)), d])
-    opinions = said[np.column_stack([np.arange(part.start, part.start + len(d)), near])]
-    counts = np.arange(1, d.shape[1] + 1)
-    last = np.array([np.searchsorted(row, counts) for row in np.cumsum(mass, axis=1)])
+    numbers = np.column_stack([np.arange(part.start, part.start + len(d)), near])
+    last, losses = _filled(mass, d.shape[1]), np.empty(d.shape)
+    loss = _wrong if hasattr(model, "codes_") else _squared
     if model.weights != "gaussian":
-        votes = _votes(model, mass, distances)
-        return _losses(model, _means(mass, opinions, votes, counts, last), truth)
-    losses = np.empty((len(d), len(counts)))
-    for k in counts:  # votes depend on how far the k-th neighbour is
-        here = slice(k - 1, k)
-        farthest = np.take_along_axis(distances, last[:, here], 1)
+        loss(model, mass, _votes(model, mass, distances), numbers, last, losses)
+        return losses
+    for k in range(1, d.shape[1] + 1):  # votes depend on how far the k-th neighbour is
+        farthest = np.take_along_axis(distances, last[:, k - 1 : k], 1)
         votes = votes_of(model.weights, np.minimum(distances, farthest))
-        means = _means(mass, opinions, votes, counts[here], last[:, here])
-        losses[:, here] = _losses(model, means, truth)
+        loss(model, mass, votes, numbers, last[:, k - 1 : k], losses[:, k - 1 : k], k)
     return losses
 
 
-def _losses(model: Any, means: Floats, truth: Floats) -> Floats:
-    if hasattr(model, "codes_"):
-        return np.asarray(means.argmax(axis=2) != truth.argmax(axis=1)[:, None], dtype=float)
-    return np.asarray(((means - truth[:, None]) ** 2).mean(axis=2))
+def _filled(mass: Floats, most: int) -> NDArray[np.int64]:
+    """The neighbour that fills the k-th place, for every row and k = 1 … most."""
+    counts = np.arange(1, most + 1)
+    return np.array([np.searchsorted(row, counts) for row in np.cumsum(mass, axis=1)])
+
+
+def _wrong(
+    model: Any, mass: Floats, votes: Floats, numbers: Any, _: Any, out: Floats, first: int = 1
+) -> None:
+    """1 where the class with most votes is another, for counts from ``first`` on."""
+    codes = model.codes_[numbers]
+    wrong, counts = np.empty(out.shape), (first, first + out.shape[1] - 1)
+    wrong_by_count(mass, votes, codes, codes[:, 0].copy(), len(model.classes_), *counts, wrong)
+    out[:] = wrong
+
+
+def _squared(
+    model: Any, mass: Floats, votes: Floats, numbers: Any, last: Any, out: Floats, first: int = 1
+) -> None:
+    """(mean of the first k places − y)², averaged over outputs, for counts from ``first`` on."""
+    said = model.targets_[numbers]
+    means = _means(mass, said, votes, np.arange(first, first + out.shape[1]), last)
+    out[:] = ((means - said[:, :1]) ** 2).mean(axis=2)
 
 
 def _votes(model: Any, mass: Floats, distances: Floats) -> Floats:

@@ -65,8 +65,8 @@ class _Voting(_Asked):
         self.metric = metric
         self.standardize = standardize
 
-    def _opinions(self) -> Floats:
-        """What every point says, n x k."""
+    def _said_by(self, indices: NDArray[np.int64], shares: Floats) -> Floats:
+        """The mean of what these points say, each with its share."""
         raise NotImplementedError
 
     def _settle(self) -> None:
@@ -113,28 +113,23 @@ class _Voting(_Asked):
 
     def _averaged(self, X: Any) -> Floats:
         x = self._located(X)
-        said = self._opinions()
-        out = np.empty((len(x), said.shape[1]))
+        out: list[Floats] = []
         for start in range(0, len(x), BLOCK):
             part = slice(start, start + BLOCK)
             found, places = self._near(x[part])
             # One that got no place must not be the farthest either.
             there = np.where(places > 0, found.distances, found.distances[:, :1])
             votes = places * votes_of(self.weights, there)
-            out[part] = _weighted_mean(votes, places, said[found.indices])
-        return out
+            # Where every vote vanished, all that have a place count alike.
+            votes = np.where(votes.sum(axis=1, keepdims=True) > 0, votes, places)
+            out.append(self._said_by(found.indices, votes / votes.sum(axis=1, keepdims=True)))
+        return np.concatenate(out)
 
 
 def _counted(k: Any) -> int:
     if not isinstance(k, int | float | np.number) or k != int(k) or k < 1:
         raise InputError(f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'.")
     return int(k)
-
-
-def _weighted_mean(votes: Floats, places: Floats, said: Floats) -> Floats:
-    """Σ v y / Σ v; where every vote vanished, all that have a place count alike."""
-    votes = np.where(votes.sum(axis=1, keepdims=True) > 0, votes, places)
-    return np.asarray(np.einsum("ij,ijk->ik", votes / votes.sum(axis=1, keepdims=True), said))
 
 
 class KNeighborsClassifier(ClassifierMixin, RememberingClassifier, _Voting):
@@ -167,8 +162,11 @@ class KNeighborsClassifier(ClassifierMixin, RememberingClassifier, _Voting):
         self._settle()
         return self
 
-    def _opinions(self) -> Floats:
-        return np.eye(len(self.classes_))[self.codes_]
+    def _said_by(self, indices: NDArray[np.int64], shares: Floats) -> Floats:
+        n, classes = len(indices), len(self.classes_)
+        cells = np.arange(n)[:, None] * classes + self.codes_[indices]
+        sums = np.bincount(cells.ravel(), shares.ravel(), minlength=n * classes)
+        return np.asarray(sums.reshape(n, classes))
 
     def predict_proba(self, X: Any) -> Floats:
         """The share of each class among the votes."""
@@ -192,8 +190,8 @@ class KNeighborsRegressor(RegressorMixin, RememberingRegressor, _Voting):
         self._settle()
         return self
 
-    def _opinions(self) -> Floats:
-        return self.targets_
+    def _said_by(self, indices: NDArray[np.int64], shares: Floats) -> Floats:
+        return np.asarray(np.einsum("ij,ijk->ik", shares, self.targets_[indices]))
 
     def predict(self, X: Any) -> Floats:
         """The mean of the neighbours, by their votes."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -14,6 +15,8 @@ from separatrix.similarity.metrics.chosen import metric_from
 
 #: Rows whose distances to all others are measured together in the search for a medoid.
 BATCH = 32
+#: Columns from which a factorisation is much cheaper than least squares.
+MANY_COLUMNS = 64
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,16 @@ def _pull(z: Floats, w: Floats, y: Floats) -> tuple[Floats, float]:
     return pull, max(0.0, float(np.linalg.norm(pull)) - held) / w.sum()
 
 
+def _solved(hessian: Floats, pull: Floats) -> Floats:
+    """Least squares where points on a line leave no curvature; in many columns only if need be."""
+    if len(pull) > MANY_COLUMNS:
+        try:
+            return np.asarray(linalg.cho_solve(linalg.cho_factor(hessian), pull))
+        except linalg.LinAlgError:
+            pass
+    return np.asarray(np.linalg.lstsq(hessian, pull, rcond=1e-12)[0])
+
+
 def _step(z: Floats, w: Floats, y: Floats, pull: Floats) -> Floats:
     """Newton's step if it shortens the way, else Weiszfeld's, which always does.
 
@@ -166,7 +179,7 @@ def _step(z: Floats, w: Floats, y: Floats, pull: Floats) -> Floats:
     if held == 0:
         u = away / r[:, None]
         hessian = np.eye(len(y)) * (w / r).sum() - (u * (w / r)[:, None]).T @ u
-        newton = y + np.linalg.lstsq(hessian, pull, rcond=1e-12)[0]
+        newton = y + _solved(hessian, pull)
         if np.isfinite(newton).all() and _total(z, w, newton) < min(now, _total(z, w, weiszfeld)):
             return np.asarray(newton)
     return np.asarray(weiszfeld) if _total(z, w, weiszfeld) < now else y
