@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.svm import SVC as Peer
+from threadpoolctl import threadpool_limits
 
 import separatrix as sx
 from separatrix.similarity.kernels import Custom, Gaussian, Linear, Sigmoid
@@ -343,3 +344,15 @@ def test_sizes_that_rounding_cannot_resolve_are_named_as_the_cause() -> None:
 def test_very_many_pairs_are_refused_in_a_sentence() -> None:
     with pytest.raises(sx.InputError, match="decision='ovr'"):
         sx.SVC().fit(np.arange(640.0)[:, None], np.arange(640) // 2)
+
+
+def test_pairs_in_threads_are_the_same_to_the_last_bit_however_many_threads_blas_has() -> None:
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal((1500, 8))
+    y = np.digitize(x[:, 0] * x[:, 1] + x[:, 2], [-0.6, 0.0, 0.6])
+    found = []
+    for threads in (1, 2, 2, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(sx.SVC().fit(x, y).dual_coef_)
+    for other in found[1:]:
+        assert_array_equal(other, found[0])

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.blas_threads import one_blas_thread
 from separatrix.messages import InputError
 from separatrix.models.linear_svm import weighted_by_class
 from separatrix.models.on_line import Coded, coded_items, coded_rows
@@ -176,7 +177,8 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
             side = np.where(codes[rows] == ends[1], 1.0, -1.0)
             return two_sides(part_of(points, rows), rows, side, C[rows], how)
 
-        with ThreadPoolExecutor(2) as pool:
+        # held for all pairs at once: else the time at which one ends would tell in another's sums
+        with one_blas_thread(), ThreadPoolExecutor(2) as pool:
             return list(pool.map(pair, combinations(range(k), 2)))
 
     def _expose(self, points: Points, codes: Index, kept: Index, n: int) -> None:
