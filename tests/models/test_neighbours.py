@@ -262,3 +262,10 @@ def test_many_classes_take_no_room_for_each() -> None:
     tracemalloc.stop()
     peer = KNeighborsClassifier(20).fit(x, labels)
     np.testing.assert_allclose(model.predict_proba(x[:50]), peer.predict_proba(x[:50]), atol=1e-12)
+
+
+def test_counts_cannot_be_chosen_with_shares_of_rows() -> None:
+    with pytest.raises(sx.InputError, match="counts of rows"):
+        sx.KNeighborsClassifier("auto").fit(X, LABELS, np.full(len(X), 1.0 / len(X)))
+    with pytest.raises(sx.InputError, match="One row has no other"):
+        sx.KNeighborsRegressor("auto").fit(X[:1], Y[:1])

@@ -73,8 +73,6 @@ class _Voting(_Asked):
         """Check the number of neighbours, or choose it; then say what is certain."""
         total = self.weights_.sum()
         if self.n_neighbors == "auto":
-            if total < 2:
-                raise InputError("One row has no other to be compared with.")
             self.counts_ = self.leave_one_out()
             self.n_neighbors_ = self.counts_.best
         else:
