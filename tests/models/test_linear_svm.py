@@ -383,3 +383,13 @@ def test_probabilities_of_tables_count_classes_as_the_model_does(tmp_path) -> No
     assert_allclose(mean, 0.5, atol=0.05)  # calibrated for rows that are counted alike
     as_is = sx.LinearSVC(probability=True).fit(rows)
     assert as_is.predict_proba(rows)[:, 1].mean() < 0.35
+
+
+def test_a_fit_without_time_has_a_bound_that_is_worth_something() -> None:
+    x, y = overlapping(400)
+    with pytest.warns(UserWarning, match="time is up"):
+        early = sx.LinearSVC(time_budget=1e-9).fit(x, y)
+    best = sx.LinearSVC().fit(x, y).certificate_.primal
+    assert 0.0 <= early.certificate_.dual <= best <= early.certificate_.primal
+    with pytest.warns(UserWarning, match="stopped short"):
+        sx.LinearSVC(max_iter=1).fit(x, y)

@@ -98,7 +98,7 @@ class MarginModel(LinearModel):
         if not self.certificate_.holds:
             doubt(
                 "SEP003",
-                f"support vector machine, {answers[0].status}: {self.certificate_} Raise max_iter "
+                f"support vector machine, {_status(answers)}: {self.certificate_} Raise max_iter "
                 "or time_budget; columns of very different size are slow, and standardize=True "
                 "makes them alike.",
             )
@@ -174,6 +174,12 @@ class MarginModel(LinearModel):
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_duals"}
+
+
+def _status(answers: list[SupportVectors]) -> str:
+    """How the one ended whose certificate is the worst."""
+    worst = _worst([answer.certificate for answer in answers])
+    return next(answer.status for answer in answers if answer.certificate is worst)
 
 
 def _worst(certificates: list[Certificate]) -> Certificate:

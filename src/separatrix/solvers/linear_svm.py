@@ -44,11 +44,20 @@ def solve_hinges(problem: Hinges, settings: Settings, claim: str) -> SupportVect
     found = _solve(scaled, settings)
     w, b = unit * found.w, unit * found.b + middle
     alpha = balanced(problem, unit * found.alpha)
+    if found.status != "solved":
+        alpha = _drawn_in(problem, alpha)
     if problem.intercept:
         low, high = problem.best_intercepts(problem.scores(w, 0.0), b)
         b = min(max(b, low), high) if high - low <= 1e-9 * (1.0 + abs(b)) else 0.5 * (low + high)
     certificate = certify_hinges(problem, w, b, alpha, tol=max(settings.tol, 1e-9), claim=claim)
     return SupportVectors(w, b, alpha, certificate, found.status, found.work)
+
+
+def _drawn_in(problem: Hinges, alpha: Floats) -> Floats:
+    """α times the factor up to one that gives the largest dual value: early α are too long."""
+    reward = float(np.vdot(problem.offset, alpha))
+    square = float(np.sum(np.asarray(problem.x.T @ problem.slopes(alpha)) ** 2 / problem.ridge))
+    return alpha * max(reward / square, 0.0) if square > reward else alpha
 
 
 def _in_own_units(problem: Hinges) -> tuple[Hinges, float, float]:

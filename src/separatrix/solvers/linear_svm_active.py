@@ -99,7 +99,8 @@ def _settle(
             break
         spread = max(0.5 * spread, 2.0 * float(np.abs(short[wrong]).max()))
         state = np.where((state == 0) | wrong, 0, _judged(short, spread))
-    return _Found(beta, fixed, "time is up" if late else "solved", steps)
+    status = "solved" if found.exact else "stopped short of the last digits"
+    return _Found(beta, fixed, "time is up" if late else status, steps)
 
 
 def _judged(short: Floats, spread: float) -> NDArray[np.int8]:
