@@ -163,16 +163,17 @@ CANDIDATES = (
         too_much=_similarities,
     ),
     _classes(BASELINE, "shares of the classes", "MostFrequentClassifier"),
+    _classes("logistic", "likeliest probabilities", "LogisticRegression", too_much=_likelihood),
+    _classes("lda", "normal, one scatter", "LinearDiscriminantAnalysis"),
+    _classes("naive_bayes", "independent columns", "NaiveBayes", raw=True),
+    # These give scores alone; what reads them as probabilities is a second model on top.
     _classes(
         "basic",
         "nearest scaled mean",
         "BasicLinearClassifier",
         options={"scatter": "diagonal"},
     ),
-    _classes("naive_bayes", "independent columns", "NaiveBayes", raw=True),
     _classes("least_squares", "least squares", "LeastSquaresClassifier"),
-    _classes("lda", "normal, one scatter", "LinearDiscriminantAnalysis"),
-    _classes("logistic", "likeliest probabilities", "LogisticRegression", too_much=_likelihood),
     _classes(
         "logistic_ridge",
         "penalty tuned on folds",
