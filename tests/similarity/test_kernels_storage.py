@@ -22,7 +22,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "items"), KINDS, ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize(("kernel", "items"), KINDS, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_models_of_structures_come_back_as_they_were(kernel, items, tmp_path) -> None:
     x = items(np.random.default_rng(0), 30)
     y = np.where(np.arange(30) % 2, "odd", "even")
