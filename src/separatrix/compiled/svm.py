@@ -16,6 +16,8 @@ from numba import njit
 FAR = 1e300
 #: Least curvature along a pair, for rows that are alike and kernels that are no inner products.
 FLAT = 1e-12
+#: Numbers that are compared together.
+STRETCH = 128
 _FAST = {"reassoc", "nsz", "arcp", "contract", "nnan"}
 
 
@@ -45,48 +47,56 @@ def slopes(beta, low, high, eps, t, up, down):
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _least(f, up):
-    """min f + up."""
-    least = FAR
-    for i in range(f.shape[0]):
-        least = min(least, f[i] + up[i])
-    return least
+    """min f + up, eight running minima: none waits for the one before."""
+    a = b = c = d = p = q = r = s = FAR
+    whole = f.shape[0] // 8 * 8
+    for i in range(0, whole, 8):
+        a, b = min(a, f[i] + up[i]), min(b, f[i + 1] + up[i + 1])
+        c, d = min(c, f[i + 2] + up[i + 2]), min(d, f[i + 3] + up[i + 3])
+        p, q = min(p, f[i + 4] + up[i + 4]), min(q, f[i + 5] + up[i + 5])
+        r, s = min(r, f[i + 6] + up[i + 6]), min(s, f[i + 7] + up[i + 7])
+    for i in range(whole, f.shape[0]):
+        a = min(a, f[i] + up[i])
+    return min(min(min(a, b), min(c, d)), min(min(p, q), min(r, s)))
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def _most(f, down):
-    """max f + down."""
-    most = -FAR
-    for i in range(f.shape[0]):
-        most = max(most, f[i] + down[i])
-    return most
+    """max f + down, likewise."""
+    a = b = c = d = p = q = r = s = -FAR
+    whole = f.shape[0] // 8 * 8
+    for i in range(0, whole, 8):
+        a, b = max(a, f[i] + down[i]), max(b, f[i + 1] + down[i + 1])
+        c, d = max(c, f[i + 2] + down[i + 2]), max(d, f[i + 3] + down[i + 3])
+        p, q = max(p, f[i + 4] + down[i + 4]), max(q, f[i + 5] + down[i + 5])
+        r, s = max(r, f[i + 6] + down[i + 6]), max(s, f[i + 7] + down[i + 7])
+    for i in range(whole, f.shape[0]):
+        a = max(a, f[i] + down[i])
+    return max(max(max(a, b), max(c, d)), max(max(p, q), max(r, s)))
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _gains(row, f, down, diagonal, own, floor, flat, gain):
+def _gains(row, f, down, diagonal, own, floor, flat, gain, nothing):
     """Half the fall of the objective by pairing with each, (slopes' difference)² / curvature."""
-    best = 0.0
     for j in range(f.shape[0]):
         ahead = max(f[j] + down[j] - floor, 0.0)
         curvature = max(own + diagonal[j] - 2.0 * row[j], flat)
         gain[j] = ahead * ahead / curvature
-        best = max(best, gain[j])
-    return best
+    return _most(gain, nothing)
 
 
 @njit(cache=True, nogil=True)
 def _find(values, other, sought):
-    """The first place where values + other is ``sought``."""
-    for i in range(values.shape[0]):
-        if values[i] + other[i] == sought:
-            return i
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _position(values, sought):
-    for i in range(values.shape[0]):
-        if values[i] == sought:
-            return i
+    """The first place where values + other is ``sought``; stretches without it are counted past."""
+    for start in range(0, values.shape[0], STRETCH):
+        a, b = values[start : start + STRETCH], other[start : start + STRETCH]
+        count = np.int32(0)
+        for i in range(a.shape[0]):
+            count += np.int32(a[i] + b[i] == sought)
+        if count > 0:
+            for i in range(a.shape[0]):
+                if a[i] + b[i] == sought:
+                    return start + i
     return -1
 
 
@@ -94,7 +104,7 @@ def _position(values, sought):
 def _move(f, raised, lowered, step):
     """f += step (K[i] − K[j])."""
     for k in range(f.shape[0]):
-        f[k] += step * (np.float64(raised[k]) - np.float64(lowered[k]))
+        f[k] += step * np.float64(raised[k] - lowered[k])
 
 
 @njit(cache=True, nogil=True)
@@ -105,7 +115,7 @@ def descend(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
     number of pairs and the violation that is left.
     """
     m = beta.shape[0]
-    up, down, gain = np.empty(m), np.empty(m), np.empty(m)
+    up, down, gain, nothing = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
     slopes(beta, low, high, eps, t, up, down)
     flat = max(FLAT * diagonal.max(), 1e-290)
     count, violation = 0, 0.0
@@ -115,8 +125,8 @@ def descend(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
         if violation <= tol or count >= limit:
             break
         i = _find(f, up, floor)
-        best = _gains(gram[i], f, down, diagonal, diagonal[i], floor, flat, gain)
-        j = _position(gain, best)
+        best = _gains(gram[i], f, down, diagonal, diagonal[i], floor, flat, gain, nothing)
+        j = _find(gain, nothing, best)
         if i < 0 or j < 0 or best <= 0.0 or i == j:
             break
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * gram[i, j], flat)

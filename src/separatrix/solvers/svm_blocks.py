@@ -19,11 +19,11 @@ from separatrix.solvers.svm_problem import SupportProblem
 from separatrix.solvers.svm_rows import KernelRows
 
 #: Rows in a round.
-BLOCK = 1024
+BLOCK = 1536
 #: Pairs in a round, per row in it.
 _PAIRS = 40
 #: A round is solved to this share of the violation it starts from.
-_SHARE = 0.4
+_SHARE = 0.6
 
 
 @dataclass

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.blas_threads import one_blas_thread
+from separatrix.compiled.svm import descend
 from separatrix.rows.block import Floats
 from separatrix.solvers.svm_blocks import Effort, descend_blocks
 from separatrix.solvers.svm_certificate import scores_by_support
@@ -24,11 +25,15 @@ from separatrix.solvers.svm_rows import KernelRows, RowMemory
 
 #: Rows up to which the whole Gram matrix is computed, and the answer is exact up to rounding.
 DIRECT = 1200
+#: Rows up to which all similarities are computed at once, in single precision.
+WHOLE = 2500
 #: Rows of the first guess, as a share of all, and at least.
 _FIRST, _LEAST = 0.2, 2000
 #: Violation down to which guesses are solved, and how near the margin a row must be to take part.
 _STAGES = ((0.1, 0.5), (0.3, 0.3), (0.03, 0.15))
 _WIDTH = 0.03
+#: Pairs per row, where all rows are changed together.
+_PAIRS = 40
 #: Rounds of asking without a gain after which the search ends.
 _VAIN = 12
 #: Tolerance (in units of the slopes) from which on the last digits are found by linear systems.
@@ -98,6 +103,10 @@ class _Search:
 
     def run(self) -> Support:
         """Guess, solve, ask; every answer is judged by slopes of double precision."""
+        if self.single and self.problem.n <= WHOLE:
+            found = self._all_at_once()
+            if found.violation <= self.tol or self.effort.exhausted:
+                return found
         active, stage = self._first_guess(), 0
         least, vain, last = np.inf, 0, np.inf
         while True:
@@ -118,6 +127,18 @@ class _Search:
             width = _STAGES[stage][1] if stage < len(_STAGES) else _WIDTH
             active = self._restless(width * self.unit)
         return Support(self.beta, self.f, violation)
+
+    def _all_at_once(self) -> Support:
+        """Pairs among all rows; where single precision is not enough, a start for the search."""
+        p = self.problem
+        gram = self.points.gram(np.arange(p.n), single=True)
+        limit = min(_PAIRS * p.n, self.effort.pairs - self.effort.done)
+        table = (gram, self.points.diagonal, p.t, p.low, p.high, p.eps)
+        count, _ = descend(*table, self.beta, self.f, 0.9 * self.tol, limit)
+        self.effort.done += count
+        self.effort.rounds += 1
+        self.f = scores_by_support(self.points, self.beta)
+        return Support(self.beta, self.f, p.violation(self.beta, self.f))
 
     def _solve(self, active: Index, tol: float) -> None:
         """Settle the active rows, then tell the others what has changed."""
