@@ -40,8 +40,9 @@ def split(z, order, starts, low, high, root, deepest):
             left, right = 2 * node + 1, 2 * node + 2
             starts[left, 0], starts[left, 1] = a, middle
             starts[right, 0], starts[right, 1] = middle, b
-            low[left], high[left] = low[node], high[node]
-            low[right], high[right] = low[node], high[node]
+            for j in range(d):
+                low[left, j] = low[right, j] = low[node, j]
+                high[left, j] = high[right, j] = high[node, j]
             if middle < b:
                 high[left, widest] = low[right, widest] = keys[middle - base]
         first, last = 2 * first + 1, 2 * last + 2

@@ -103,6 +103,6 @@ def measured_again(x, z, numbers, limits, distances, chosen, doubtful):
                 total += t * t
             found[c] = total
         in_order(found, numbers[i], m)
-        distances[i] = found[:k]
-        chosen[i] = numbers[i, :k]
+        for c in range(k):
+            distances[i, c], chosen[i, c] = found[c], numbers[i, c]
         doubtful[i] = found[k - 1] >= limits[i]
