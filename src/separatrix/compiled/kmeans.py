@@ -254,7 +254,8 @@ def sweep(cloud, centres, state, slack, start, stop, sums, mass, count):
             x, square, centres.single, centres.halves, gone, group_gone, label, upper, lower,
             lowest, slack, reach, first, min(first + BATCH, stop), chosen, own,
         )  # fmt: skip
-        value[:kept], second[:kept], group[:kept] = own[:kept], np.inf, -1
+        for r in range(kept):
+            value[r], second[r], group[r] = own[r], np.inf, -1
         for g in range(groups):
             _search(
                 x, centres.tiles, centres.norms, centres.lane_of, gone, group_gone, label, upper,

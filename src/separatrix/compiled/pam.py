@@ -62,7 +62,8 @@ def price(distance, near, first, second, weight, removal, start, stop, change, w
     total = np.empty(removal.size)
     for c in range(start, stop):
         shared = 0.0
-        total[:] = removal
+        for m in range(removal.size):
+            total[m] = removal[m]
         for i in range(near.size):
             d = np.float64(distance[c, i])
             if d < second[i]:
@@ -71,8 +72,8 @@ def price(distance, near, first, second, weight, removal, start, stop, change, w
                     total[near[i]] += weight[i] * (first[i] - second[i])
                 else:
                     total[near[i]] += weight[i] * (d - second[i])
-        m = total.argmin()
-        change[c], which[c] = total[m] + shared, m
+        best = total.argmin()
+        change[c], which[c] = total[best] + shared, best
 
 
 @njit(cache=True, nogil=True)
