@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,26 @@ class Ran:
     @property
     def document(self) -> dict[str, Any]:
         return json.loads(self.out)
+
+
+def interrupted(words: list[str], *, at: str, within: int = 30) -> None:
+    """Ctrl-C once the command says ``at``: it stops soon, says so, and shows no traceback."""
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "separatrix", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    ) as child:
+        for line in child.stderr:
+            if at in line:
+                break
+        time.sleep(0.2)
+        child.send_signal(signal.SIGINT)
+        rest = child.stderr.read()
+        assert child.wait(within) == 130
+    assert "Interrupted" in rest
+    assert "Traceback" not in rest
 
 
 @pytest.fixture

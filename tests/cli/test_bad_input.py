@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.conftest import lines_of
+from tests.cli.conftest import interrupted, lines_of
 
 GOOD = lines_of(60)
 RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json"}
@@ -225,22 +224,7 @@ def test_an_interruption_while_working(here) -> None:
     columns["y"] = sum(columns.values()) + rng.standard_cauchy(40_000)
     pq.write_table(pa.table(columns), here / "t.parquet")
     words = ["fit", "t.parquet", "--target", "y", "--models", "least_absolute,polynomial"]
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "separatrix", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    ) as child:
-        for line in child.stderr:
-            if "[2/" in line:
-                break
-        time.sleep(0.2)
-        child.send_signal(signal.SIGINT)
-        rest = child.stderr.read()
-        assert child.wait(30) == 130
-    assert "Interrupted" in rest
-    assert "Traceback" not in rest
+    interrupted(words, at="[2/")
     assert {p.name for p in here.iterdir()} == {"t.parquet"}
 
 

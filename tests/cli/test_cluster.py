@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
 import separatrix as sx
+from tests.cli.conftest import interrupted
 
 FILES = {"model.sx", "report.html", "assignments.csv", "result.json"}
 
@@ -209,22 +206,7 @@ def test_an_interruption_while_searching(here) -> None:
     rng = np.random.default_rng(0)
     lines = [",".join(f"{v:.5f}" for v in row) for row in rng.uniform(size=(3000, 8))]
     (here / "t.csv").write_text("\n".join(["a,b,c,d,e,f,g,h", *lines]) + "\n")
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "separatrix", "cluster", "t.csv", "--method", "average"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    ) as child:
-        for line in child.stderr:
-            if "[1/" in line:
-                break
-        time.sleep(0.2)
-        child.send_signal(signal.SIGINT)
-        rest = child.stderr.read()
-        assert child.wait(60) == 130
-    assert "Interrupted" in rest
-    assert "Traceback" not in rest
+    interrupted(["cluster", "t.csv", "--method", "average"], at="[1/", within=60)
     assert {p.name for p in here.iterdir()} == {"t.csv"}
 
 

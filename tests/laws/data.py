@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+import separatrix as sx
 from tests.registry import Row
 
 Table = tuple[NDArray[np.float64], NDArray[np.float64] | NDArray[np.str_]]
@@ -30,3 +34,12 @@ def outcome(row: Row, model: object, x: NDArray[np.float64]) -> NDArray[np.float
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(x), dtype=float)
     return np.asarray(model.predict_proba(x), dtype=float)  # type: ignore[attr-defined]
+
+
+def stored_and_loaded(model: object, folder: Path) -> Any:
+    """The model from a file; stored again it gives the same bytes."""
+    sx.save(model, folder / "a.sx")
+    loaded = sx.load(folder / "a.sx")
+    sx.save(loaded, folder / "b.sx")
+    assert (folder / "a.sx").read_bytes() == (folder / "b.sx").read_bytes()
+    return loaded

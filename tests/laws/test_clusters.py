@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
 from separatrix.rows.arrays import ArrayRows
+from tests.laws.data import stored_and_loaded
 from tests.registry import CLUSTERERS, Row
 
 every = pytest.mark.parametrize("row", CLUSTERERS, ids=lambda row: row.name)
@@ -55,10 +56,7 @@ def test_every_fit_has_a_certificate_in_words(row: Row) -> None:
 def test_copies_pickles_and_files_predict_the_same(row: Row, tmp_path) -> None:
     x = points()
     model = row.make().fit(x)
-    sx.save(model, tmp_path / "a.sx")
-    loaded = sx.load(tmp_path / "a.sx")
-    sx.save(loaded, tmp_path / "b.sx")
-    assert (tmp_path / "a.sx").read_bytes() == (tmp_path / "b.sx").read_bytes()
+    loaded = stored_and_loaded(model, tmp_path)
     new = points(40, seed=5)
     for other in (loaded, pickle.loads(pickle.dumps(model)), clone(model).fit(x)):
         assert_array_equal(other.predict(new), model.predict(new))

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import separatrix as sx
+from tests.laws.data import stored_and_loaded
 from tests.laws.test_clusters import points, same_partition, streamed
 from tests.registry import HIERARCHIES, Row
 
@@ -30,10 +30,7 @@ def test_the_certificate_holds_and_is_told(row: Row) -> None:
 def test_copies_pickles_and_files_are_the_same(row: Row, tmp_path) -> None:
     x = points()
     model = row.make().fit(x)
-    sx.save(model, tmp_path / "a.sx")
-    loaded = sx.load(tmp_path / "a.sx")
-    sx.save(loaded, tmp_path / "b.sx")
-    assert (tmp_path / "a.sx").read_bytes() == (tmp_path / "b.sx").read_bytes()
+    loaded = stored_and_loaded(model, tmp_path)
     for other in (loaded, pickle.loads(pickle.dumps(model)), clone(model).fit(x)):
         assert_array_equal(other.linkage_, model.linkage_)
         assert_array_equal(other.labels_, model.labels_)

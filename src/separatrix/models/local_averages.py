@@ -47,8 +47,8 @@ class _LocalAverage(RememberingModel):
     def _settle(self, said: Floats, loss: RowLoss) -> None:
         """Take the bandwidth that was given, or choose it by leaving one row out."""
         self.__dict__.pop("choice_", None)
+        points = self.metric_.against(self.points_)
         if self.bandwidth == "loo":
-            points = self.metric_.against(self.points_)
             self.choice_: Bandwidth = leave_one_out_bandwidth(points, self.weights_, said, loss)
             self.bandwidth_ = self.choice_.value
             claim = f"Bandwidth {self.bandwidth_:.4g}: none that was tried has a smaller loss"

@@ -94,7 +94,6 @@ class NearestExemplar(ClassifierMixin, RememberingClassifier):
             kkt=residual,
             tolerance=1e-8,
         )
-        self.__dict__.pop("_searcher", None)
         self.points_ = self.points_[:0]
         self.weights_, self.codes_ = self.weights_[:0], self.codes_[:0]
 

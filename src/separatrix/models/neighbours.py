@@ -20,6 +20,7 @@ from separatrix.models.votes import share_of, votes_of
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.similarity.neighbours.found import Neighbours
+from separatrix.similarity.neighbours.search import NeighbourSearch
 from separatrix.solvers.solution import Certificate
 from separatrix.statistics.preparation import prepare
 
@@ -31,6 +32,22 @@ class _Asked(RememberingModel):
     """Remembered rows that can be asked for the nearest of them."""
 
     n_neighbors_: int
+
+    def _index(self) -> None:
+        """Sort the points for searching, once for all questions."""
+        self.__dict__["_searcher"] = NeighbourSearch(self.points_, self.metric_)
+
+    @property
+    def _search(self) -> NeighbourSearch:
+        """Built from the points; a model from a file builds it when first asked."""
+        if "_searcher" not in self.__dict__:
+            self._index()
+        found: NeighbourSearch = self.__dict__["_searcher"]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The search is built again from the points."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_searcher"}
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -71,6 +88,7 @@ class _Voting(_Asked):
 
     def _settle(self) -> None:
         """Check the number of neighbours, or choose it; then say what is certain."""
+        self._index()
         total = self.weights_.sum()
         if self.n_neighbors == "auto":
             self.counts_ = self.leave_one_out()
@@ -226,6 +244,7 @@ class NearestNeighbors(_Asked):
         return self._said()
 
     def _said(self) -> Self:
+        self._index()
         self.n_neighbors_ = _counted(self.n_neighbors)
         self.certificate_ = Certificate(f"An exact search among {len(self.points_)} rows")
         return self

@@ -13,25 +13,22 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from separatrix.messages import InputError, doubt
 from separatrix.models.base import RowsModel, weights_of
 from separatrix.models.class_labels import ClassLabels
+from separatrix.models.measured import StandardFooting
 from separatrix.models.on_line import coded_rows
-from separatrix.models.scaling import deviation
 from separatrix.models.targets import numeric, two_or_more
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
 from separatrix.similarity.concentration import distance_concentration
 from separatrix.similarity.metrics.base import Metric
 from separatrix.similarity.metrics.chosen import GivenDistances, metric_from
-from separatrix.similarity.neighbours.search import NeighbourSearch
-from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
 #: Fewer columns than this do not make everybody equally far away.
 MANY_COLUMNS = 20
 
 
-class RememberingModel(RowsModel):
+class RememberingModel(StandardFooting, RowsModel):
     """``points_`` are the training rows of positive weight, ``weights_`` what each counts.
 
     Columns are divided by their deviation if ``standardize``: distances then do not depend on
@@ -39,7 +36,6 @@ class RememberingModel(RowsModel):
     """
 
     metric: Any
-    standardize: bool
     points_: Any
     weights_: Floats
     metric_: Metric
@@ -81,13 +77,8 @@ class RememberingModel(RowsModel):
                 raise InputError("standardize=True is about columns of numbers, not distances.")
             self.rows_ = np.asarray(rows, dtype=np.int64)
             x = x[:, self.rows_]
-        moments = ArrayRows(x, None, w).reduce(Moments())
-        d = x.shape[1]
-        spread = deviation(moments) if self.standardize else np.ones(d)
-        self.centre_ = moments.x_mean.copy() if self.standardize else np.zeros(d)
-        self.scale_ = np.where(spread > 0, spread, np.inf)  # a column that never varies is no help
-        self._keep(self._scaled(x), w)
-        if d >= MANY_COLUMNS and len(x) >= MANY_COLUMNS:
+        self._keep(self._learn_footing(metric_from(self.metric), x, w), w)
+        if x.shape[1] >= MANY_COLUMNS and len(x) >= MANY_COLUMNS:
             seen = distance_concentration(self.points_, self.metric_)
             if seen.concentrated:
                 doubt("SEP008", str(seen))
@@ -97,10 +88,6 @@ class RememberingModel(RowsModel):
         if not len(points):
             raise InputError("No rows are left to remember.")
         self.metric_ = metric_from(self.metric).fitted(points, w)
-        self.__dict__["_searcher"] = NeighbourSearch(points, self.metric_)
-
-    def _scaled(self, x: Floats) -> Floats:
-        return (x - self.centre_) / self.scale_ if self.standardize else x
 
     # -- new rows ----------------------------------------------------------------------------------
 
@@ -113,20 +100,7 @@ class RememberingModel(RowsModel):
             return list(X.iter_rows()) if hasattr(X, "iter_rows") else list(X)
         x = self._design(X)
         x = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
-        return x[:, self.rows_] if hasattr(self, "rows_") else self._scaled(x)
-
-    @property
-    def _search(self) -> NeighbourSearch:
-        """Built from the points; a model from a file builds it when first asked."""
-        found: NeighbourSearch | None = self.__dict__.get("_searcher")
-        if found is None:
-            found = NeighbourSearch(self.points_, self.metric_)
-            self.__dict__["_searcher"] = found
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The search is built again from the points."""
-        return {k: v for k, v in super().__getstate__().items() if k != "_searcher"}
+        return x[:, self.rows_] if hasattr(self, "rows_") else self._footed(x)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -32,8 +32,6 @@ from separatrix.solvers.solution import Certificate
 
 #: Widths of the tube that are tried, in deviations of the target; the first while searching.
 TUBES = (0.1, 0.02, 0.3)
-
-
 #: Digits behind the point, in deviations, of what the search looks at.
 DIGITS = 6
 
@@ -65,6 +63,11 @@ class _Search:
                 remedy="None sets no limit.",
             )
         return time.perf_counter() + float(self.time_budget) / 2.0
+
+    @property
+    def _rest(self) -> float | None:
+        """Seconds for the last fit: the half that the search leaves."""
+        return None if self.time_budget is None else self.time_budget / 2.0
 
     def _take(self, best: Tried, tried: list[Tried], trial: Trial) -> None:
         self.C_ = float(best.Cs[best.best])
@@ -179,7 +182,7 @@ class SVCSearch(_Search, SVC):
             class_weight=self.class_weight,
             tol=self.tol,
             cache_size=self.cache_size,
-            time_budget=None if self.time_budget is None else self.time_budget / 2.0,
+            time_budget=self._rest,
         )
         return self._adopt(machine.fit(X, y, sample_weight))
 
@@ -223,7 +226,7 @@ class LinearSVCSearch(_Search, LinearSVC):
             class_weight=self.class_weight,
             tol=self.tol,
             max_iter=self.max_iter,
-            time_budget=None if self.time_budget is None else self.time_budget / 2.0,
+            time_budget=self._rest,
         )
         return self._adopt(machine.fit(X, y, sample_weight))
 
@@ -319,6 +322,6 @@ class SVRSearch(_Search, SVR):
             standardize=True,
             tol=self.tol,
             cache_size=self.cache_size,
-            time_budget=None if self.time_budget is None else self.time_budget / 2.0,
+            time_budget=self._rest,
         )
         return self._adopt(machine.fit(X, y, sample_weight))

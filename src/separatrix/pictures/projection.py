@@ -15,6 +15,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.style import PAPER, SERIES, dress, ink, plain
 from separatrix.pictures.wording import counted, listed
 from separatrix.rows.block import Floats
+from separatrix.shapes.cluster_plane import cluster_plane
 
 _NAMED, _HEAVY = 12, 2
 
@@ -63,17 +64,15 @@ class ClusterProjectionDisplay(Display):
         if standardize:
             spread = z.std(axis=0)
             z = z / np.where(spread > 0, spread, np.inf)
-        clusters, code, sizes = np.unique(given, return_inverse=True, return_counts=True)
-        means = np.stack([np.bincount(code, column) for column in z.T], axis=1) / sizes[:, None]
-        directions = _plane(z, np.sqrt(sizes)[:, None] * means)
-        between = _share(np.sqrt(sizes)[:, None] * means, directions)
+        clusters, code = np.unique(given, return_inverse=True)
+        plane = cluster_plane(z, code)
         return cls(
-            z @ directions,
+            plane.places,
             code,
             [str(c) for c in clusters],
-            directions,
-            between,
-            _share(z, directions),
+            plane.directions,
+            plane.between,
+            plane.total,
             [str(name) for name in names],
             many,
         )
@@ -132,31 +131,3 @@ class ClusterProjectionDisplay(Display):
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 12))):
             most = ", ".join(plain(name, limit) for name in self.heaviest(i)) or "nothing"
             axis.set_label_text(f"direction {i + 1}: mostly {most}")
-
-
-def _plane(z: Floats, means: Floats) -> Floats:
-    """Two directions at right angles: of the means while they scatter, then of the rows (d x 2)."""
-    found = _principal(means, 2)
-    if found.shape[1] < 2:
-        rest = z - z @ found @ found.T
-        found = np.column_stack([found, _principal(rest, 2 - found.shape[1])])
-    plane = np.zeros((z.shape[1], 2))
-    plane[:, : found.shape[1]] = found
-    # A direction and its opposite are one: the heaviest column counts positive.
-    heavy = np.abs(plane).argmax(axis=0)
-    sign = np.sign(plane[heavy, [0, 1]])
-    return plane * np.where(sign == 0, 1.0, sign)
-
-
-def _principal(rows: Floats, count: int) -> Floats:
-    """Up to so many right singular vectors whose singular values are not rounding."""
-    if len(rows) > rows.shape[1]:
-        rows = np.asarray(np.linalg.qr(rows, mode="r"))  # the same directions, d rows
-    _, size, right = np.linalg.svd(rows, full_matrices=False)
-    kept = int((size > 1e-9 * size.max(initial=0.0)).sum()) if size.any() else 0
-    return np.asarray(right[: min(kept, count)].T)
-
-
-def _share(rows: Floats, directions: Floats) -> float:
-    whole = float((rows**2).sum())
-    return float(((rows @ directions) ** 2).sum()) / whole if whole > 0 else float("nan")

@@ -13,8 +13,16 @@ from separatrix import HOMES
 #: Estimators by name, with the module of ours that holds each: the public ones.
 MODELS = {name: home for name, home in HOMES.items() if home.startswith("separatrix.models.")}
 
+#: Distances by name: the public ones.
+METRICS = {
+    name: home
+    for name, home in HOMES.items()
+    if home.startswith("separatrix.similarity.metrics.") and name[0].isupper()
+}
+
 #: Plain data: rebuilt by calling the class with the fields that its constructor names.
 RECORDS = {
+    **METRICS,
     "Term": "separatrix.rows.schema",
     "Terms": "separatrix.rows.schema",
     "Column": "separatrix.rows.schema",
@@ -62,18 +70,6 @@ RECORDS = {
     "ClassColumns": "separatrix.statistics.class_columns",
     "IndependentColumns": "separatrix.shapes.independent",
     "Trace": "separatrix.models.gradient_descent",
-    "Minkowski": "separatrix.similarity.metrics.vectors",
-    "Manhattan": "separatrix.similarity.metrics.vectors",
-    "Euclidean": "separatrix.similarity.metrics.vectors",
-    "SquaredEuclidean": "separatrix.similarity.metrics.vectors",
-    "Chebyshev": "separatrix.similarity.metrics.vectors",
-    "Cosine": "separatrix.similarity.metrics.vectors",
-    "Hamming": "separatrix.similarity.metrics.sequences",
-    "Edit": "separatrix.similarity.metrics.sequences",
-    "Mahalanobis": "separatrix.similarity.metrics.elliptical",
-    "Elliptical": "separatrix.similarity.metrics.elliptical",
-    "Gower": "separatrix.similarity.metrics.mixed",
-    "Kernelised": "separatrix.similarity.metrics.kernelised",
     "GivenDistances": "separatrix.similarity.metrics.chosen",
     "NeighbourCounts": "separatrix.models.leave_one_out_neighbours",
     "Bandwidth": "separatrix.solvers.bandwidth",
@@ -94,7 +90,7 @@ RECORDS = {
     "Structure": "separatrix.study.clustering.result",
     "Stability": "separatrix.study.clustering.result",
     "Group": "separatrix.study.clustering.result",
-    "ClusterPlane": "separatrix.study.clustering.result",
+    "ClusterPlane": "separatrix.shapes.cluster_plane",
     "Drawn": "separatrix.study.clustering.result",
     "ClusterStudy": "separatrix.study.clustering.result",
 }

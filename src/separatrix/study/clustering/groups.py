@@ -10,7 +10,7 @@ from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
 from separatrix.study.clustering.methods import Labels, few_rows
-from separatrix.study.clustering.result import ClusterPlane, Group
+from separatrix.study.clustering.result import Group
 
 #: Levels of a column that are told of a cluster, the most frequent first.
 LEVELS = 3
@@ -90,38 +90,3 @@ def _levels(
             for j in range(len(sizes))
         ]
     return found
-
-
-def plane_of(x: Floats, labels: Labels) -> ClusterPlane:
-    """The plane in which the means of the clusters lie farthest apart.
-
-    Its directions are the principal ones of the means, each weighted by the size of its cluster;
-    two clusters leave the second direction to the scatter of the rows that remains.
-    """
-    z, sizes = x - x.mean(axis=0), np.bincount(labels).astype(float)
-    means = np.stack([np.bincount(labels, column) for column in z.T], axis=1) / sizes[:, None]
-    weighted = means * np.sqrt(sizes)[:, None]
-    axes = _principal(weighted.T @ weighted, 2)
-    if axes.shape[1] < 2:
-        rest = z - z @ axes @ axes.T
-        axes = np.column_stack([axes, _principal(rest.T @ rest, 2 - axes.shape[1])])
-    directions = np.zeros((x.shape[1], 2))
-    directions[:, : axes.shape[1]] = axes
-    heavy = np.abs(directions).argmax(axis=0)  # a direction and its opposite are one
-    sign = np.sign(directions[heavy, [0, 1]])
-    directions *= np.where(sign == 0, 1.0, sign)
-    return ClusterPlane(
-        z @ directions, directions, _share(weighted, directions), _share(z, directions)
-    )
-
-
-def _principal(scatter: Floats, count: int) -> Floats:
-    """Up to so many eigenvectors of a scatter matrix whose eigenvalues are not rounding."""
-    values, vectors = np.linalg.eigh(scatter)
-    kept = min(int((values > 1e-12 * max(values[-1], 0.0)).sum()), count) if values[-1] > 0 else 0
-    return np.asarray(vectors[:, ::-1][:, :kept])
-
-
-def _share(rows: Floats, directions: Floats) -> float:
-    whole = float((rows**2).sum())
-    return float(((rows @ directions) ** 2).sum()) / whole if whole > 0 else float("nan")

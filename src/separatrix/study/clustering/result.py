@@ -7,6 +7,7 @@ from typing import Any
 
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
+from separatrix.shapes.cluster_plane import ClusterPlane
 
 #: Families of tables without groups.
 FAMILIES = {
@@ -96,20 +97,6 @@ class Assigned:
     clusters: Any
     silhouettes: Floats | None
     distances: Floats | None
-
-
-@dataclass(frozen=True)
-class ClusterPlane:
-    """Where rows lie (n x 2) along two ``directions`` (d x 2) of the columns as distances see them.
-
-    ``between`` and ``total`` are the shares of the scatter between clusters, and of all scatter,
-    that the plane shows.
-    """
-
-    places: Floats
-    directions: Floats
-    between: float
-    total: float
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile, profile
 from separatrix.rows.rows import InMemory, Rows
+from separatrix.shapes.cluster_plane import cluster_plane
 from separatrix.similarity.silhouette import Silhouette, silhouette
 from separatrix.study.clustering import choice, telling
 from separatrix.study.clustering.ground import Ground, ground_of
-from separatrix.study.clustering.groups import groups_of, plane_of
+from separatrix.study.clustering.groups import groups_of
 from separatrix.study.clustering.methods import Labels, Method, method_named, refuse_size
 from separatrix.study.clustering.numbering import largest_first
 from separatrix.study.clustering.result import Assigned, ClusterStudy, Drawn
@@ -166,7 +167,7 @@ def _silhouettes(
 def _drawn(ground: Ground, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
     """What pictures need, thinned."""
     some = thinned(np.arange(len(measured)), SHOWN_ROWS)
-    plane = plane_of(ground.z, labels)
+    plane = cluster_plane(ground.z, labels)
     return Drawn(
         labels[measured[some]],
         shape.samples[some],
