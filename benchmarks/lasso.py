@@ -19,11 +19,11 @@ import numpy as np
 from sklearn.linear_model import LassoCV, lasso_path
 
 import separatrix as sx
+from separatrix.linear.elastic_net.path import Stopping
+from separatrix.linear.elastic_net.problem import Settings
+from separatrix.linear.elastic_net.solve import problem_of
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
-from separatrix.solvers.elastic_net import problem_of
-from separatrix.solvers.elastic_net_path import Stopping
-from separatrix.solvers.elastic_net_problem import Settings
 
 warnings.filterwarnings("ignore")
 

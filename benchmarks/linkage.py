@@ -13,7 +13,7 @@ import numpy as np
 from scipy.cluster import hierarchy
 
 from race import race
-from separatrix.solvers.linkage import linkage
+from separatrix.cluster.linkage import linkage
 
 
 def main(quick: bool = False) -> None:
@@ -73,7 +73,7 @@ def memory(n: int) -> float:
     """Peak in megabytes of a process that does nothing but single linkage of n points."""
     code = f"""
 import numpy as np
-from separatrix.solvers.linkage import linkage
+from separatrix.cluster.linkage import linkage
 linkage(np.random.default_rng(0).standard_normal(({n}, 5)), "single")
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors as SklearnNeighbors
 
 from race import race
-from separatrix.similarity.neighbours.search import NeighbourSearch
+from separatrix.distances.search.neighbors import NeighbourSearch
 
 K = 10
 

@@ -16,7 +16,7 @@ from race import Result, show
 OWN = """
 import sys, time
 import separatrix as sx
-from separatrix.compiled import hashing
+from separatrix.rows.loops import hashing
 sx.scan, sx.RidgeCV  # imports are not timed, here as with the peers
 start = time.perf_counter()
 rows = sx.scan(sys.argv[1], target="y")

@@ -11,7 +11,7 @@ from sklearn.linear_model import Perceptron
 
 import separatrix as sx
 from race import race
-from separatrix.similarity.kernels import Gaussian
+from separatrix.kernels import Gaussian
 
 EPOCHS = 20
 

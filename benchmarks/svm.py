@@ -14,10 +14,10 @@ from sklearn.svm import SVC, SVR
 
 import separatrix as sx
 from race import race
-from separatrix.similarity.kernels import Gaussian
-from separatrix.solvers.svm_certificate import certify_support, scores_by_support
-from separatrix.solvers.svm_points import Points
-from separatrix.solvers.svm_problem import SupportProblem, classes_problem, tube_problem
+from separatrix.kernels import Gaussian
+from separatrix.svm.dual.certificate import certify_support, scores_by_support
+from separatrix.svm.dual.points import Points
+from separatrix.svm.dual.problem import SupportProblem, classes_problem, tube_problem
 
 
 def gap(model: Any, x: Any, problem: SupportProblem, gamma: float) -> str:

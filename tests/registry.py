@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.losses import Absolute, EpsilonInsensitive, Huber, Squared
-from separatrix.models import baseline
-from separatrix.similarity.kernels import Kernel
+from separatrix.estimators import baseline
+from separatrix.kernels import Kernel
+from separatrix.optimize.losses import Absolute, EpsilonInsensitive, Huber, Squared
 
 
 @dataclass(frozen=True)

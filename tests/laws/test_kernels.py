@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
-from separatrix.similarity.kernels import Kernel
-from separatrix.similarity.kernels.base import pick
-from separatrix.similarity.mercer import lowest_eigenvalue
+from separatrix.kernels import Kernel
+from separatrix.kernels.base import pick
+from separatrix.kernels.mercer import lowest_eigenvalue
 from separatrix.storage.codec import decode, encode
 from tests.registry import KERNELS, KernelRow
 

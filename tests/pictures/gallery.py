@@ -3,8 +3,6 @@
 import numpy as np
 from scipy.cluster import hierarchy
 
-from separatrix.decision.landscape import landscape
-from separatrix.decision.roc import roc_curve
 from separatrix.pictures import (
     CalibrationDisplay,
     ClassBoundaryDisplay,
@@ -39,6 +37,8 @@ from separatrix.pictures import (
     TraceDisplay,
     ValidationCurveDisplay,
 )
+from separatrix.probability.decision_surface import landscape
+from separatrix.probability.roc import roc_curve
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
 

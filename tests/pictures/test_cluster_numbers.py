@@ -20,7 +20,7 @@ from separatrix.pictures import (
     ElbowDisplay,
     SilhouetteDisplay,
 )
-from separatrix.pictures.dendrogram import BRANCHES, MOST_LEAVES
+from separatrix.pictures.clusters.dendrogram import BRANCHES, MOST_LEAVES
 
 X, KIND = load_iris(return_X_y=True)
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]])
@@ -172,7 +172,7 @@ def test_the_elbow_of_another_clusterer_and_of_equal_rows() -> None:
 
 def test_the_elbow_of_few_rows_and_of_many(monkeypatch) -> None:
     assert ElbowDisplay.from_rows(X[::50], range(1, 9)).counts.tolist() == [1, 2, 3]
-    monkeypatch.setattr("separatrix.pictures.elbow.MEASURED", 50)
+    monkeypatch.setattr("separatrix.pictures.clusters.elbow.MEASURED", 50)
     display = ElbowDisplay.from_rows(X, [2, 3])
     some = np.linspace(0, 149, 50).round().astype(int)
     labels = sx.KMeans(2, n_init=5, random_state=0).fit(X).labels_

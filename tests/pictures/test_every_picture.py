@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from separatrix.pictures.residuals import ResidualDisplay
+from separatrix.pictures.regression.residuals import ResidualDisplay
 from separatrix.pictures.style import SERIES, VARIABLES
 from tests.pictures.gallery import NASTY, every_picture
 

@@ -13,7 +13,6 @@ from sklearn.linear_model import RidgeClassifier, lasso_path
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from separatrix import LassoCV, LinearRegression
-from separatrix.decision.roc import roc_curve
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,
@@ -30,9 +29,10 @@ from separatrix.pictures import (
     ScaleLocationDisplay,
     ValidationCurveDisplay,
 )
+from separatrix.pictures.formatting import exact, listed, measure, number, scored
 from separatrix.pictures.inference import inference
 from separatrix.pictures.labels import spread
-from separatrix.pictures.wording import exact, listed, measure, number, scored
+from separatrix.probability.roc import roc_curve
 
 X, Y = load_diabetes(return_X_y=True)
 

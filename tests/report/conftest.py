@@ -13,13 +13,13 @@ from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import cross_val_score, learning_curve
 
 from separatrix import LinearRegression, LogisticRegression, RejectOption
-from separatrix.decision.costs import costs_of
-from separatrix.decision.landscape import landscape, worth_of
+from separatrix.discriminant.covariance_tests import box_m, mardia
+from separatrix.optimize.solution import Certificate
+from separatrix.probability.costs import costs_of
+from separatrix.probability.decision_surface import landscape, worth_of
 from separatrix.report import render
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
-from separatrix.solvers.solution import Certificate
-from separatrix.statistics.covariance_tests import box_m, mardia
 from separatrix.study.result import (
     CalibrationCheck,
     CovarianceTests,

@@ -11,8 +11,8 @@ import pytest
 from sklearn.dummy import DummyRegressor
 
 from separatrix import MeanRegressor
-from separatrix.decision.costs import costs_of
 from separatrix.messages import InputError
+from separatrix.probability.costs import costs_of
 from separatrix.report import render, write
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind

@@ -63,7 +63,7 @@ def test_absent_and_double_columns(tmp_path):
 
 
 def test_words_among_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr("separatrix.rows.delimited.BLOCK_BYTES", 256)
+    monkeypatch.setattr("separatrix.rows.sources.csv.BLOCK_BYTES", 256)
     lines = [f"{i},{i}" for i in range(200)]
     lines[150] = "many,150"
     path = csv(tmp_path, "x,y\n" + "\n".join(lines))

@@ -114,7 +114,7 @@ def test_regress_applies_to_new_rows_with_new_gaps():
 
 
 def test_regress_does_not_promise_what_it_did_not_reach(monkeypatch):
-    monkeypatch.setattr("separatrix.statistics.completing.MOST_ROUNDS", 1)
+    monkeypatch.setattr("separatrix.statistics.imputation.MOST_ROUNDS", 1)
     with pytest.warns(Notice, match="SEP003"):
         prepare(scan(mixed(), target="price", missing="regress"))
 

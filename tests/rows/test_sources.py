@@ -191,7 +191,7 @@ def test_many_levels_stay_sparse():
 
 
 def test_whole_numbers_first_decimals_later(tmp_path, monkeypatch):
-    monkeypatch.setattr("separatrix.rows.delimited.BLOCK_BYTES", 64)
+    monkeypatch.setattr("separatrix.rows.sources.csv.BLOCK_BYTES", 64)
     lines = [f"{i},{i % 5},1" for i in range(50)] + ["2.5,,0.5"]
     (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
     block = scan(tmp_path / "t.csv", target="y").collect()

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from separatrix import Moments, scan
+from separatrix.rows.buffers import LARGEST, scratch
 from separatrix.rows.parts import Parts
-from separatrix.rows.scratch import LARGEST, scratch
 from separatrix.statistics.grouped import Grouped
 
 MEASURE = """

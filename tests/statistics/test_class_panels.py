@@ -10,9 +10,9 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.schema import Term
-from separatrix.statistics import class_panels
+from separatrix.statistics import class_sums as class_panels
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_panels import class_centres, class_sums, column_sums
+from separatrix.statistics.class_sums import class_centres, class_sums, column_sums
 from separatrix.statistics.moments import Moments
 
 

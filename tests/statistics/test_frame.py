@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from separatrix.linear.least_squares.extent import Extent
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.by_class import ByClass, TargetMap
-from separatrix.statistics.extent import Extent
 from separatrix.statistics.frame import frame_of
 from separatrix.statistics.moments import Moments
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import separatrix as sx
+from separatrix.linear.least_squares.extended_moments import ExtendedMoments
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
 from separatrix.rows.schema import Term, Terms
-from separatrix.statistics.extended import ExtendedMoments
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.triangular import TriangularFactor

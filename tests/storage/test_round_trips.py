@@ -14,9 +14,9 @@ from safetensors import safe_open
 from scipy import sparse
 
 import separatrix as sx
+from separatrix.estimators.baseline import MeanRegressor, MostFrequentClassifier
 from separatrix.messages import InputError
-from separatrix.models.baseline import MeanRegressor, MostFrequentClassifier
-from separatrix.solvers.solution import Certificate
+from separatrix.optimize.solution import Certificate
 from separatrix.storage import load, load_story, save
 from separatrix.storage.codec import decode, encode
 from separatrix.storage.registry import MODELS, RECORDS, class_in

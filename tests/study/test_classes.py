@@ -10,8 +10,9 @@ from sklearn.metrics import log_loss
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
-from separatrix.study import run_study, unseen
+from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates, few_rows
+from separatrix.study.classes import out_of_fold as unseen
 from separatrix.study.document import document_of
 
 #: Quick ones of every kind, for tests that are about something else.

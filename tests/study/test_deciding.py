@@ -9,7 +9,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.study import run_study
-from separatrix.study.deciding import prices_of
+from separatrix.study.classes.costs import prices_of
 from tests.study.test_classes import clouds
 
 NAMES = np.array(["class a", "class b", "class c"], dtype=object)

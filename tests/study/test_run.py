@@ -11,8 +11,8 @@ from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.samples import SAMPLES, houses, sample
 from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.kept import KeptMoments
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.stored import KeptMoments
 from separatrix.storage import StoredMoments
 from separatrix.study import run_study
 from separatrix.study.document import document_of

@@ -78,8 +78,8 @@ def cluster(
     wanted = _number(number)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
     rows, beside = _without_ids(scanned(table, None, weight=None, **reading), ids)
-    from separatrix.blas_threads import one_blas_thread
     from separatrix.study.clustering.run import run_clusters
+    from separatrix.threads import one_blas_thread
 
     with one_blas_thread(), progress(quiet=as_json) as report:
         try:
@@ -103,7 +103,7 @@ def cluster(
     if as_json:
         print_json({**document, "directory": str(place)})
         return
-    from separatrix.cli.cluster_telling import tell_clusters
+    from separatrix.cli.cluster_summary import tell_clusters
 
     tell_clusters(study, place, _in_python(context, table, beside.columns))
 
@@ -127,7 +127,7 @@ def _number(text: str) -> int | None:
 
 def _without_ids(rows: Any, asked: tuple[str, ...]) -> tuple[Any, Ids]:
     """The rows without the columns that name them, and those columns."""
-    from separatrix.rows.table import TableRows
+    from separatrix.rows.sources.stream import TableRows
 
     names = list(rows.source.arrow.names)
     columns = kept_columns(names, asked, option="--id", taken=TAKEN_BY_CLUSTERS)

@@ -86,8 +86,8 @@ def fit(
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     wishes = {name: options.pop(name) for name in WISHES}
     source = _opened(context, table, target, options)
-    from separatrix.blas_threads import one_blas_thread
     from separatrix.study.run import run_study
+    from separatrix.threads import one_blas_thread
 
     told: dict[str, Any] = {"source": Path(table).name, "command": _again(context)}
     # one thread of BLAS: how it splits a product changes last digits, and rarely saves time here
@@ -106,7 +106,7 @@ def fit(
     if as_json:
         print_json({**document, "directory": str(place), "gates": judged})
         context.exit(1 if failed else 0)
-    from separatrix.cli.telling import tell
+    from separatrix.cli.fit_summary import tell
 
     tell(study, place, _in_python(context, table, target))
     if failed:

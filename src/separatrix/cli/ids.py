@@ -54,8 +54,8 @@ class Ids:
 
 
 def _values(source: Any, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    from separatrix.rows.delimited import CsvSource
     from separatrix.rows.schema import Kind
+    from separatrix.rows.sources.csv import CsvSource
 
     if isinstance(source, CsvSource):  # numbers, too, as they are written
         source = CsvSource(source.paths, dict.fromkeys(columns, Kind.DISCRETE), source.shown)

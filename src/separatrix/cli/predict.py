@@ -52,7 +52,7 @@ def _predict(
 ) -> None:
     from sklearn.base import is_clusterer
 
-    from separatrix.models.wrapped import schema_of
+    from separatrix.estimators.wrapped import schema_of
     from separatrix.rows.scan import rows_like
     from separatrix.storage import load
 
@@ -131,10 +131,10 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
     """Block by block: number of the row in the table, ids, prediction, what stands beside it."""
     import numpy as np
 
-    from separatrix.blas_threads import one_blas_thread
     from separatrix.messages import Notice
     from separatrix.rows.memory import MemoryRows
     from separatrix.study.document import plain
+    from separatrix.threads import one_blas_thread
 
     done = 0
     told: set[str] = set()

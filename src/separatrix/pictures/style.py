@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from separatrix.pictures.wording import Measure
+from separatrix.pictures.formatting import Measure
 
 INK = "#1f2328"
 MUTED = "#6a7280"

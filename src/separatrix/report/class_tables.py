@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.discriminant.covariance_tests import MardiaTest
+from separatrix.pictures.formatting import exact, number, scored
 from separatrix.pictures.inference import names_of
-from separatrix.pictures.wording import exact, number, scored
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure, probable
 from separatrix.rows.block import Floats
-from separatrix.statistics.covariance_tests import MardiaTest
 from separatrix.study.result import Score, Spread, Study
 
 

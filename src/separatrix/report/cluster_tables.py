@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from separatrix.pictures.wording import counted, number
+from separatrix.pictures.formatting import counted, number
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure
 from separatrix.rows.schema import Kind
 from separatrix.study.clustering.result import FAMILIES, ClusterStudy

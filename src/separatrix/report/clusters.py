@@ -6,7 +6,7 @@ import os
 from pathlib import PurePath
 from typing import Any
 
-from separatrix.pictures.wording import counted
+from separatrix.pictures.formatting import counted
 from separatrix.report import cluster_tables, tables
 from separatrix.report.figures import clusters as figures
 from separatrix.report.page import drawn, rendered

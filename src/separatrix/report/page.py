@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.pictures.formatting import number
 from separatrix.pictures.inference import Inference, inference
-from separatrix.pictures.wording import number
 from separatrix.report import class_tables, figures, tables, verdict
 from separatrix.report.figures import Gallery
-from separatrix.report.rows_kept import machine_table, rows_kept_words
+from separatrix.report.stored_rows import machine_table, rows_kept_words
 from separatrix.storage.files import write_text
 from separatrix.study.result import Study
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import DOUBTS
+from separatrix.pictures.formatting import counted, exact, listed, measure, number, scored
 from separatrix.pictures.inference import Inference
-from separatrix.pictures.wording import counted, exact, listed, measure, number, scored
 from separatrix.report.verdict import counterpart, gloss, spoken
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from separatrix.pictures.wording import Measure, counted, measure, number, scored
+from separatrix.pictures.formatting import Measure, counted, measure, number, scored
 from separatrix.study.result import Entry, Score, Study
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
-from separatrix.rows.scratch import scratch
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Matrix = Any  # NDArray[float64] or scipy.sparse.csr_array
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from separatrix.rows.block import Block
-from separatrix.rows.completion import Completion
+from separatrix.rows.imputation import Completion
 from separatrix.rows.schema import Schema, Term, Terms
-from separatrix.rows.termmap import TermMap
+from separatrix.rows.term_map import TermMap
 
 _NO_TERMS = Terms(())
 

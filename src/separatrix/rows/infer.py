@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.columns import (
+from separatrix.rows.schema import Column, Kind, Schema
+from separatrix.rows.sources.columns import (
     Numbers,
     Place,
     is_number,
@@ -20,8 +21,7 @@ from separatrix.rows.columns import (
     numbers,
     text_in_numbers,
 )
-from separatrix.rows.schema import Column, Kind, Schema
-from separatrix.rows.sources import Piece, Source, head, refuse_duplicates
+from separatrix.rows.sources.source import Piece, Source, head, refuse_duplicates
 
 if TYPE_CHECKING:
     import pyarrow as pa

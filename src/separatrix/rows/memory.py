@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, concatenate
 from separatrix.rows.parts import Parts, Words, block_content
-from separatrix.rows.reader import Reading
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Schema
+from separatrix.rows.sources.reader import Reading
 
 
 class MemoryRows(InMemory):

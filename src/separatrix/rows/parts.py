@@ -19,8 +19,8 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.rows.columns import GAP, Levels, Numbers
 from separatrix.rows.schema import Terms
+from separatrix.rows.sources.columns import GAP, Levels, Numbers
 
 Words = NDArray[np.uint64]
 Labels = NDArray[np.int64]
@@ -50,7 +50,7 @@ class Parts:
 
     def assign(self, content: Words, ordinal: Words = _NO_ORDINALS) -> Labels:
         """The part of every row, given the hashes of their content."""
-        from separatrix.compiled.hashing import assign_parts
+        from separatrix.rows.loops.hashing import assign_parts
 
         labels = np.empty(len(content), dtype=np.int64)
         salt = word_of(f"seed {self.seed}")
@@ -88,7 +88,7 @@ def word_of(text: str) -> np.uint64:
 
 def content_of(columns: dict[str, Numbers | Levels], n: int) -> Words:
     """The content hash of n rows; a level counts by its text, a number by its float64 bits."""
-    from separatrix.compiled.hashing import MISSING, add_column
+    from separatrix.rows.loops.hashing import MISSING, add_column
 
     total = np.zeros(n, dtype=np.uint64)
     for name, column in columns.items():

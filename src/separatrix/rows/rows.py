@@ -12,9 +12,9 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.blas_threads import one_blas_thread
 from separatrix.rows.block import Block, concatenate
 from separatrix.rows.schema import Schema
+from separatrix.threads import one_blas_thread
 
 
 class Statistic(Protocol):

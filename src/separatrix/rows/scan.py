@@ -10,14 +10,14 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.frames import as_table, table_of_arrays, with_column
 from separatrix.rows.infer import Wanted, infer_schema, wanted
-from separatrix.rows.new_rows import rows_like as rows_like
-from separatrix.rows.paths import is_path, open_paths
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
-from separatrix.rows.sources import Source, TableSource
-from separatrix.rows.table import BLOCK_ROWS, TableRows
+from separatrix.rows.sources.dataframes import as_table, table_of_arrays, with_column
+from separatrix.rows.sources.new_rows import rows_like as rows_like
+from separatrix.rows.sources.paths import is_path, open_paths
+from separatrix.rows.sources.source import Source, TableSource
+from separatrix.rows.sources.stream import BLOCK_ROWS, TableRows
 
 
 def scan(
@@ -51,7 +51,7 @@ def scan(
     if isinstance(source, Rows):
         raise InputError("These are Rows already.", remedy="Pass them to fit as they are.")
     if _is_dask(source):
-        from separatrix.rows.cluster import scan_dask
+        from separatrix.rows.sources.dask import scan_dask
 
         if hasattr(source, "columns"):
             target, weight = _names(target), _name(weight)
@@ -115,7 +115,7 @@ def _scan_matrix(
 
 def _labelled(x: Any, y: Any, w: Any) -> ArrayRows:
     """A sparse matrix with class labels: the target as one indicator per level."""
-    from separatrix.rows.columns import level_text
+    from separatrix.rows.sources.columns import level_text
 
     if y is None or y.ndim != 1:
         raise InputError("A sparse matrix needs one column of labels or numbers as target.")

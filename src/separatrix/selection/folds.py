@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows
@@ -26,7 +26,6 @@ from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare, prepare_parts
 
-Index = NDArray[np.int64]
 #: scikit-learn's ``cv``: None (5 folds), a number of folds, a splitter, or (train, test) pairs.
 CV = Any
 #: Moments of the training rows and of the held-out rows of one fold.
@@ -39,8 +38,8 @@ DEFAULT_FOLDS = 5
 class Folds:
     """(train, test) row numbers of every fold; ``labels`` when the test parts tile the table."""
 
-    pairs: tuple[tuple[Index, Index], ...]
-    labels: Index | None
+    pairs: tuple[tuple[Ints, Ints], ...]
+    labels: Ints | None
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -78,7 +77,7 @@ def folding(w: Floats | None, cv: CV) -> slice | NDArray[np.bool_]:
     return slice(None) if named or w is None or (w > 0).all() else w > 0
 
 
-def _row_numbers(index: Any, n: int) -> Index:
+def _row_numbers(index: Any, n: int) -> Ints:
     """Row numbers, also where a fold is given as a mask of rows."""
     rows = np.asarray(index)
     if rows.dtype == bool and rows.shape == (n,):
@@ -86,7 +85,7 @@ def _row_numbers(index: Any, n: int) -> Index:
     return np.asarray(rows, dtype=np.int64)
 
 
-def _labels(pairs: tuple[tuple[Index, Index], ...], n: int) -> Index | None:
+def _labels(pairs: tuple[tuple[Ints, Ints], ...], n: int) -> Ints | None:
     """The fold of each row, if every row is tested once and trains every other fold."""
     tests = [test for _, test in pairs]
     if sum(map(len, tests)) != n or not all(len(a) + len(b) == n for a, b in pairs):
@@ -161,7 +160,7 @@ def _by_part(rows: Rows) -> Folded:
     return Folded(whole.encoding, whole.moments, [(s.moments, s.left) for s in sides])
 
 
-def _overlapping(rows: InMemory, train: Index, test: Index) -> FoldMoments:
+def _overlapping(rows: InMemory, train: Ints, test: Ints) -> FoldMoments:
     """One fold whose rows are listed: a row may train twice, or not at all."""
     index = np.concatenate([train, test])
     labels = np.repeat(np.array([0, 1], dtype=np.int64), [len(train), len(test)])

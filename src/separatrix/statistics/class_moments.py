@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
-from separatrix.rows.scratch import scratch
-from separatrix.statistics.class_panels import class_sums, column_sums, suits
+from separatrix.statistics.class_sums import class_sums, column_sums, suits
 from separatrix.statistics.moments import Moments, not_finite, too_large
 
 #: For steps δ (K x d) with weights c (K): the scatter Σ c δδᵀ, as much of it as is kept.

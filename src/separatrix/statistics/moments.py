@@ -17,8 +17,8 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Term, Terms
-from separatrix.rows.scratch import scratch
 
 _NO_TERMS = Terms(())
 

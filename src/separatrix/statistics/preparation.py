@@ -13,20 +13,20 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.completion import Completion
 from separatrix.rows.encoded import EncodedRows, OnlyParts, Through
 from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.imputation import Completion
 from separatrix.rows.memory import no_rows_left
-from separatrix.rows.reader import MOST_LEVELS, too_many_levels
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term
-from separatrix.rows.termmap import TermMap
-from separatrix.statistics.completing import (
+from separatrix.rows.sources.reader import MOST_LEVELS, too_many_levels
+from separatrix.rows.term_map import TermMap
+from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.imputation import (
     complete_by_regression,
     observed_mean,
     observed_share,
 )
-from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 
 #: Part number of the test part.

@@ -10,14 +10,24 @@ from typing import Any
 
 from separatrix import HOMES
 
-#: Estimators by name, with the module of ours that holds each: the public ones.
-MODELS = {name: home for name, home in HOMES.items() if home.startswith("separatrix.models.")}
+#: Folders that hold estimators.
+_FAMILIES = (
+    "estimators",
+    "probability",
+    "linear",
+    "logistic",
+    "discriminant",
+    "perceptron",
+    "svm",
+    "neighbors",
+    "cluster",
+)
 
 #: Distances by name: the public ones.
 METRICS = {
     name: home
     for name, home in HOMES.items()
-    if home.startswith("separatrix.similarity.metrics.") and name[0].isupper()
+    if home.startswith("separatrix.distances.") and name[0].isupper()
 }
 
 #: Plain data: rebuilt by calling the class with the fields that its constructor names.
@@ -28,51 +38,51 @@ RECORDS = {
     "Column": "separatrix.rows.schema",
     "Schema": "separatrix.rows.schema",
     "Encoding": "separatrix.rows.encoding",
-    "Completion": "separatrix.rows.completion",
+    "Completion": "separatrix.rows.imputation",
     "Parts": "separatrix.rows.parts",
     "ColumnProfile": "separatrix.rows.profile",
     "Moments": "separatrix.statistics.moments",
     "TriangularFactor": "separatrix.statistics.triangular",
     "Grouped": "separatrix.statistics.grouped",
-    "Exemplars": "separatrix.shapes.exemplars",
-    "Dendrogram": "separatrix.shapes.dendrogram",
-    "Certificate": "separatrix.solvers.solution",
-    "Solution": "separatrix.solvers.solution",
-    "LeastSquares": "separatrix.solvers.solution",
-    "Spectrum": "separatrix.solvers.ridge",
-    "Evidence": "separatrix.models.summary",
-    "LogisticEvidence": "separatrix.models.logistic_summary",
-    "Separation": "separatrix.solvers.separation",
-    "SVMTrace": "separatrix.solvers.svm_path",
-    "Hyperplane": "separatrix.shapes.hyperplane",
-    "KernelExpansion": "separatrix.shapes.kernel_expansion",
-    "WalkState": "separatrix.solvers.perceptron_ground",
-    "MistakeTrace": "separatrix.solvers.perceptron",
-    "ResidualTrace": "separatrix.models.perceptron_regression",
-    "Separability": "separatrix.shapes.separability",
-    "HullPoints": "separatrix.shapes.separability",
+    "Exemplars": "separatrix.cluster.exemplars",
+    "Dendrogram": "separatrix.cluster.dendrogram",
+    "Certificate": "separatrix.optimize.solution",
+    "Solution": "separatrix.optimize.solution",
+    "LeastSquares": "separatrix.optimize.solution",
+    "Spectrum": "separatrix.linear.least_squares.ridge",
+    "Evidence": "separatrix.linear.summary",
+    "LogisticEvidence": "separatrix.logistic.summary",
+    "Separation": "separatrix.logistic.separation",
+    "SVMTrace": "separatrix.svm.path.trace",
+    "Hyperplane": "separatrix.geometry.hyperplane",
+    "KernelExpansion": "separatrix.geometry.kernel_expansion",
+    "WalkState": "separatrix.perceptron.state",
+    "MistakeTrace": "separatrix.perceptron.epochs",
+    "ResidualTrace": "separatrix.perceptron.perceptron_regressor",
+    "Separability": "separatrix.geometry.separability",
+    "HullPoints": "separatrix.geometry.separability",
     "ClassMoments": "separatrix.statistics.class_moments",
-    "LinearScores": "separatrix.shapes.class_scores",
-    "AxisScores": "separatrix.shapes.class_scores",
-    "QuadraticScores": "separatrix.shapes.class_scores",
-    "Quadric": "separatrix.shapes.quadric",
-    "Machine": "separatrix.models.svm_machine",
-    "Footing": "separatrix.models.svm_machine",
-    "MardiaTest": "separatrix.statistics.covariance_tests",
-    "BoxTest": "separatrix.statistics.covariance_tests",
-    "MultivariateNormal": "separatrix.shapes.normal",
-    "Sigmoid": "separatrix.decision.sigmoid",
-    "Plateaus": "separatrix.decision.isotonic",
-    "Temperature": "separatrix.decision.temperature",
-    "Costs": "separatrix.decision.costs",
-    "Plane": "separatrix.shapes.plane",
-    "Landscape": "separatrix.decision.landscape",
-    "ClassColumns": "separatrix.statistics.class_columns",
-    "IndependentColumns": "separatrix.shapes.independent",
-    "Trace": "separatrix.models.gradient_descent",
-    "GivenDistances": "separatrix.similarity.metrics.chosen",
-    "NeighbourCounts": "separatrix.models.leave_one_out_neighbours",
-    "Bandwidth": "separatrix.solvers.bandwidth",
+    "LinearScores": "separatrix.geometry.class_scores",
+    "AxisScores": "separatrix.geometry.class_scores",
+    "QuadraticScores": "separatrix.geometry.class_scores",
+    "Quadric": "separatrix.geometry.quadric",
+    "Machine": "separatrix.svm.binary_svm",
+    "Footing": "separatrix.svm.binary_svm",
+    "MardiaTest": "separatrix.discriminant.covariance_tests",
+    "BoxTest": "separatrix.discriminant.covariance_tests",
+    "MultivariateNormal": "separatrix.geometry.normal",
+    "Sigmoid": "separatrix.probability.sigmoid",
+    "Plateaus": "separatrix.probability.isotonic",
+    "Temperature": "separatrix.probability.temperature",
+    "Costs": "separatrix.probability.costs",
+    "Plane": "separatrix.geometry.discriminant_plane",
+    "Landscape": "separatrix.probability.decision_surface",
+    "ClassColumns": "separatrix.discriminant.class_columns",
+    "IndependentColumns": "separatrix.discriminant.independent_columns",
+    "Trace": "separatrix.logistic.gradient_descent",
+    "GivenDistances": "separatrix.distances.metric_from",
+    "NeighbourCounts": "separatrix.neighbors.leave_one_out",
+    "Bandwidth": "separatrix.neighbors.bandwidth",
     "Score": "separatrix.study.result",
     "Spread": "separatrix.study.result",
     "Entry": "separatrix.study.result",
@@ -90,30 +100,37 @@ RECORDS = {
     "Structure": "separatrix.study.clustering.result",
     "Stability": "separatrix.study.clustering.result",
     "Group": "separatrix.study.clustering.result",
-    "ClusterPlane": "separatrix.shapes.cluster_plane",
+    "ClusterPlane": "separatrix.cluster.projection",
     "Drawn": "separatrix.study.clustering.result",
     "ClusterStudy": "separatrix.study.clustering.result",
 }
 
+#: Estimators by name, with the module of ours that holds each: the public ones.
+MODELS = {
+    name: home
+    for name, home in HOMES.items()
+    if home.split(".")[1] in _FAMILIES and name[0].isupper() and name not in RECORDS
+}
+
 #: Kernels, in a table of their own: some share a name with other plain data.
 KERNELS = {
-    "Sum": "separatrix.similarity.kernels.algebra",
-    "Product": "separatrix.similarity.kernels.algebra",
-    "Scaled": "separatrix.similarity.kernels.algebra",
-    "Exponential": "separatrix.similarity.kernels.algebra",
-    "Normalised": "separatrix.similarity.kernels.algebra",
-    "Gaussian": "separatrix.similarity.kernels.gaussian",
-    "Precomputed": "separatrix.similarity.kernels.given",
-    "Linear": "separatrix.similarity.kernels.vectors",
-    "Polynomial": "separatrix.similarity.kernels.vectors",
-    "Sigmoid": "separatrix.similarity.kernels.vectors",
-    "Spectrum": "separatrix.similarity.kernels.strings",
-    "Subsequence": "separatrix.similarity.kernels.strings",
-    "SetKernel": "separatrix.similarity.kernels.sets",
-    "Jaccard": "separatrix.similarity.kernels.sets",
-    "TreeKernel": "separatrix.similarity.kernels.trees",
-    "SubtreeKernel": "separatrix.similarity.kernels.trees",
-    "GraphKernel": "separatrix.similarity.kernels.graphs",
+    "Sum": "separatrix.kernels.algebra",
+    "Product": "separatrix.kernels.algebra",
+    "Scaled": "separatrix.kernels.algebra",
+    "Exponential": "separatrix.kernels.algebra",
+    "Normalised": "separatrix.kernels.algebra",
+    "Gaussian": "separatrix.kernels.gaussian",
+    "Precomputed": "separatrix.kernels.precomputed",
+    "Linear": "separatrix.kernels.vectors",
+    "Polynomial": "separatrix.kernels.vectors",
+    "Sigmoid": "separatrix.kernels.vectors",
+    "Spectrum": "separatrix.kernels.strings",
+    "Subsequence": "separatrix.kernels.strings",
+    "SetKernel": "separatrix.kernels.sets",
+    "Jaccard": "separatrix.kernels.sets",
+    "TreeKernel": "separatrix.kernels.trees",
+    "SubtreeKernel": "separatrix.kernels.trees",
+    "GraphKernel": "separatrix.kernels.graphs",
 }
 
 #: Enumerations, stored by value.

@@ -22,9 +22,9 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
 from separatrix.selection.rules import validation_error
 from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.kept import KeptMoments
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
+from separatrix.statistics.stored import KeptMoments
 from separatrix.study.candidates import Candidate
 from separatrix.study.tasks import REGRESSION
 

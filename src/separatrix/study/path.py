@@ -10,8 +10,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from separatrix.linear.ridge_path import RidgePath
 from separatrix.messages import Notice
-from separatrix.models.ridge_path import RidgePath
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
-from separatrix.study import announce
+from separatrix.study import inferred as announce
 from separatrix.study.candidates import Candidate
 from separatrix.study.compare import Bench, choose, compare
 from separatrix.study.curve import learning_curve
 from separatrix.study.data import MomentBench, RowBench
-from separatrix.study.held import judged
+from separatrix.study.design import Setting, shown, with_doubts
 from separatrix.study.measure import regression_scores
 from separatrix.study.path import ridge_path
 from separatrix.study.progress import stages
 from separatrix.study.result import Held, Score, Study
-from separatrix.study.setting import Setting, shown, with_doubts
 from separatrix.study.tasks import REGRESSION
+from separatrix.study.test_predictions import judged
 
 METRIC = "rmse"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from separatrix.decision.costs import Costs
-from separatrix.decision.landscape import Landscape
+from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
 from separatrix.messages import InputError
+from separatrix.probability.costs import Costs
+from separatrix.probability.decision_surface import Landscape
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
-from separatrix.statistics.covariance_tests import BoxTest, MardiaTest
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class Study:
     @property
     def odds(self) -> Any:
         """The :class:`LogisticSummary` of a winner that has one (odds ratios, p), else None."""
-        from separatrix.models.logistic import LogisticRegression
+        from separatrix.logistic.logistic_regression import LogisticRegression
 
         if not isinstance(self.core, LogisticRegression):
             return None

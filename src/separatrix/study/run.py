@@ -17,14 +17,15 @@ from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
-from separatrix.study import announce, tasks
+from separatrix.study import inferred as announce
+from separatrix.study import tasks
 from separatrix.study.candidates import Size, candidates
-from separatrix.study.classification import Wishes, study_classes
+from separatrix.study.classes.run import Wishes, study_classes
 from separatrix.study.data import FEWEST_HELD, FEWEST_TRAINING, RowBench, too_small, truth_of
-from separatrix.study.moments_alone import study_moments
+from separatrix.study.design import Setting
+from separatrix.study.from_moments import study_moments
 from separatrix.study.regression import study_numbers
 from separatrix.study.result import Study
-from separatrix.study.setting import Setting
 from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 

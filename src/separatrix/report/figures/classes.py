@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.decision.roc import RocCurve, roc_curve
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CalibrationDisplay,
@@ -19,6 +18,7 @@ from separatrix.pictures import (
     RocClassesDisplay,
     RocDisplay,
 )
+from separatrix.probability.roc import RocCurve, roc_curve
 from separatrix.report.figures.gallery import MANY, Gallery
 from separatrix.rows.block import Floats
 from separatrix.study.result import Held, Study

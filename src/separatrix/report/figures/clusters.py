@@ -66,7 +66,7 @@ def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
 
 def fit_of_rows(study: ClusterStudy) -> Gallery:
     """Silhouettes, cluster by cluster."""
-    from separatrix.similarity.silhouette import Silhouette  # compiles, and not every page needs it
+    from separatrix.cluster.silhouette import Silhouette  # compiles, and not every page needs it
 
     gallery, drawn = Gallery(), study.drawn
     if drawn is None:

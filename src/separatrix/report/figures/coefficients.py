@@ -33,7 +33,7 @@ def coefficients(study: Study, found: Inference | None) -> Gallery:
 
 def _unit(study: Study) -> str:
     """What coefficients change."""
-    from separatrix.models.logistic import LogisticRegression
+    from separatrix.logistic.logistic_regression import LogisticRegression
 
     if study.task != "classification":
         return "prediction"

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from separatrix.cluster.scatter import scatter_decomposition
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.statistics.scatter import scatter_decomposition
 from separatrix.study.clustering.methods import Labels, Search
 from separatrix.study.clustering.result import Step
 

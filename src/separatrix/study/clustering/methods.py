@@ -13,23 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.cluster import initialization as kmeans_start
+from separatrix.cluster import pam
+from separatrix.cluster.agglomerative import AgglomerativeClustering
+from separatrix.cluster.dendrogram import Dendrogram
+from separatrix.cluster.kernel_kmeans import KernelKMeans
+from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_sweeps, spread_partition
+from separatrix.cluster.kmeans import KMeans
+from separatrix.cluster.kmedoids import KMedoids
+from separatrix.cluster.linkage import linkage
+from separatrix.cluster.lloyd import lloyd
+from separatrix.cluster.silhouette import Silhouette, silhouette
+from separatrix.distances.base import Metric
+from separatrix.distances.gower import Gower
+from separatrix.distances.metric_from import metric_from
+from separatrix.distances.vectors import Euclidean
+from separatrix.kernels import Precomputed, kernel_from
 from separatrix.messages import InputError, did_you_mean
-from separatrix.models.agglomerative import AgglomerativeClustering
-from separatrix.models.kernel_kmeans import KernelKMeans
-from separatrix.models.kmeans import KMeans
-from separatrix.models.kmedoids import KMedoids
 from separatrix.rows.block import Floats
-from separatrix.shapes.dendrogram import Dendrogram
-from separatrix.similarity.kernels import Precomputed, kernel_from
-from separatrix.similarity.metrics.base import Metric
-from separatrix.similarity.metrics.chosen import metric_from
-from separatrix.similarity.metrics.mixed import Gower
-from separatrix.similarity.metrics.vectors import Euclidean
-from separatrix.similarity.silhouette import Silhouette, silhouette
-from separatrix.solvers import kmeans_start, pam
-from separatrix.solvers.kmeans import lloyd
-from separatrix.solvers.kmeans_kernel import GramBlocks, kernel_sweeps, spread_partition
-from separatrix.solvers.linkage import linkage
 
 Labels = NDArray[np.int64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from separatrix.cluster.projection import ClusterPlane
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
-from separatrix.shapes.cluster_plane import ClusterPlane
 
 #: Families of tables without groups.
 FAMILIES = {

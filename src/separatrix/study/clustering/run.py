@@ -7,24 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.cluster.projection import cluster_plane
+from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile, profile
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.shapes.cluster_plane import cluster_plane
-from separatrix.similarity.silhouette import Silhouette, silhouette
-from separatrix.study.clustering import choice, telling
-from separatrix.study.clustering.ground import Ground, ground_of
+from separatrix.study.clustering import choice
+from separatrix.study.clustering import messages as telling
+from separatrix.study.clustering.design import Ground, ground_of
 from separatrix.study.clustering.groups import groups_of
 from separatrix.study.clustering.methods import Labels, Method, method_named, refuse_size
 from separatrix.study.clustering.numbering import largest_first
 from separatrix.study.clustering.result import Assigned, ClusterStudy, Drawn
 from separatrix.study.clustering.stability import stability
 from separatrix.study.clustering.structure import TEST_ROWS, structure
-from separatrix.study.held import thinned
+from separatrix.study.design import with_doubts
 from separatrix.study.progress import stages
-from separatrix.study.setting import with_doubts
 from separatrix.study.size import reason_to_stream
+from separatrix.study.test_predictions import thinned
 
 #: Rows by which the number of clusters is chosen, and whose silhouettes are all measured.
 SEARCH_ROWS, SILHOUETTE_ROWS = 3_000, 20_000

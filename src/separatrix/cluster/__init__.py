@@ -1,0 +1,1 @@
+"""K-means, k-medoids, kernel k-means and agglomerative clustering."""

@@ -1,0 +1,1 @@
+"""Compiled loops on arrays and scalars."""

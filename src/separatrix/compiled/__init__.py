@@ -1,1 +1,0 @@
-"""Numba loops: arrays and scalars in, arrays out."""

@@ -1,0 +1,1 @@
+"""Gaussian and naive Bayes class models, and the basic linear classifier."""

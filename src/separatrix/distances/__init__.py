@@ -1,0 +1,1 @@
+"""Metrics, exemplars and exact nearest-neighbor search."""

@@ -1,0 +1,96 @@
+"""Distances between rows of x (n x d) and columns of zt (d x m), written into ``out`` (n x m).
+
+The other points come transposed, for :func:`~separatrix.distances.loops.point_distances.to_points`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from separatrix.distances.loops.point_distances import to_points
+
+#: Points measured together: their running sums stay in the first-level cache.
+TILE = 1024
+
+
+@njit(cache=True, nogil=True)
+def plain(x, zt, kind, out):
+    """Distances of a kind of :mod:`point_distances` (Euclidean: squares), tile by tile."""
+    for start in range(0, zt.shape[1], TILE):
+        stop = min(start + TILE, zt.shape[1])
+        for i in range(x.shape[0]):
+            to_points(x[i], zt, start, stop, kind, out[i, start:stop])
+
+
+@njit(cache=True, nogil=True)
+def minkowski(x, zt, p, out):
+    """(Σ |x − z|^p)^(1/p), the largest coordinate taken out first: no power over- or underflows."""
+    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
+    for i in range(n):
+        for k in range(m):
+            largest = 0.0
+            for j in range(d):
+                largest = max(largest, abs(x[i, j] - zt[j, k]))
+            total = 0.0
+            if largest > 0.0:
+                for j in range(d):
+                    total += (abs(x[i, j] - zt[j, k]) / largest) ** p
+            out[i, k] = largest * total ** (1.0 / p) if largest > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def differing(x, zt, out):
+    """How many coordinates differ."""
+    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
+    for start in range(0, m, TILE):
+        stop = min(start + TILE, m)
+        for i in range(n):
+            row = out[i, start:stop]
+            row[:] = 0.0
+            for j in range(d):
+                v, z = x[i, j], zt[j, start:stop]
+                for k in range(stop - start):
+                    row[k] += 1.0 if v != z[k] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def squared_from_products(x, zt, xx, zz, out):
+    """‖x‖² + ‖z‖² − 2 x·z from the products in ``out``; measured again where that cancels.
+
+    Rounding leaves an error of about ε(‖x‖² + ‖z‖²). Where the distance is so much smaller than
+    the norms that more than half of the digits would be lost, the coordinates are subtracted.
+    """
+    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
+    for i in range(n):
+        for k in range(m):
+            size = xx[i] + zz[k]
+            square = size - 2.0 * out[i, k]
+            if square < 1e-7 * size:
+                square = 0.0
+                for j in range(d):
+                    t = x[i, j] - zt[j, k]
+                    square += t * t
+            out[i, k] = square
+
+
+@njit(cache=True, nogil=True)
+def gower(x, zt, discrete, scale, out):
+    """Σ δ s / Σ δ: s = |x − z|/range or 1{x ≠ z}, δ = 0 where either value is missing (NaN).
+
+    Two rows that share no known column are as far apart as can be.
+    """
+    n, d, m = x.shape[0], x.shape[1], zt.shape[1]
+    for i in range(n):
+        for k in range(m):
+            total, weight = 0.0, 0.0
+            for j in range(d):
+                a, b = x[i, j], zt[j, k]
+                if np.isnan(a) or np.isnan(b):
+                    continue
+                weight += 1.0
+                if discrete[j]:
+                    total += 1.0 if a != b else 0.0
+                elif scale[j] > 0.0:
+                    total += abs(a - b) / scale[j]
+            out[i, k] = total / weight if weight > 0.0 else 1.0

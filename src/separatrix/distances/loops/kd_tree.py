@@ -1,0 +1,159 @@
+"""A k-d tree: points sorted into boxes, so that far boxes need not be opened.
+
+Node i has the children 2i + 1 and 2i + 2; the leaves, all on the last level, hold consecutive
+points. Inside a leaf the points lie as columns, so that distances to all of them grow together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from separatrix.distances.loops.extremes import some_within
+from separatrix.distances.loops.nearest import in_order, keep
+from separatrix.distances.loops.point_distances import EUCLIDEAN, MANHATTAN, to_points
+
+
+@njit(cache=True, nogil=True)
+def split(z, order, starts, low, high, root, deepest):
+    """Halve the cells below ``root`` across their longest side, level by level.
+
+    ``order[starts[i, 0]:starts[i, 1]]`` are the points of node i; low[i], high[i] bound its cell,
+    the part of space that the cuts above leave to it. Cells on the level ``deepest`` stay whole.
+    """
+    nodes, d = low.shape
+    keys = np.empty(starts[root, 1] - starts[root, 0])
+    first, last, base = root, root, starts[root, 0]
+    for _ in range(deepest):
+        for node in range(first, last + 1):
+            if 2 * node + 1 >= nodes:
+                return
+            a, b = starts[node, 0], starts[node, 1]
+            widest = 0
+            for j in range(1, d):
+                if high[node, j] - low[node, j] > high[node, widest] - low[node, widest]:
+                    widest = j
+            for s in range(a, b):
+                keys[s - base] = z[order[s], widest]
+            middle = (a + b) // 2
+            _halve(keys[a - base : b - base], order[a:b], middle - a)
+            left, right = 2 * node + 1, 2 * node + 2
+            starts[left, 0], starts[left, 1] = a, middle
+            starts[right, 0], starts[right, 1] = middle, b
+            for j in range(d):
+                low[left, j] = low[right, j] = low[node, j]
+                high[left, j] = high[right, j] = high[node, j]
+            if middle < b:
+                high[left, widest] = low[right, widest] = keys[middle - base]
+        first, last = 2 * first + 1, 2 * last + 2
+
+
+@njit(cache=True, nogil=True)
+def tighten(columns, starts, low, high):
+    """Shrink every box to its points: leaves from the points, the others from their halves."""
+    nodes, d = low.shape
+    for node in range(nodes - 1, -1, -1):
+        left, right = 2 * node + 1, 2 * node + 2
+        for j in range(d):
+            if left < nodes:
+                low[node, j] = min(low[left, j], low[right, j])
+                high[node, j] = max(high[left, j], high[right, j])
+                continue
+            low[node, j], high[node, j] = np.inf, -np.inf
+            for v in columns[j, starts[node, 0] : starts[node, 1]]:
+                low[node, j] = min(low[node, j], v)
+                high[node, j] = max(high[node, j], v)
+
+
+@njit(cache=True, nogil=True)
+def _halve(keys, order, middle):
+    """Quickselect: the smaller keys before ``middle``, the larger from it on."""
+    a, b = 0, keys.size - 1
+    while a < b:
+        pivot = _middle_of_three(keys[a], keys[(a + b) // 2], keys[b])
+        i, j = a, b
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            b = j
+        elif middle >= i:
+            a = i
+        else:
+            return
+
+
+@njit(cache=True, nogil=True)
+def _middle_of_three(a, b, c):
+    return max(min(a, b), min(max(a, b), c))
+
+
+@njit(cache=True, nogil=True)
+def to_box(x, low, high, kind):
+    """Distance (Euclidean: its square) from a point to the nearest point of a box."""
+    total = 0.0
+    for j in range(x.size):
+        t = max(max(low[j] - x[j], x[j] - high[j]), 0.0)
+        if kind == EUCLIDEAN:
+            total += t * t
+        elif kind == MANHATTAN:
+            total += t
+        else:
+            total = max(total, t)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def query(x, columns, order, starts, low, high, kind, distances, numbers):
+    """The nearest points of every row of x, near to far; returns how many points were measured.
+
+    Boxes are opened from near to far along the path down, and one that lies beyond the k-th
+    nearest found so far is passed over. One at the very same distance is opened: it may hold a
+    point with a smaller number.
+    """
+    nodes, k = low.shape[0], distances.shape[1]
+    largest = 0
+    for node in range(nodes):
+        largest = max(largest, starts[node, 1] - starts[node, 0] if 2 * node + 1 >= nodes else 0)
+    near = np.empty(largest)
+    stack = np.empty(128, dtype=np.int64)
+    bounds = np.empty(128)
+    measured = 0
+    for i in range(x.shape[0]):
+        size, top = 0, 1
+        stack[0], bounds[0] = 0, 0.0
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            if size == k and bounds[top] > distances[i, 0]:
+                continue
+            left, right = 2 * node + 1, 2 * node + 2
+            if left >= nodes:
+                a, b = starts[node, 0], starts[node, 1]
+                to_points(x[i], columns, a, b, kind, near)
+                measured += b - a
+                if size == k and not some_within(near, 0, b - a, distances[i, 0]):
+                    continue
+                for s in range(b - a):
+                    if size < k or near[s] <= distances[i, 0]:
+                        size = keep(distances[i], numbers[i], size, near[s], order[a + s])
+                continue
+            to_left = to_box(x[i], low[left], high[left], kind)
+            to_right = to_box(x[i], low[right], high[right], kind)
+            if to_right < to_left:
+                left, right = right, left
+                to_left, to_right = to_right, to_left
+            if size < k or to_right <= distances[i, 0]:
+                stack[top], bounds[top] = right, to_right
+                top += 1
+            stack[top], bounds[top] = left, to_left
+            top += 1
+        in_order(distances[i], numbers[i], k)
+    return measured

@@ -1,0 +1,158 @@
+"""Models that need only the moments of their rows: they fit tables, streams, sums and updates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.base import LinearModel
+from separatrix.estimators.targets import numeric
+from separatrix.messages import InputError
+from separatrix.optimize.solution import Solution
+from separatrix.rows.arrays import ArrayRows, column_names
+from separatrix.rows.block import Block
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import Rows
+from separatrix.rows.schema import Column, Schema
+from separatrix.selection.folds import FoldMoments
+from separatrix.statistics.moments import Moments
+from separatrix.statistics.preparation import prepare
+
+#: Columns up to which a table with fewer rows than columns keeps its moments, to be added to.
+KEPT = 2_000
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a fit may draw on.
+
+    ``moments`` of the design; its ``rows``, where they can be read again; and, for models that hold
+    rows out, the moments of both sides of every fold.
+    """
+
+    moments: Moments
+    rows: Rows | None = None
+    halves: tuple[FoldMoments, ...] | None = None
+
+
+class AdditiveModel(LinearModel):
+    """``fit`` takes X and y, Rows, or Moments."""
+
+    moments_: Moments | None
+    _rows: Rows | None
+    _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
+
+    @abstractmethod
+    def _solve(self, given: Given) -> Solution:
+        """From the moments of the design."""
+
+    @abstractmethod
+    def _solve_wide(self, rows: ArrayRows) -> Solution:
+        """From rows that are no more than their columns."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
+        if isinstance(X, Moments):
+            return self._fit_moments(X)
+        rows = self._training_rows(X, y, sample_weight)
+        flat = is_flat(rows, None if self._column_is_vector else y)
+        if isinstance(rows, ArrayRows) and self._wide(rows.block):
+            numeric(rows.block.targets)
+            small = rows.block.x.shape[1] <= KEPT
+            self.moments_ = rows.reduce(Moments()) if small else None
+            self._rows, encoding = rows, identity(rows.schema)
+            solution = self._solve_wide(rows)
+        else:
+            given, encoding = self._read(rows)
+            numeric(given.moments.targets)
+            self.moments_, self._rows = given.moments, given.rows
+            if given.rows is not None and given.moments.count <= given.moments.d:
+                solution = self._solve_wide(as_matrix(given.rows))
+            else:
+                solution = self._solve(given)
+        self._accept(solution, encoding, flat=flat)
+        return self
+
+    def _wide(self, block: Block) -> bool:
+        """Whether the rows, not the columns, are the small side of the table."""
+        return bool(block.n <= block.x.shape[1])
+
+    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+        """One pass over the rows."""
+        prepared = prepare(rows)
+        return Given(prepared.moments, prepared.rows), prepared.encoding
+
+    def _fit_moments(self, moments: Moments) -> Self:
+        numeric(moments.targets)
+        names = tuple(str(term) for term in moments.terms)
+        self.n_features_in_ = len(names)
+        self.__dict__.pop("feature_names_in_", None)
+        if names != column_names(len(names)):  # those of a bare matrix are only ours
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.moments_, self._rows = moments, None
+        solution = self._solve(Given(moments))
+        encoding = identity(Schema(tuple(Column(name) for name in names)))
+        self._accept(solution, encoding, flat=len(moments.targets) == 1)
+        return self
+
+    def adopt(self, encoding: Encoding) -> Self:
+        """Read new tables by ``encoding``: for a model that was fitted to moments of its design."""
+        check_is_fitted(self)
+        self.encoding_ = encoding
+        self.n_features_in_ = len(encoding.schema.names)
+        self.feature_names_in_ = np.array(encoding.schema.names, dtype=object)
+        return self
+
+
+class IncrementalMixin:
+    """``partial_fit`` for additive models: the moments of new rows join those seen before."""
+
+    moments_: Moments | None
+    _rows: Rows | None
+
+    def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to these rows together with all rows given before."""
+        first = not hasattr(self, "coef_")
+        rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
+        moments = rows.reduce(Moments())
+        if not first:
+            if self.moments_ is None:
+                raise InputError(
+                    "The first fit had fewer rows than columns and kept no moments to add to.",
+                    remedy="Start with partial_fit, or give all rows to fit.",
+                )
+            moments = self.moments_ + moments
+        self.moments_, self._rows = moments, None
+        solution = self._solve(Given(moments))
+        self._accept(
+            solution,
+            identity(rows.schema),
+            flat=is_flat(rows, None if self._column_is_vector else y),
+        )
+        return self
+
+
+def as_matrix(rows: Rows) -> ArrayRows:
+    """The design of a table as a matrix in memory."""
+    block = rows.collect()
+    names = [str(term) for term in block.terms]
+    return ArrayRows(block.x, block.y, block.w, names=names, targets=block.targets.items)
+
+
+def numeric_rows(rows: Rows) -> ArrayRows:
+    """The rows of an update, which must be numbers already."""
+    if not isinstance(rows, ArrayRows):
+        raise InputError(
+            "partial_fit takes numeric X and y.",
+            remedy="For tables with names and levels, merge their moments and fit those.",
+        )
+    return rows
+
+
+def is_flat(rows: Rows, y: Any) -> bool:
+    """Whether coefficients come as one vector: one target, not given as a matrix."""
+    return len(rows.schema.targets) == 1 and (y is None or np.asarray(y).ndim == 1)

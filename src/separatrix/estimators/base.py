@@ -1,0 +1,191 @@
+"""What every linear model shares: validated rows in, a hyperplane out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+
+from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.messages import InputError
+from separatrix.optimize.solution import Certificate, Solution
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.encoding import Encoding
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.schema import Term
+from separatrix.statistics.moments import Moments
+
+
+def weights_of(sample_weight: Any, n: int) -> Floats | None:
+    """Sample weights as an array of length n, checked; None stays None."""
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight, dtype=float)
+    if w.ndim == 0:
+        w = np.full(n, float(w))
+    if w.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise InputError("sample_weight must be finite and not negative.")
+    if not w.any():
+        raise InputError("sample_weight is zero for every row: nothing is left to fit.")
+    return w
+
+
+class RowsModel(BaseEstimator):
+    """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`."""
+
+    _sparse_ok = True
+    _multi_output = False
+    _gaps_ok = False  # NaN marks a value that is missing, and the model can do without it
+    _sums_tell = False  # NaN and infinity show in the sums of the fit, which calls _refuse_gaps
+    _rows: Rows | None = None  # those of the last fit in this process, for leverage and the like
+
+    def _training_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        encode_target: Callable[[Any], tuple[Floats, list[Term]]] | None = None,
+        reset: bool = True,
+    ) -> Rows:
+        """Validate and wrap what ``fit`` was given; sets ``n_features_in_`` and the names.
+
+        ``encode_target`` turns class labels into numbers (n x k) with a term for each column.
+        """
+        if isinstance(X, Rows):
+            if y is not None or sample_weight is not None:
+                raise InputError(
+                    "Rows carry their own target and weights.",
+                    remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
+                )
+            if not X.schema.targets:
+                raise InputError("The rows have no target.", remedy="Use scan(…, target='column').")
+            self._name_columns(X)
+            return X
+        if isinstance(X, Moments):
+            raise InputError(
+                f"{type(self).__name__} needs rows here, and moments were given.",
+                remedy="Give X and y, or scan(…). Moments suffice to fit LinearRegression, Ridge, "
+                "RidgePath, Lasso, ElasticNet and LassoPath; add those of several tables with +.",
+            )
+        later = self._sums_tell and sample_weight is None and not sparse.issparse(X)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr" if self._sparse_ok else False,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan" if self._gaps_ok else not later,
+            multi_output=self._multi_output,
+            y_numeric=encode_target is None,
+        )
+        if encode_target is None:
+            target, terms = np.asarray(y, dtype=np.float64), None
+        else:
+            target, terms = encode_target(y)
+        names = getattr(self, "feature_names_in_", None)
+        w = weights_of(sample_weight, X.shape[0])
+        return ArrayRows(
+            sparse.csr_array(X) if sparse.issparse(X) else X,
+            target,
+            w,
+            names=None if names is None else [str(name) for name in names],
+            targets=terms,
+        )
+
+    def _refuse_gaps(self, rows: InMemory) -> None:
+        """Refuse NaN and infinity among the numbers of the rows; else nothing happens."""
+        values = rows.block.x.data if sparse.issparse(rows.block.x) else rows.block.x
+        assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
+
+    def _name_columns(self, rows: Rows) -> None:
+        """Number and names of the columns of a table; a bare matrix has no names to keep."""
+        self.n_features_in_ = len(rows.schema.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if not isinstance(rows, ArrayRows) or rows.named:
+            self.feature_names_in_ = np.array(rows.schema.names, dtype=object)
+
+    def _design(self, X: Any) -> Matrix:
+        """The design matrix of new rows: by the learned encoding, or plain and validated."""
+        check_is_fitted(self)
+        encoding: Encoding | None = getattr(self, "encoding_", None)
+        if encoding is not None and not encoding.plain:
+            from separatrix.rows.scan import rows_like
+
+            return encoding.apply(rows_like(X, encoding.schema).collect()).x
+        if isinstance(X, Rows):
+            x = X.collect().x
+            if x.shape[1] != self.n_features_in_:
+                raise InputError(
+                    f"The rows have {x.shape[1]} columns, but the model was fitted to "
+                    f"{self.n_features_in_}."
+                )
+            return x
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr" if self._sparse_ok else False,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan" if self._gaps_ok else True,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Training rows stay behind: a model is not a copy of its data."""
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_rows"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse_ok
+        tags.input_tags.allow_nan = self._gaps_ok
+        tags.target_tags.multi_output = self._multi_output
+        return tags
+
+
+class LinearModel(RowsModel):
+    """A model whose prediction is the affine map x ↦ coef·x + intercept."""
+
+    coef_: Floats
+    intercept_: Any
+    certificate_: Certificate
+    #: Why there are no standard errors; models that have them bring a summary of their own.
+    _no_inference = (
+        "standard errors, t and p values are a theory of least squares with measured targets, and "
+        "this model minimises something else. Use LinearRegression for inference."
+    )
+
+    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
+        """Expose a solution in scikit-learn's layout: 1-D for one target that came as 1-D."""
+        self.coef_ = solution.coef[:, 0].copy() if flat else solution.coef.T.copy()
+        self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept.copy()
+        self.certificate_ = solution.certificate
+        self.n_iter_ = max(1, solution.iterations)
+        self.encoding_ = encoding
+
+    @property
+    def hyperplane_(self) -> Hyperplane:
+        """What was learned, as geometry."""
+        check_is_fitted(self)
+        return Hyperplane(
+            np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), self.encoding_.names
+        )
+
+    def summary(self, *_: Any, **__: Any) -> Any:
+        """Refused where the theory of standard errors does not hold, with the reason."""
+        raise InputError(f"No summary: {self._no_inference}")
+
+    def predict(self, X: Any) -> Floats:
+        """coef·x + intercept for every row."""
+        x = self._design(X)
+        return np.asarray(x @ self.coef_.T + self.intercept_)

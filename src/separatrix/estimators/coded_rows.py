@@ -1,0 +1,102 @@
+"""What models that learn row by row share: coded rows in memory, and how to walk over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
+
+from separatrix.estimators.base import weights_of
+from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.scaling import varying
+from separatrix.estimators.targets import two_or_more
+from separatrix.kernels.base import pick
+from separatrix.messages import InputError
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Block, Floats, Ints, Matrix
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import Rows
+from separatrix.statistics.preparation import prepare
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Rows of positive weight: design, class as a number, weight; and the way to the design.
+
+    ``rows`` are their numbers among the ``given`` ones.
+    """
+
+    x: Matrix
+    codes: Ints
+    w: Floats
+    encoding: Encoding
+    rows: Ints
+    given: int
+
+
+def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
+    """What ``fit`` was given, in memory; sets ``classes_``."""
+    if not isinstance(X, Rows):
+        return coded(model._coded_rows(X, y, sample_weight))
+    rows = model._class_rows(X, y, sample_weight)
+    prepared = prepare(rows)
+    terms = model._class_terms(rows, prepared.moments.targets)
+    block = prepared.rows.collect()
+    block = block.aligned(block.terms, block.targets.union(terms))
+    places = [block.targets.position[term] for term in terms]
+    return _kept(block, block.y[:, places].argmax(axis=1), prepared.encoding)
+
+
+def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
+    """Python objects instead of rows, as a kernel on structures takes them; sets ``classes_``."""
+    model._expect_labels(X, y)
+    if isinstance(X, Rows):
+        raise InputError("A kernel on structures takes lists of objects, no tables.")
+    for name in ("feature_names_in_", "encoding_"):
+        model.__dict__.pop(name, None)
+    model.n_features_in_ = 1  # one object for each row
+    labels = column_or_1d(y)
+    check_classification_targets(labels)
+    check_consistent_length(X, labels)
+    w = weights_of(sample_weight, len(labels))
+    w = np.ones(len(labels)) if w is None else w
+    there = np.flatnonzero(w > 0.0)
+    model.classes_, codes = np.unique(labels[there], return_inverse=True)
+    two_or_more(model.classes_.tolist())
+    items: Any = pick(list(X), there)
+    no_columns: Any = None
+    return Coded(items, codes.astype(np.int64), w[there], no_columns, there, len(w))
+
+
+def coded(rows: ArrayRows) -> Coded:
+    """Rows from arrays, whose parts are their classes."""
+    return _kept(rows.block, rows.block.parts, identity(rows.schema))
+
+
+def _kept(block: Block, codes: Any, encoding: Encoding) -> Coded:
+    w = np.ones(block.n) if block.w is None else block.w
+    x, codes = block.x, np.asarray(codes, dtype=np.int64)
+    there = np.flatnonzero(w > 0.0)
+    if len(there) < block.n:
+        x, codes, w = x[there], codes[there], w[there]
+    return Coded(x, codes, np.asarray(w, dtype=np.float64), encoding, there, block.n)
+
+
+def outputs_of(classes: int) -> Ints:
+    """The class that each output speaks for: the second of two, or each of several."""
+    return np.array([1]) if classes == 2 else np.arange(classes)
+
+
+def column_frame(x: Matrix, w: Floats) -> tuple[Floats, Floats]:
+    """Weighted mean and deviation of every column; 0 for one that never varies."""
+    mean = np.asarray(x.T @ w) / w.sum()
+    if sparse.issparse(x):
+        square = np.asarray(x.multiply(x).T @ w) / w.sum() - mean**2
+    else:
+        square = w @ (x - mean) ** 2 / w.sum()
+    return mean, varying(np.sqrt(np.maximum(square, 0.0)), mean)

@@ -1,0 +1,62 @@
+"""What linear classifiers share: labels in, scores and labels out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.base import LinearModel
+from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.targets import known_codes
+from separatrix.rows.block import Floats
+
+
+class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
+    """One hyperplane for two classes, or one score per class and the largest wins."""
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
+        check_is_fitted(self)
+        scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def signed_distance(self, X: Any) -> Floats:
+        """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
+
+        In the units of the columns. For K classes: to the hyperplane of each class's own score.
+        """
+        x = self._design(X)
+        distances = self.hyperplane_.signed_distance(x)
+        return distances[:, 0] if len(self.classes_) == 2 else distances
+
+    def margin(self, X: Any, y: Any) -> Floats:
+        """How far every row lies inside the region of its class ``y``; negative if outside."""
+        x = self._design(X)
+        codes = known_codes(y, self.classes_)
+        if len(self.classes_) == 2:
+            return self.hyperplane_.margin(x, np.where(codes == 1, 1.0, -1.0))
+        return self.hyperplane_.class_margin(x, codes)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row: by the side of the hyperplane, or by the largest score."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class ProbableLinearClassifier(LinearClassifier):
+    """A linear classifier whose scores stand for probabilities."""
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:
+        """One probability for each class, in the order of ``classes_``."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; the first of those whose probabilities are the same number."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])

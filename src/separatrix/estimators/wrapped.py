@@ -1,0 +1,188 @@
+"""What classifiers that are made of other classifiers share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import has_fit_parameter
+
+from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.estimators.targets import classes
+from separatrix.messages import InputError
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.schema import Schema
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows as they were given, a label for each, and weights if there are any."""
+
+    x: Any
+    y: NDArray[Any]
+    w: Floats | None
+
+    def take(self, index: NDArray[Any]) -> Labelled:
+        """Some of the rows, by position."""
+        x = self.x.take(index) if isinstance(self.x, InMemory) else _safe_indexing(self.x, index)
+        return Labelled(x, self.y[index], None if self.w is None else self.w[index])
+
+    @property
+    def counted(self) -> NDArray[np.int64]:
+        """Positions of the rows that have weight."""
+        return np.flatnonzero(np.ones(len(self.y), dtype=bool) if self.w is None else self.w > 0)
+
+
+def labelled(model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
+    """Pair what ``fit`` was given; a table brings its own labels and weights."""
+    if isinstance(X, Rows):
+        if y is not None or sample_weight is not None:
+            raise InputError(
+                "Rows carry their own target and weights.",
+                remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
+            )
+        rows = X.read()
+        levels = np.array(classes(rows.block.targets), dtype=object)
+        return Labelled(rows, levels[rows.block.y.argmax(axis=1)], rows.block.w)
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+    labels = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    X, labels = indexable(X, labels)
+    return Labelled(X, np.asarray(labels), weights_of(sample_weight, len(labels)))
+
+
+@contextmanager
+def each_notice_once() -> Iterator[None]:
+    """Many fits of one model doubt the same thing: say it once, when all are done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for said in {str(one.message): one for one in caught}.values():
+        warnings.warn_explicit(said.message, said.category, said.filename, said.lineno)
+
+
+def require_classifier(estimator: Any) -> None:
+    """Refuse anything that cannot be fitted to classes."""
+    if not hasattr(estimator, "fit") or not is_classifier(estimator):
+        raise InputError(
+            f"{type(estimator).__name__} is no classifier.", remedy="Give one as estimator."
+        )
+
+
+def fitted(estimator: Any, rows: Labelled) -> Any:
+    """A copy of the estimator, fitted to the rows."""
+    require_classifier(estimator)
+    model = clone(estimator)
+    if isinstance(rows.x, Rows):
+        if not isinstance(model, RowsModel | WrappedClassifier):
+            raise InputError(
+                f"{type(model).__name__} reads matrices, and a table was given.",
+                remedy="Give X and y, or a classifier of this library.",
+            )
+        return model.fit(rows.x)
+    if rows.w is None:
+        return model.fit(rows.x, rows.y)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise InputError(
+            f"{type(model).__name__} takes no sample_weight.", remedy="Leave the weights out."
+        )
+    return model.fit(rows.x, rows.y, sample_weight=rows.w)
+
+
+def scores_of(model: Any, X: Any) -> Floats:
+    """Scores (n) for the second of two classes, or (n x K): what a calibration can read.
+
+    Several scores mean something beside each other, not by themselves (those of a density share a
+    term in x): there log odds are taken if the model has probabilities.
+    """
+    k = len(model.classes_)
+    if hasattr(model, "predict_proba") and (k > 2 or not hasattr(model, "decision_function")):
+        scores = log_odds(model, X)
+    else:
+        scores = np.asarray(model.decision_function(X), dtype=float)
+    if scores.shape[1:] != (() if k == 2 else (k,)):
+        raise InputError(
+            f"{type(model).__name__} gives scores of shape {scores.shape} for {k} classes.",
+            remedy="One score per class is needed: choose a one-against-the-rest form of it.",
+        )
+    return scores
+
+
+def joint_scores(model: Any, scores: Floats) -> Floats:
+    """What :func:`scores_of` gave, as scores (n x K) whose softmax is what the model says."""
+    if scores.ndim == 1:
+        return np.column_stack([np.zeros(len(scores)), scores])
+    return np.asarray(log_expit(scores)) if hasattr(model, "predict_proba") else scores
+
+
+def log_odds(model: Any, X: Any) -> Floats:
+    """log p/(1 − p) of each class, or of the second of two; finite where p is 0 or 1."""
+    p = np.asarray(model.predict_proba(X), dtype=float)
+    p = p[:, 1] if len(model.classes_) == 2 else p
+    return np.asarray(logit(np.clip(p, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)))
+
+
+def schema_of(model: Any) -> Schema | None:
+    """The columns that a fitted model reads from tables; None for one that reads matrices alone."""
+    while hasattr(model, "estimator_"):
+        model = model.estimator_
+    encoding = getattr(model, "encoding_", None)
+    found = getattr(model, "schema_", None) if encoding is None else encoding.schema
+    return found if isinstance(found, Schema) else None
+
+
+def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certificate:
+    """The worst of the certificates of several fitted parts, which may be of other libraries."""
+    known = [c for c in (getattr(part, "certificate_", None) for part in parts) if c is not None]
+    short = sum(not certificate.holds for certificate in known)
+    said = [f"{len(known)} of its {len(parts)} parts have certificates; {len(known) - short} hold."]
+    if len(known) == len(parts) == 1 and not short:
+        said = [str(known[0])]
+    elif len(known) == 1:
+        said.append(str(known[0]))
+    judged = [c for c in known if c.kkt >= 0 and c.tolerance > 0]
+    if not judged:
+        return Certificate(claim, notes=(*said, *notes))
+    worst = max(judged, key=lambda c: c.kkt / c.tolerance)
+    return Certificate(claim, kkt=worst.kkt, tolerance=worst.tolerance, notes=(*said, *notes))
+
+
+class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier around another, which reads the rows itself: ``estimator_`` once fitted."""
+
+    estimator: Any
+    estimator_: Any
+    classes_: NDArray[Any]
+    certificate_: Certificate
+
+    def _adopt(self, model: Any) -> Self:
+        """Show the columns and classes of the fitted estimator as one's own."""
+        self.estimator_, self.classes_ = model, model.classes_
+        for name in ("n_features_in_", "feature_names_in_", "encoding_"):
+            self.__dict__.pop(name, None)
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags

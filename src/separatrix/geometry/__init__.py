@@ -1,0 +1,1 @@
+"""Hyperplanes, quadrics, normal distributions, convex hulls and linear separability."""

@@ -1,0 +1,109 @@
+"""Whether a Gram matrix can come from inner products: symmetric, with no negative eigenvalue.
+
+A kernel has a feature map φ, κ(x, z) = φ(x)·φ(z), if and only if every Gram matrix K is positive
+semi-definite: a·K a = ‖Σ aᵢ φ(xᵢ)‖² ≥ 0. One matrix with a negative eigenvalue disproves it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+from separatrix.kernels.base import Array, Kernel
+from separatrix.messages import InputError, doubt
+from separatrix.threads import one_blas_thread
+
+#: Gram matrices up to this size are decomposed outright.
+_DIRECT = 400
+#: Rows that are enough to doubt a kernel.
+_SAMPLE = 2000
+
+
+def is_mercer(gram: Any, tolerance: float | None = None) -> bool:
+    """Whether the matrix is symmetric and positive semi-definite up to rounding.
+
+    ``tolerance`` is relative to the largest entry; by default n times the rounding unit of the
+    matrix's own type of number. Large matrices are judged by a Cholesky factor.
+    """
+    k = _square(gram)
+    if k.size == 0:
+        return True
+    slack = _slack(k, tolerance)
+    if float(np.abs(k - k.T).max()) > 2.0 * slack:
+        return False
+    if len(k) > _DIRECT:
+        return _has_factor(k, slack)
+    return lowest_eigenvalue(k) >= -slack
+
+
+def lowest_eigenvalue(gram: Any) -> float:
+    """The most negative eigenvalue of the symmetric part.
+
+    The smallest eigenvalue if none is negative; of large matrices, 0 if none is beyond rounding.
+    """
+    k = _square(gram).astype(float)
+    k = 0.5 * (k + k.T)
+    if len(k) > _DIRECT:
+        if _has_factor(k, _slack(k, None)):
+            return 0.0
+        try:
+            start = np.random.default_rng(0).standard_normal(len(k))
+            settings = {"which": "SA", "v0": start, "tol": 1e-6, "ncv": 60, "maxiter": 40}
+            return float(eigsh(k, k=1, return_eigenvectors=False, **settings)[0])
+        except ArpackNoConvergence:
+            pass  # the lowest eigenvalues lie too close together
+    with one_blas_thread() if len(k) <= _DIRECT else nullcontext():
+        return float(linalg.eigh(k, eigvals_only=True, subset_by_index=[0, 0])[0])
+
+
+def warn_if_indefinite(kernel: Kernel, gram: Any) -> float:
+    """Doubt SEP007 if ``gram`` disproves that ``kernel`` is Mercer; the lowest eigenvalue found.
+
+    Kernels that are Mercer by construction are not checked: zero is returned. Of a large matrix
+    the first rows are enough: what they disprove is disproved.
+    """
+    if kernel.mercer:
+        return 0.0
+    k = _square(gram)[:_SAMPLE, :_SAMPLE]
+    if k.size == 0:
+        return 0.0
+    lowest = lowest_eigenvalue(k)
+    if lowest < -_slack(k, None):
+        doubt(
+            "SEP007",
+            f"{kernel} is not a Mercer kernel on these rows: their Gram matrix has an eigenvalue "
+            f"of {lowest:.3g} (largest entry {np.abs(k).max():.3g}), so no feature map stands "
+            "behind it and what is found need not be the best there is.",
+        )
+    return lowest
+
+
+def _has_factor(k: Array, slack: float) -> bool:
+    """Whether K + slack·I has a Cholesky factor: no eigenvalue lies below −slack."""
+    raised = k.astype(float)
+    raised[np.diag_indices(len(k))] += slack
+    try:
+        linalg.cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return False
+    return True
+
+
+def _slack(k: Array, tolerance: float | None) -> float:
+    """How far below zero an eigenvalue may lie by rounding alone."""
+    eps = np.finfo(k.dtype).eps if k.dtype.kind == "f" else np.finfo(float).eps
+    share = 10.0 * len(k) * float(eps) if tolerance is None else tolerance
+    return share * float(np.abs(k).max())
+
+
+def _square(gram: Any) -> Array:
+    k: Array = np.asarray(gram)
+    if k.ndim != 2 or k.shape[0] != k.shape[1]:
+        raise InputError(f"A Gram matrix is square; this has the shape {k.shape}.")
+    if not np.isfinite(k).all():
+        raise InputError("The Gram matrix holds values that are not finite.")
+    return k

@@ -1,0 +1,72 @@
+"""Kernels by scikit-learn's names and settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.kernels.base import Items, Kernel
+from separatrix.kernels.gaussian import Gaussian
+from separatrix.kernels.precomputed import Custom, Precomputed
+from separatrix.kernels.tiles import matrix
+from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
+from separatrix.messages import InputError, did_you_mean
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+
+def kernel_from(
+    kernel: Any,
+    *,
+    gamma: str | float = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    x: Items | None = None,
+) -> Kernel:
+    """The kernel meant by a kernel, a function, or one of scikit-learn's names.
+
+    ``gamma`` is γ in exp(−γ‖x − z‖²), (γ x·z + coef0)^degree and tanh(γ x·z + coef0): a number,
+    "scale" for 1/(d · variance of all entries of ``x``), or "auto" for 1/d.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if kernel == "linear":
+        return Linear()
+    if kernel == "precomputed":
+        return Precomputed()
+    if kernel == "poly":
+        return Polynomial(degree, float(coef0), _gamma(gamma, x))
+    if kernel == "rbf":
+        return Gaussian(float(np.sqrt(0.5 / _gamma(gamma, x))))
+    if kernel == "sigmoid":
+        return Sigmoid(_gamma(gamma, x), float(coef0))
+    if callable(kernel):
+        return Custom(kernel)
+    raise InputError(f"There is no kernel {kernel!r}.", remedy=did_you_mean(str(kernel), NAMES))
+
+
+def _gamma(gamma: str | float, x: Items | None) -> float:
+    if not isinstance(gamma, str):
+        if not 0.0 < gamma < np.inf:
+            raise InputError(f"gamma is {gamma!r}.", remedy="Take a number above zero.")
+        return float(gamma)
+    if gamma not in ("scale", "auto"):
+        raise InputError(f"gamma is {gamma!r}.", remedy='Take "scale", "auto" or a number.')
+    if x is None:
+        raise InputError(f"gamma={gamma!r} is computed from the rows, and none are given.")
+    x = matrix(x)
+    if gamma == "auto":
+        return 1.0 / int(x.shape[1])
+    spread = _variance(x) * int(x.shape[1])
+    return 1.0 / spread if spread > 0.0 else 1.0
+
+
+def _variance(x: Any) -> float:
+    """The variance of all entries, zeros included."""
+    if not sparse.issparse(x):
+        return float(x.var(dtype=float))
+    size, data = float(np.prod(x.shape)), x.data.astype(float)
+    mean = data.sum() / size
+    return float((((data - mean) ** 2).sum() + (size - data.size) * mean**2) / size)

@@ -1,0 +1,1 @@
+"""Linear regression: least squares, ridge, lasso, robust and total least squares, polynomials."""

@@ -1,0 +1,1 @@
+"""Solver of the elastic net, at one penalty or along a path."""

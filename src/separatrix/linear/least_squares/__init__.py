@@ -1,0 +1,1 @@
+"""Solvers of least squares and ridge problems."""

@@ -1,0 +1,47 @@
+"""Least squares and ridge for sparse rows with so many columns that XᵀX would not fit.
+
+Products with X and Xᵀ alone, by conjugate gradients; centring is part of the product, so the rows
+stay sparse. One run per target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.messages import doubt
+from separatrix.optimize.conjugate_gradient import CentredMap, conjugate_gradient
+from separatrix.optimize.solution import Solution
+from separatrix.rows.block import Block, Floats
+
+#: Columns beyond which a columns x columns matrix is not formed from sparse rows.
+MANY_COLUMNS = 5_000
+
+
+def too_many_columns(block: Block) -> bool:
+    """Whether the rows are sparse and XᵀX would be out of proportion to them."""
+    return bool(sparse.issparse(block.x) and block.x.shape[1] > MANY_COLUMNS)
+
+
+def solve_sparse(block: Block, alphas: Floats, *, fit_intercept: bool) -> Solution:
+    """One α per target; 0 is least squares. The certificate is the worst of the targets'."""
+    w = np.ones(block.n) if block.w is None else block.w
+    x_mean = (block.x.T @ w) / w.sum() if fit_intercept else np.zeros(block.x.shape[1])
+    y_mean = w @ block.y / w.sum() if fit_intercept else np.zeros(block.y.shape[1])
+    rows = CentredMap(block.x, x_mean, np.sqrt(w))
+    targets = np.sqrt(w)[:, None] * (block.y - y_mean)
+    found = [
+        conjugate_gradient(rows, targets[:, j], penalty=float(alpha), tol=1e-9)
+        for j, alpha in enumerate(alphas)
+    ]
+    worst = max(found, key=lambda solution: solution.certificate.kkt)
+    if worst.status != "solved":
+        doubt(
+            "SEP003",
+            f"conjugate gradients stopped after {worst.iterations} steps with the optimality "
+            f"conditions met to {worst.certificate.kkt:.1e}. A penalty (Ridge) makes it faster.",
+        )
+    coef = np.concatenate([solution.coef for solution in found], axis=1)
+    return replace(worst, coef=coef, intercept=y_mean - x_mean @ coef)

@@ -1,0 +1,1 @@
+"""Solvers of Huber and least absolute deviation regression."""

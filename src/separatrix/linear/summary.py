@@ -1,0 +1,286 @@
+"""How sure the coefficients are: the classical inference of least squares.
+
+    Var b = σ²(XᵀX)⁻¹,    σ̂² = Σ w r² / (Σ w − p),    t = b / se ~ Student(Σ w − p)
+
+A weight counts as that many equal rows, here as everywhere in the library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.inference import as_frame, no_summary, p_text
+from separatrix.messages import InputError
+from separatrix.optimize.solution import LeastSquares
+from separatrix.rows.block import Block, Floats
+from separatrix.rows.rows import Rows
+from separatrix.statistics.moments import Moments
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a least-squares fit leaves for inference, without its rows.
+
+    ``inverse`` is a generalised inverse of XᵀX over (1, x) or x; ``total`` is Σ w (y − ȳ)² per
+    target (about 0 where there is no intercept).
+    """
+
+    inverse: Floats
+    identified: NDArray[np.bool_]
+    rss: Floats
+    total: Floats
+    center: Floats
+    weight: float
+    parameters: int
+
+    @classmethod
+    def of(cls, solution: LeastSquares, m: Moments, *, fit_intercept: bool) -> Evidence:
+        """From a solution and the moments of its rows (centred or about the origin alike)."""
+        total = m.yy if fit_intercept else m.about_origin().yy
+        return cls(
+            solution.inverse,
+            solution.identified,
+            solution.rss,
+            np.diag(total).copy(),
+            m.x_mean.copy(),
+            m.weight,
+            solution.rank + int(fit_intercept),
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Estimates with their doubt. Prints as a table; ``to_frame()`` gives the same as a dataframe.
+
+    Vectors start with the intercept where there is one. Coefficients that dependent columns leave
+    open have NaN for a standard error.
+    """
+
+    names: tuple[str, ...]
+    estimates: Floats
+    standard_errors: Floats
+    t_values: Floats
+    p_values: Floats
+    intervals: Floats
+    level: float
+    r_squared: float
+    adjusted_r_squared: float
+    sigma: float
+    degrees_of_freedom: float
+    observations: float
+    condition: float
+    log_likelihood: float
+    aic: float
+    bic: float
+    f_statistic: float
+    f_p_value: float
+    certificate: str
+    _influence: Influence | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def condition_number(self) -> float:
+        """κ of the equilibrated columns: how much rounding is magnified."""
+        return self.condition
+
+    @property
+    def residuals(self) -> Floats:
+        """y − ŷ of the training rows."""
+        return self._rows().residuals
+
+    @property
+    def fitted(self) -> Floats:
+        """ŷ of the training rows."""
+        return self._rows().fitted
+
+    @property
+    def leverage(self) -> Floats:
+        """hᵢ = wᵢ xᵢᵀ(XᵀX)⁻¹xᵢ: how far row i can pull its own fitted value (0 to 1)."""
+        return self._rows().leverage
+
+    @property
+    def cooks_distance(self) -> Floats:
+        """How far all fitted values move when row i is left out, in units of p·σ̂²."""
+        return self._rows().cooks_distance
+
+    def _rows(self) -> Influence:
+        if self._influence is None:
+            raise InputError(
+                "Leverage, Cook's distance and residuals belong to rows, and this model no longer "
+                "has its training rows.",
+                remedy="Call summary(X, y) with them.",
+            )
+        return self._influence
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
+        columns: dict[str, Any] = {
+            "term": list(self.names),
+            "estimate": self.estimates,
+            "standard_error": self.standard_errors,
+            "t": self.t_values,
+            "p": self.p_values,
+            "low": self.intervals[:, 0],
+            "high": self.intervals[:, 1],
+        }
+        return as_frame(columns, backend)
+
+    def __str__(self) -> str:
+        width = max([len(name) for name in self.names] + [4])
+        percent = f"{100 * self.level:g} %"
+        lines = [
+            f"{'term':<{width}} {'estimate':>12} {'std error':>12} {'t':>9} {'p':>9}   "
+            f"{percent + ' interval'}"
+        ]
+        for i, name in enumerate(self.names):
+            low, high = self.intervals[i]
+            lines.append(
+                f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
+                f"{self.t_values[i]:>9.3f} {p_text(self.p_values[i]):>9}   [{low:.6g}, {high:.6g}]"
+            )
+        lines += [
+            "",
+            f"R² {self.r_squared:.6g} (adjusted {self.adjusted_r_squared:.6g}), "
+            f"σ̂ {self.sigma:.6g} on {self.degrees_of_freedom:g} degrees of freedom, "
+            f"F {self.f_statistic:.6g} (p {p_text(self.f_p_value)})",
+            f"AIC {self.aic:.6g}, BIC {self.bic:.6g}, condition number {self.condition:.3g}",
+            self.certificate,
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What single rows do to the fit."""
+
+    block: Block
+    coef: Floats
+    intercept: float
+    output: int
+    evidence: Evidence
+    sigma2: float
+
+    @cached_property
+    def fitted(self) -> Floats:
+        """ŷ."""
+        return self.block.matvec(self.coef) + self.intercept
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """y − ŷ."""
+        return np.asarray(self.block.y[:, self.output] - self.fitted)
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """Diagonal of the hat matrix, in blocks."""
+        d = self.block.x.shape[1]
+        with_intercept = len(self.evidence.inverse) > d
+        inverse = self.evidence.inverse[-d:, -d:] if d else np.zeros((0, 0))
+        h = np.empty(self.block.n)
+        for start in range(0, self.block.n, 8192):
+            z = self.block.dense(start, start + 8192)
+            if with_intercept:
+                z = z - self.evidence.center
+            h[start : start + 8192] = np.einsum("ij,ij->i", z @ inverse, z)
+        if with_intercept:
+            h += 1.0 / self.evidence.weight
+        return np.clip(h if self.block.w is None else h * self.block.w, 0.0, 1.0)
+
+    @cached_property
+    def cooks_distance(self) -> Floats:
+        """D = w r² h / (p σ̂² (1 − h)²)."""
+        w = 1.0 if self.block.w is None else self.block.w
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = w * self.residuals**2 * self.leverage / (1.0 - self.leverage) ** 2
+            return np.asarray(ratio / (self.evidence.parameters * self.sigma2))
+
+
+class InferenceMixin:
+    """``summary()`` for models that are least squares in their coefficients."""
+
+    evidence_: Evidence | None
+    _rows: Rows | None = None
+
+    def summary(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        level: float = 0.95,
+        output: int = 0,
+    ) -> Summary:
+        """Estimates, standard errors, t, p, intervals and fit; ``output`` picks one of several.
+
+        Leverage and Cook's distance need the training rows: those of the last ``fit`` in this
+        process, or ``X, y`` given here.
+        """
+        check_is_fitted(self)
+        rows = self._rows
+        if X is not None:
+            rows = self._training_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined]
+        return summarise(self, rows, level, output)
+
+
+def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summary:
+    """Build the :class:`Summary` of a fitted model with ``evidence_``."""
+    e: Evidence = model.evidence_
+    if getattr(model, "positive", False):
+        no_summary("A coefficient that may not be negative has no normal law about its estimate.")
+    if e is None:
+        no_summary("With fewer rows than columns there is nothing to judge coefficients by.")
+    coef, intercept = np.atleast_2d(model.coef_)[output], np.atleast_1d(model.intercept_)[output]
+    freedom = e.weight - e.parameters
+    _refuse_without_freedom(e, freedom)
+    with_intercept = len(e.inverse) > len(coef)
+    estimates = np.append(intercept, coef) if with_intercept else coef.copy()
+    sigma2 = e.rss[output] / freedom
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(e.identified, np.sqrt(np.maximum(np.diag(e.inverse), 0) * sigma2), np.nan)
+        t = estimates / error
+        r2 = 1.0 - e.rss[output] / e.total[output]
+    half = stats.t.isf((1 - level) / 2, freedom) * error
+    slopes = e.parameters - int(with_intercept)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f = (e.total[output] - e.rss[output]) / max(slopes, 1) / sigma2
+        likelihood = -0.5 * e.weight * (np.log(2 * np.pi * e.rss[output] / e.weight) + 1)
+    return Summary(
+        names=("intercept",) * with_intercept
+        + tuple(getattr(model, "term_names_", model.encoding_.names)),
+        estimates=estimates,
+        standard_errors=error,
+        t_values=t,
+        p_values=2 * stats.t.sf(np.abs(t), freedom),
+        intervals=np.stack([estimates - half, estimates + half], axis=1),
+        level=level,
+        r_squared=float(r2),
+        adjusted_r_squared=float(1 - (1 - r2) * (e.weight - with_intercept) / freedom),
+        sigma=float(np.sqrt(sigma2)),
+        degrees_of_freedom=float(freedom),
+        observations=e.weight,
+        condition=model.certificate_.condition,
+        log_likelihood=float(likelihood),
+        aic=float(-2 * likelihood + 2 * e.parameters),
+        bic=float(-2 * likelihood + np.log(e.weight) * e.parameters),
+        f_statistic=float(f),
+        f_p_value=float(stats.f.sf(f, max(slopes, 1), freedom)),
+        certificate=str(model.certificate_),
+        _influence=None
+        if rows is None
+        else Influence(rows.collect(), coef, float(intercept), output, e, float(sigma2)),
+    )
+
+
+def _refuse_without_freedom(e: Evidence, freedom: float) -> None:
+    if freedom <= 0:
+        raise InputError(
+            f"{e.weight:g} rows (weights counted as rows) leave no degrees of freedom to judge "
+            f"{e.parameters} coefficients by: any standard error would be made up.",
+            remedy="Use more rows, fewer columns, or weights that sum to the number of rows.",
+        )

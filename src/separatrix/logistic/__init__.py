@@ -1,0 +1,1 @@
+"""Logistic regression: two classes and softmax, paths over the penalty, inference."""

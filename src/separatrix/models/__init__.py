@@ -1,1 +1,0 @@
-"""Estimators with the scikit-learn API: thin, they compose the other rooms."""

@@ -1,0 +1,1 @@
+"""Nearest neighbors, kernel smoothers and nearest exemplars."""

@@ -1,0 +1,1 @@
+"""Losses, penalties, problems and the solvers that several families share."""

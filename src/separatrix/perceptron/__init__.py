@@ -1,0 +1,1 @@
+"""Perceptrons: primal, dual with kernels, and for regression."""

@@ -1,0 +1,1 @@
+"""Pictures of model selection and of training."""

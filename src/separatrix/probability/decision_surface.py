@@ -1,0 +1,184 @@
+"""What a classifier answers all over a plane, and where rows and classes lie on it.
+
+The worth of an answer is on a scale on which boundaries of linear models are straight: log
+probabilities, scores, or minus the logarithm of expected costs. The answer of most worth is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.geometry.discriminant_plane import Plane, telling_plane
+from separatrix.geometry.normal import MultivariateNormal
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+
+#: Places of the grid, across and up; and the most dots that are kept.
+GRID = (64, 48)
+MOST_DOTS = 5_000
+
+#: More classes are not told apart in one picture.
+MOST_CLASSES = 10
+
+#: Standard deviations about the mean of each class that the window holds.
+_REACH = 2.4
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """``worth[i, j, a]`` of answer a at (x[j], y[i]) of the plane; answers are classes, then doubt.
+
+    ``dots`` (m x 2) are rows with their true class and the answer to the whole row; ``normals`` the
+    classes on the plane. ``agreement`` is the share of the dots whose place on the plane has the
+    answer of the row itself. ``fixed`` names columns without numbers, and the level they were held
+    at.
+    """
+
+    plane: Plane
+    classes: tuple[str, ...]
+    x: Floats
+    y: Floats
+    worth: NDArray[np.float32]
+    dots: NDArray[np.float32]
+    truth: NDArray[np.int64]
+    called: NDArray[np.int64]
+    normals: tuple[MultivariateNormal | None, ...]
+    agreement: float
+    fixed: tuple[str, ...] = ()
+    doubted: float = 0.0
+
+    @property
+    def doubts(self) -> bool:
+        """Whether doubt is one of the answers."""
+        return int(self.worth.shape[2]) > len(self.classes)
+
+
+def worth_of(model: Any, rows: Any) -> Floats:
+    """How much each answer is worth for each row: a column for each class, and one for doubt."""
+    k = len(model.classes_)
+    costs = getattr(model, "costs_", None)
+    if costs is not None:
+        p = np.asarray(model.predict_proba(rows), dtype=float)
+        paid = costs.expected(p)
+        if costs.price is not None:
+            paid = np.column_stack([paid, p @ costs.price])
+        if paid.min(initial=0.0) < 0:
+            return np.asarray(-paid)
+        return np.asarray(-np.log(np.maximum(paid, _LEAST)))
+    if getattr(model, "doubt", False):
+        return _by_answer(model, rows)
+    if hasattr(model, "predict_proba"):
+        p = np.asarray(model.predict_proba(rows), dtype=float)
+        return np.asarray(np.log(np.maximum(p, _LEAST)))
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(rows), dtype=float)
+        if k == 2:
+            line = scores.reshape(len(scores), -1)[:, -1]
+            return np.column_stack([-line, line])
+        if scores.shape[1] == k:
+            return scores
+    return _by_answer(model, rows)
+
+
+def _by_answer(model: Any, rows: Any) -> Floats:
+    """One for the answer given and nothing for the others; an answer that is no class is doubt."""
+    called = np.array([str(a) for a in model.predict(rows)])
+    labels = np.array([str(c) for c in model.classes_])
+    worth: Floats = np.asarray(called[:, None] == labels, dtype=float)
+    if not getattr(model, "doubt", False):
+        return worth
+    return np.column_stack([worth, 1.0 - worth.sum(axis=1)])
+
+
+def landscape(
+    trained: tuple[Floats, NDArray[np.intp], Floats | None],
+    shown: tuple[Floats, NDArray[np.intp]],
+    worth_at: Callable[[Floats], Floats],
+    called: NDArray[np.intp],
+    classes: tuple[str, ...],
+    *,
+    names: tuple[str, ...] = (),
+    fixed: tuple[str, ...] = (),
+) -> Landscape:
+    """The plane, by the rows ``trained`` (numbers, class codes, weights), with dots ``shown``.
+
+    ``worth_at`` tells the worth of every answer at rows of numbers; ``called`` are the answers to
+    the rows shown. A class code outside ``classes`` (met in the test part only) is not drawn.
+    """
+    x, codes, w = trained
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise InputError(
+            f"The boundary is drawn for 2 to {MOST_CLASSES} classes; there are {len(classes)}."
+        )
+    plane = telling_plane(x, codes, w, names=names)
+    normals = _normals(plane.coordinates(x), codes, w, len(classes))
+    some = _thinned(np.flatnonzero(shown[1] < len(classes)))
+    dots, truth = plane.coordinates(shown[0][some]), shown[1][some]
+    across, up = _window(dots, normals)
+    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    worth = np.asarray(worth_at(plane.rows(grid)), dtype=np.float32)
+    on_plane = worth_at(plane.rows(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    answers = np.asarray(called)[some]
+    same = float(np.mean(on_plane == answers)) if len(dots) else float("nan")
+    return Landscape(
+        plane=plane,
+        classes=classes,
+        x=across,
+        y=up,
+        worth=worth.reshape(len(up), len(across), -1),
+        dots=dots.astype(np.float32),
+        truth=truth.astype(np.int64),
+        called=answers.astype(np.int64),
+        normals=normals,
+        agreement=same,
+        fixed=fixed,
+        doubted=float(np.mean(answers == len(classes))) if len(dots) else 0.0,
+    )
+
+
+def _thinned(positions: NDArray[np.intp]) -> NDArray[np.intp]:
+    """An even selection of many."""
+    if positions.size <= MOST_DOTS:
+        return positions
+    return positions[np.linspace(0, positions.size - 1, MOST_DOTS).round().astype(np.intp)]
+
+
+def _normals(
+    c: Floats, codes: NDArray[np.intp], w: Floats | None, k: int
+) -> tuple[MultivariateNormal | None, ...]:
+    """Each class as a normal law on the plane; None for one of fewer than three rows."""
+    found: list[MultivariateNormal | None] = []
+    for label in range(k):
+        own = c[codes == label]
+        own_w = np.ones(len(own)) if w is None else w[codes == label]
+        if len(own) < 3 or own_w.sum() <= 2:
+            found.append(None)
+            continue
+        mean = np.average(own, axis=0, weights=own_w)
+        rest = own - mean
+        covariance = (rest * own_w[:, None]).T @ rest / (own_w.sum() - 1.0)
+        found.append(MultivariateNormal(mean, 0.5 * (covariance + covariance.T)))
+    return tuple(found)
+
+
+def _window(dots: Floats, normals: tuple[MultivariateNormal | None, ...]) -> tuple[Floats, Floats]:
+    """A window that holds the classes and all but the outermost of the dots."""
+    low, high = np.full(2, np.inf), np.full(2, -np.inf)
+    for normal in normals:
+        if normal is not None:
+            reach = _REACH * np.sqrt(np.diag(normal.covariance))
+            low, high = np.minimum(low, normal.mean - reach), np.maximum(high, normal.mean + reach)
+    if len(dots):
+        inner = np.quantile(dots, [0.005, 0.995], axis=0)
+        low, high = np.minimum(low, inner[0]), np.maximum(high, inner[1])
+    if not np.isfinite(low).all():
+        raise InputError("There are too few rows to draw the boundary between classes.")
+    pad = 0.04 * (high - low) + 1e-9
+    low, high = low - pad, high + pad
+    return np.linspace(low[0], high[0], GRID[0]), np.linspace(low[1], high[1], GRID[1])

@@ -1,0 +1,95 @@
+"""How the winner was chosen and measured: folds, parts, learning curve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from separatrix.pictures import FoldDisplay, GapDisplay, LearningCurveDisplay
+from separatrix.pictures.formatting import measure
+from separatrix.report.figures.gallery import Gallery
+from separatrix.report.tables import fold_interval, ordered_entries
+from separatrix.report.verdict import chosen_by, counterpart, spoken, winner_of
+from separatrix.rows.block import Floats
+from separatrix.study.result import Study
+
+
+def comparison(study: Study) -> Gallery:
+    """The folds of every candidate."""
+    gallery = Gallery()
+    entries = [e for e in ordered_entries(study) if len(e.folds)]
+    if entries:
+        names = [spoken(e.name) for e in entries]
+        scores = [np.asarray(e.folds, dtype=float) for e in entries]
+        winner = spoken(study.winner)
+        gallery.pictures.append(FoldDisplay(names, scores, entries[0].metric, winner))
+    return gallery
+
+
+def measured(study: Study) -> Gallery:
+    """The same measure on the training, validation and test parts."""
+    gallery, entry, own = Gallery(), winner_of(study), chosen_by(study)
+    if entry is None or own is None:
+        return gallery
+    low, high = fold_interval(entry)
+    parts = [("cross-validation", entry.mean, low, high), ("test", own.value, own.low, own.high)]
+    trained = _training_score(study, entry.metric)
+    if math.isfinite(trained):
+        parts.insert(0, ("training", trained, math.nan, math.nan))
+    base = counterpart(study, own.metric)
+    if base is not None:
+        parts.append(("baseline on test", base.value, base.low, base.high))
+    names, values, lows, highs = zip(*parts, strict=True)
+    muted = ("baseline on test",)
+    gallery.pictures.append(GapDisplay(names, values, lows, highs, entry.metric, muted))
+    return gallery
+
+
+def _training_score(study: Study, metric: str) -> float:
+    """The measure on the rows that were trained on, where it can be told."""
+    part, known = study.training, measure(metric).short
+    if part is None or part.predicted is None:
+        curve = study.curve
+        if curve is None or measure(curve.metric).short != known:
+            return math.nan
+        return float(np.mean(curve.train[-1]))
+    w = np.ones(len(part.y)) if part.w is None else part.w
+    if study.task == "classification":
+        right = np.array([str(a) == str(b) for a, b in zip(part.y, part.predicted, strict=True)])
+        share = float(np.average(right, weights=w))
+        losses = {"Accuracy": share, "Error rate": 1 - share, "Log loss": _log_loss(study, w)}
+        return losses.get(known, math.nan)
+    y = np.asarray(part.y, dtype=float)
+    residual = y - np.asarray(part.predicted, dtype=float)
+    square = float(np.average(residual**2, weights=w))
+    variance = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+    scores = {
+        "RMSE": math.sqrt(square),
+        "MSE": square,
+        "MAE": float(np.average(np.abs(residual), weights=w)),
+        "R²": 1 - square / variance if variance > 0 else math.nan,
+    }
+    return scores.get(known, math.nan)
+
+
+def _log_loss(study: Study, w: Floats) -> float:
+    """−mean ln p of the true class, on the rows that were trained on."""
+    part = study.training
+    if part is None or part.probabilities is None:
+        return math.nan
+    place = {label: k for k, label in enumerate(study.classes)}
+    codes = [place[str(label)] for label in part.y]
+    own = np.asarray(part.probabilities, dtype=float)[np.arange(len(codes)), codes]
+    return float(-np.average(np.log(np.maximum(own, np.finfo(float).eps)), weights=w))
+
+
+def learning(study: Study) -> Gallery:
+    """Error against the number of training rows."""
+    gallery, curve = Gallery(), study.curve
+    if curve is not None and len(curve.sizes) > 1:
+        sizes = np.asarray(curve.sizes, dtype=float)
+        gallery.pictures.append(
+            LearningCurveDisplay(sizes, curve.train, curve.validation, curve.metric)
+        )
+    return gallery

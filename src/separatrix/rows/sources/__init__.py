@@ -1,0 +1,1 @@
+"""Where rows come from: arrays, data frames, CSV, Parquet and Dask, as Arrow batches."""

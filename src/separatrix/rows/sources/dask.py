@@ -1,0 +1,196 @@
+"""Dask collections as rows: one statistic per partition, added up as a tree on the workers.
+
+Every task is a pure function of its partition, so a worker that dies costs only its own tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Block
+from separatrix.rows.infer import infer_schema, wanted
+from separatrix.rows.memory import MemoryRows, from_readings
+from separatrix.rows.parts import Parts
+from separatrix.rows.rows import Rows, S
+from separatrix.rows.schema import Schema
+from separatrix.rows.sources.dataframes import as_table, table_of_arrays
+from separatrix.rows.sources.reader import Reader, Reading
+from separatrix.rows.sources.source import SAMPLE_ROWS, TableSource, batch_rows
+from separatrix.rows.sources.stream import BLOCK_ROWS
+
+
+class DaskRows(Rows):
+    """The partitions of a Dask collection, as delayed Arrow tables."""
+
+    def __init__(
+        self,
+        partitions: list[Any],
+        schema: Schema,
+        *,
+        parts: Parts | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.partitions, self.schema = partitions, schema
+        self.parts, self.notes = parts, notes
+
+    def blocks(self) -> Iterator[Block]:
+        """Raw blocks in order, one partition at a time; rows count on through the partitions."""
+        dropped = 0
+        for reading in self._readings(Reader(self.schema, self.parts)):
+            dropped += reading.dropped
+            yield reading.block
+        self.dropped = dropped
+
+    def reduce(self, statistic: S) -> S:
+        """One task per partition, then pairs of pairs: the workers exchange statistics only."""
+        from dask import delayed
+
+        reader = Reader(self.schema, self.parts)
+        one, both = delayed(_reduced, pure=True), delayed(_added, pure=True)
+        level = [one(p, i, reader, statistic.fresh()) for i, p in enumerate(self.partitions)]
+        while len(level) > 1:
+            pairs = [both(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
+            level = pairs + (level[-1:] if len(level) % 2 else [])
+        total, self.dropped = level[0].compute()
+        return total  # type: ignore[no-any-return]
+
+    def with_parts(self, parts: Parts) -> DaskRows:
+        """The same rows, each labelled with its part."""
+        return DaskRows(self.partitions, self.schema, parts=parts, notes=self.notes)
+
+    def read(self) -> MemoryRows:
+        """The whole table in this process's memory."""
+        readings = list(self._readings(Reader(self.schema, fingerprint=True)))
+        rows = from_readings(self.schema, readings, None)
+        self.dropped = rows.dropped
+        rows.notes = self.notes
+        return rows if self.parts is None else rows.with_parts(self.parts)
+
+    def _readings(self, reader: Reader) -> Iterator[Reading]:
+        from dask import delayed
+
+        one = delayed(_read, pure=True)
+        start = 0
+        for index, partition in enumerate(self.partitions):
+            readings = one(partition, index, reader).compute()
+            for reading in readings:
+                yield replace(reading, numbers=reading.numbers + start)
+            start += sum(len(reading.numbers) + reading.dropped for reading in readings)
+
+
+def _read(table: Any, index: int, reader: Reader) -> list[Reading]:
+    columns = reader.columns
+    source = TableSource(table, f"partition {index}")
+    pieces = source.batches(columns, batch_rows(BLOCK_ROWS, len(columns)))
+    return [reader.read(piece.batch, piece.place) for piece in pieces]
+
+
+def _reduced(table: Any, index: int, reader: Reader, statistic: S) -> tuple[S, int]:
+    part, dropped = statistic.fresh(), 0
+    for reading in _read(table, index, reader):
+        dropped += reading.dropped
+        if reading.block.n:
+            part.update(reading.block)
+    return part, dropped
+
+
+def _added(a: tuple[S, int], b: tuple[S, int]) -> tuple[S, int]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def scan_dask(
+    source: Any,
+    target: Any,
+    weight: Any,
+    missing: str,
+    unseen: str,
+    kinds: Mapping[str, str] | None,
+) -> DaskRows:
+    """A Dask DataFrame (target: names of columns) or Array (target and weight beside it)."""
+    from dask import delayed
+
+    if hasattr(source, "columns"):
+        partitions = [delayed(as_table, pure=True)(part) for part in source.to_delayed()]
+        targets, named = target, weight
+    else:
+        partitions, targets = _of_arrays(source, target, weight)
+        named = None if weight is None else "weight"
+    want = wanted(targets, named, missing, unseen, kinds)
+    schema, notes = infer_schema(TableSource(_sample(partitions)), want)
+    return DaskRows(partitions, schema, notes=notes)
+
+
+def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
+    from dask import delayed
+
+    if x.ndim != 2:
+        raise InputError(f"The array has {x.ndim} dimensions.", remedy="Give rows by columns.")
+    x = x.rechunk({1: -1})
+    y, w = _beside(x, y, "target"), _beside(x, w, "weight")
+    columns = [x]
+    for beside in (y, w):
+        if beside is None:
+            columns.append(None)
+            continue
+        chunks = {0: x.chunks[0]} | dict.fromkeys(range(1, beside.ndim), -1)
+        known = not any(np.isnan(c) for c in x.chunks[0])
+        columns.append(beside.rechunk(chunks) if known else beside)
+    pieces = [
+        [None] * x.numblocks[0] if c is None else c.to_delayed().ravel().tolist() for c in columns
+    ]
+    if len({len(piece) for piece in pieces}) > 1:
+        raise InputError(
+            "The target or weight is cut into other chunks than the rows.",
+            remedy="Call compute_chunk_sizes() on the arrays, or rechunk them alike.",
+        )
+    one = delayed(_table, pure=True)
+    k = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
+    targets = ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
+    return [one(*piece) for piece in zip(*pieces, strict=True)], targets
+
+
+def _beside(x: Any, values: Any, role: str) -> Any:
+    """A target or weight as a Dask array with as many rows as ``x``; plain arrays are taken too."""
+    from dask.array import asarray
+
+    if values is None:
+        return None
+    if isinstance(values, str):
+        raise InputError(
+            f"The {role} is named {values!r}, but the columns of an array have no names.",
+            remedy=f"Pass the {role} as an array, or the table as a data frame.",
+        )
+    values = values.to_dask_array(lengths=True) if hasattr(values, "to_dask_array") else values
+    values = asarray(values)
+    rows, given = x.shape[0], values.shape[0]
+    if not np.isnan([rows, given]).any() and rows != given:
+        raise InputError(f"The {role} has {given} rows, the table {rows}.")
+    return values
+
+
+def _table(x: Any, y: Any, w: Any) -> Any:
+    return table_of_arrays(np.asarray(x), y, w)[0]
+
+
+def _sample(partitions: list[Any]) -> Any:
+    """The first rows of the first partition that has any, for kinds and origins."""
+    from dask import delayed
+
+    first = delayed(_head, pure=True)
+    sample = None
+    for partition in partitions:
+        sample = first(partition).compute()
+        if sample.num_rows:
+            return sample
+    if sample is None:
+        raise InputError("The table has no partitions.", remedy="Give a table with rows.")
+    return sample
+
+
+def _head(table: Any) -> Any:
+    return table.slice(0, SAMPLE_ROWS).combine_chunks()

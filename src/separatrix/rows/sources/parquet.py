@@ -1,0 +1,68 @@
+"""Parquet files as a stream of batches, a row group's pages at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from separatrix.messages import InputError
+from separatrix.rows.sources.columns import Place
+from separatrix.rows.sources.source import Piece, refuse_difference, refuse_duplicates
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+class ParquetSource:
+    """One table in one or more Parquet files."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self.paths = paths
+        self.name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """Names and types of the columns; the files are checked to agree."""
+        schemas = []
+        for path in self.paths:
+            with _opened(path) as file:
+                schemas.append(file.schema_arrow)
+            refuse_duplicates(schemas[-1].names, path)
+            refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
+        return schemas[0]
+
+    def batches(self, columns: list[str], rows: int) -> Iterator[Piece]:
+        """Batches in the order of the files."""
+        import pyarrow as pa
+
+        for path in self.paths:
+            start = 0
+            try:
+                with _opened(path) as file:
+                    for batch in file.iter_batches(rows, columns=columns):
+                        yield Piece(batch, Place(path, start))
+                        start += batch.num_rows
+            except (pa.ArrowException, OSError) as reason:
+                raise _damaged(path, reason, start) from reason
+
+
+def _opened(path: str) -> pq.ParquetFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    except (pa.ArrowException, OSError) as reason:
+        raise _damaged(path, reason, None) from reason
+
+
+def _damaged(path: str, reason: Exception, row: int | None) -> InputError:
+    said = str(reason).splitlines()[0].rstrip(".")
+    return InputError(
+        f"cannot be read as Parquet; it is cut short or damaged ({said}).",
+        file=path,
+        row=None if row is None else row + 1,
+        remedy="Write or download the file again.",
+    )

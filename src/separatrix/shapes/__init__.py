@@ -1,1 +1,0 @@
-"""Fitted geometry: what was learned, apart from how."""

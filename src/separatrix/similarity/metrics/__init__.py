@@ -1,1 +1,0 @@
-"""Distances: between rows of numbers, strings, mixed rows, and any objects."""

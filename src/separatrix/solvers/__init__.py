@@ -1,1 +1,0 @@
-"""Problem in, Solution out: one file a method."""

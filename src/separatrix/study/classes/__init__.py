@@ -1,0 +1,1 @@
+"""Studies of classes: compared, calibrated, decided at a cost."""

@@ -1,0 +1,84 @@
+"""What a search for groups takes for granted, said aloud; and why it took so many."""
+
+from __future__ import annotations
+
+import math
+
+from separatrix.rows.profile import ColumnProfile
+from separatrix.study import inferred as announce
+from separatrix.study.clustering import choice
+from separatrix.study.clustering.design import Ground
+from separatrix.study.clustering.methods import UNITLESS, Method
+from separatrix.study.clustering.result import Step
+
+
+def reason(steps: tuple[Step, ...], chosen: Step, asked: int | None) -> str:
+    """Why so many clusters."""
+    best = choice.best(steps)
+    if asked is None:
+        if math.isnan(chosen.silhouette):
+            return f"{chosen.k} clusters, the fewest: any number only cuts off a few rows."
+        if len(steps) == 1:
+            return f"{chosen.k} clusters: the table is too small to try more."
+        return (
+            f"{chosen.k} clusters have the greatest silhouette ({chosen.silhouette:.2f}) of "
+            f"{steps[0].k} to {steps[-1].k}."
+        )
+    if best.k == asked:
+        return f"{asked} clusters were asked for; no other number has a greater silhouette."
+    if math.isnan(chosen.silhouette):
+        return f"{asked} clusters were asked for; all but one of them hold a few rows."
+    return (
+        f"{asked} clusters were asked for (silhouette {chosen.silhouette:.2f}); {best.k} have "
+        f"the greatest ({best.silhouette:.2f})."
+    )
+
+
+def said(
+    ground: Ground,
+    way: Method,
+    columns: tuple[ColumnProfile, ...],
+    searched: int,
+    tested: int,
+) -> tuple[str, ...]:
+    """Columns, footing, categories, samples."""
+    table = ground.table
+    told = [*table.notes]
+    if table.dropped:
+        told.append(f"{table.dropped} rows are left out: a value is missing (override: --missing).")
+    told += announce.about_columns(columns, table.schema)
+    told += [_footing(ground, way), *_categories(ground, way)]
+    n = len(ground.x)
+    if searched < n:
+        told.append(
+            f"The number of clusters was chosen on {searched:,} rows drawn at random, and groups "
+            f"were tested on {tested:,}; the model is fitted to all {n:,}."
+        )
+    elif tested < n:
+        told.append(f"Whether groups are real was tested on {tested:,} rows drawn at random.")
+    return tuple(told)
+
+
+def _footing(ground: Ground, way: Method) -> str:
+    if ground.standardized:
+        return (
+            "Columns are standardised: each counts in units of its deviation, so that units do not "
+            "matter (override: --no-standardize, if all columns share one unit)."
+        )
+    if way.metric in UNITLESS:
+        return f"Columns are not standardised: {way.metric} brings them to one footing itself."
+    return (
+        "Columns are not standardised, as asked: a column in small units counts for more "
+        "(leave out --no-standardize unless all share one unit)."
+    )
+
+
+def _categories(ground: Ground, way: Method) -> list[str]:
+    if not ground.groups:
+        return []
+    if way.metric == "gower":
+        return ["Discrete columns count 0 where two rows agree and 1 where they do not (gower)."]
+    return [
+        "Discrete columns are compared as 0/1 columns, one for each level but the most frequent "
+        "(as plain agreement: --method kmedoids --metric gower)."
+    ]

@@ -1,0 +1,1 @@
+"""Support vector machines: linear and kernel, classification and regression, paths over C."""

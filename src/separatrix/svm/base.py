@@ -1,0 +1,154 @@
+"""What estimators of support vectors share: rows and kernels in, scores out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.base import RowsModel
+from separatrix.geometry.kernel_expansion import KernelExpansion
+from separatrix.kernels import Kernel, Linear, Precomputed
+from separatrix.kernels.mercer import is_mercer, warn_if_indefinite
+from separatrix.kernels.precomputed import require_symmetric
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats, Ints
+from separatrix.svm.binary_svm import Footing, Machine, chosen_kernel, groups
+from separatrix.svm.dual.points import Points
+
+#: Rows of the Gram matrix whose eigenvalues are looked at.
+_SAMPLE = 400
+
+
+class SupportVectors(RowsModel):
+    """Support vectors of any kernel: ``expansions_`` hold them, ``machines_`` the evidence."""
+
+    kernel: Any
+    standardize: bool
+    kernel_: Kernel
+    machines_: list[Machine]
+    expansions_: list[KernelExpansion]
+    footing_: Footing | None
+    certificate_: Certificate
+
+    @property
+    def _structures(self) -> bool:
+        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
+
+    def _points(self, x: Any, w: Floats, kept: Ints) -> Points:
+        """The rows under the kernel, on a common footing if asked."""
+        self.footing_ = None
+        if self._structures:
+            self.kernel_ = self.kernel
+        else:
+            if self.standardize and self.kernel != "precomputed":
+                self.footing_ = Footing.of(x, w)
+                x = self.footing_.place(x)
+            self.kernel_ = chosen_kernel(self, x, w)
+        if isinstance(self.kernel_, Precomputed) and len(kept) < x.shape[1]:
+            x = np.ascontiguousarray(x[:, kept])
+        if isinstance(self.kernel_, Precomputed):
+            require_symmetric(x)
+        points = Points(self.kernel_, x)
+        if not self.kernel_.mercer:
+            some = np.arange(points.n)[:: max(1, points.n // _SAMPLE)]
+            gram = points.gram(some)
+            warn_if_indefinite(self.kernel_, gram)
+            points.mercer = is_mercer(gram)
+        return points
+
+    def _expansion(
+        self,
+        points: Points,
+        index: Ints,
+        kept: Ints,
+        n: int,
+        weights: Floats,
+        offset: Floats,
+    ) -> KernelExpansion:
+        """The rows of ``index`` as anchors; a precomputed kernel keeps their places."""
+        if not len(index):  # a constant: any row with no weight stands for none
+            index, weights = np.zeros(1, dtype=np.int64), np.zeros((1, weights.shape[1]))
+        anchors = kept[index] if points.given else points.rows(index)
+        return KernelExpansion(self.kernel_, anchors, weights, offset, n if points.given else 0)
+
+    def _placed(self, X: Any) -> Any:
+        """New rows as the kernel expects them."""
+        check_is_fitted(self)
+        if self._structures:
+            return list(X)
+        x = self._design(X)
+        return x if self.footing_ is None else self.footing_.place(x)
+
+    def _linear(self, weights: Floats, anchors: Any, offset: Floats) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts in the table's units, for the linear kernel."""
+        coef = np.asarray(weights.T @ anchors)
+        if self.footing_ is not None:
+            coef = coef / self.footing_.scale
+            offset = offset - coef @ self.footing_.mean
+        return coef, offset
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel_, Linear)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors themselves, in the order of ``support_``."""
+        check_is_fitted(self)
+        kept = [expansion.anchors for expansion in self.expansions_]
+        if isinstance(self.kernel_, Precomputed) or self._structures:
+            return kept[0] if len(kept) == 1 else [item for part in kept for item in part]
+        if hasattr(kept[0], "toarray"):
+            from scipy import sparse
+
+            joint: Any = sparse.vstack(kept, format="csr")
+        else:
+            joint = np.concatenate(kept)
+        return joint if self.footing_ is None else self.footing_.back(joint)
+
+    @property
+    def alpha_(self) -> Floats:
+        """|β| of every training row, for one machine."""
+        return np.abs(self._spread(self._only().beta))
+
+    @property
+    def slack_(self) -> Floats:
+        """How far each training row is inside the margin (outside the tube), for one machine."""
+        return self._spread(self._only().slack)
+
+    @property
+    def group_(self) -> Any:
+        """``outside``, ``on the margin`` or ``inside``, for every training row of one machine."""
+        return groups(self._only(), self.bound_, self.rows_given_)
+
+    @property
+    def t_(self) -> float:
+        """Threshold: the score is w·x − t, for one machine."""
+        return -float(np.ravel(self.intercept_)[0]) if self._only() else 0.0
+
+    @property
+    def margin_(self) -> float:
+        """1/‖w‖ in the space of the kernel, for one machine."""
+        square = self._only().square
+        return float(1.0 / np.sqrt(square)) if square > 0.0 else np.inf
+
+    def _spread(self, values: Floats) -> Floats:
+        wide = np.zeros(self.rows_given_)
+        wide[self._only().rows] = values
+        return wide
+
+    def _only(self) -> Machine:
+        check_is_fitted(self)
+        if len(self.machines_) != 1:
+            raise AttributeError(
+                f"There are {len(self.machines_)} machines here: look at machines_, one by one."
+            )
+        return self.machines_[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = given or isinstance(self.kernel, Precomputed)
+        return tags

@@ -1,0 +1,276 @@
+"""One machine of support vectors, trained and proved; what classes and numbers have in common."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from separatrix.geometry.separation_solver import Meeting, decide
+from separatrix.kernels import Kernel, Linear, kernel_from
+from separatrix.messages import InputError, doubt
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats, Ints
+from separatrix.svm.dual.blocks import Effort
+from separatrix.svm.dual.certificate import certify_support
+from separatrix.svm.dual.points import Points
+from separatrix.svm.dual.primal_route import few_columns, solve_columns
+from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.solve import Support, solve_support
+
+#: Pairs at most where no limit is given: so many, and so many more for each row.
+_PAIRS, _PAIRS_PER_ROW = 1_000_000, 1_000
+#: Least margin of a separable table, as a share of the longest row.
+_NARROW = 1e-5
+#: Size of a term of the scores from which on it is named as a cause.
+_RESOLVED = 1e10
+#: Ratio of column deviations from which on scaling is named as a cause of slowness.
+_UNEVEN = 1e3
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What training found: the ``rows`` of the table it saw, β and slack of each, and the offset b.
+
+    The score of x is Σ β κ(xᵢ, x) + b, the squared length of the normal ``square`` = βᵀKβ.
+    """
+
+    rows: Ints
+    beta: Floats
+    slack: Floats
+    offset: float
+    square: float
+    certificate: Certificate
+
+    @property
+    def support(self) -> Ints:
+        """Rows of the table that carry the boundary."""
+        return np.asarray(self.rows[self.beta != 0.0])
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train: tolerance, memory for kernel rows in MB, limits (0 pairs: the usual one)."""
+
+    tol: float
+    megabytes: float
+    deadline: float
+    pairs: int
+
+    @classmethod
+    def of(cls, model: Any) -> Training:
+        """The settings of an estimator, checked."""
+        if not isinstance(model.C, Real) or not float(model.C) > 0.0:
+            raise InputError(f"C={model.C!r} must be a number greater than 0.")
+        if not model.tol > 0.0:
+            raise InputError(f"tol={model.tol!r} must be greater than 0.")
+        if not model.cache_size > 0.0:
+            raise InputError(f"cache_size={model.cache_size!r} holds nothing.", remedy="Give MB.")
+        if model.time_budget is not None and not model.time_budget > 0.0:
+            raise InputError(
+                f"time_budget={model.time_budget!r} must be greater than 0 seconds.",
+                remedy="None sets no limit.",
+            )
+        budget = np.inf if model.time_budget is None else float(model.time_budget)
+        limit = 0 if model.max_iter < 1 else int(model.max_iter)
+        return cls(float(model.tol), float(model.cache_size), time.perf_counter() + budget, limit)
+
+    def effort(self, n: int) -> Effort:
+        """A fresh count, for n rows."""
+        return Effort(self.deadline, self.pairs or _PAIRS + _PAIRS_PER_ROW * n)
+
+
+def train(
+    points: Points, rows: Ints, problem: SupportProblem, how: Training, unit: float = 1.0
+) -> Machine:
+    """Solve, prove, and refuse hard margins that do not exist."""
+    found, work = _by_columns(points, problem, how, unit) or _by_pairs(points, problem, how, unit)
+    offset = problem.offset(found.beta, found.f)
+    u = found.f + offset
+    slack = np.where(problem.high > 0, problem.t - u - problem.eps, 0.0)
+    slack = np.maximum(slack, np.where(problem.low < 0, u - problem.t - problem.eps, 0.0))
+    certificate = certify_support(
+        problem,
+        found.beta,
+        found.f,
+        offset,
+        unit=unit,
+        tolerance=how.tol,
+        mercer=points.mercer,
+        notes=(work,),
+    )
+    square = float(found.beta @ found.f)
+    return Machine(rows, found.beta, np.maximum(slack, 0.0), offset, square, certificate)
+
+
+def _by_columns(
+    points: Points, problem: SupportProblem, how: Training, unit: float
+) -> tuple[Support, str] | None:
+    """The linear kernel of few columns; None where coefficients are to be changed by pairs."""
+    if not isinstance(points.kernel, Linear) or how.pairs or not few_columns(points.x):
+        return None
+    posed = problem
+    if problem.hard:
+        # the margin γ of any hyperplane bounds Σα by 1/γ²: no coefficient reaches such a bound
+        above, below = problem.t > 0, problem.t < 0
+        proof = decide(points.x[above], points.x[below])
+        if isinstance(proof, Meeting):
+            raise _no_hyperplane(proof)
+        posed = problem.capped(2.0 / proof.margin**2)
+    found, steps = solve_columns(points.x, posed, how.deadline)
+    short = found.violation > how.tol * unit and time.perf_counter() < how.deadline
+    return None if short else (found, f"{steps} steps to w and b.")
+
+
+def _by_pairs(
+    points: Points, problem: SupportProblem, how: Training, unit: float
+) -> tuple[Support, str]:
+    """Any kernel; hard margins that do not exist are refused."""
+    effort = how.effort(problem.n)
+    posed = problem
+    if problem.hard:
+        posed = problem.capped(1.0 / (_NARROW**2 * max(float(points.diagonal.max()), 1e-300)))
+    found = solve_support(
+        points, posed, tol=how.tol, unit=unit, effort=effort, megabytes=how.megabytes
+    )
+    if problem.hard and (np.abs(found.beta) >= 0.999 * np.maximum(posed.high, -posed.low)).any():
+        _refuse(points, problem, found)
+    return found, f"{effort.done} pairs of coefficients were changed."
+
+
+def changes(machine: Machine) -> int:
+    """How many steps it took, as the certificate says; at least one."""
+    return max(1, int(machine.certificate.notes[0].split()[0]))
+
+
+def warn_if_short(machines: list[Machine], points: Points) -> None:
+    """Doubt SEP003 where a tolerance was not reached, with the cause if the columns show one."""
+    short = [m for m in machines if not m.certificate.holds]
+    if not short:
+        return
+    worst = max(short, key=lambda m: m.certificate.kkt)
+    doubt("SEP003", f"{worst.certificate} {_cause(points, worst)}".strip())
+
+
+def _cause(points: Points, machine: Machine) -> str:
+    """Why it is slow, if columns or sizes show it."""
+    return _uneven(points) or _large(points, machine)
+
+
+def _large(points: Points, machine: Machine) -> str:
+    """Scores are sums of terms of C κ(x, x), of which rounding must leave the last unit."""
+    size = float(np.abs(machine.beta).max()) * float(np.abs(points.diagonal).max())
+    if size < _RESOLVED:
+        return ""
+    return (
+        f"C times the largest similarity is {size:.0e}, and scores are sums of such terms that "
+        "must come out near ±1: standardize=True or a smaller C mends it, and for the linear "
+        "kernel LinearSVC or LinearSVR, which do without these sums."
+    )
+
+
+def _uneven(points: Points) -> str:
+    x = points.x
+    if not isinstance(x, np.ndarray) or points.given or x.ndim != 2:
+        return ""
+    spread = x.std(axis=0)
+    spread = spread[spread > 0]
+    if not len(spread) or spread.max() < _UNEVEN * spread.min():
+        return ""
+    return (
+        f"The deviations of the columns differ by a factor of {spread.max() / spread.min():.0e}, "
+        "which makes the problem nearly flat in some directions: standardize=True mends it."
+    )
+
+
+def _refuse(points: Points, problem: SupportProblem, found: Support) -> None:
+    """Classes that no hyperplane in the space of the kernel separates, with the proof."""
+    above, below = problem.t > 0, problem.t < 0
+    if isinstance(points.kernel, Linear):
+        proof = decide(points.x[above], points.x[below])
+        if isinstance(proof, Meeting):
+            raise _no_hyperplane(proof)
+    weight = found.beta[above].sum()
+    apart = np.sqrt(max(float(found.beta @ found.f), 0.0)) / weight
+    size = np.sqrt(float(points.diagonal.max()))
+    raise InputError(
+        "C=inf asks for a hyperplane without mistakes, and in the space of the kernel there is "
+        f"none with a margin above {apart / size:.0e} of the longest row: weighted means of "
+        f"{int((found.beta[above] > 0).sum())} rows of one class and of "
+        f"{int((found.beta[below] < 0).sum())} of the other are this close.",
+        remedy="Choose a finite C, or a kernel that tells the rows apart.",
+    )
+
+
+def _no_hyperplane(proof: Meeting) -> InputError:
+    return InputError(
+        "C=inf asks for a hyperplane without mistakes, and there is none: a mean of "
+        f"{len(proof.rows_a)} rows of one class and one of {len(proof.rows_b)} rows of the "
+        f"other are the same point (to {proof.disagreement:.0e} of the columns' ranges).",
+        remedy="Choose a finite C; linear_separability(X, y) shows the rows and weights.",
+    )
+
+
+# -- rows and kernels --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Footing:
+    """Columns measured in their own deviations: (x − mean) / scale."""
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, x: Any, w: Floats) -> Footing:
+        """From weighted rows; CSR is scaled and not moved, a constant column stays as it is."""
+        total = w.sum()
+        mean = np.asarray(w @ x).ravel() / total
+        if sparse.issparse(x):
+            square = np.asarray(w @ x.multiply(x)).ravel() / total - mean**2
+            deviation, origin = np.sqrt(np.maximum(square, 0.0)), np.zeros_like(mean)
+        else:
+            deviation, origin = np.sqrt(w @ (x - mean) ** 2 / total), mean
+        flat = deviation <= 4 * np.finfo(float).eps * np.abs(mean)
+        return cls(origin, np.where(flat, np.maximum(np.abs(mean), 1.0), deviation))
+
+    def place(self, x: Any) -> Any:
+        """Rows on this footing."""
+        if sparse.issparse(x):
+            return sparse.csr_array(x.multiply(1.0 / self.scale))
+        return (x - self.mean) / self.scale
+
+    def back(self, x: Any) -> Any:
+        """Rows in the table's units."""
+        if sparse.issparse(x):
+            return sparse.csr_array(x.multiply(self.scale))
+        return x * self.scale + self.mean
+
+
+def chosen_kernel(model: Any, x: Any, w: Floats) -> Kernel:
+    """The kernel of an estimator; ``gamma="scale"`` counts a row as often as its weight says."""
+    gamma = model.gamma
+    named = model.kernel in ("rbf", "poly", "sigmoid") if isinstance(model.kernel, str) else False
+    if named and gamma == "scale":
+        share = w / (w.sum() * x.shape[1])
+        mean = float(np.asarray(share @ x).sum())
+        if sparse.issparse(x):
+            square = float(np.asarray(share @ x.multiply(x)).sum()) - mean**2
+        else:
+            square = float((share @ (x - mean) ** 2).sum())
+        gamma = 1.0 / (x.shape[1] * square) if square > 0.0 else 1.0
+    return kernel_from(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0, x=x)
+
+
+def groups(machine: Machine, problem_high: Floats, n: int) -> NDArray[np.str_]:
+    """Where each of n rows stands: ``outside`` (β = 0), ``on the margin`` or ``inside`` (β = C)."""
+    names = np.full(n, "outside", dtype="<U13")
+    size = np.abs(machine.beta)
+    names[machine.rows[size > 0]] = "on the margin"
+    names[machine.rows[(size > 0) & (size >= problem_high)]] = "inside"
+    return names

@@ -1,0 +1,1 @@
+"""The kernel SVM, solved in its dual."""

@@ -1,0 +1,1 @@
+"""The exact regularization path of an SVM over C."""

@@ -1,0 +1,1 @@
+"""The linear SVM: minimize the regularized hinge loss over w and b."""

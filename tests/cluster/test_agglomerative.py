@@ -1,0 +1,190 @@
+"""Agglomerative clustering against SciPy and scikit-learn, and of things that are no numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import AgglomerativeClustering as SklearnClustering
+from sklearn.datasets import load_iris
+
+import separatrix as sx
+from tests.laws.test_clusters import same_partition
+
+X = np.random.default_rng(0).standard_normal((120, 4)) * [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("linkage", ["single", "complete", "average", "ward"])
+@pytest.mark.parametrize("k", [2, 5, 30])
+def test_clusters_of_scikit_learn(linkage: str, k: int) -> None:
+    own = sx.AgglomerativeClustering(k, linkage=linkage).fit(X)
+    peer = SklearnClustering(k, linkage=linkage, compute_distances=True).fit(X)
+    assert same_partition(own.labels_, peer.labels_)
+    assert own.n_clusters_ == k
+    assert own.n_leaves_ == peer.n_leaves_
+    assert_allclose(own.distances_, peer.distances_, rtol=1e-9)
+    assert own.children_.shape == peer.children_.shape
+
+
+def test_the_default_is_average_linkage_in_two() -> None:
+    model = sx.AgglomerativeClustering().fit(X)
+    assert_allclose(model.linkage_, hierarchy.linkage(X, "average"), rtol=1e-9)
+    assert model.n_clusters_ == 2
+    assert_array_equal(sx.AgglomerativeClustering().fit_predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("level", [0.0, 2.0, 4.0, 1e9])
+def test_cut_at_a_distance(level: float) -> None:
+    model = sx.AgglomerativeClustering(None, distance_threshold=level, linkage="complete").fit(X)
+    expected = hierarchy.fcluster(hierarchy.linkage(X, "complete"), level, "distance")
+    assert same_partition(model.labels_, expected)
+    assert model.n_clusters_ == expected.max()
+
+
+@pytest.mark.parametrize("params", [{"distance_threshold": 1.0}, {"n_clusters": None}])
+def test_one_way_to_cut(params: dict) -> None:
+    with pytest.raises(sx.InputError, match="one of the two"):
+        sx.AgglomerativeClustering(**params).fit(X)
+
+
+@pytest.mark.parametrize("level", [-1.0, np.nan])
+def test_distances_that_cannot_be(level: float) -> None:
+    with pytest.raises(sx.InputError, match="distance_threshold"):
+        sx.AgglomerativeClustering(None, distance_threshold=level).fit(X)
+
+
+def test_a_linkage_that_is_not_known() -> None:
+    with pytest.raises(sx.InputError, match="complete"):
+        sx.AgglomerativeClustering(linkage="complet").fit(X)
+
+
+def test_inversions_are_kept_and_said() -> None:
+    triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]])
+    model = sx.AgglomerativeClustering(linkage="centroid").fit(triangle)
+    assert_allclose(model.linkage_[:, 2], [1.0, 0.9])
+    assert model.inversions_.tolist() == [1]
+    assert model.labels_.tolist() == [0, 0, 1]
+    assert "1 merge is lower than one inside" in str(model.certificate_)
+    many = sx.AgglomerativeClustering(linkage="centroid").fit(X)
+    assert not hierarchy.is_monotonic(hierarchy.linkage(X, "centroid"))
+    assert f"{len(many.inversions_)} merges are lower" in str(many.certificate_)
+    assert not len(sx.AgglomerativeClustering().fit(X).inversions_)
+
+
+def test_given_distances() -> None:
+    d = squareform(pdist(X))
+    given = sx.AgglomerativeClustering(4, metric="precomputed").fit(d)
+    assert_allclose(given.linkage_, sx.AgglomerativeClustering(4).fit(X).linkage_, rtol=1e-9)
+    assert given.certificate_.holds
+    d[3, 5] *= 2
+    with pytest.raises(sx.InputError, match="not symmetric"):
+        sx.AgglomerativeClustering(4, metric="precomputed").fit(d)
+    with pytest.raises(sx.InputError, match="square"):
+        sx.AgglomerativeClustering(4, metric="precomputed").fit(d[:, :9])
+
+
+@pytest.mark.parametrize("linkage", ["single", "complete", "average"])
+def test_words(linkage: str) -> None:
+    words = ["cat", "cut", "cats", "horse", "house", "houses"]
+    model = sx.AgglomerativeClustering(linkage=linkage, metric="edit").fit(words)
+    assert model.labels_.tolist() == [0, 0, 0, 1, 1, 1]
+    assert model.certificate_.holds
+    assert not hasattr(model, "n_features_in_")
+
+    def length(a: str, b: str) -> float:
+        return float(abs(len(a) - len(b)))
+
+    dashes = ["-" * k for k in (1, 4, 1, 9, 4)]
+    own = sx.AgglomerativeClustering(3, linkage=linkage, metric=length).fit(dashes)
+    assert own.labels_.tolist() == [0, 1, 0, 2, 1]
+    assert own.distances_.tolist()[:2] == [0, 0]
+
+
+def test_words_by_a_kernel() -> None:
+    words, metric = ["cat", "cats", "catch", "horse", "house"], sx.Kernelised(sx.Spectrum(2))
+    model = sx.AgglomerativeClustering(metric=metric).fit(words)
+    assert model.labels_.tolist() == [0, 0, 0, 1, 1]
+    # cat has ca, at; cats has ca, at, ts: κ = 2, so d² = 2 − 4 + 3
+    assert model.distances_[0] == pytest.approx(1.0)
+    medoids = sx.KMedoids(2, metric=metric, random_state=0).fit(words)
+    assert same_partition(medoids.labels_, model.labels_)
+    assert sx.NearestNeighbors(1, metric=metric).fit(words).retrieve(["mouse"]) == [["house"]]
+
+
+def test_mixed_rows_with_gaps() -> None:
+    frame = pd.DataFrame({"size": [1.0, 1.1, None, 9.0], "kind": ["a", "a", "a", "b"]})
+    model = sx.AgglomerativeClustering(metric="gower").fit(frame)
+    assert model.labels_.tolist() == [0, 0, 0, 1]
+    listed = list(frame.itertuples(index=False, name=None))
+    again = sx.AgglomerativeClustering(metric=sx.Gower()).fit(listed)
+    assert_allclose(again.linkage_, model.linkage_)
+
+
+def test_medoids_of_mixed_rows() -> None:
+    rows = [(1.0, "a"), (1.1, "a"), (8.0, "b"), (8.3, "b")]
+    model = sx.KMedoids(2, metric="gower", random_state=0).fit(rows)
+    assert same_partition(model.labels_, np.array([0, 0, 1, 1]))
+
+
+def test_tables_with_text_columns(tmp_path) -> None:
+    file = tmp_path / "table.csv"
+    rows = [(i % 5 + (10 if i % 2 else 0), "yx"[i % 2]) for i in range(40)]
+    pd.DataFrame(rows, columns=["size", "kind"]).to_csv(file, index=False)
+    model = sx.AgglomerativeClustering(standardize=True).fit(sx.scan(file))
+    assert same_partition(model.labels_, np.arange(40) % 2)
+    assert list(model.feature_names_in_) == ["size", "kind"]
+    model.fit(X)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_weights_are_refused() -> None:
+    rows = sx.scan(X, weight=np.arange(1.0, 121.0))
+    with pytest.raises(sx.InputError, match="no weights"):
+        sx.AgglomerativeClustering().fit(rows)
+
+
+def test_standardize_is_about_numbers() -> None:
+    for metric, given in (("edit", ["a", "b"]), ("precomputed", np.zeros((2, 2)))):
+        with pytest.raises(sx.InputError, match="columns of numbers"):
+            sx.AgglomerativeClustering(metric=metric, standardize=True).fit(given)
+
+
+def test_means_of_other_metrics() -> None:
+    with pytest.raises(sx.InputError, match="Euclidean"):
+        sx.AgglomerativeClustering(linkage="ward", metric="manhattan").fit(X)
+
+
+def test_a_learned_metric_is_kept() -> None:
+    model = sx.AgglomerativeClustering(metric="mahalanobis").fit(X)
+    vi = np.linalg.inv(np.cov(X.T))
+    expected = hierarchy.linkage(pdist(X, "mahalanobis", VI=vi), "average")
+    ratio = model.linkage_[:, 2] / expected[:, 2]
+    assert_allclose(ratio, ratio[0], rtol=1e-9)  # whether the covariance has n or n − 1
+    assert model.metric_.distances(X[:1], X[1:2]).item() > 0
+
+
+def test_more_points_than_are_checked_one_by_one() -> None:
+    x = np.random.default_rng(1).standard_normal((900, 3))
+    for linkage in ("single", "average", "centroid"):
+        model = sx.AgglomerativeClustering(5, linkage=linkage).fit(x)
+        assert model.certificate_.holds
+        assert "of the 899 merges were checked" in str(model.certificate_)
+
+
+def test_more_rows_than_the_memory_holds_distances_of(monkeypatch) -> None:
+    monkeypatch.setattr("separatrix.cluster.agglomerative.machine_memory", lambda: 8.0 * 119**2)
+    for linkage in ("complete", "average"):
+        with pytest.raises(sx.InputError, match="of 120 rows needs all their distances"):
+            sx.AgglomerativeClustering(linkage=linkage).fit(X)
+    for linkage in ("single", "centroid", "ward"):
+        assert sx.AgglomerativeClustering(linkage=linkage).fit(X).n_leaves_ == 120
+
+
+def test_three_kinds_of_iris() -> None:
+    x, y = load_iris(return_X_y=True)
+    labels = sx.AgglomerativeClustering(3, linkage="ward").fit(x).labels_
+    assert len(set(labels[y == 0])) == 1
+    assert np.mean(labels[y == 1] == np.bincount(labels[y == 1]).argmax()) > 0.95

@@ -1,0 +1,247 @@
+"""K-means: printed facts, the trajectory of a plain implementation, and awkward tables."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans as Peer
+
+import separatrix as sx
+from separatrix.cluster import lloyd as solver
+from separatrix.cluster.lloyd import lloyd
+
+
+def plain_sweeps(x, w, centres):
+    """K-means by the book: every distance, every mean, until the labels repeat."""
+    labels, scatters = None, []
+    while True:
+        squares = ((x[:, None] - centres) ** 2).sum(axis=2)
+        new = squares.argmin(axis=1)
+        scatters.append(float(w @ squares.min(axis=1)))
+        if labels is not None and (new == labels).all():
+            return centres, labels, scatters
+        labels = new
+        centres = np.array(
+            [
+                np.average(x[labels == j], axis=0, weights=w[labels == j])
+                if (labels == j).any()
+                else centres[j]
+                for j in range(len(centres))
+            ]
+        )
+
+
+@pytest.mark.parametrize(
+    ("start", "scatter", "labels"),
+    [
+        ([8, 50], 932, [0, 1, 1, 1, 1]),
+        ([8, 84], 1280, [0, 0, 1, 1, 1]),
+        ([50, 58], 1370, [0, 0, 0, 1, 1]),
+        ([44, 84], 1464, [0, 0, 0, 0, 1]),
+    ],
+)
+def test_four_partitions_of_five_numbers_where_sweeps_stand_still(start, scatter, labels) -> None:
+    x = np.array([[8.0], [44], [50], [58], [84]])
+    model = sx.KMeans(2, init=np.array(start, dtype=float)[:, None]).fit(x)
+    assert_allclose(model.inertia_, scatter)
+    assert_array_equal(model.labels_, labels)
+    assert model.certificate_.holds
+
+
+def test_no_other_partition_of_the_five_numbers_is_stationary() -> None:
+    x = np.array([[8.0], [44], [50], [58], [84]])
+    ends = {round(sx.KMeans(2, init=x[[i, j]]).fit(x).inertia_) for i in range(5) for j in range(i)}
+    assert ends == {932, 1280, 1370, 1464}
+
+
+def test_scatter_split_of_five_points() -> None:
+    x = np.array([[0, 3], [3, 3], [3, 0], [-2, -4], [-4, -2]], dtype=float)
+    first = sx.scatter_decomposition(x, [0, 0, 1, 1, 1])
+    assert_allclose([first.total, *first.within, first.between], [76, 4.5, 34, 37.5])
+    second = sx.scatter_decomposition(x, ["a", "a", "a", "b", "b"])
+    assert_allclose([second.total, *second.within, second.between], [76, 12, 4, 60])
+    assert second.explained == pytest.approx(60 / 76)
+    assert str(second).startswith("76 = 12 + 4 + 60")
+
+
+def test_scatter_split_with_weights_far_from_the_origin() -> None:
+    rng = np.random.default_rng(0)
+    x, labels, w = rng.standard_normal((50, 3)), rng.integers(0, 4, 50), rng.integers(0, 3, 50)
+    a = sx.scatter_decomposition(x + 1e8, labels, sample_weight=w)
+    b = sx.scatter_decomposition(np.repeat(x, w, axis=0), np.repeat(labels, w))
+    assert_allclose(a.within, b.within, rtol=1e-6)
+    assert_allclose(a.total, a.within.sum() + a.between, rtol=1e-9)
+
+
+def test_scatter_split_refuses_what_does_not_fit() -> None:
+    with pytest.raises(sx.InputError, match="do not go together"):
+        sx.scatter_decomposition(np.ones((3, 2)), [0, 1])
+    with pytest.raises(sx.InputError, match="NaN"):
+        sx.scatter_decomposition([[np.nan], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(("d", "k"), [(1, 3), (2, 17), (10, 50), (40, 5), (3, 300)])
+def test_bounds_change_nothing_of_the_sweeps(d: int, k: int) -> None:
+    rng = np.random.default_rng(d)
+    x = rng.standard_normal((1500, d)) + rng.integers(0, 3, (1500, 1))
+    w = rng.uniform(0.5, 2.0, 1500)
+    start = x[rng.choice(1500, k, replace=False)]
+    found = lloyd(x, w, start, max_iter=1000)
+    centres, labels, scatters = plain_sweeps(x, w, start)
+    assert_array_equal(found.labels, labels)
+    assert_allclose(found.centres, centres, atol=1e-12)
+    assert found.iterations == len(scatters)
+    assert_allclose(found.scatter, scatters[-1], rtol=1e-12)
+
+
+def test_same_as_the_peer_from_the_same_start() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((4000, 6))
+    own = sx.KMeans(12, init=x[:12]).fit(x)
+    peer = Peer(12, init=x[:12], n_init=1, tol=0, max_iter=1000).fit(x)
+    assert_allclose(own.cluster_centers_, peer.cluster_centers_, atol=1e-10)
+    assert_array_equal(own.labels_, peer.labels_)
+    assert_allclose(own.transform(x[:9]), peer.transform(x[:9]), atol=1e-9)
+    assert_allclose(own.score(x), peer.score(x))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    arrays(float, (14, 2), elements=st.integers(-6, 6).map(float)),
+    st.integers(1, 6),
+    st.integers(0, 5),
+)
+def test_the_scatter_never_rises(x, k: int, seed: int) -> None:
+    start = x[np.random.default_rng(seed).choice(14, k, replace=False)] + 0.25
+    values = [lloyd(x, np.ones(14), start, max_iter=sweeps).scatter for sweeps in range(1, 8)]
+    assert all(b <= a * (1 + 1e-9) + 1e-9 for a, b in pairwise(values))
+
+
+def test_empty_clusters_get_the_farthest_rows() -> None:
+    x = np.array([[0.0], [1], [2], [50]])
+    model = sx.KMeans(3, init=np.array([[1.0], [900], [1000]])).fit(x)
+    assert set(model.labels_) == {0, 1, 2}
+    assert model.labels_[3] not in model.labels_[:3]
+    assert model.inertia_ <= 2.0
+    split = sx.KMeans(3, init=np.array([[1.0], [900], [1000]])).fit(sparse.csr_array(x))
+    assert set(split.labels_) == {0, 1, 2}
+
+
+def test_number_of_threads_and_size_of_chunks(monkeypatch) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((5000, 3))
+    monkeypatch.setattr(solver, "ROWS_PER_CHUNK", 700)
+    many = sx.KMeans(9, init=x[:9]).fit(x)
+    monkeypatch.setattr(solver.os, "cpu_count", lambda: 1)
+    assert_array_equal(sx.KMeans(9, init=x[:9]).fit(x).cluster_centers_, many.cluster_centers_)
+    monkeypatch.setattr(solver, "ROWS_PER_CHUNK", 10_000)
+    one = sx.KMeans(9, init=x[:9]).fit(x)
+    assert_array_equal(one.labels_, many.labels_)
+    assert_allclose(one.cluster_centers_, many.cluster_centers_, atol=1e-13)
+
+
+def test_a_far_origin_keeps_the_digits() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((600, 3)) + 4 * rng.integers(0, 2, (600, 3))
+    near, far = sx.KMeans(8, init=x[:8]).fit(x), sx.KMeans(8, init=x[:8] + 1e7).fit(x + 1e7)
+    assert_array_equal(near.labels_, far.labels_)
+    assert_allclose(near.inertia_, far.inertia_, rtol=1e-7)
+
+
+def test_near_ties_are_decided_in_double_precision() -> None:
+    gap = 1e-9  # below single precision
+    x = np.array([[0.0], [1.0 - gap], [1.0 + gap], [2.0]])
+    found = lloyd(x, np.array([1e6, 1, 1, 1e6]), np.array([[0.0], [2.0]]), max_iter=50)
+    assert found.labels.tolist() == [0, 0, 1, 1]
+
+
+def test_single_moves_are_told_apart_from_reassignments() -> None:
+    # moving the middle row lets both means follow: better, though its own centre is nearer
+    x = np.array([[0.0], [2.9], [6.0], [6.0], [6.0], [6.0]])
+    model = sx.KMeans(2, init=np.array([[1.45], [6.0]])).fit(x)
+    assert "Nor does moving any one row" in str(model.certificate_)
+    x = np.array([[8.0], [44], [50], [58], [84]])
+    worst = sx.KMeans(2, init=np.array([[44.0], [84.0]])).fit(x)
+    assert "would still help" in str(worst.certificate_)
+
+
+def _gains(x, labels):
+    """The most that a move of one row takes off the scatter, by moving it."""
+    base = sx.scatter_decomposition(x, labels).within.sum()
+    best = 0.0
+    for i in range(len(x)):
+        for j in set(labels) - {labels[i]}:
+            moved = labels.copy()
+            moved[i] = j
+            best = max(best, base - sx.scatter_decomposition(x, moved).within.sum())
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_certificate_states_the_best_single_move(seed: int) -> None:
+    x = np.random.default_rng(seed).standard_normal((25, 2))
+    model = sx.KMeans(5, init=x[:5]).fit(x)
+    gain = _gains(x, model.labels_)
+    said = str(model.certificate_)
+    assert ("would still help" in said) == (gain > 1e-9)
+    if gain > 1e-9:
+        assert f"by {gain:.3g} at most" in said
+
+
+def test_limit_of_sweeps_is_said() -> None:
+    x = np.random.default_rng(6).standard_normal((500, 2))
+    with pytest.warns(sx.Notice, match="SEP003"):
+        model = sx.KMeans(20, init=x[:20], max_iter=2).fit(x)
+    assert not model.certificate_.holds
+    assert sx.KMeans(20, init=x[:20], tol=0.1).fit(x).n_iter_ < 20
+
+
+def test_fewer_distinct_rows_than_clusters() -> None:
+    x = np.repeat([[0.0, 1.0], [2.0, 3.0]], 4, axis=0)
+    with pytest.warns(sx.Notice, match="SEP004"):
+        model = sx.KMeans(3, random_state=0).fit(x)
+    assert model.inertia_ == 0
+    assert "empty" in str(model.certificate_)
+
+
+def test_streamed_files_with_levels_and_dask(tmp_path) -> None:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(rng.standard_normal((900, 3)) + 3 * rng.integers(0, 2, (900, 1)))
+    frame.columns = ["a", "b", "c"]
+    frame["kind"] = rng.choice(["x", "y"], 900)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    file = sx.KMeans(3, standardize=True, random_state=0).fit(sx.scan(tmp_path / "t.csv"))
+    spread = sx.KMeans(3, standardize=True, random_state=0).fit(
+        sx.scan(dd.from_pandas(frame, npartitions=3))
+    )
+    assert_allclose(file.cluster_centers_, spread.cluster_centers_, atol=1e-9)
+    assert_array_equal(file.predict(frame), spread.predict(frame))
+    assert not hasattr(file, "labels_")
+    assert file.certificate_.holds
+
+
+def test_bad_settings_in_one_sentence() -> None:
+    x = np.ones((5, 2))
+    with pytest.raises(sx.InputError, match="init='nearest' is unknown"):
+        sx.KMeans(2, init="nearest").fit(x)
+    with pytest.raises(sx.InputError, match="2 finite centres of 2 columns"):
+        sx.KMeans(2, init=np.zeros((2, 3))).fit(x)
+
+
+def test_a_row_far_away_invents_no_gains() -> None:
+    rng = np.random.default_rng(0)
+    middle = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]], 60, axis=0)
+    x = np.vstack([middle + 0.1 * rng.standard_normal((180, 2)), [[1e10, 1e10]]])
+    model = sx.KMeans(4, n_init=10, random_state=0).fit(x)
+    assert model.inertia_ < 10
+    assert "Nor does moving any one row" in str(model.certificate_)

@@ -1,0 +1,104 @@
+"""Silhouettes against scikit-learn's, and the sentences for what has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances, silhouette_samples
+
+import separatrix as sx
+from separatrix.distances.metric_from import metric_from
+
+
+def table(n: int = 400, d: int = 3, k: int = 5, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.integers(0, k, n)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev"])
+@pytest.mark.parametrize("d", [1, 4, 7])
+def test_same_as_the_peer(metric: str, d: int) -> None:
+    x, labels = table(d=d)
+    tolerance = 3e-6 if metric == "euclidean" else 1e-9
+    if metric == "cosine" and d == 1:
+        pytest.skip("all angles are 0 or 180 degrees: ties of rounding")
+    peer = silhouette_samples(x, labels, metric=metric)
+    found = sx.silhouette(x, labels, metric=metric)
+    assert_allclose(found.samples, peer, atol=tolerance)
+    assert_allclose(found.score, peer.mean(), atol=tolerance)
+    means = [peer[labels == j].mean() for j in found.clusters]
+    assert_allclose(found.by_cluster, means, atol=tolerance)
+
+
+def test_given_distances_functions_and_strings() -> None:
+    x, labels = table(60)
+    given = sx.silhouette(pairwise_distances(x), labels, metric="precomputed")
+    assert_allclose(given.samples, silhouette_samples(x, labels), atol=1e-12)
+    own = sx.silhouette(x, labels, metric=lambda a, b: np.abs(a - b).sum())
+    assert_allclose(own.samples, silhouette_samples(x, labels, metric="manhattan"), atol=1e-12)
+    words = ["kitten", "mitten", "bitten", "flower", "glower"]
+    distance = metric_from("edit").distances(words)
+    peer = silhouette_samples(distance, [0, 0, 0, 1, 1], metric="precomputed")
+    assert_allclose(sx.silhouette(words, list("aaabb"), metric="edit").samples, peer)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize(("factor", "shift"), [(1e8, 0), (1e-8, 0), (1, 1e6), (1e-3, 1e3)])
+def test_units_and_origin_do_not_matter(metric: str, factor: float, shift: float) -> None:
+    x, labels = table(150)
+    a, b = sx.silhouette(x, labels, metric), sx.silhouette(factor * x + shift, labels, metric)
+    assert_allclose(a.samples, b.samples, atol=2e-6)
+
+
+def test_tight_clusters_far_apart_keep_their_digits() -> None:
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1, 2], 40)
+    x = 1e3 * labels[:, None] + rng.standard_normal((120, 2))
+    assert_allclose(sx.silhouette(x, labels).samples, silhouette_samples(x, labels), atol=1e-6)
+
+
+def test_a_point_alone_and_equal_points() -> None:
+    x = np.array([[0.0], [0.0], [5.0]])
+    found = sx.silhouette(x, ["a", "a", "b"])
+    assert_allclose(found.samples, [1, 1, 0])
+    assert found.neighbour.tolist() == ["b", "b", "a"]
+    assert sx.silhouette(np.ones((4, 2)), [0, 0, 1, 1]).score == 0.0
+
+
+def test_in_words_and_refusals() -> None:
+    x, labels = table(30, k=2)
+    assert "nearer to another cluster" in str(sx.silhouette(x, labels))
+    with pytest.raises(sx.InputError, match="only one"):
+        sx.silhouette(x, np.zeros(30))
+    with pytest.raises(sx.InputError, match="cluster of its own"):
+        sx.silhouette(x, np.arange(30))
+    with pytest.raises(sx.InputError, match="need 30 labels"):
+        sx.silhouette(x, labels[:-1])
+    x[3, 1] = np.nan
+    with pytest.raises(sx.InputError, match="Row 3, column 1 is nan"):
+        sx.silhouette(x, labels)
+    with pytest.raises(sx.InputError, match="not symmetric"):
+        sx.silhouette([[0, 1, 2], [1, 0, 3], [5, 3, 0.0]], [0, 0, 1], metric="precomputed")
+
+
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e10])
+def test_rows_far_away_blur_no_others(far: float) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], 30)
+    x = 0.1 * rng.standard_normal((120, 2)) + np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[labels]
+    expected = silhouette_samples(x, labels)
+    one = np.vstack([x, [far, far]])
+    assert_allclose(sx.silhouette(one, [*labels, 9]).samples[:-1], expected, atol=1e-5)
+    both = np.vstack([x, x + far])
+    every = np.concatenate([labels, labels + 4])
+    reference = silhouette_samples(cdist(both, both), every, metric="precomputed")
+    assert_allclose(sx.silhouette(both, every).samples, reference, atol=1e-5)
+
+
+def test_of_a_table() -> None:
+    x, labels = table()
+    rows = sx.scan(pd.DataFrame(x, columns=["a", "b", "c"]))
+    assert sx.silhouette(rows, labels).score == sx.silhouette(x, labels).score

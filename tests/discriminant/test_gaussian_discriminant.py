@@ -1,0 +1,207 @@
+"""Gaussian class models against scikit-learn and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as TheirLDA
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as TheirQDA
+from sklearn.naive_bayes import GaussianNB as TheirNB
+
+import separatrix as sx
+from separatrix.discriminant.gaussian_classifier import SPREADS
+
+SHARED = ("shared", "shared_diagonal", "shared_spherical")
+
+
+def clouds(n=300, d=4, k=3, seed=0):
+    """Classes with covariances of their own."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, n)
+    turn = np.eye(d) + 0.4 * rng.standard_normal((k, d, d))
+    x = np.einsum("ni,nij->nj", rng.standard_normal((n, d)), turn[y])
+    return x + 1.5 * rng.standard_normal((k, d))[y], np.array(list("abcdefgh"))[y]
+
+
+def by_definition(x, y, new, covariance):
+    """Posteriors from SciPy's normal density, class by class."""
+    classes = np.unique(y)
+    within = sum(np.cov(x[y == c].T, bias=True) * (y == c).sum() for c in classes) / len(x)
+    joint = []
+    for c in classes:
+        s = within if covariance in SHARED else np.cov(x[y == c].T, bias=True)
+        if covariance.endswith("diagonal"):
+            s = np.diag(np.diag(s))
+        elif covariance.endswith("spherical"):
+            s = np.eye(len(s)) * np.trace(s) / len(s)
+        density = stats.multivariate_normal(x[y == c].mean(axis=0), s).logpdf(new)
+        joint.append(np.log(np.mean(y == c)) + density)
+    joint = np.array(joint).T
+    joint -= joint.max(axis=1, keepdims=True)
+    return np.exp(joint) / np.exp(joint).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("covariance", SPREADS)
+def test_every_case_is_bayes_rule(covariance):
+    x, y = clouds()
+    model = sx.GaussianDiscriminant(covariance).fit(x, y)
+    new = x[:50] + 0.3
+    assert_allclose(model.predict_proba(new), by_definition(x, y, new, covariance), atol=1e-10)
+    assert_allclose(np.exp(model.predict_log_proba(new)), model.predict_proba(new), atol=1e-14)
+    assert model.certificate_.holds
+    assert model.certificate_.kkt < 1e-12
+
+
+@pytest.mark.parametrize("covariance", SPREADS)
+def test_scores_are_the_stated_quadratic(covariance):
+    x, y = clouds()
+    model = sx.GaussianDiscriminant(covariance).fit(x, y)
+    stated = np.einsum("ni,kij,nj->nk", x, model.W_, x) + x @ model.w_.T + model.w0_
+    assert_allclose(model.decision_function(x), stated, atol=1e-8)
+    assert (covariance in SHARED) == (not model.W_.any())
+
+
+def test_numbers_of_parameters():
+    x, y = clouds(d=4, k=3)
+    means, shares = 12, 2
+    counted = {
+        "full": 30, "shared": 10, "diagonal": 12, "shared_diagonal": 4,
+        "spherical": 3, "shared_spherical": 1,
+    }  # fmt: skip
+    for covariance, number in counted.items():
+        model = sx.GaussianDiscriminant(covariance).fit(x, y)
+        assert model.n_parameters_ == means + shares + number
+    given = sx.GaussianDiscriminant(priors=[0.2, 0.3, 0.5]).fit(x, y)
+    assert given.n_parameters_ == means + 30
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("given", [False, True])
+def test_agreement_with_scikit_learn(k, given):
+    x, y = clouds(k=k, seed=k)
+    priors = np.arange(1, k + 1) / np.arange(1, k + 1).sum() if given else None
+    for own, theirs in (
+        (sx.QuadraticDiscriminantAnalysis(priors=priors), TheirQDA(priors=priors, tol=0.0)),
+        (
+            sx.QuadraticDiscriminantAnalysis(priors=priors, reg_param=0.3),
+            TheirQDA(priors=priors, reg_param=0.3, tol=0.0),
+        ),
+        (sx.LinearDiscriminantAnalysis(priors=priors), TheirLDA(priors=priors)),
+        (sx.GaussianNB(priors=priors, var_smoothing=0), TheirNB(priors=priors, var_smoothing=0)),
+        (sx.GaussianNB(priors=priors), TheirNB(priors=priors)),
+    ):
+        own.fit(x, y)
+        theirs.fit(x, y)
+        assert_allclose(own.predict_proba(x), theirs.predict_proba(x), atol=1e-6)
+        assert np.array_equal(own.predict(x), theirs.predict(x))
+
+
+def test_linear_discriminant_has_the_familiar_attributes():
+    for k in (2, 4):
+        x, y = clouds(k=k, d=5)
+        own, theirs = sx.LinearDiscriminantAnalysis().fit(x, y), TheirLDA().fit(x, y)
+        assert_allclose(own.coef_, theirs.coef_, rtol=1e-8)
+        assert_allclose(own.intercept_, theirs.intercept_, rtol=1e-8)
+        assert_allclose(own.decision_function(x), theirs.decision_function(x), rtol=1e-7)
+        assert_allclose(own.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-9)
+        assert own.transform(x).shape == (len(x), k - 1)
+        assert_allclose(np.abs(own.transform(x)), np.abs(theirs.transform(x)), atol=1e-8)
+
+
+def test_discriminant_directions_have_unit_spread_within_classes():
+    x, y = clouds(k=4, d=6)
+    model = sx.LinearDiscriminantAnalysis(n_components=2).fit(x * 10.0 ** np.arange(-8, 4, 2), y)
+    z = model.transform(x * 10.0 ** np.arange(-8, 4, 2))
+    within = sum(np.cov(z[y == c].T, bias=True) * np.mean(y == c) for c in "abcd")
+    assert_allclose(within, np.eye(2), atol=1e-8)
+    assert list(model.get_feature_names_out()) == [
+        "lineardiscriminantanalysis0",
+        "lineardiscriminantanalysis1",
+    ]
+    with pytest.raises(sx.InputError, match="between 1 and 3"):
+        sx.LinearDiscriminantAnalysis(n_components=4).fit(x, y)
+
+
+@pytest.mark.parametrize(("k", "d"), [(8, 3), (3, 6), (4, 4)])
+def test_directions_with_more_classes_than_columns_or_fewer(k, d):
+    x, y = clouds(n=400, k=k, d=d)
+    own, theirs = sx.LinearDiscriminantAnalysis().fit(x, y), TheirLDA().fit(x, y)
+    z, expected = own.transform(x), theirs.transform(x)
+    assert_allclose(np.abs(z), np.abs(expected), rtol=1e-6, atol=1e-9)
+    assert_allclose(own.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-8)
+
+
+def test_nearest_mean_is_the_nearest_mean():
+    x, y = clouds()
+    model = sx.NearestMean().fit(x, y)
+    far = np.linalg.norm(x[:, None, :] - model.means_, axis=2)
+    assert np.array_equal(model.predict(x), model.classes_[far.argmin(axis=1)])
+
+
+def test_three_views_of_one_plane():
+    """Σ⁻¹(μ₁ − μ₀): by least squares exactly, by logistic regression where classes are normal."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(30_000) < 0.2).astype(int)
+    x = rng.standard_normal((30_000, 3)) @ rng.standard_normal((3, 3)) + y[:, None] * [1.0, -0.5, 2]
+    views = (sx.LinearDiscriminantAnalysis, sx.LeastSquaresClassifier, sx.LogisticRegression)
+    normals = [np.ravel(view().fit(x, y).coef_) for view in views]
+    gaussian, squares, logistic = (w / np.linalg.norm(w) for w in normals)
+    assert_allclose(squares, gaussian, rtol=1e-10)
+    assert 1e-9 < 1.0 - logistic @ gaussian < 1e-3
+
+
+def test_nearest_means_are_templates():
+    x, y = clouds()
+    model = sx.NearestMean(priors="uniform").fit(x, y)
+    match = x @ model.means_.T - 0.5 * np.sum(model.means_**2, axis=1)
+    assert np.array_equal(model.predict(x), model.classes_[match.argmax(axis=1)])
+
+
+# -- one column ---------------------------------------------------------------------------------
+
+
+def line(spreads, shares=(200, 200), centres=(0.0, 3.0)):
+    """Two classes on a line with exactly these means and deviations."""
+    parts = []
+    for n, centre, spread in zip(shares, centres, spreads, strict=True):
+        z = stats.norm.ppf((np.arange(n) + 0.5) / n)
+        parts.append(centre + spread * (z - z.mean()) / z.std())
+    return np.concatenate(parts)[:, None], np.repeat([0, 1], shares)
+
+
+def test_one_threshold_with_equal_variances_moved_by_priors():
+    x, y = line((1.0, 1.0))
+    assert_allclose(sx.LinearDiscriminantAnalysis().fit(x, y).thresholds_, [1.5], rtol=1e-10)
+    assert_allclose(sx.GaussianDiscriminant("shared").fit(x, y).thresholds_, [1.5], rtol=1e-10)
+    moved = sx.LinearDiscriminantAnalysis(priors=[0.9, 0.1]).fit(x, y)
+    assert_allclose(moved.thresholds_, [1.5 + np.log(9.0) / 3.0], rtol=1e-10)
+
+
+def test_two_thresholds_with_unequal_variances():
+    x, y = line((1.0, 2.0))
+    found = sx.GaussianDiscriminant().fit(x, y).thresholds_
+    # ln 1 + x²/2 = ln 2 + (x − 3)²/8, that is 3x² + 6x − 9 − 8 ln 2 = 0
+    root = np.sqrt(36 + 12 * (9 + 8 * np.log(2)))
+    assert_allclose(found, [(-6 - root) / 6, (-6 + root) / 6], rtol=1e-9)
+    for case in ("diagonal", "spherical"):
+        assert_allclose(sx.GaussianDiscriminant(case).fit(x, y).thresholds_, found, rtol=1e-9)
+
+
+def test_thresholds_of_many_classes_are_where_the_answer_changes():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 2000)
+    x = (np.array([0.0, 2.0, 2.1, 9.0])[y] + rng.standard_normal(2000) * (1 + y))[:, None]
+    model = sx.GaussianDiscriminant().fit(1e6 + x, y)
+    grid = 1e6 + np.linspace(-60, 60, 200_001)[:, None]
+    answer = model.predict(grid)
+    changes = grid[1:, 0][answer[1:] != answer[:-1]]
+    inside = model.thresholds_[np.abs(model.thresholds_ - 1e6) < 60]
+    assert_allclose(inside, changes, atol=1e-3)
+
+
+def test_thresholds_need_one_column():
+    x, y = clouds()
+    with pytest.raises(sx.InputError, match="one column"):
+        _ = sx.GaussianDiscriminant().fit(x, y).thresholds_

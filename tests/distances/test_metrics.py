@@ -1,0 +1,261 @@
+"""Distances against SciPy and against their own definitions; the axioms; awkward input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+import separatrix as sx
+from separatrix.distances.metric_from import NAMES, metric_from
+
+SCIPY = {
+    "euclidean": {},
+    "sqeuclidean": {},
+    "cityblock": {},
+    "chebyshev": {},
+    "cosine": {},
+}
+
+
+def points(seed: int, n: int, d: int, offset: float = 0.0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d)) + offset
+
+
+@pytest.mark.parametrize("name", SCIPY)
+@pytest.mark.parametrize("d", [1, 3, 40])
+@pytest.mark.parametrize("offset", [1.0, 1e5])
+def test_as_scipy(name: str, d: int, offset: float) -> None:
+    x, z = points(0, 30, d, offset), points(1, 50, d, offset)
+    expected = cdist(x, z, name)
+    np.testing.assert_allclose(metric_from(name).distances(x, z), expected, rtol=1e-9, atol=2e-15)
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0, 3.0, np.inf])
+def test_minkowski(p: float) -> None:
+    x, z = points(0, 20, 4), points(1, 30, 4)
+    expected = cdist(x, z, "chebyshev") if p == np.inf else cdist(x, z, "minkowski", p=p)
+    np.testing.assert_allclose(sx.Minkowski(p).distances(x, z), expected, rtol=1e-12)
+    assert sx.Minkowski(p).is_metric == (p >= 1)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_minkowski_neither_overflows_nor_underflows(scale: float) -> None:
+    x = points(0, 5, 3)
+    np.testing.assert_allclose(
+        sx.Minkowski(3).distances(x * scale), sx.Minkowski(3).distances(x) * scale, rtol=1e-12
+    )
+
+
+def test_close_points_far_from_the_origin_keep_their_digits() -> None:
+    """Products alone would leave nothing of a distance of 1e-6 between points of size 1e3."""
+    x = points(0, 40, 64) * 1e3
+    z = x + 1e-6
+    d = sx.Euclidean().distances(x, z)
+    np.testing.assert_allclose(np.diag(d), np.linalg.norm(x - z, axis=1), rtol=1e-6)
+    assert (np.diag(sx.Euclidean().distances(x)) == 0).all()
+
+
+@pytest.mark.parametrize("d", [2, 30])
+def test_two_threads_and_blocks_change_nothing(d: int) -> None:
+    x = points(0, 700, d)
+    whole = sx.Euclidean().distances(x)
+    prepared = sx.Euclidean().against(x)
+    parts = [rows for _, rows in prepared.blocks(x, budget=8 * 700 * 13)]
+    assert len(parts) > 50
+    np.testing.assert_allclose(np.vstack(parts), whole, rtol=1e-9, atol=1e-12)
+
+
+def test_elliptical_distance_of_a_rotated_and_squeezed_circle() -> None:
+    """R by 45 degrees, S = diag(1/2, 1): M = RᵀS²R has 5/8 and −3/8 in it."""
+    c = np.sqrt(0.5)
+    rotation, squeeze = np.array([[c, c], [-c, c]]), np.diag([0.5, 1.0])
+    m = rotation.T @ squeeze @ squeeze @ rotation
+    np.testing.assert_allclose(m, [[5 / 8, -3 / 8], [-3 / 8, 5 / 8]], atol=1e-15)
+    x = points(0, 10, 2)
+    expected = np.linalg.norm(x @ (squeeze @ rotation).T, axis=1)
+    found = sx.Elliptical(m).distances(x, [[0.0, 0.0]])[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    on = np.array([np.sqrt(0.4), 0.0])  # (5/8)x² + (5/8)y² − (3/4)xy = 1/4
+    assert sx.Elliptical(m)(on, [0, 0]) == pytest.approx(0.5, rel=1e-12)
+
+
+def test_mahalanobis_given_and_learned_whatever_the_units() -> None:
+    x = points(0, 60, 3) @ np.array([[1.0, 0.3, 0], [0, 1, 0.9], [0, 0, 0.2]]) + 50.0
+    v = np.cov(x.T, ddof=0)
+    expected = cdist(x, x, "mahalanobis", VI=np.linalg.inv(v))
+    np.testing.assert_allclose(sx.Mahalanobis(v).distances(x), expected, rtol=1e-9, atol=1e-12)
+    units = np.array([1e8, 1e-8, 1.0])
+    learned = sx.Mahalanobis().fitted(x * units).distances(x * units)
+    np.testing.assert_allclose(learned, expected, rtol=1e-7, atol=1e-9)
+    flat = np.column_stack([x, np.ones(60), x[:, 0] + x[:, 1]])  # no spread, and no new direction
+    np.testing.assert_allclose(
+        sx.Mahalanobis().fitted(flat).distances(flat), expected, rtol=1e-6, atol=1e-9
+    )
+    with pytest.raises(sx.InputError, match="no covariance yet"):
+        sx.Mahalanobis().distances(x)
+
+
+def table_of_edits(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        new = [i + 1]
+        for j, y in enumerate(b):
+            new.append(min(row[j] + (x != y), row[j + 1] + 1, new[j] + 1))
+        row = new
+    return row[-1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("abñ", max_size=150), min_size=1, max_size=4), st.text("ab", max_size=150))
+def test_edit_distance_against_the_table(words: list[str], other: str) -> None:
+    found = sx.Edit().distances(words, [other])[:, 0]
+    assert found.tolist() == [table_of_edits(word, other) for word in words]
+
+
+def test_sequences() -> None:
+    assert sx.Edit()("kitten", "sitting") == 3
+    assert sx.Hamming()("karolin", "kathrin") == 3
+    assert sx.Hamming().distances(np.array([[0, 1, 1], [1, 1, 0]])).tolist() == [[0, 2], [2, 0]]
+    with pytest.raises(sx.InputError, match="one length"):
+        sx.Hamming().distances(["ab", "abc"])
+    with pytest.raises(sx.InputError, match="one string"):
+        sx.Edit().distances("abc")
+
+
+def test_gower_mixes_numbers_and_words_and_skips_gaps() -> None:
+    table = pd.DataFrame({"a": [0.0, 5.0, 10.0, None], "b": ["x", "y", "x", "x"]})
+    d = sx.Gower().fitted(table).distances(table)
+    expected = [[0, 0.75, 0.5, 0], [0.75, 0, 0.75, 1], [0.5, 0.75, 0, 0], [0, 1, 0, 0]]
+    np.testing.assert_allclose(d, expected, atol=1e-15)
+    codes = np.array([[0.0, 1.0], [5.0, 2.0], [10.0, 1.0]])
+    fitted = sx.Gower(categorical=(1,)).fitted(codes)
+    np.testing.assert_allclose(fitted.distances(codes), np.array(expected)[:3, :3], atol=1e-15)
+    assert sx.Gower().fitted(table)((3.0, "never seen"), (3.0, "x")) == 0.5
+
+
+def test_kernelised_distance_is_that_of_the_feature_map() -> None:
+    """κ = (x·z)² has the map (x², y², √2 xy)."""
+    x = points(0, 12, 2)
+    mapped = np.column_stack([x[:, 0] ** 2, x[:, 1] ** 2, np.sqrt(2) * x[:, 0] * x[:, 1]])
+    metric = sx.Kernelised(sx.Polynomial(2, 0.0))
+    np.testing.assert_allclose(metric.distances(x), cdist(mapped, mapped), atol=1e-7)
+
+
+def test_axioms_hold_or_are_refuted_by_example() -> None:
+    x = points(0, 40, 2)
+    for name in ("euclidean", "manhattan", "chebyshev"):
+        assert sx.metric_axioms(name, x).is_metric
+    for broken in (sx.Minkowski(0.8), "cosine", "sqeuclidean"):
+        found = sx.metric_axioms(broken, x)
+        assert not found.triangle
+        assert found.zero
+        assert found.symmetric
+        a, b, c = found.counterexamples["triangle"]
+        metric = metric_from(broken)
+        assert metric(x[a], x[c]) > metric(x[a], x[b]) + metric(x[b], x[c])
+        assert "by way of" in str(found)
+    lopsided = sx.metric_axioms(lambda a, b: max(0.0, float(a[0] - b[0])), x)
+    assert not lopsided.symmetric
+    assert not lopsided.positive
+    assert not sx.metric_axioms(lambda a, b: 1.0, x[:3]).zero
+    assert sx.metric_axioms("edit", ["cat", "cart", "dog"]).is_metric
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"precomputed", "mahalanobis", "gower"}))
+def test_every_named_metric_says_truly_whether_it_is_one(name: str) -> None:
+    sample = ["ab", "ba", "bb"] if name in ("edit", "levenshtein") else points(0, 60, 2)
+    metric = metric_from(name)
+    assert sx.metric_axioms(metric, sample).is_metric == metric.is_metric
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(sx.InputError, match="euclidean"):
+        metric_from("euclidian")
+    with pytest.raises(sx.InputError, match="Row 1, column 0 is nan"):
+        sx.Euclidean().distances([[1.0], [np.nan]])
+    with pytest.raises(sx.InputError, match="rows of numbers"):
+        sx.Euclidean().distances([["a"], ["b"]])
+    with pytest.raises(sx.InputError, match="3 columns"):
+        sx.Euclidean().distances(np.ones((2, 3)), np.ones((2, 2)))
+    with pytest.raises(sx.InputError, match="not symmetric: 1 from point 0 to 1, 2 back"):
+        metric_from("precomputed").distances([[0.0, 1.0], [2.0, 0.0]])
+    with pytest.raises(sx.InputError, match="zero and has no direction"):
+        sx.Cosine().distances([[1.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(sx.InputError, match="negative eigenvalue"):
+        sx.Elliptical([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(sx.InputError, match="positive"):
+        sx.Minkowski(0)
+
+
+def test_edits_between_words_of_other_letters() -> None:
+    tokens = [["the", "cat"], ["the", "black", "cat"], ["dog"]]
+    assert sx.Edit().distances(tokens).tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
+    assert sx.Edit().distances([(1, 2, 3)], [(1,), (1, 2)]).tolist() == [[2, 1]]
+
+
+def test_a_matrix_is_not_measured_against_words() -> None:
+    with pytest.raises(sx.InputError, match="lists of objects"):
+        sx.Hamming().distances(np.ones((1, 3)), ["abc"])
+
+
+def test_axioms_of_given_distances() -> None:
+    d = sx.Euclidean().distances(points(0, 500, 3))
+    assert sx.metric_axioms("precomputed", d).is_metric
+    assert sx.distance_concentration(d, "precomputed").spread > 0.1
+    found = sx.metric_axioms("precomputed", [[0.0, 1.0], [2.0, 0.0]])
+    assert found.counterexamples == {"symmetric": (0, 1)}
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_rounding_is_no_counterexample(offset: float) -> None:
+    x = np.vstack([points(1, 40, 3, offset), points(1, 1, 3, offset)])
+    for kernel in (sx.Linear(), sx.Polynomial(2), sx.Gaussian(2.0)):
+        metric = sx.Kernelised(kernel)
+        assert metric.distances(x)[0, -1] == 0.0 == metric.distances(x)[5, 5]
+        assert sx.metric_axioms(metric, x).is_metric
+
+
+def test_units_do_not_flatten_an_ellipse() -> None:
+    assert sx.Elliptical(np.diag([1e-16, 1e16])).is_metric
+    assert not sx.Elliptical(np.ones((2, 2))).is_metric
+
+
+@pytest.mark.parametrize("value", [0.1, 1234567.1])
+def test_a_column_that_never_varies_is_left_out_of_mahalanobis(value: float) -> None:
+    x = np.column_stack([points(2, 1000, 1), np.full(1000, value)])
+    metric = sx.Mahalanobis().fitted(x)
+    assert metric([0.0, value], [0.0, value + 1.0]) == 0.0
+    assert not metric.is_metric
+
+
+def test_mahalanobis_counts_a_row_by_its_weight() -> None:
+    x, w = points(3, 50, 2), np.random.default_rng(3).integers(0, 4, 50)
+    repeated = sx.Mahalanobis().fitted(np.repeat(x, w, axis=0))
+    np.testing.assert_allclose(
+        sx.Mahalanobis().fitted(x, w.astype(float)).distances(x), repeated.distances(x), rtol=1e-12
+    )
+
+
+def test_rows_that_were_coded_are_not_coded_again() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.choice(["x", "y"], 40)})
+    metric = sx.Gower().fitted(frame)
+    d = metric.distances(frame)
+    np.testing.assert_array_equal(metric.distances(metric.accept(frame)), d)
+    assert sx.silhouette(frame, frame.b, "gower").score == pytest.approx(
+        sx.silhouette(d, frame.b, "precomputed").score
+    )
+    model = sx.KMedoids(2, metric="gower", init="build").fit(frame)
+    given = sx.KMedoids(2, metric="precomputed", init="build").fit(d)
+    assert model.inertia_ == pytest.approx(given.inertia_)
+    assert model.inertia_ == pytest.approx(d[:, model.medoid_indices_].min(axis=1).sum())
+
+
+def test_a_column_of_dates_is_refused() -> None:
+    frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03"])})
+    with pytest.raises(sx.InputError, match="neither numbers nor text"):
+        sx.Gower().fitted(frame)

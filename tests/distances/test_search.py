@@ -1,0 +1,153 @@
+"""Neighbours by every way of search against sorting all distances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
+
+import separatrix as sx
+from separatrix.distances.metric_from import metric_from
+from separatrix.distances.search.kd_tree import Tree
+from separatrix.distances.search.neighbors import Exhaustive, NeighbourSearch
+from separatrix.distances.search.products import Products
+
+
+def sorted_all(distances: np.ndarray, k: int) -> np.ndarray:
+    return np.argsort(distances, axis=1, kind="stable")[:, :k]
+
+
+def squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Coordinate after coordinate, as the search adds them up: equal distances are equal."""
+    total = np.zeros((len(x), len(z)))
+    for j in range(x.shape[1]):
+        total += (x[:, j, None] - z[:, j]) ** 2
+    return total
+
+
+@pytest.mark.parametrize("way", [Tree, Products])
+@pytest.mark.parametrize(
+    ("n", "d", "k"), [(1, 1, 1), (7, 2, 7), (900, 2, 5), (900, 9, 40), (700, 33, 12)]
+)
+def test_exact(way: type, n: int, d: int, k: int) -> None:
+    rng = np.random.default_rng(n + d)
+    z, x = rng.normal(size=(n, d)), rng.normal(size=(301, d))
+    every = squares(x, z)
+    found = way(z).nearest(x, k)
+    expected = sorted_all(every, k)
+    np.testing.assert_array_equal(found.indices, expected)
+    np.testing.assert_allclose(
+        found.distances, np.sqrt(np.take_along_axis(every, expected, 1)), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("way", [Tree, Products])
+def test_ties_and_repeats_come_in_the_order_of_the_points(way: type) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 3, size=(500, 3)).astype(float)  # at most 27 different points
+    found = way(z).nearest(z, 30)
+    np.testing.assert_array_equal(found.indices, sorted_all(squares(z, z), 30))
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e-8, 1e8, 1e150])
+@pytest.mark.parametrize("way", [Tree, Products])
+def test_units_change_nothing(way: type, unit: float) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(400, 5)) + 100.0
+    np.testing.assert_array_equal(
+        way(z * unit).nearest(z[:50] * unit, 6).indices, way(z).nearest(z[:50], 6).indices
+    )
+
+
+def test_single_precision_is_never_trusted_too_far() -> None:
+    """Points that differ in the tenth digit, and rows far outside the cloud."""
+    rng = np.random.default_rng(0)
+    z = 1.0 + 1e-10 * rng.normal(size=(600, 30))
+    z[:300] += rng.normal(size=(300, 30))
+    x = np.vstack([z[300:340] + 1e-11, z[:5] * 1e9])
+    found = Products(z).nearest(x, 4)
+    np.testing.assert_array_equal(found.indices, sorted_all(squares(x, z), 4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    arrays(float, st.tuples(st.integers(1, 40), st.just(2)), elements=st.integers(-3, 3)),
+    st.integers(1, 40),
+)
+def test_small_awkward_clouds(z: np.ndarray, k: int) -> None:
+    k = min(k, len(z))
+    expected = sorted_all(squares(z, z), k)
+    for way in (Tree, Products):
+        np.testing.assert_array_equal(way(z).nearest(z, k).indices, expected)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "euclidean",
+        "sqeuclidean",
+        "manhattan",
+        "chebyshev",
+        "cosine",
+        "mahalanobis",
+        sx.Minkowski(1),
+        sx.Minkowski(3),
+        sx.Elliptical(np.diag([1.0, 4.0, 0.5])),
+        lambda a, b: float(np.abs(a - b).sum()),
+    ],
+)
+def test_any_metric(metric: object) -> None:
+    rng = np.random.default_rng(3)
+    z, x = rng.normal(size=(300, 3)) + 5, rng.normal(size=(20, 3)) + 5
+    every = metric_from(metric).fitted(z).distances(x, z)
+    found = NeighbourSearch(z, metric).nearest(x, 6)
+    np.testing.assert_array_equal(found.indices, sorted_all(every, 6))
+    np.testing.assert_allclose(found.distances, np.sort(every, axis=1)[:, :6], rtol=1e-8)
+
+
+def test_both_ways_are_taken_and_agree() -> None:
+    rng = np.random.default_rng(0)
+    flat, thick = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 20))
+    for z in (flat, thick):
+        search = NeighbourSearch(z)._search.search  # type: ignore[attr-defined]
+        found = search.nearest(z[:200], 5)
+        assert (search._every is None) == (z is flat)
+        again = Exhaustive(sx.Euclidean().against(z)).nearest(z[:200], 5)
+        np.testing.assert_array_equal(found.indices, again.indices)
+
+
+def test_words() -> None:
+    words = ["cat", "cart", "dog", "dot", "act"]
+    assert NeighbourSearch(words, "edit").nearest(["cot"], 2).indices.tolist() == [[0, 3]]
+
+
+def test_others_leave_the_point_itself_out() -> None:
+    z = np.array([[0.0], [0.0], [0.0], [0.0], [5.0]])
+    found = NeighbourSearch(z).nearest_others(2, z)
+    for i, row in enumerate(found.indices):
+        assert i not in row
+    with pytest.raises(sx.InputError, match="there are 4"):
+        NeighbourSearch(z).nearest_others(5, z)
+
+
+def test_bad_questions() -> None:
+    with pytest.raises(sx.InputError, match="3 neighbours were asked for, among 2"):
+        NeighbourSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
+    with pytest.raises(sx.InputError, match="columns"):
+        NeighbourSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)
+    with pytest.raises(sx.InputError, match="No points"):
+        NeighbourSearch(np.ones((0, 2)))
+
+
+def test_many_equal_distances_in_many_columns() -> None:
+    rng = np.random.default_rng(0)
+    x = np.zeros((4000, 40))
+    x[:, :5] = rng.integers(0, 2, size=(4000, 5))
+    found = sx.NearestNeighbors(6).fit(x).kneighbors(x[:60])
+    every = cdist(x[:60], x)
+    order = np.argsort(every, axis=1, kind="stable")[:, :6]
+    np.testing.assert_array_equal(found[1], order)
+    np.testing.assert_array_equal(found[0], np.take_along_axis(every, order, axis=1))

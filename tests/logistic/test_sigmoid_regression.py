@@ -1,0 +1,109 @@
+"""Sigmoid outputs with squared error: the objective, its minimum, labels that coincide."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize
+from scipy.special import expit
+
+import separatrix as sx
+from separatrix.logistic.sigmoid_squares import SigmoidSquares
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((150, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
+SCORE = (X - [0.0, 5.0, 1.0]) @ [1.0, 0.1, -8.0]
+Y = SCORE + RNG.logistic(size=150) > 0
+LABELS = np.column_stack([Y, X[:, 1] + 4 * RNG.standard_normal(150) > 5, RNG.random(150) < 0.3])
+
+
+def objective(b: np.ndarray, r: np.ndarray, alpha: float) -> float:
+    s = X.std(axis=0)
+    return 0.5 * np.mean((expit(b[0] + X @ b[1:]) - r) ** 2) + 0.5 * alpha * np.sum(
+        (s * b[1:]) ** 2
+    )
+
+
+def test_derivatives_are_those_of_the_value() -> None:
+    z = np.column_stack([np.ones(150), (X - X.mean(axis=0)) / X.std(axis=0)])
+    problem = SigmoidSquares(z, Y.astype(float), RNG.uniform(0, 0.02, 150), 0.01)
+    b = RNG.standard_normal(4)
+    assert_allclose(
+        problem.gradient(b), optimize.approx_fprime(b, problem.value, 1e-7), rtol=1e-4, atol=1e-7
+    )
+    rows = [
+        optimize.approx_fprime(b, lambda c, i=i: problem.gradient(c)[i], 1e-7) for i in range(4)
+    ]
+    assert_allclose(problem.hessian(b), rows, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.1])
+def test_no_neighbour_and_no_other_solver_is_lower(alpha) -> None:
+    model = sx.SigmoidRegressionClassifier(alpha).fit(X, Y)
+    b = np.r_[model.intercept_, model.coef_[0]]
+    best = objective(b, Y, alpha)
+    assert_allclose(model.certificate_.primal, best, rtol=1e-9)
+    assert model.certificate_.holds
+    peer = optimize.minimize(objective, np.zeros(4), (Y, alpha), method="BFGS", tol=1e-9)
+    assert best <= peer.fun + 1e-8
+    for size in (1e-4, 1e-2):
+        for _ in range(20):
+            assert objective(b + size * RNG.standard_normal(4) / [1, 1, 10, 0.1], Y, alpha) >= best
+
+
+def test_labels_that_coincide_are_fitted_one_by_one(tmp_path) -> None:
+    model = sx.SigmoidRegressionClassifier().fit(X, LABELS.astype(int))
+    for j in range(3):
+        alone = sx.SigmoidRegressionClassifier().fit(X, LABELS[:, j])
+        assert_allclose(model.coef_[j], alone.coef_[0], rtol=1e-8)
+    p = model.predict_proba(X)
+    assert p.shape == (150, 3)
+    assert not np.allclose(p.sum(axis=1), 1)
+    assert ((p > 0.5) == model.predict(X)).all()
+    assert_allclose(p, model.outputs(X))
+    sx.save(model, tmp_path / "m.sx")
+    assert (sx.load(tmp_path / "m.sx").predict(X) == model.predict(X)).all()
+
+
+def test_a_label_that_nobody_or_everybody_has() -> None:
+    both = np.column_stack([np.zeros(150), np.ones(150), Y]).astype(int)
+    model = sx.SigmoidRegressionClassifier().fit(X, both)
+    assert_allclose(model.predict(X)[:, :2], both[:, :2])
+    assert np.isfinite(model.coef_).all()
+
+
+def test_separated_classes_stay_finite() -> None:
+    y = np.where(X[:, 0] > 0, "r", "l")
+    model = sx.SigmoidRegressionClassifier().fit(X, y)
+    assert model.score(X, y) > 0.97
+    p = model.predict_proba(1e4 * X)
+    assert np.isfinite(p).all()
+
+
+def test_wrong_labels_far_away_do_less_harm_than_under_least_squares() -> None:
+    x = np.r_[np.linspace(-2, -0.2, 30), np.linspace(0.2, 2, 30), np.full(4, 7.0)][:, None]
+    y = np.r_[np.zeros(30), np.ones(30), np.zeros(4)]
+    model = sx.SigmoidRegressionClassifier(1e-4).fit(x, y)
+    assert (model.predict(x[:60]) == y[:60]).all()
+    assert (sx.LeastSquaresClassifier().fit(x, y).predict(x[:60]) != y[:60]).sum() > 2
+
+
+def test_words_and_refusals() -> None:
+    assert "not convex" in str(sx.SigmoidRegressionClassifier().fit(X, Y).certificate_)
+    with pytest.raises(sx.InputError, match="alpha"):
+        sx.SigmoidRegressionClassifier(-1).fit(X, Y)
+    with pytest.raises(ValueError, match="0 and 1"):
+        sx.SigmoidRegressionClassifier().fit(X, LABELS.astype(int) * [1, 2, 3])
+    with pytest.warns(sx.Notice, match="SEP003"):
+        sx.SigmoidRegressionClassifier(max_iter=1).fit(X, Y)
+
+
+def test_a_table_with_names() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=np.where(Y, "yes", "no"))
+    model = sx.SigmoidRegressionClassifier().fit(sx.scan(frame, target="y"))
+    plain = sx.SigmoidRegressionClassifier().fit(X, Y)
+    assert list(model.classes_) == ["no", "yes"]
+    assert_allclose(model.decision_function(frame), plain.decision_function(X), rtol=1e-7)

@@ -1,0 +1,195 @@
+"""Gradient descent, conjugate gradients and Newton on problems with known answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from separatrix.optimize.conjugate_gradient import CentredMap, conjugate_gradient
+from separatrix.optimize.gradient_descent import gradient_descent
+from separatrix.optimize.newton import newton
+
+
+class Bowl:
+    """½ xᵀ A x − c·x, minimum at A⁻¹c."""
+
+    def __init__(self, curvatures, c):
+        self.a, self.c = np.diag(np.asarray(curvatures, float)), np.asarray(c, float)
+
+    def value(self, x):
+        return 0.5 * x @ self.a @ x - self.c @ x
+
+    def gradient(self, x):
+        return self.a @ x - self.c
+
+    def hessian(self, x):
+        return self.a
+
+    def hessian_vector(self, x, v):
+        return self.a @ v
+
+
+class Valley:
+    """Rosenbrock's banana: minimum 0 at (1, 1), curvature indefinite on the way."""
+
+    def value(self, x):
+        return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
+
+    def gradient(self, x):
+        e = x[1] - x[0] ** 2
+        return np.array([-400 * x[0] * e - 2 * (1 - x[0]), 200 * e])
+
+    def hessian(self, x):
+        return np.array([[1200 * x[0] ** 2 - 400 * x[1] + 2, -400 * x[0]], [-400 * x[0], 200.0]])
+
+
+BOWL = Bowl([1.0, 4.0, 10.0], [1.0, -2.0, 3.0])
+ANSWER = np.array([1.0, -0.5, 0.3])
+
+
+class TestGradientDescent:
+    def test_default_step_finds_the_minimum_and_never_rises(self):
+        found = gradient_descent(BOWL, np.zeros(3), tol=1e-10)
+        assert found.status == "solved"
+        assert found.certificate.holds
+        np.testing.assert_allclose(found.coef[:, 0], ANSWER, atol=1e-9)
+        assert (np.diff(found.history) <= 1e-15).all()
+        assert len(found.history) == found.iterations + 1
+
+    def test_default_step_is_one_over_the_largest_curvature(self):
+        found = gradient_descent(BOWL, np.zeros(3))
+        assert found.extra["step"] == pytest.approx(0.1, rel=0.02)
+
+    def test_declared_curvature_is_used(self):
+        BOWL_L = Bowl([1.0, 4.0, 10.0], [1.0, -2.0, 3.0])
+        BOWL_L.lipschitz = lambda: 20.0
+        assert gradient_descent(BOWL_L, np.zeros(3)).extra["step"] == 0.05
+
+    def test_step_above_two_over_curvature_diverges_and_says_so(self):
+        found = gradient_descent(BOWL, np.zeros(3), step=0.21, max_iter=5000)
+        assert found.status == "diverged"
+        assert not found.certificate.holds
+        assert "smaller" in str(found.certificate)
+
+    def test_step_of_two_over_curvature_swings_for_ever(self):
+        found = gradient_descent(BOWL, np.zeros(3), step=0.2, max_iter=5000)
+        assert found.status == "oscillating"
+        assert found.iterations < 5000
+
+    def test_overshooting_but_converging_is_solved_with_a_remark(self):
+        found = gradient_descent(Bowl([10.0], [3.0]), np.zeros(1), step=0.19)
+        assert found.status == "solved"
+        assert found.extra["turns"] == found.iterations
+        assert "back on the one before" in str(found.certificate)
+
+    def test_limit(self):
+        found = gradient_descent(BOWL, np.zeros(3), step=1e-4, max_iter=7)
+        assert (found.status, found.iterations) == ("limit reached", 7)
+        assert not found.certificate.holds
+
+    def test_start_at_the_minimum(self):
+        assert gradient_descent(Bowl([1.0], [0.0]), np.zeros(1)).iterations == 0
+
+    def test_what_is_missing_is_named(self):
+        class Flat:
+            def value(self, x):
+                return 0.0
+
+        with pytest.raises(TypeError, match=r"gradient\(x\)"):
+            gradient_descent(Flat(), np.zeros(1))
+
+        class Sloped(Flat):
+            def gradient(self, x):
+                return x
+
+        with pytest.raises(TypeError, match="hessian_vector"):
+            gradient_descent(Sloped(), np.ones(1))
+
+
+class TestNewton:
+    def test_quadratic_in_one_step(self):
+        found = newton(BOWL, np.full(3, 100.0))
+        assert found.iterations == 1
+        np.testing.assert_allclose(found.coef[:, 0], ANSWER, rtol=1e-12)
+
+    def test_banana_by_damped_steps_that_only_fall(self):
+        found = newton(Valley(), np.array([-1.2, 1.0]))
+        assert found.status == "solved"
+        np.testing.assert_allclose(found.coef[:, 0], 1.0, rtol=1e-9)
+        assert (np.diff(found.history) <= 0).all()
+        assert found.iterations < 40
+
+    def test_singular_curvature(self):
+        found = newton(Bowl([2.0, 0.0], [1.0, 0.0]), np.zeros(2))
+        np.testing.assert_allclose(found.coef[:, 0], [0.5, 0.0], atol=1e-9)
+
+    def test_bound_that_holds_the_minimum_back(self):
+        bowl = Bowl([1.0, 1.0], [-3.0, 2.0])
+        bowl.lower = lambda x: np.array([0.5, -np.inf])
+        found = newton(bowl, np.array([4.0, 4.0]))
+        assert found.status == "solved"
+        np.testing.assert_allclose(found.coef[:, 0], [0.5, 2.0], rtol=1e-12)
+
+    def test_missing_hessian_is_named(self):
+        bowl = Bowl([1.0], [0.0])
+        with pytest.raises(TypeError, match=r"hessian\(x\)"):
+            newton(
+                type("NoHessian", (), {"value": bowl.value, "gradient": bowl.gradient})(),
+                np.ones(1),
+            )
+
+
+class TestConjugateGradient:
+    def data(self, n=300, d=40, density=0.2, seed=0):
+        rng = np.random.default_rng(seed)
+        x = sparse.random_array((n, d), density=density, rng=rng, format="csr")
+        return x, rng.standard_normal(n), rng.uniform(0.2, 2.0, n)
+
+    @pytest.mark.parametrize("penalty", [0.0, 0.7])
+    def test_agrees_with_the_normal_equations(self, penalty):
+        x, y, w = self.data()
+        centre = np.asarray(x.T @ w) / w.sum()
+        found = conjugate_gradient(
+            CentredMap(x, centre, np.sqrt(w)), np.sqrt(w) * y, penalty=penalty, tol=1e-12
+        )
+        z = x.toarray() - centre
+        exact = np.linalg.solve(z.T @ (z * w[:, None]) + penalty * np.eye(40), z.T @ (w * y))
+        np.testing.assert_allclose(found.coef[:, 0], exact, atol=1e-10)
+        assert found.status == "solved"
+        assert found.certificate.holds
+        assert (np.diff(found.history) <= 1e-12 * found.history[0]).all()
+
+    def test_units_do_not_matter(self):
+        x, y, w = self.data()
+        unit = 10.0 ** np.random.default_rng(1).integers(-8, 9, 40)
+        plain = conjugate_gradient(CentredMap(x, np.zeros(40), np.sqrt(w)), y, tol=1e-12)
+        scaled = conjugate_gradient(
+            CentredMap(sparse.csr_array(x.multiply(unit)), np.zeros(40), np.sqrt(w)), y, tol=1e-12
+        )
+        np.testing.assert_allclose(scaled.coef[:, 0] * unit, plain.coef[:, 0], rtol=1e-7, atol=1e-9)
+        assert scaled.iterations <= plain.iterations + 2
+
+    def test_gap_bounds_the_distance_to_the_best_value(self):
+        x, y, _ = self.data()
+        operator = CentredMap(x, np.zeros(40), np.ones(300))
+        rough = conjugate_gradient(operator, y, penalty=0.5, max_iter=3)
+        best = conjugate_gradient(operator, y, penalty=0.5, tol=1e-13)
+        excess = rough.certificate.primal - best.certificate.primal
+        assert rough.status == "limit reached"
+        assert 0 < excess <= rough.certificate.gap
+
+    def test_fewer_rows_than_columns_gives_an_interpolant(self):
+        x, y, _ = self.data(n=10, d=40, density=0.8)
+        found = conjugate_gradient(CentredMap(x, np.zeros(40), np.ones(10)), y, tol=1e-13)
+        np.testing.assert_allclose(x @ found.coef[:, 0], y, atol=1e-10)
+
+    def test_zero_target(self):
+        x, _, _ = self.data()
+        found = conjugate_gradient(CentredMap(x, np.zeros(40), np.ones(300)), np.zeros(300))
+        assert not found.coef.any()
+        assert found.iterations == 0
+
+    def test_missing_product_is_named(self):
+        with pytest.raises(TypeError, match="rmatvec"):
+            conjugate_gradient(type("Half", (), {"shape": (1, 1), "matvec": None})(), np.ones(1))

@@ -1,0 +1,149 @@
+"""The kernel perceptron: the same walk as in the primal, row for row, in bounded memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import separatrix as sx
+from separatrix.kernels import Gaussian, Linear, Polynomial
+from separatrix.kernels.strings import Spectrum
+
+
+def table(n=80, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-6, 7, (n, 3)).astype(float)  # whole numbers: both forms without rounding
+    scores = x @ rng.integers(-3, 4, (3, classes)) + rng.integers(-6, 7, (n, classes))
+    return x, scores.argmax(axis=1)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("order", ["given", "shuffled", "random"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_with_the_linear_kernel_it_is_the_perceptron(
+    classes: int, order: str, fit_intercept: bool
+) -> None:
+    x, y = table(classes=classes)
+    make = {"order": order, "max_epochs": 20, "random_state": 1, "fit_intercept": fit_intercept}
+    primal = sx.Perceptron(**make).fit(x, y)
+    dual = sx.KernelPerceptron(Linear(), **make).fit(x, y)
+    assert_array_equal(dual.trace_.mistakes, primal.trace_.mistakes)
+    assert dual.trace_.status == primal.trace_.status
+    alpha = dual.alpha_.reshape(len(x), -1)
+    assert_array_equal(alpha.sum(axis=0), primal.mistakes_)
+    own = [1] if classes == 2 else range(3)
+    side = np.where(y[:, None] == np.array(own), 1.0, -1.0)
+    assert_array_equal((alpha * side).T @ x, primal.coef_)
+    assert_array_equal((alpha * side).sum(axis=0) * fit_intercept, primal.intercept_)
+    assert_array_equal(dual.decision_function(x), primal.decision_function(x))
+    assert_array_equal(dual.predict(x), primal.predict(x))
+
+
+@pytest.mark.parametrize("choice", [{"average": True}, {"pocket": True}])
+def test_averages_and_pockets_are_those_of_the_perceptron(choice: dict[str, bool]) -> None:
+    x, y = table(n=150, seed=1)
+    primal = sx.Perceptron(max_epochs=15, **choice).fit(x, y)
+    dual = sx.KernelPerceptron("linear", max_epochs=15, **choice).fit(x, y)
+    wrong = [(np.where(y == 1, 1, -1) * m.decision_function(x) <= 0).sum() for m in (primal, dual)]
+    if "average" in choice:
+        assert_allclose(dual.decision_function(x), primal.decision_function(x), rtol=1e-9)
+    assert wrong[1] <= wrong[0]  # every step is compared here, records of right rows only there
+    assert f"{wrong[1]} of 150 rows" in str(dual.certificate_)
+
+
+def test_a_polynomial_kernel_is_the_perceptron_on_its_features() -> None:
+    x, y = table(seed=2)
+    a, b, c = x.T
+    root = np.sqrt(2)
+    features = [a * a, b * b, c * c, root * a * b, root * a * c, root * b * c]
+    features += [root * a, root * b, root * c, np.ones(len(x))]
+    primal = sx.Perceptron(max_epochs=10).fit(np.column_stack(features), y)
+    dual = sx.KernelPerceptron(Polynomial(2, 1.0), max_epochs=10).fit(x, y)
+    assert_array_equal(dual.trace_.mistakes, primal.trace_.mistakes)
+    scores = primal.decision_function(np.column_stack(features))
+    assert_allclose(dual.decision_function(x), scores, rtol=1e-8, atol=1e-8)
+
+
+def test_weights_are_added_at_mistakes_and_zero_removes_a_row() -> None:
+    x, y = table(seed=3)
+    w = np.random.default_rng(3).integers(0, 3, len(x)).astype(float)
+    primal = sx.Perceptron(max_epochs=8).fit(x, y, sample_weight=w)
+    dual = sx.KernelPerceptron(Linear(), max_epochs=8).fit(x, y, sample_weight=w)
+    assert_array_equal(dual.decision_function(x), primal.decision_function(x))
+    assert not dual.alpha_[w == 0].any()
+    assert_array_equal(dual.support_, np.flatnonzero(dual.alpha_))
+
+
+def circles(n=600):
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((n, 2))
+    radius = np.linalg.norm(x, axis=1)
+    kept = np.abs(radius - 1.1) > 0.1
+    return x[kept], np.where(radius > 1.1, "out", "in")[kept]
+
+
+def test_circles_are_learned_and_proved() -> None:
+    x, y = circles()
+    model = sx.KernelPerceptron("rbf", gamma=1.0).fit(x, y)
+    assert model.trace_.status == "converged"
+    assert model.score(x, y) == 1.0
+    said = next(note for note in model.certificate_.notes if "at most" in note)
+    assert float(said.split("at most ")[1].split()[0]) >= model.mistakes_.sum()
+    assert len(model.expansion_) == len(model.support_) < len(x) / 3
+
+
+@pytest.mark.parametrize("megabytes", [1e-9, 0.02])
+def test_memory_is_bounded_and_changes_nothing(megabytes: float) -> None:
+    x, y = circles()
+    y[:20] = y[:20][::-1]  # hard enough for many mistakes
+    much = sx.KernelPerceptron(Gaussian(0.7)).fit(x, y)
+    little = sx.KernelPerceptron(Gaussian(0.7), cache_size=megabytes).fit(x, y)
+    assert_array_equal(little.alpha_, much.alpha_)
+    row = 8 * len(x) / 1e6
+    computed, peak = little.kernel_rows_
+    assert peak <= max(megabytes, row)
+    assert computed > much.kernel_rows_[0]
+    assert much.kernel_rows_[0] < len(x)  # never the whole matrix
+    assert len(much.support_) <= much.kernel_rows_[0]
+
+
+def test_a_matrix_given_as_kernel_a_function_and_sparse_rows() -> None:
+    x, y = circles(300)
+    w = np.ones(len(x))
+    w[::7] = 0.0
+    gram = Gaussian(0.7).gram(x)
+    model = sx.KernelPerceptron(Gaussian(0.7)).fit(x, y, sample_weight=w)
+    scores = model.decision_function(x)
+    given = sx.KernelPerceptron("precomputed").fit(gram, y, sample_weight=w)
+    assert_allclose(given.decision_function(gram), scores, rtol=1e-9, atol=1e-9)
+    called = sx.KernelPerceptron(lambda a, b: Gaussian(0.7).gram(a, b)).fit(x, y, sample_weight=w)
+    assert_allclose(called.decision_function(x), scores, rtol=1e-9, atol=1e-9)
+    thin = sx.KernelPerceptron(Gaussian(0.7)).fit(sparse.csr_array(x), y, sample_weight=w)
+    assert_allclose(thin.decision_function(x), scores, rtol=1e-8, atol=1e-8)
+
+
+def test_words_are_told_apart(tmp_path) -> None:
+    words = ["banana", "bandana", "ananas", "canada", "mississippi", "missile", "swiss", "kissing"]
+    y = ["an"] * 4 + ["ss"] * 4
+    model = sx.KernelPerceptron(Spectrum(2)).fit(words, y)
+    assert model.trace_.status == "converged"
+    assert model.predict(["panama canal", "bliss"]).tolist() == ["an", "ss"]
+    sx.save(model, tmp_path / "words.sx")
+    assert sx.load(tmp_path / "words.sx").predict(["havana"]).tolist() == ["an"]
+    weights = [1.0] * 7 + [0.0]
+    fewer = sx.KernelPerceptron(Spectrum(2)).fit(words, y, sample_weight=weights)
+    same = sx.KernelPerceptron(Spectrum(2)).fit(words[:7], y[:7])
+    assert_array_equal(fewer.decision_function(words), same.decision_function(words))
+    with pytest.raises(sx.InputError, match="only one class"):
+        sx.KernelPerceptron(Spectrum(2)).fit(words, ["one"] * 8)
+
+
+def test_the_limit_is_said() -> None:
+    x, y = table(seed=5)
+    x[0], y[:2] = x[1], [0, 1]
+    with pytest.warns(sx.Notice, match="SEP003.*limit of epochs"):
+        sx.KernelPerceptron("linear", max_epochs=3).fit(x, y)
+    with pytest.raises(sx.InputError, match="cache_size"):
+        sx.KernelPerceptron(cache_size=0).fit(x, y)

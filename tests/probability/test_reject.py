@@ -1,0 +1,93 @@
+"""Doubt as the cheapest answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+import separatrix as sx
+from tests.probability.test_calibrated import clouds
+
+
+def test_one_price_is_a_threshold_on_the_posterior():
+    x, y = clouds(3)
+    model = sx.RejectOption(GaussianNB(), costs=0.3).fit(x, y)
+    p = GaussianNB().fit(x, y).predict_proba(x)
+    expected = np.where(p.max(axis=1) < 0.7, "doubt", model.classes_[p.argmax(axis=1)])
+    assert_array_equal(model.predict(x), expected)
+    assert model.predict(x).dtype.kind == "U"
+    assert 0 < np.mean(model.predict(x) == "doubt") < 0.9
+    assert list(model.answers_) == [*model.classes_, "doubt"]
+
+
+def test_no_rule_costs_less_on_true_probabilities():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 20_000)
+
+    class Truth(GaussianNB):
+        def predict_proba(self, X):
+            return X
+
+    costs = np.array([[0, 1, 4, 0.6], [2, 0, 1, 0.6], [1, 1, 0, 0.3]])
+    y = (rng.random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
+    model = sx.RejectOption(Truth(), costs=costs).fit(p, y)
+    paid = model.mean_cost(p, y)
+    assert_allclose(paid, (p @ costs).min(axis=1).mean(), atol=0.01)
+    for rule in range(4):
+        assert paid < costs[y, rule].mean()
+    assert paid < costs[y, p.argmax(axis=1)].mean()
+    assert paid < costs[y, (p @ costs[:, :3]).argmin(axis=1)].mean()
+
+
+def test_errors_of_different_price_move_the_boundary():
+    x, y = clouds(2, 2000)
+    costs = {"class 0": {"class 1": 9.0}}
+    model = sx.RejectOption(LogisticRegression(), costs=costs).fit(x, y)
+    p = model.predict_proba(x)[:, 1]
+    assert_array_equal(model.predict(x) == "class 1", p > 0.9)
+    assert "doubt" not in model.predict(x)
+
+
+def test_coverage_and_risk():
+    x, y = clouds(3, 2000)
+    model = sx.RejectOption(GaussianNB(), costs=0.2).fit(x, y)
+    curve = model.coverage_risk(x, y)
+    answered = model.predict(x) != "doubt"
+    assert_allclose(curve.risk[-1], np.mean(GaussianNB().fit(x, y).predict(x) != y))
+    at = np.searchsorted(curve.thresholds, 0.2, side="right") - 1
+    assert_allclose(curve.coverage[at], answered.mean())
+    assert_allclose(curve.risk[at], np.mean(model.predict(x)[answered] != y[answered]))
+    assert curve.risk_at(0.3) < 0.5 * curve.risk[-1]
+    assert model.score(x, y) == np.mean(model.predict(x) == y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "doubt", "kind"),
+    [([0, 1], "doubt", "O"), ([0, 1], -1, "i"), (["a", "b"], None, "O")],
+)
+def test_labels_of_every_type(labels, doubt, kind):
+    x, y = clouds(2)
+    y = np.array(labels)[(y == "class 1").astype(int)]
+    model = sx.RejectOption(GaussianNB(), costs=0.05, doubt_label=doubt).fit(x, y)
+    said = model.predict(x)
+    assert said.dtype.kind == kind
+    assert set(said.tolist()) == {*labels, doubt}
+
+
+def test_refusals_teach():
+    x, y = clouds(2)
+    with pytest.raises(sx.InputError, match="CalibratedClassifier"):
+        sx.RejectOption(sx.LeastSquaresClassifier()).fit(x, y)
+    with pytest.raises(sx.InputError, match="one of the classes"):
+        sx.RejectOption(GaussianNB(), doubt_label="class 1").fit(x, y)
+    with pytest.raises(sx.InputError, match="below 0"):
+        sx.RejectOption(GaussianNB(), costs=-0.2).fit(x, y)
+    with pytest.raises(sx.InputError, match="2 x 3"):
+        sx.RejectOption(GaussianNB(), costs=np.eye(3)).fit(x, y)
+    with pytest.raises(sx.InputError, match="not among the training rows"):
+        sx.RejectOption(GaussianNB()).fit(x, y).mean_cost(x[:1], ["other"])
+    with pytest.raises(sx.InputError, match="reads matrices"):
+        sx.RejectOption(GaussianNB()).fit(sx.scan({"a": [1, 2], "y": ["p", "q"]}, target="y"))

@@ -1,0 +1,358 @@
+"""Support vector classification: known answers, peers, and tables that are hard to bear."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.svm import SVC as Peer
+from threadpoolctl import threadpool_limits
+
+import separatrix as sx
+from separatrix.kernels import Custom, Gaussian, Linear, Sigmoid
+
+X = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
+Y = np.array([-1, -1, 1, 1])
+
+
+def noisy(n: int, d: int = 4, seed: int = 0, noise: float = 0.5):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    return x, (x[:, 0] * x[:, 1] + x[:, 2] + noise * rng.standard_normal(n) > 0).astype(int)
+
+
+# -- known answers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "C", "alpha", "w", "t", "margin", "slack"),
+    [
+        (3, np.inf, [0, 1 / 8, 1 / 8], [0, -1 / 2], 0, 2, [0, 0, 0]),
+        (4, np.inf, [1 / 2, 0, 1 / 10, 2 / 5], [3 / 5, -4 / 5], None, 1, [0, 0, 0, 0]),
+        (4, 5 / 16, [5 / 16, 0, 1 / 16, 1 / 4], [3 / 8, -1 / 2], -3 / 8, 1.6, [3 / 4, 0, 0, 0]),
+        (4, 1 / 10, [0.1, 0.1, 0.1, 0.1], [1 / 5, -1 / 2], -1 / 5, None, [0.4, 0, 0, 0.7]),
+    ],
+)
+def test_worked_examples(rows, C, alpha, w, t, margin, slack) -> None:
+    model = sx.SVC(C, "linear").fit(X[:rows], Y[:rows])
+    assert_allclose(model.alpha_, alpha, atol=1e-9)
+    assert_allclose(model.coef_[0], w, atol=1e-9)
+    assert_allclose(model.slack_, slack, atol=1e-9)
+    if t is not None:
+        assert_allclose(model.t_, t, atol=1e-9)
+    if margin is not None:
+        assert_allclose(model.margin_, margin, rtol=1e-9)
+    assert model.certificate_.gap <= 1e-9
+    assert model.certificate_.kkt <= 1e-9
+
+
+def test_group_of_rows() -> None:
+    model = sx.SVC(5 / 16, "linear").fit(X, Y)
+    assert model.group_.tolist() == ["inside", "outside", "on the margin", "on the margin"]
+    assert_array_equal(model.support_, [0, 2, 3])
+    assert_array_equal(model.support_vectors_, X[[0, 2, 3]])
+    assert_array_equal(model.n_support_, [1, 2])
+
+
+def test_a_small_price_gives_the_direction_of_the_class_means() -> None:
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], 30)
+    x = rng.standard_normal((60, 3)) + y[:, None]
+    C = 1e-4
+    model = sx.SVC(C, "linear").fit(x, y)
+    assert_allclose(model.alpha_, C, rtol=1e-12)
+    apart = x[y == 1].mean(axis=0) - x[y == 0].mean(axis=0)
+    assert_allclose(model.coef_[0], 30 * C * apart, rtol=1e-9)
+
+
+# -- against a peer ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"C": 50.0}, {"kernel": "poly"}, {"kernel": "linear"}])
+def test_scores_of_two_classes_agree_with_scikit_learn(settings) -> None:
+    x, y = noisy(250)
+    own = sx.SVC(**settings).fit(x, y)
+    peer = Peer(tol=1e-9, **settings).fit(x, y)
+    # the peer keeps similarities in single precision
+    assert_allclose(own.decision_function(x), peer.decision_function(x), atol=1e-4)
+    assert_array_equal(own.support_, np.sort(peer.support_))
+    assert own.certificate_.holds
+
+
+def test_pairs_of_classes_agree_with_scikit_learn() -> None:
+    x, y = load_iris(return_X_y=True)
+    w = np.random.default_rng(2).uniform(0.2, 3.0, len(y))
+    own = sx.SVC(gamma=0.5, decision_function_shape="ovo").fit(x, y, sample_weight=w)
+    peer = Peer(gamma=0.5, tol=1e-9, decision_function_shape="ovo").fit(x, y, sample_weight=w)
+    # the peer's scores speak for the first of a pair, ours for the second
+    assert_allclose(own.decision_function(x), -peer.decision_function(x), atol=1e-5)
+    assert_array_equal(own.predict(x), peer.predict(x))
+    assert_array_equal(own.support_, peer.support_)
+    assert_allclose(own.dual_coef_, -peer.dual_coef_, atol=1e-4)
+    assert_array_equal(own.n_support_, peer.n_support_)
+
+
+def test_one_against_the_rest_is_one_machine_each() -> None:
+    x, y = load_iris(return_X_y=True)
+    own = sx.SVC(gamma=0.5, decision="ovr").fit(x, y)
+    for k in range(3):
+        alone = sx.SVC(gamma=0.5).fit(x, y == k)
+        assert_allclose(own.decision_function(x)[:, k], alone.decision_function(x), atol=1e-8)
+    assert len(own.machines_) == 3
+    with pytest.raises(AttributeError, match="machines_"):
+        _ = own.alpha_
+
+
+def test_many_rows_reach_the_tolerance() -> None:
+    x, y = noisy(4000, noise=1.0)
+    own = sx.SVC().fit(x, y)
+    assert own.certificate_.holds
+    assert own.certificate_.kkt <= 1e-3
+    peer = Peer().fit(x, y)
+    assert np.mean(own.predict(x) == peer.predict(x)) > 0.998
+    assert abs(len(own.support_) - len(peer.support_)) <= 10
+
+
+def test_sparse_rows_are_the_same_rows() -> None:
+    x, y = noisy(120)
+    x[np.abs(x) < 0.5] = 0.0
+    a, b = sx.SVC().fit(x, y), sx.SVC().fit(sparse.csr_array(x), y)
+    assert_allclose(a.decision_function(x), b.decision_function(sparse.csr_array(x)), atol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "function", "kernel"])
+def test_a_kernel_in_any_form(kernel) -> None:
+    x, y = noisy(150)
+    bell = Gaussian(1.5)
+    plain = sx.SVC(kernel=bell).fit(x, y).decision_function(x)
+    if kernel == "precomputed":
+        w = np.ones(150)
+        w[::7] = 0.0
+        counted = sx.SVC(kernel=bell).fit(x, y, sample_weight=w).decision_function(x)
+        model = sx.SVC(kernel="precomputed").fit(bell.gram(x), y, sample_weight=w)
+        assert_allclose(model.decision_function(bell.gram(x)), counted, atol=1e-8)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sx.Notice)
+        given = Custom(bell.gram) if kernel == "kernel" else bell.gram
+        assert_allclose(sx.SVC(kernel=given).fit(x, y).decision_function(x), plain, atol=1e-8)
+
+
+# -- weights and probabilities -------------------------------------------------------------------
+
+
+def test_class_weights_are_weights_of_rows() -> None:
+    x, y = noisy(150)
+    share = np.bincount(y) / len(y)
+    by_class = sx.SVC(gamma=0.3, class_weight="balanced").fit(x, y)
+    by_row = sx.SVC(gamma=0.3).fit(x, y, sample_weight=0.5 / share[y])
+    assert_allclose(by_class.decision_function(x), by_row.decision_function(x), atol=1e-8)
+    named = sx.SVC(gamma=0.3, class_weight={0: 3.0}).fit(x, y)
+    by_row = sx.SVC(gamma=0.3).fit(x, y, sample_weight=np.where(y == 0, 3.0, 1.0))
+    assert_allclose(named.decision_function(x), by_row.decision_function(x), atol=1e-8)
+
+
+def test_probabilities_are_those_of_a_calibrated_machine() -> None:
+    x, y = noisy(200)
+    model = sx.SVC(probability=True).fit(x, y)
+    other = sx.CalibratedClassifier(sx.SVC(), method="platt").fit(x, y)
+    assert_allclose(model.predict_proba(x), other.predict_proba(x))
+    assert_array_equal(model.predict(x), (model.predict_proba(x)[:, 1] > 0.5).astype(int))
+    assert not hasattr(sx.SVC(), "predict_proba")
+
+
+# -- what cannot be, and what is hard ------------------------------------------------------------
+
+
+def test_hard_margins_that_do_not_exist_are_refused_with_the_proof() -> None:
+    x, y = noisy(60)
+    with pytest.raises(sx.InputError, match=r"a mean of \d+ rows .* are the same point"):
+        sx.SVC(np.inf, "linear").fit(x, y)
+    twice = np.concatenate([x, x]), np.concatenate([y, 1 - y])
+    with pytest.raises(sx.InputError, match="space of the kernel"):
+        sx.SVC(np.inf, Gaussian(1.0)).fit(*twice)
+
+
+def test_hard_margins_in_the_space_of_a_kernel() -> None:
+    x, y = noisy(60)
+    model = sx.SVC(np.inf, Gaussian(0.7)).fit(x, y)
+    side = np.where(y == 1, 1.0, -1.0)
+    assert (side * model.decision_function(x)).min() > 1 - 1e-6
+    assert model.certificate_.gap <= 1e-6 * model.certificate_.primal
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_units_do_not_matter_when_standardised(unit) -> None:
+    x, y = noisy(150)
+    scale = np.array([unit, 1.0, 1.0 / unit, 1.0])
+    for kernel in ("rbf", "linear"):
+        a = sx.SVC(kernel=kernel, standardize=True).fit(x, y)
+        b = sx.SVC(kernel=kernel, standardize=True).fit(x * scale, y)
+        assert_allclose(a.decision_function(x), b.decision_function(x * scale), atol=1e-6)
+        assert_allclose(b.support_vectors_, x[b.support_] * scale, rtol=1e-6, atol=1e-9)
+
+
+def test_columns_of_bad_scale_end_at_the_limit_with_the_cause_named() -> None:
+    x, y = noisy(100)
+    x = x * np.array([1e6, 1.0, 1e-3, 1.0])
+    with pytest.warns(sx.Notice, match=r"SEP003.*deviations of the columns.*standardize=True"):
+        model = sx.SVC(10.0, "linear", max_iter=2000).fit(x, y)
+    assert model.certificate_.gap > 0
+    assert not model.certificate_.holds
+
+
+def test_a_budget_of_time_returns_what_there_is() -> None:
+    x, y = noisy(3000, noise=3.0)
+    sx.SVC(max_iter=5).set_params(tol=10.0).fit(x[:50], y[:50])  # compiled before the clock runs
+    start = time.perf_counter()
+    with pytest.warns(sx.Notice, match="SEP003"):
+        model = sx.SVC(1e6, gamma=2.0, time_budget=0.05, tol=1e-6).fit(x, y)
+    assert time.perf_counter() - start < 20.0
+    assert model.certificate_.gap > 0
+    assert len(model.predict(x)) == 3000
+
+
+def test_a_high_price_and_equal_rows_of_both_classes() -> None:
+    x, y = noisy(60)
+    x = np.column_stack([np.concatenate([x, x[:20]]), np.full(80, 3.0)])
+    y = np.concatenate([y, 1 - y[:20]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sx.Notice)
+        model = sx.SVC(1e6, gamma=0.5).fit(x, y)
+    assert np.isfinite(model.decision_function(x)).all()
+    assert model.certificate_.gap <= 1e-3 * model.certificate_.primal
+
+
+def test_an_indefinite_kernel_ends_and_is_doubted() -> None:
+    x, y = noisy(150)
+    with pytest.warns(sx.Notice, match="SEP007"):
+        model = sx.SVC(kernel=Sigmoid(1.0, -1.0)).fit(x, y)
+    assert model.score(x, y) > 0.4
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"C": 0.0}, {"tol": 0.0}, {"cache_size": 0}, {"time_budget": 0}, {"decision": "all"}],
+)
+def test_settings_that_cannot_be(settings) -> None:
+    with pytest.raises(sx.InputError):
+        sx.SVC(**settings).fit(*noisy(30))
+
+
+def test_tables_with_text_columns_and_files(tmp_path) -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    colour = rng.choice(["red", "green", "blue"], 90)
+    size = rng.standard_normal(90)
+    label = np.where((colour == "red") ^ (size > 0), "yes", "no")
+    frame = pd.DataFrame({"colour": colour, "size": size, "label": label})
+    model = sx.SVC(10.0, standardize=True).fit(sx.scan(frame, target="label"))
+    assert np.mean(model.predict(frame) == label) > 0.95
+    sx.save(model, tmp_path / "m.sx")
+    assert_array_equal(sx.load(tmp_path / "m.sx").predict(frame), model.predict(frame))
+
+
+def test_the_linear_kernel_predicts_by_its_coefficients() -> None:
+    x, y = noisy(100)
+    model = sx.SVC(kernel=Linear(), standardize=True).fit(x, y)
+    by_hand = x @ model.coef_[0] + model.intercept_[0]
+    assert_allclose(model.decision_function(x), by_hand, atol=1e-12)
+    assert not hasattr(sx.SVC().fit(x, y), "coef_")
+
+
+def test_strings_are_classified_by_a_kernel_of_their_own(tmp_path) -> None:
+    from separatrix.kernels import Spectrum
+
+    rng = np.random.default_rng(4)
+    words = ["".join(rng.choice(list("abc"), 12)) for _ in range(30)]
+    words += ["".join(rng.choice(list("cde"), 12)) for _ in range(30)]
+    words += ["".join(rng.choice(list("efg"), 12)) for _ in range(30)]
+    label = np.repeat(["first", "second", "third"], 30)
+    for decision in ("ovo", "ovr"):
+        model = sx.SVC(kernel=Spectrum(2), decision=decision).fit(words, label)
+        assert model.score(words, label) == 1.0
+        assert model.predict(["abab", "efgfe"]).tolist() == ["first", "third"]
+        sx.save(model, tmp_path / "m.sx")
+        assert sx.load(tmp_path / "m.sx").predict(["abab"]).tolist() == ["first"]
+
+
+def test_probabilities_of_a_precomputed_kernel_are_those_of_its_rows() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((90, 3))
+    y = np.digitize(x[:, 0] + 0.5 * rng.standard_normal(90), [-0.5, 0.5])
+    given = sx.SVC(kernel="precomputed", probability=True).fit(x @ x.T, y)
+    own = sx.SVC(kernel="linear", probability=True).fit(x, y)
+    assert_allclose(given.predict_proba(x @ x.T), own.predict_proba(x), atol=1e-6)
+
+
+def test_class_weights_are_checked() -> None:
+    x, y = np.arange(6.0)[:, None], np.arange(6) // 3
+    with pytest.raises(sx.InputError, match="zero for a class"):
+        sx.SVC(class_weight={0: 0.0}).fit(x, y)
+    with pytest.raises(sx.InputError, match="names 7"):
+        sx.SVC(class_weight={7: 1.0}).fit(x, y)
+
+
+def test_the_linear_kernel_of_few_columns_is_solved_for_w_and_b() -> None:
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, 4000)
+    x = rng.standard_normal((2, 8))[y] + 4.0 * rng.standard_normal((4000, 8))
+    model = sx.SVC(kernel="linear").fit(x, y)
+    peer = sx.LinearSVC().fit(x, y)
+    assert_allclose(model.coef_, peer.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.alpha_, peer.alpha_, atol=1e-6)
+    assert (model.group_ == peer.group_).all()
+    assert model.certificate_.kkt < 1e-8
+    by_pairs = sx.SVC(kernel="linear", tol=1e-6, max_iter=2_000_000).fit(x[:300], y[:300])
+    assert_allclose(by_pairs.coef_, sx.SVC(kernel="linear").fit(x[:300], y[:300]).coef_, atol=1e-6)
+
+
+def test_a_kernel_that_is_not_mercer_has_no_proof_of_the_best() -> None:
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((60, 3))
+    y = x[:, 0] + 0.5 * rng.standard_normal(60) > 0
+    with pytest.warns(UserWarning, match="SEP007"):
+        model = sx.SVC(kernel=sx.Sigmoid(2.0, 1.0)).fit(x, y)
+    assert "not Mercer" in model.certificate_.claim
+    assert np.isnan(model.certificate_.gap)
+    assert "no model of this kind" not in str(model.certificate_)
+    # a positive-definite matrix from elsewhere keeps its proof
+    assert sx.SVC(kernel="precomputed").fit(x @ x.T, y).certificate_.gap < 1e-8
+
+
+def test_similarities_that_depend_on_the_order_are_refused() -> None:
+    gram = np.eye(4)
+    gram[1, 2] = 0.5
+    with pytest.raises(sx.InputError, match="row 1, column 2"):
+        sx.SVC(kernel="precomputed").fit(gram, [0, 0, 1, 1])
+
+
+def test_sizes_that_rounding_cannot_resolve_are_named_as_the_cause() -> None:
+    rng = np.random.default_rng(8)
+    x = 1e8 * rng.standard_normal((60, 3))
+    y = x[:, 0] + 5e7 * rng.standard_normal(60) > 0
+    with pytest.warns(UserWarning, match="C times the largest similarity"):
+        sx.SVC(kernel="linear", max_iter=5000).fit(x, y)
+
+
+def test_very_many_pairs_are_refused_in_a_sentence() -> None:
+    with pytest.raises(sx.InputError, match="decision='ovr'"):
+        sx.SVC().fit(np.arange(640.0)[:, None], np.arange(640) // 2)
+
+
+def test_pairs_in_threads_are_the_same_to_the_last_bit_however_many_threads_blas_has() -> None:
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal((1500, 8))
+    y = np.digitize(x[:, 0] * x[:, 1] + x[:, 2], [-0.6, 0.0, 0.6])
+    found = []
+    for threads in (1, 2, 2, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(sx.SVC().fit(x, y).dual_coef_)
+    for other in found[1:]:
+        assert_array_equal(other, found[0])
