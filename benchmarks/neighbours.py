@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors as SklearnNeighbors
 
 from race import race
-from separatrix.distances.search.neighbors import NeighbourSearch
+from separatrix.distances.search.neighbors import NeighborSearch
 
 K = 10
 
@@ -26,7 +26,7 @@ def main(quick: bool = False) -> None:
         rng = np.random.default_rng(0)
         points, asked = rng.standard_normal((n, d)), rng.standard_normal((queries, d))
         exact = reference(points, asked[:200])
-        NeighbourSearch(points[:500], "euclidean").nearest(asked[:2], K)  # compiled and cached
+        NeighborSearch(points[:500], "euclidean").nearest(asked[:2], K)  # compiled and cached
         race(
             f"{K} nearest of {queries:,} among {n:,} × {d}",
             ("separatrix", lambda points=points, asked=asked: own(points, asked)),
@@ -37,7 +37,7 @@ def main(quick: bool = False) -> None:
 
 
 def own(points: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    return NeighbourSearch(points, "euclidean").nearest(asked, K).distances
+    return NeighborSearch(points, "euclidean").nearest(asked, K).distances
 
 
 def peers(points: np.ndarray, asked: np.ndarray) -> dict[str, Callable[[], Any]]:

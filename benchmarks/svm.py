@@ -17,10 +17,10 @@ from race import race
 from separatrix.kernels import Gaussian
 from separatrix.svm.dual.certificate import certify_support, scores_by_support
 from separatrix.svm.dual.points import Points
-from separatrix.svm.dual.problem import SupportProblem, classes_problem, tube_problem
+from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
 
 
-def gap(model: Any, x: Any, problem: SupportProblem, gamma: float) -> str:
+def gap(model: Any, x: Any, problem: DualProblem, gamma: float) -> str:
     """Primal minus dual value as a share of the primal, worst violation, support vectors."""
     beta = np.zeros(len(x))
     beta[model.support_] = np.ravel(model.dual_coef_)

@@ -31,7 +31,7 @@ from separatrix.pictures import (
     MarginDisplay,
     MistakeDisplay,
     MultiplierDisplay,
-    NeighbourCountDisplay,
+    NeighborCountDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
@@ -49,7 +49,7 @@ ASKED = {
     "lines": ("diabetes", "progression", None, None),
     "penalty": ("diabetes", "progression", ["lasso"], None),
     "two classes": ("diabetes", "sex", ["logistic"], None),
-    "doubt": ("diabetes", "sex", ["logistic"], 0.3),
+    "reject": ("diabetes", "sex", ["logistic"], 0.3),
     "three classes": ("wine", "cultivar", None, None),
 }
 
@@ -74,7 +74,7 @@ CHAPTERS = {
             "CalibrationDisplay",
         ),
     ),
-    "Doubt": ("doubt", ("ConfusionDisplay", "ClassBoundaryDisplay", "CoverageRiskDisplay")),
+    "Doubt": ("reject", ("ConfusionDisplay", "ClassBoundaryDisplay", "CoverageRiskDisplay")),
     "Several classes": (
         "three classes",
         ("ConfusionDisplay", "ClassBoundaryDisplay", "RocClassesDisplay", "LogOddsDisplay"),
@@ -147,8 +147,8 @@ def _page(studies: dict[str, Any]) -> str:
     lines += _entry("A search", _search())
     lines += ["", "## Mistakes, pass by pass", "", "`Perceptron(standardize=True).fit(x, y)`"]
     lines += _entry("A walk", _walk())
-    machines = '`SVC(C=1, gamma=0.5).fit(x, y)` and `SVMPath("rbf", gamma=0.5).fit(x, y)`'
-    lines += ["", "## Support vector machines", "", machines]
+    svms = '`SVC(C=1, gamma=0.5).fit(x, y)` and `SVMPath("rbf", gamma=0.5).fit(x, y)`'
+    lines += ["", "## Support vector machines", "", svms]
     for picture in _machine():
         lines += _entry("A machine", picture)
     lines += ["", "## Neighbours", "", '`KNeighborsClassifier("auto", standardize=True)`']
@@ -194,11 +194,11 @@ def _machine() -> list[Display]:
     wine = wine[wine["cultivar"].isin(["cultivar B", "cultivar C"])]
     x, y = (wine[columns] - wine[columns].mean()) / wine[columns].std(), wine["cultivar"]
     path = separatrix.SVMPath("rbf", gamma=0.5).fit(x, y)
-    machine = separatrix.SVC(C=1.0, gamma=0.5).fit(x, y)
+    svm = separatrix.SVC(C=1.0, gamma=0.5).fit(x, y)
     return [
-        SupportVectorDisplay.from_estimator(machine, x, y),
-        MarginDisplay.from_estimator(machine, x, y),
-        MultiplierDisplay.from_estimator(machine, y),
+        SupportVectorDisplay.from_estimator(svm, x, y),
+        MarginDisplay.from_estimator(svm, x, y),
+        MultiplierDisplay.from_estimator(svm, y),
         SVMPathDisplay.from_estimator(path),
     ]
 
@@ -207,7 +207,7 @@ def _neighbours() -> Display:
     """All wines, columns in standard deviations."""
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     model = separatrix.KNeighborsClassifier("auto", standardize=True).fit(wine)
-    return NeighbourCountDisplay.from_estimator(model)
+    return NeighborCountDisplay.from_estimator(model)
 
 
 def _clusters() -> list[Display]:

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.messages import DOUBTS, InputError, Notice
+from separatrix.messages import WARNINGS, InputError, SeparatrixWarning
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "notices.md"
 
 
 def test_every_code_has_its_entry() -> None:
     entries = dict(re.findall(r"^## (SEP\d{3}) (.+)$", PAGE.read_text(), re.MULTILINE))
-    assert entries == {code: doubt.title for code, doubt in DOUBTS.items()}
+    assert entries == {code: reject.title for code, reject in WARNINGS.items()}
 
 
 def test_an_error_says_where_and_what_to_do() -> None:
@@ -31,7 +31,7 @@ def test_an_error_says_where_and_what_to_do() -> None:
 
 def test_a_notice_points_at_the_line_that_called() -> None:
     x = np.ones((5, 2))
-    with pytest.warns(Notice) as caught:
+    with pytest.warns(SeparatrixWarning) as caught:
         sx.LinearRegression().fit(x, np.arange(5.0))
     assert caught[0].filename == __file__
 
@@ -49,5 +49,5 @@ def test_ordinary_columns_raise_no_notice() -> None:
     base = rng.standard_normal((200, 1))
     x = base + 1e-3 * rng.standard_normal((200, 4))  # strongly correlated, not dependent
     with warnings.catch_warnings():
-        warnings.simplefilter("error", Notice)
+        warnings.simplefilter("error", SeparatrixWarning)
         sx.LinearRegression().fit(x * [1e-6, 1.0, 1e6, 1.0] + 1000.0, base[:, 0])

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 #: Public name → module that holds it.
 HOMES = {
     "InputError": "separatrix.messages",
-    "Notice": "separatrix.messages",
+    "SeparatrixWarning": "separatrix.messages",
     "scan": "separatrix.rows.scan",
     "Rows": "separatrix.rows.rows",
     "Parts": "separatrix.rows.parts",
@@ -58,7 +58,7 @@ HOMES = {
     "LinearSVCSearch": "separatrix.svm.svc_search",
     "estimate_mean": "separatrix.statistics.estimation",
     "estimate_normal": "separatrix.statistics.estimation",
-    "estimate_shares": "separatrix.statistics.estimation",
+    "estimate_proportions": "separatrix.statistics.estimation",
     "KNeighborsClassifier": "separatrix.neighbors.k_neighbors",
     "KNeighborsRegressor": "separatrix.neighbors.k_neighbors",
     "NearestNeighbors": "separatrix.neighbors.k_neighbors",
@@ -91,7 +91,7 @@ HOMES = {
     "Mahalanobis": "separatrix.distances.elliptical",
     "Elliptical": "separatrix.distances.elliptical",
     "Gower": "separatrix.distances.gower",
-    "Kernelised": "separatrix.distances.kernelized",
+    "KernelDistance": "separatrix.distances.kernelized",
     "metric_axioms": "separatrix.distances.axioms",
     "distance_concentration": "separatrix.distances.concentration",
     "geometric_median": "separatrix.distances.exemplars",

@@ -1,6 +1,6 @@
-"""What the library says when it refuses or doubts: one sentence, the place, the remedy.
+"""Errors and warnings: one sentence, the place, the remedy.
 
-Every refusal is an :class:`InputError`; every doubt is a :class:`Notice` with a stable code.
+Every refusal is an :class:`InputError`; every warning a :class:`SeparatrixWarning` with a code.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def _rebuild(
     return InputError(what, file=file, row=row, column=column, remedy=remedy)
 
 
-class Notice(UserWarning):
-    """A doubt worth saying. Mute one with ``warnings.filterwarnings("ignore", "SEP001")``."""
+class SeparatrixWarning(UserWarning):
+    """A warning with a code. Mute it with ``warnings.filterwarnings("ignore", "SEP001")``."""
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """The documentation entry of one notice code."""
+class WarningEntry:
+    """The documentation entry of one warning code."""
 
     code: str
     title: str
@@ -62,51 +62,51 @@ class Doubt:
 
 
 #: Every code that can be raised, with the reason shown in the documentation.
-DOUBTS: dict[str, Doubt] = {
-    doubt.code: doubt
-    for doubt in (
-        Doubt(
+WARNINGS: dict[str, WarningEntry] = {
+    warn.code: warn
+    for warn in (
+        WarningEntry(
             "SEP001",
             "dependent columns",
             "Some columns are combinations of others: the fitted values are unique, the "
             "coefficients are not; the answer with the smallest norm was returned.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP002",
             "few trusted digits",
             "The columns are so nearly dependent that fewer than four digits of the coefficients "
             "can be trusted.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP003",
             "tolerance not reached",
             "The solver stopped at its limit of iterations; the certificate shows the gap that is "
             "left.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP004",
             "solution not unique",
             "The problem has more than one solution of the same quality; one of them was returned.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP005",
             "unseen level",
             "A discrete column holds a level that was absent in training; it was encoded as all "
             "zeros.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP006",
             "separable classes",
             "Some direction puts every row on its own side, so the likelihood of a logistic model "
             "rises for ever along it and no coefficients are the likeliest.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP007",
             "indefinite kernel",
             "The Gram matrix has a negative eigenvalue: the kernel is no inner product, and what "
             "was found need not be the best there is.",
         ),
-        Doubt(
+        WarningEntry(
             "SEP008",
             "distances say little",
             "All rows are about equally far from each other, so that nobody is really near.",
@@ -115,13 +115,13 @@ DOUBTS: dict[str, Doubt] = {
 }
 
 
-def doubt(code: str, text: str) -> None:
-    """Warn with a coded :class:`Notice`, ``SEP001 text``, placed at the caller's own line."""
-    assert code in DOUBTS, code
+def warn(code: str, text: str) -> None:
+    """Warn ``SEP001 text`` as a :class:`SeparatrixWarning`, at the line of the caller outside."""
+    assert code in WARNINGS, code
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("separatrix"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"{code} {text}", Notice, stacklevel=level)
+    warnings.warn(f"{code} {text}", SeparatrixWarning, stacklevel=level)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

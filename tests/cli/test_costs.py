@@ -14,7 +14,7 @@ import separatrix as sx
 from separatrix.cli.costs import parse_costs
 from separatrix.messages import InputError
 
-WANTED = {"cat": {"dog": 5.0, "doubt": 0.3}, "dog": {"cat": 1.5}}
+WANTED = {"cat": {"dog": 5.0, "reject": 0.3}, "dog": {"cat": 1.5}}
 KIND = ("--target", "kind", "--kind", "pet_id=ignore")
 
 
@@ -93,11 +93,11 @@ def test_doubt_goes_all_the_way_to_predictions(command, here, pets) -> None:
     assert list(found[0]) == ["row", "pet_id", "kind", "predicted", *names]
     for line in found:
         cat, dog = (float(line[name]) for name in names)
-        cost = {"cat": dog, "dog": 5 * cat, "doubt": 0.2}
+        cost = {"cat": dog, "dog": 5 * cat, "reject": 0.2}
         assert cost[line["predicted"]] == pytest.approx(min(cost.values()))
-    assert {line["predicted"] for line in found} == {"cat", "dog", "doubt"}
+    assert {line["predicted"] for line in found} == {"cat", "dog", "reject"}
     result = json.loads((place / "result.json").read_text())
-    assert result["decision"]["costs"]["cat"] == {"cat": 0.0, "dog": 5.0, "doubt": 0.2}
+    assert result["decision"]["costs"]["cat"] == {"cat": 0.0, "dog": 5.0, "reject": 0.2}
     assert result["decision"]["coverage"] == result["test"]["coverage"]
     assert result["model"]["class"] == "RejectOption"
 

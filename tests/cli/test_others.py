@@ -14,7 +14,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.cli.main import OPENING, run
-from separatrix.messages import DOUBTS
+from separatrix.messages import WARNINGS
 
 HOUSE = "area,rooms,age,lot,district,garden,heating\n"
 
@@ -175,12 +175,12 @@ def test_samples(command) -> None:
 
 def test_every_warning_is_explained(command) -> None:
     ran = command("explain")
-    for code, entry in DOUBTS.items():
+    for code, entry in WARNINGS.items():
         assert code in ran.out
         one = command("explain", code.lower())
         assert entry.reason in one.out
         assert f'filterwarnings("ignore", "{code}")' in one.out
-    assert len(command("explain", "--json").document["warnings"]) == len(DOUBTS)
+    assert len(command("explain", "--json").document["warnings"]) == len(WARNINGS)
     ran = command("explain", "SEP0001")
     assert ran.code == 2
     assert "Did you mean" in ran.err

@@ -104,7 +104,7 @@ def test_words(linkage: str) -> None:
 
 
 def test_words_by_a_kernel() -> None:
-    words, metric = ["cat", "cats", "catch", "horse", "house"], sx.Kernelised(sx.Spectrum(2))
+    words, metric = ["cat", "cats", "catch", "horse", "house"], sx.KernelDistance(sx.Spectrum(2))
     model = sx.AgglomerativeClustering(metric=metric).fit(words)
     assert model.labels_.tolist() == [0, 0, 0, 1, 1]
     # cat has ca, at; cats has ca, at, ts: κ = 2, so d² = 2 − 4 + 3

@@ -197,7 +197,7 @@ def test_the_certificate_states_the_best_single_move(seed: int) -> None:
 
 def test_limit_of_sweeps_is_said() -> None:
     x = np.random.default_rng(6).standard_normal((500, 2))
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         model = sx.KMeans(20, init=x[:20], max_iter=2).fit(x)
     assert not model.certificate_.holds
     assert sx.KMeans(20, init=x[:20], tol=0.1).fit(x).n_iter_ < 20
@@ -205,7 +205,7 @@ def test_limit_of_sweeps_is_said() -> None:
 
 def test_fewer_distinct_rows_than_clusters() -> None:
     x = np.repeat([[0.0, 1.0], [2.0, 3.0]], 4, axis=0)
-    with pytest.warns(sx.Notice, match="SEP004"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP004"):
         model = sx.KMeans(3, random_state=0).fit(x)
     assert model.inertia_ == 0
     assert "empty" in str(model.certificate_)

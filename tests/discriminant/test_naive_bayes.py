@@ -200,7 +200,7 @@ def test_refusals_and_doubts(numbers) -> None:
             sx.NaiveBayes(**bad).fit(x, y)
     levels = np.repeat([[0.0], [1.0]], 5, axis=0)
     model = sx.NaiveBayes(kinds="discrete").fit(levels, np.arange(10) % 2)
-    with pytest.warns(sx.Notice, match="SEP005"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP005"):
         p = model.predict_proba([[7.0]])
     assert_allclose(p, [[0.5, 0.5]])
 

@@ -141,7 +141,7 @@ def test_kernelised_distance_is_that_of_the_feature_map() -> None:
     """κ = (x·z)² has the map (x², y², √2 xy)."""
     x = points(0, 12, 2)
     mapped = np.column_stack([x[:, 0] ** 2, x[:, 1] ** 2, np.sqrt(2) * x[:, 0] * x[:, 1]])
-    metric = sx.Kernelised(sx.Polynomial(2, 0.0))
+    metric = sx.KernelDistance(sx.Polynomial(2, 0.0))
     np.testing.assert_allclose(metric.distances(x), cdist(mapped, mapped), atol=1e-7)
 
 
@@ -214,7 +214,7 @@ def test_axioms_of_given_distances() -> None:
 def test_rounding_is_no_counterexample(offset: float) -> None:
     x = np.vstack([points(1, 40, 3, offset), points(1, 1, 3, offset)])
     for kernel in (sx.Linear(), sx.Polynomial(2), sx.Gaussian(2.0)):
-        metric = sx.Kernelised(kernel)
+        metric = sx.KernelDistance(kernel)
         assert metric.distances(x)[0, -1] == 0.0 == metric.distances(x)[5, 5]
         assert sx.metric_axioms(metric, x).is_metric
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 import separatrix as sx
 from separatrix.distances.metric_from import metric_from
 from separatrix.distances.search.kd_tree import Tree
-from separatrix.distances.search.neighbors import Exhaustive, NeighbourSearch
+from separatrix.distances.search.neighbors import Exhaustive, NeighborSearch
 from separatrix.distances.search.products import Products
 
 
@@ -103,7 +103,7 @@ def test_any_metric(metric: object) -> None:
     rng = np.random.default_rng(3)
     z, x = rng.normal(size=(300, 3)) + 5, rng.normal(size=(20, 3)) + 5
     every = metric_from(metric).fitted(z).distances(x, z)
-    found = NeighbourSearch(z, metric).nearest(x, 6)
+    found = NeighborSearch(z, metric).nearest(x, 6)
     np.testing.assert_array_equal(found.indices, sorted_all(every, 6))
     np.testing.assert_allclose(found.distances, np.sort(every, axis=1)[:, :6], rtol=1e-8)
 
@@ -112,7 +112,7 @@ def test_both_ways_are_taken_and_agree() -> None:
     rng = np.random.default_rng(0)
     flat, thick = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 20))
     for z in (flat, thick):
-        search = NeighbourSearch(z)._search.search  # type: ignore[attr-defined]
+        search = NeighborSearch(z)._search.search  # type: ignore[attr-defined]
         found = search.nearest(z[:200], 5)
         assert (search._every is None) == (z is flat)
         again = Exhaustive(sx.Euclidean().against(z)).nearest(z[:200], 5)
@@ -121,25 +121,25 @@ def test_both_ways_are_taken_and_agree() -> None:
 
 def test_words() -> None:
     words = ["cat", "cart", "dog", "dot", "act"]
-    assert NeighbourSearch(words, "edit").nearest(["cot"], 2).indices.tolist() == [[0, 3]]
+    assert NeighborSearch(words, "edit").nearest(["cot"], 2).indices.tolist() == [[0, 3]]
 
 
 def test_others_leave_the_point_itself_out() -> None:
     z = np.array([[0.0], [0.0], [0.0], [0.0], [5.0]])
-    found = NeighbourSearch(z).nearest_others(2, z)
+    found = NeighborSearch(z).nearest_others(2, z)
     for i, row in enumerate(found.indices):
         assert i not in row
     with pytest.raises(sx.InputError, match="there are 4"):
-        NeighbourSearch(z).nearest_others(5, z)
+        NeighborSearch(z).nearest_others(5, z)
 
 
 def test_bad_questions() -> None:
     with pytest.raises(sx.InputError, match="3 neighbours were asked for, among 2"):
-        NeighbourSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
+        NeighborSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
     with pytest.raises(sx.InputError, match="columns"):
-        NeighbourSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)
+        NeighborSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)
     with pytest.raises(sx.InputError, match="No points"):
-        NeighbourSearch(np.ones((0, 2)))
+        NeighborSearch(np.ones((0, 2)))
 
 
 def test_many_equal_distances_in_many_columns() -> None:

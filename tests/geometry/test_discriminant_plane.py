@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from separatrix.geometry.discriminant_plane import MOST_COLUMNS, telling_plane
+from separatrix.geometry.discriminant_plane import MOST_COLUMNS, discriminant_plane
 from separatrix.messages import InputError
 
 
@@ -26,7 +26,7 @@ def within(c, codes):
 
 def test_axes_are_the_discriminant_directions():
     x, codes = three_classes()
-    plane = telling_plane(x, codes)
+    plane = discriminant_plane(x, codes)
     other = LinearDiscriminantAnalysis(solver="eigen").fit(x, codes).transform(x)
     c = plane.coordinates(x)
     assert plane.discriminant == 2
@@ -37,7 +37,7 @@ def test_axes_are_the_discriminant_directions():
 
 def test_rows_of_the_plane_fall_where_they_were_taken():
     x, codes = three_classes(seed=1)
-    plane = telling_plane(x, codes)
+    plane = discriminant_plane(x, codes)
     np.testing.assert_allclose(plane.lift @ plane.axes, np.eye(2), atol=1e-10)
     c = np.array([[0.0, 0.0], [1.5, -2.0]])
     np.testing.assert_allclose(plane.coordinates(plane.rows(c)), c, atol=1e-9)
@@ -49,7 +49,7 @@ def test_two_classes_have_one_direction_and_the_widest_rest():
     codes = np.arange(4000) % 2
     x = rng.normal(size=(4000, 3)) * [1, 1, 1] + codes[:, None] * [3.0, 0, 0]
     x[:, 2] = x[:, 1] + 0.05 * rng.normal(size=4000)  # the widest scatter beside the first axis
-    plane = telling_plane(x, codes, names=("apart", "wide", "too"))
+    plane = discriminant_plane(x, codes, names=("apart", "wide", "too"))
     assert plane.discriminant == 1
     assert plane.heaviest(0, 1) == ["apart"]
     assert set(plane.heaviest(1)) == {"wide", "too"}
@@ -61,7 +61,7 @@ def test_two_classes_have_one_direction_and_the_widest_rest():
 def test_units_do_not_matter(powers, seed):
     x, codes = three_classes(200, 4, seed)
     scale = 10.0 ** np.array(powers)
-    one, other = telling_plane(x, codes), telling_plane(x * scale, codes)
+    one, other = discriminant_plane(x, codes), discriminant_plane(x * scale, codes)
     a, b = one.coordinates(x), other.coordinates(x * scale)
     sign = np.sign((a * b).sum(axis=0))
     np.testing.assert_allclose(b * sign, a, atol=1e-5 * np.abs(a).max())
@@ -71,25 +71,25 @@ def test_units_do_not_matter(powers, seed):
 def test_weights_are_repeated_rows():
     x, codes = three_classes(300, 3, 5)
     w = np.arange(300) % 3
-    once = telling_plane(x, codes, w.astype(float))
-    again = telling_plane(np.repeat(x, w, axis=0), np.repeat(codes, w))
+    once = discriminant_plane(x, codes, w.astype(float))
+    again = discriminant_plane(np.repeat(x, w, axis=0), np.repeat(codes, w))
     np.testing.assert_allclose(once.coordinates(x), again.coordinates(x), atol=1e-8)
 
 
 def test_degenerate_tables_have_a_plane_or_a_reason():
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=(12, 40)), np.arange(12) % 3  # fewer rows than columns
-    assert np.isfinite(telling_plane(x, codes).coordinates(x)).all()
+    assert np.isfinite(discriminant_plane(x, codes).coordinates(x)).all()
     x = np.column_stack([x[:, 0], np.full(12, 1e9), x[:, 0] * 2, x[:, 1]])  # constant, dependent
-    plane = telling_plane(x, codes)
+    plane = discriminant_plane(x, codes)
     assert np.isfinite(plane.coordinates(x)).all()
     assert not plane.axes[1].any()
-    same = telling_plane(np.tile(rng.normal(size=(4, 3)), (3, 1)), np.repeat([0, 1, 2], 4))
+    same = discriminant_plane(np.tile(rng.normal(size=(4, 3)), (3, 1)), np.repeat([0, 1, 2], 4))
     assert same.discriminant == 0  # equal means
     with pytest.raises(InputError, match="two columns of numbers that vary"):
-        telling_plane(np.column_stack([x[:, 0], np.zeros(12)]), codes)
+        discriminant_plane(np.column_stack([x[:, 0], np.zeros(12)]), codes)
     told = np.column_stack([codes.astype(float), rng.normal(size=12)])  # the class itself
-    assert np.isfinite(telling_plane(told, codes).coordinates(told)).all()
+    assert np.isfinite(discriminant_plane(told, codes).coordinates(told)).all()
 
 
 def test_of_many_columns_those_that_differ_between_classes_are_turned():
@@ -97,14 +97,14 @@ def test_of_many_columns_those_that_differ_between_classes_are_turned():
     codes = np.arange(60) % 2
     x = rng.normal(size=(60, MOST_COLUMNS + 100))
     x[:, 350] += 5.0 * codes
-    plane = telling_plane(x, codes)
+    plane = discriminant_plane(x, codes)
     assert np.count_nonzero(plane.axes.any(axis=1)) == MOST_COLUMNS
     assert plane.heaviest(0, 1) == ["x350"]
 
 
 def test_wine_keeps_its_classes_apart_on_the_plane():
     x, codes = load_wine(return_X_y=True)
-    c = telling_plane(x, codes).coordinates(x)
+    c = discriminant_plane(x, codes).coordinates(x)
     means = np.array([c[codes == k].mean(axis=0) for k in range(3)])
     nearest = ((c[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
     assert (nearest == codes).mean() > 0.98

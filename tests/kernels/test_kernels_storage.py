@@ -13,7 +13,7 @@ from separatrix.storage.codec import Damaged, decode, encode
 from tests.registry import graphs, sets, texts, trees
 
 KINDS = [
-    (sx.Spectrum(2).normalised(), texts),
+    (sx.Spectrum(2).normalized(), texts),
     (sx.Subsequence(2, 0.5) + sx.Spectrum(1), texts),
     (sx.Jaccard(), sets),
     ((0.5 * sx.SetKernel()).exp(), sets),

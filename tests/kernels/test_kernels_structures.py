@@ -58,7 +58,7 @@ def test_cat_and_car_share_one_pair_of_letters() -> None:
     kernel = sx.Subsequence(2, decay)
     assert kernel.gram(["cat"], ["car"])[0, 0] == pytest.approx(decay**4)
     assert kernel.diagonal(["cat"])[0] == pytest.approx(2 * decay**4 + decay**6)
-    cosine = kernel.normalised().gram(["cat", "car"])[0, 1]
+    cosine = kernel.normalized().gram(["cat", "car"])[0, 1]
     assert cosine == pytest.approx(1 / (2 + decay**2))
 
 

@@ -53,7 +53,7 @@ def test_large_matrices_are_judged_in_time() -> None:
 def test_indefinite_kernels_are_doubted_with_their_worst_eigenvalue(x) -> None:
     gram = sx.Sigmoid(1.0, -1.0).gram(x)
     worst = np.linalg.eigvalsh(gram)[0]
-    with pytest.warns(sx.Notice, match=f"SEP007.*{worst:.3g}"):
+    with pytest.warns(sx.SeparatrixWarning, match=f"SEP007.*{worst:.3g}"):
         assert warn_if_indefinite(sx.Sigmoid(1.0, -1.0), gram) == pytest.approx(worst)
 
 

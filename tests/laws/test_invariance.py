@@ -149,7 +149,7 @@ def test_names_are_kept(row: Row) -> None:
     frame = pd.DataFrame(x, columns=["height", "weight", "age", "dose"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", sx.Notice)
+        warnings.simplefilter("ignore", sx.SeparatrixWarning)
         model = row.make().fit(frame, y)
         model.predict(frame)
     assert list(model.feature_names_in_) == ["height", "weight", "age", "dose"]

@@ -13,7 +13,7 @@ from sklearn import linear_model as sk
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
-from separatrix.messages import InputError, Notice
+from separatrix.messages import InputError, SeparatrixWarning
 from tests.linear.lasso_reference import objective, table, violation
 
 
@@ -262,7 +262,7 @@ def test_summary_is_refused_with_the_reason():
 
 def test_stopping_early_is_said():
     x, y = table(40, 30, seed=2)
-    with pytest.warns(Notice, match="SEP003"):
+    with pytest.warns(SeparatrixWarning, match="SEP003"):
         model = sx.Lasso(1e-4, max_iter=1).fit(x, y)
     assert not model.certificate_.holds
     assert "short of the tolerance" in str(model.certificate_)
@@ -311,7 +311,7 @@ def test_columns_that_nearly_coincide_end_in_an_honest_doubt():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30, 1)) + 1e-6 * rng.normal(size=(30, 12))
     y = rng.normal(size=30)
-    with pytest.warns(Notice, match="nearly coincide"):
+    with pytest.warns(SeparatrixWarning, match="nearly coincide"):
         model = sx.Lasso(1e-9).fit(x, y)
     assert not model.certificate_.holds
     excess = model.certificate_.primal - model.certificate_.dual

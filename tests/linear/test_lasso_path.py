@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
-from separatrix.messages import InputError, Notice
+from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.rows.arrays import ArrayRows
 from tests.linear.lasso_reference import objective, table, violation
 
@@ -240,7 +240,7 @@ def test_other_refusals():
 
 def test_points_left_early_are_said():
     x, y = table(40, 60, seed=3)
-    with pytest.warns(Notice, match="SEP003"):
+    with pytest.warns(SeparatrixWarning, match="SEP003"):
         model = sx.LassoPath(20, max_iter=2, tol=1e-12).fit(x, y)
     assert (model.gaps_ > 0.5e-12 * y.var()).any()
 

@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression as Reference
 import separatrix as sx
 from separatrix.linear.least_squares import solve as least_squares
 from separatrix.linear.least_squares.solve import fit_least_squares
-from separatrix.messages import Notice
+from separatrix.messages import SeparatrixWarning
 from separatrix.rows.arrays import ArrayRows
 from separatrix.statistics.moments import Moments
 
@@ -81,7 +81,7 @@ def test_dependent_columns_are_named_and_the_answer_is_the_shortest() -> None:
     frame = pd.DataFrame(x, columns=["a", "b", "c"])
     frame["sum"] = frame["a"] + frame["b"]
     frame["five"] = 5.0
-    with pytest.warns(Notice, match="SEP001 .*sum, five"):
+    with pytest.warns(SeparatrixWarning, match="SEP001 .*sum, five"):
         model = sx.LinearRegression().fit(frame, y)
     assert model.certificate_.dependent == ("sum", "five")
     assert model.certificate_.rank == 3
@@ -94,7 +94,7 @@ def test_dependent_columns_are_named_and_the_answer_is_the_shortest() -> None:
 def test_dependence_is_judged_without_units(scale: float) -> None:
     x, y = sample(d=3)
     wide = np.column_stack([x, (x[:, 0] - 2 * x[:, 2]) * scale])
-    with pytest.warns(Notice, match="x3"):
+    with pytest.warns(SeparatrixWarning, match="x3"):
         model = sx.LinearRegression().fit(wide, y)
     assert model.certificate_.dependent == ("x3",)
     assert_allclose(model.predict(wide), sx.LinearRegression().fit(x, y).predict(x), rtol=1e-7)
@@ -102,7 +102,7 @@ def test_dependence_is_judged_without_units(scale: float) -> None:
 
 def test_more_columns_than_rows_gives_the_shortest_interpolation() -> None:
     x, y = rng.standard_normal((15, 40)), rng.standard_normal(15)
-    with pytest.warns(Notice, match="SEP001"):
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
         model = sx.LinearRegression().fit(x, y)
     assert_allclose(model.predict(x), y, atol=1e-10)
     assert_allclose(model.coef_, Reference().fit(x, y).coef_, atol=1e-10)
@@ -116,13 +116,13 @@ def test_more_columns_than_rows_in_wild_units_still_interpolates() -> None:
     x[:, ::2] *= 1e8
     x[:, 1::4] *= 1e-8
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore", SeparatrixWarning)
         assert_allclose(sx.LinearRegression().fit(x, y).predict(x), y, atol=1e-7)
 
 
 def test_one_row_and_constant_target() -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore", SeparatrixWarning)
         assert sx.LinearRegression().fit([[1.0, 2.0]], [3.0]).predict([[5.0, 6.0]])[0] == 3.0
         x, _ = sample()
         model = sx.LinearRegression().fit(x, np.full(len(x), 4.0))
@@ -166,7 +166,7 @@ def test_the_factor_names_dependent_columns_too(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(least_squares, "AFFORDABLE", 0)
     x, y = sample(d=3)
     wide = np.column_stack([x[:, :2], x[:, 0] + x[:, 1], x[:, 2]])
-    with pytest.warns(Notice, match="x2"):
+    with pytest.warns(SeparatrixWarning, match="x2"):
         model = sx.LinearRegression().fit(wide, y)
     assert_allclose(model.coef_, Reference().fit(wide, y).coef_, atol=1e-10)
 
@@ -175,7 +175,7 @@ def test_moments_alone_say_how_many_digits_are_left() -> None:
     x = np.vander(np.linspace(1, 2, 60), 6, increasing=True)[:, 1:]
     m = ArrayRows(x, x @ np.ones(5)).reduce(Moments())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore", SeparatrixWarning)
         solution = fit_least_squares(None, m, fit_intercept=True)
     assert solution.certificate.digits < 10
     assert solution.certificate.statistic == "moments"
@@ -199,7 +199,7 @@ def test_fitted_values_are_the_projection(
     y = local.standard_normal(n)
     scaled = x * np.where(np.arange(d) % 2, scale, 1.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore", SeparatrixWarning)
         fitted = sx.LinearRegression().fit(scaled, y).predict(scaled)
     design = np.column_stack([np.ones(n), x])
     assert_allclose(fitted, design @ (np.linalg.pinv(design) @ y), atol=1e-6)
@@ -261,7 +261,7 @@ def test_summary_names_prints_and_converts() -> None:
 def test_an_open_coefficient_has_no_standard_error() -> None:
     x, y = sample(d=3)
     wide = np.column_stack([x, x[:, 0] + x[:, 1]])
-    with pytest.warns(Notice, match="SEP001"):
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
         s = sx.LinearRegression().fit(wide, y).summary()
     assert np.isnan(s.standard_errors[[1, 2, 4]]).all()
     alone = sx.LinearRegression().fit(x, y).summary()
@@ -328,7 +328,7 @@ def test_interpolation_has_a_gap_too() -> None:
     x, y = rng.normal(size=(12, 30)), rng.normal(size=12)
     x[5] = x[6]  # the same row twice with different targets: no perfect fit
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore", SeparatrixWarning)
         proof = sx.LinearRegression().fit(x, y).certificate_
     assert proof.primal == pytest.approx((y[5] - y[6]) ** 2 / 4)
     assert 0.0 <= proof.gap <= 1e-20
@@ -340,7 +340,7 @@ def test_few_distinct_rows_leave_as_many_columns_undecided(seed: int) -> None:
     local = np.random.default_rng(seed)
     x = np.repeat(local.standard_normal((6, 12)), 20, axis=0)
     y = local.standard_normal(120)
-    with pytest.warns(Notice, match="SEP001"):
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
         model = sx.LinearRegression().fit(x, y)
     assert model.certificate_.rank == 5
     means = np.repeat(y.reshape(6, 20).mean(axis=1), 20)
@@ -355,7 +355,7 @@ def test_a_wide_table_with_names_is_solved_as_a_matrix() -> None:
     frame = pd.DataFrame(local.standard_normal((20, 40))).rename(columns=lambda j: f"c{j}")
     frame["kind"] = local.choice(["a", "b"], 20)
     frame["y"] = local.standard_normal(20)
-    with pytest.warns(Notice, match="SEP001"):
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
         model = sx.LinearRegression().fit(sx.scan(frame, target="y"))
     assert model.certificate_.statistic == "the rows"
     assert_allclose(model.predict(frame), frame["y"], atol=1e-9)

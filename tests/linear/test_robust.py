@@ -14,7 +14,7 @@ from sklearn.linear_model import HuberRegressor as TheirHuber
 from sklearn.linear_model import QuantileRegressor
 
 import separatrix as sx
-from separatrix import HuberRegressor, InputError, LeastAbsoluteRegressor, Notice
+from separatrix import HuberRegressor, InputError, LeastAbsoluteRegressor, SeparatrixWarning
 from separatrix.rows.arrays import ArrayRows
 
 
@@ -83,7 +83,7 @@ class TestHuber:
     def test_early_stop_is_measured_and_said(self):
         x, y = table(wild=0.3)
         best = HuberRegressor().fit(x, y).certificate_.primal
-        with pytest.warns(Notice, match="SEP003"):
+        with pytest.warns(SeparatrixWarning, match="SEP003"):
             rough = HuberRegressor(max_iter=1).fit(x, y)
         assert not rough.certificate_.holds
         assert rough.certificate_.dual <= best <= rough.certificate_.primal
@@ -260,7 +260,7 @@ class TestLeastAbsolute:
 
     def test_dependent_columns_are_named_and_the_shortest_answer_given(self):
         x, y = table(100, 2)
-        with pytest.warns(Notice, match="SEP001"):
+        with pytest.warns(SeparatrixWarning, match="SEP001"):
             own = LeastAbsoluteRegressor().fit(np.column_stack([x, 2 * x[:, 0]]), y)
         alone = LeastAbsoluteRegressor().fit(x, y)
         np.testing.assert_allclose(own.coef_[[0, 2]], alone.coef_[0] * np.array([0.2, 0.4]))
@@ -269,7 +269,7 @@ class TestLeastAbsolute:
     def test_an_even_number_of_points_has_a_whole_interval_of_medians(self):
         x = np.zeros((4, 0))
         y = np.array([0.0, 1.0, 5.0, 9.0])
-        with pytest.warns(Notice, match="SEP004"):
+        with pytest.warns(SeparatrixWarning, match="SEP004"):
             own = LeastAbsoluteRegressor().fit(ArrayRows(x, y))
         assert 1.0 <= own.intercept_ <= 5.0
         assert own.certificate_.primal == pytest.approx(13.0)
@@ -293,7 +293,7 @@ class TestLeastAbsolute:
 
     def test_more_columns_than_rows_interpolates(self):
         x, y = table(10, 30)
-        with pytest.warns(Notice, match="SEP001"):
+        with pytest.warns(SeparatrixWarning, match="SEP001"):
             own = LeastAbsoluteRegressor().fit(x, y)
         np.testing.assert_allclose(own.predict(x), y, atol=1e-10)
         assert own.certificate_.holds

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from separatrix import InputError, LinearRegression, Notice, TotalLeastSquares
+from separatrix import InputError, LinearRegression, SeparatrixWarning, TotalLeastSquares
 from separatrix.rows.arrays import ArrayRows
 
 
@@ -85,7 +85,7 @@ def test_several_targets_share_one_flat():
 def test_a_round_cloud_has_no_nearest_plane():
     x = np.array([[1.0], [-1.0], [0.0], [0.0]])
     y = np.array([0.0, 0.0, 1.0, -1.0])
-    with pytest.warns(Notice, match="SEP004"):
+    with pytest.warns(SeparatrixWarning, match="SEP004"):
         own = TotalLeastSquares().fit(x, y)
     assert own.coef_[0] == pytest.approx(0.0)  # the flattest
     assert "repeats" in str(own.certificate_)
@@ -101,7 +101,7 @@ def test_an_upright_cloud_is_refused():
 def test_dependent_columns_are_named_and_shared():
     x, y = table()
     alone = TotalLeastSquares().fit(x, y)
-    with pytest.warns(Notice, match="SEP001"):
+    with pytest.warns(SeparatrixWarning, match="SEP001"):
         # two equal columns are one of √2 times the length: the distance changes, so compare that
         own = TotalLeastSquares().fit(np.column_stack([x, x[:, 0], np.full(100, 3.0)]), y)
     longer = TotalLeastSquares().fit(x * [np.sqrt(2), 1, 1], y)

@@ -68,19 +68,19 @@ def test_a_step_that_is_too_long_is_said() -> None:
         np.column_stack([np.ones(200), Z]).T @ np.column_stack([np.ones(200), Z]) / 200
     )[-1]
     long = sx.GradientDescent("squared", learning_rate=2.5 / curvature)
-    with pytest.warns(sx.Notice, match=r"SEP003.*smaller"):
+    with pytest.warns(sx.SeparatrixWarning, match=r"SEP003.*smaller"):
         long.fit(X, Y)
     assert long.trace_.status == "diverged"
     assert np.isfinite(long.coef_).all()
     assert np.isfinite(long.trace_.objective[-1])
     edge = sx.GradientDescent("squared", learning_rate=2.0 / curvature, patience=None)
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         edge.fit(X, Y)
     assert edge.trace_.status == "oscillating"
 
 
 def test_raw_units_make_a_narrow_valley() -> None:
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         raw = sx.GradientDescent(standardize=False, patience=None).fit(X, Y)
     assert raw.trace_.status == "limit reached"
     even = sx.GradientDescent(patience=None).fit(X, Y)

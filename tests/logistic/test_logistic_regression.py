@@ -112,7 +112,7 @@ def test_inference_is_refused_where_its_theory_fails():
     x, y = table()
     with pytest.raises(sx.InputError, match="penalty shrinks"):
         LogisticRegression(1.0).fit(x, y).summary()
-    with pytest.warns(sx.Notice, match="SEP006"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP006"):
         model = LogisticRegression().fit(x, x[:, 0] > 0)
     with pytest.raises(sx.InputError, match="separable"):
         model.summary()
@@ -131,7 +131,7 @@ def test_one_indicator_has_the_odds_ratio_of_its_table():
 def test_separable_classes_are_said_with_the_direction():
     x, _ = table()
     y = np.where(x @ [1.0, -1.0, 0.0, 2.0] > 0.3, "a", "b")
-    with pytest.warns(sx.Notice, match="SEP006"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP006"):
         model = LogisticRegression().fit(x, y)
     found = model.separation_
     lead = (x @ found.coef + found.intercept)[:, 0] * np.where(y == model.classes_[1], 1, -1)
@@ -142,7 +142,7 @@ def test_separable_classes_are_said_with_the_direction():
 
 
 def test_rows_on_the_boundary_do_not_hide_separation():
-    with pytest.warns(sx.Notice, match="SEP006"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP006"):
         model = LogisticRegression().fit([[1.0], [2.0], [3.0], [3.0], [4.0]], [0, 0, 0, 1, 1])
     assert not model.separation_.complete
     assert_allclose(-model.separation_.intercept[0] / model.separation_.coef[0, 0], 3.0)
@@ -172,7 +172,7 @@ def test_probabilities_of_huge_scores(classes):
 
 def test_dependent_columns_share_the_load():
     x, y = table()
-    with pytest.warns(sx.Notice, match="SEP001"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP001"):
         twice = LogisticRegression().fit(np.column_stack([x, x[:, 0], np.ones(len(x))]), y)
     once = LogisticRegression().fit(x, y)
     assert_allclose(twice.coef_[0, 0] + twice.coef_[0, 4], once.coef_[0, 0], rtol=1e-7)

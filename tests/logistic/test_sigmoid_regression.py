@@ -95,7 +95,7 @@ def test_words_and_refusals() -> None:
         sx.SigmoidRegressionClassifier(-1).fit(X, Y)
     with pytest.raises(ValueError, match="0 and 1"):
         sx.SigmoidRegressionClassifier().fit(X, LABELS.astype(int) * [1, 2, 3])
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         sx.SigmoidRegressionClassifier(max_iter=1).fit(X, Y)
 
 

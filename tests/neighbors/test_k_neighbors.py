@@ -150,12 +150,12 @@ def test_manhattan_boundary_runs_at_45_degrees_between_the_exemplars() -> None:
 
 def test_everybody_equally_far_is_said_and_only_then() -> None:
     noise = RNG.normal(size=(300, 120))
-    with pytest.warns(sx.Notice, match="SEP008"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP008"):
         sx.KNeighborsClassifier().fit(noise, LABELS[:240].repeat(2)[:300])
     groups = np.vstack([noise[:100], noise[100:200] + 3.0])
     flat = RNG.normal(size=(300, 2)) @ RNG.normal(size=(2, 120))
     with warnings.catch_warnings():
-        warnings.simplefilter("error", sx.Notice)
+        warnings.simplefilter("error", sx.SeparatrixWarning)
         sx.KNeighborsClassifier().fit(groups, np.repeat([0, 1], 100))
         sx.KNeighborsClassifier().fit(flat, np.arange(300) % 2)
     assert sx.distance_concentration(noise).concentrated

@@ -143,7 +143,7 @@ def test_words_are_told_apart(tmp_path) -> None:
 def test_the_limit_is_said() -> None:
     x, y = table(seed=5)
     x[0], y[:2] = x[1], [0, 1]
-    with pytest.warns(sx.Notice, match="SEP003.*limit of epochs"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*limit of epochs"):
         sx.KernelPerceptron("linear", max_epochs=3).fit(x, y)
     with pytest.raises(sx.InputError, match="cache_size"):
         sx.KernelPerceptron(cache_size=0).fit(x, y)

@@ -156,7 +156,7 @@ def test_the_certificate_and_the_notice() -> None:
     assert "every row is strictly on its own side" in str(good.certificate_)
     said = next(note for note in good.certificate_.notes if "at most" in note)
     assert float(said.split("at most ")[1].split()[0]) >= good.mistakes_.sum()
-    with pytest.warns(sx.Notice, match="SEP003.*rows are on the wrong side.*linear_separability"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*on the wrong side.*linear_separability"):
         sx.Perceptron(max_epochs=4).fit(*table(noise=12.0))
 
 

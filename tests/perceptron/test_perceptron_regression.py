@@ -85,7 +85,7 @@ def test_a_bound_on_the_squares_ends_the_walk() -> None:
 
 def test_a_rate_that_is_too_long_is_recognised() -> None:
     x, y = table()
-    with pytest.warns(sx.Notice, match="SEP003.*too long"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*too long"):
         model = sx.PerceptronRegressor(5.0).fit(x, y)
     assert np.isfinite(model.predict(x)).all()
     with warnings.catch_warnings():

@@ -16,14 +16,14 @@ from separatrix.pictures import (
     DistanceDisplay,
     ElbowDisplay,
     FoldDisplay,
-    GapDisplay,
+    GeneralizationGapDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
     LogOddsDisplay,
     MarginDisplay,
     MistakeDisplay,
     MultiplierDisplay,
-    NeighbourCountDisplay,
+    NeighborCountDisplay,
     PathDisplay,
     PrecisionRecallDisplay,
     QuantileDisplay,
@@ -37,7 +37,7 @@ from separatrix.pictures import (
     TraceDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.probability.decision_surface import landscape
+from separatrix.probability.decision_surface import decision_surface
 from separatrix.probability.roc import roc_curve
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
@@ -72,7 +72,7 @@ def every_picture(n=120):
         ),
         "left out one by one": ValidationCurveDisplay(alphas, 1 + alphas, alphas[0]),
         "folds": FoldDisplay(NASTY[:2], rng.uniform(size=(2, 5)), "error", NASTY[0]),
-        "gap": GapDisplay(
+        "gap": GeneralizationGapDisplay(
             ["training", "test"], [1.0, 1.2], [np.nan, 1.1], [np.nan, 1.3], "rmse", ["test"]
         ),
         "confusion": ConfusionDisplay.from_predictions(label, np.roll(label, 1)),
@@ -98,9 +98,9 @@ def class_pictures(rng, x, fitted, label, three):
     """Probabilities, doubt, boundary."""
     odds = 1 / (1 + np.exp(-fitted))
     p = rng.dirichlet(np.ones(3), len(three))
-    doubted = np.where(rng.random(len(label)) < 0.1, "doubt", np.roll(label, 1))
+    rejected = np.where(rng.random(len(label)) < 0.1, "reject", np.roll(label, 1))
     return {
-        "confusion with doubt": ConfusionDisplay.from_predictions(label, doubted, doubt="doubt"),
+        "confusion with doubt": ConfusionDisplay.from_predictions(label, rejected, reject="reject"),
         "calibration": CalibrationDisplay.from_predictions(label, odds),
         "calibrations": CalibrationDisplay.from_predictions(
             label, {NASTY[1]: odds, NASTY[3]: odds**2}
@@ -119,23 +119,23 @@ def class_pictures(rng, x, fitted, label, three):
         ),
         "three log odds": LogOddsDisplay.from_probabilities(three, p, ["a", "b", "c"]),
         "boundary": boundary(x, (fitted > 0).astype(int), NASTY[1:3]),
-        "boundary with doubt": boundary(x, (fitted > 0).astype(int), NASTY[1:3], doubt=True),
+        "boundary with doubt": boundary(x, (fitted > 0).astype(int), NASTY[1:3], reject=True),
         "boundary of three": boundary(x, np.digitize(fitted, [-4, 4]), NASTY[:3]),
     }
 
 
-def boundary(x, codes, labels, *, doubt=False):
+def boundary(x, codes, labels, *, reject=False):
     """Nearest class mean, with doubt near the middle where asked."""
     means = np.array([x[codes == k].mean(axis=0) for k in range(len(labels))])
 
-    def worth(rows):
+    def utility(rows):
         near = -((rows[:, None] - means) ** 2).sum(axis=2)
-        return np.column_stack([near, np.full(len(rows), -4.0)]) if doubt else near
+        return np.column_stack([near, np.full(len(rows), -4.0)]) if reject else near
 
-    called = worth(x).argmax(axis=1)
-    fixed = ("region at <north>",) if doubt else ()
+    called = utility(x).argmax(axis=1)
+    fixed = ("region at <north>",) if reject else ()
     return ClassBoundaryDisplay(
-        landscape((x, codes, None), (x, codes), worth, called, tuple(labels), fixed=fixed)
+        decision_surface((x, codes, None), (x, codes), utility, called, tuple(labels), fixed=fixed)
     )
 
 
@@ -190,10 +190,10 @@ def cluster_pictures(x):
         ),
         "projection": ClusterProjectionDisplay.from_rows(x, three, names=NASTY[:5]),
         "projection of one column": ClusterProjectionDisplay.from_rows(x[:, :1], three),
-        "counts of neighbours": NeighbourCountDisplay(
+        "counts of neighbours": NeighborCountDisplay(
             counts, 0.2 + (counts - 4) ** 2 / 100, np.full(7, 0.02), 4
         ),
-        "many neighbours, numbers": NeighbourCountDisplay(
+        "many neighbours, numbers": NeighborCountDisplay(
             np.arange(1, 90), np.linspace(2, 1, 89), np.zeros(89), metric="rmse"
         ),
         "concentration": ConcentrationDisplay.from_rows(x),

@@ -19,7 +19,7 @@ from separatrix.pictures import (
     ConfusionDisplay,
     CoverageRiskDisplay,
     DistanceDisplay,
-    GapDisplay,
+    GeneralizationGapDisplay,
     LogOddsDisplay,
     MarginDisplay,
     MultiplierDisplay,
@@ -40,7 +40,7 @@ def bayes():
 
 
 @pytest.fixture(scope="module")
-def machine():
+def svm():
     x, y = make_moons(200, noise=0.25, random_state=0)
     return SVC(C=2.0, gamma=1.0).fit(x, y), x, y
 
@@ -121,7 +121,7 @@ def test_coverage_and_risk_are_those_of_the_rule(bayes):
     model = RejectOption(bayes, costs=0.1).fit(FEW[::2], MALIGNANT[::2])
     display = CoverageRiskDisplay.from_estimator(model, FEW, MALIGNANT)
     answers = model.predict(FEW)
-    answered = answers != "doubt"
+    answered = answers != "reject"
     coverage, risk = display.chosen
     assert coverage == pytest.approx(answered.mean())
     assert risk == pytest.approx(np.mean(answers[answered].astype(int) != MALIGNANT[answered]))
@@ -185,13 +185,13 @@ def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
 
 
 def test_doubt_is_an_answer_and_no_mistake():
-    truth, called = ["a", "a", "b", "b", "b"], ["a", "doubt", "b", "a", "doubt"]
-    display = ConfusionDisplay.from_predictions(truth, called, doubt="doubt")
+    truth, called = ["a", "a", "b", "b", "b"], ["a", "reject", "b", "a", "reject"]
+    display = ConfusionDisplay.from_predictions(truth, called, reject="reject")
     np.testing.assert_array_equal(display.counts, [[1, 0, 1], [1, 1, 1]])
     assert "2 of 5 rows are right, 2 in doubt" in display.description
     assert "b taken for a, 1 times" in display.description
     labels = [t.get_text() for t in display.plot().ax_.get_xticklabels()]
-    assert labels == ["a", "b", "doubt"]
+    assert labels == ["a", "b", "reject"]
 
 
 def test_boundary_is_told_as_a_projection_with_its_errors():
@@ -204,7 +204,7 @@ def test_boundary_is_told_as_a_projection_with_its_errors():
     lines = [a for a in display.plot().ax_.lines if len(a.get_xdata()) == 72]
     assert len(lines) == 6  # two ellipses for each class
     inner = np.column_stack(lines[0].get_data())
-    normal = display.landscape.normals[0]
+    normal = display.decision_surface.normals[0]
     np.testing.assert_allclose(normal.mahalanobis(inner), 1.0, atol=1e-6)
     outer = np.column_stack(lines[1].get_data())
     np.testing.assert_allclose(normal.mahalanobis(outer), 2.0, atol=1e-6)
@@ -217,8 +217,8 @@ def test_boundary_of_a_matrix_counts_dots_outside_and_doubt():
     display = ClassBoundaryDisplay.from_estimator(model, x, MALIGNANT)
     assert display.outside >= 1
     assert "outside the window" in display.description
-    doubted = np.mean(model.predict(x) == "doubt")
-    assert f"In doubt (grey): {100 * doubted:.0f} %." in display.description
+    rejected = np.mean(model.predict(x) == "reject")
+    assert f"In doubt (grey): {100 * rejected:.0f} %." in display.description
     assert "the widest scatter that remains" in display.description
 
 
@@ -232,8 +232,8 @@ def test_many_dots_are_a_density_and_a_small_svg():
     assert len(text) < 70_000
 
 
-def test_margins_are_counted_by_side(machine):
-    model, x, y = machine
+def test_margins_are_counted_by_side(svm):
+    model, x, y = svm
     display = MarginDisplay.from_estimator(model, x, y)
     m = np.where(y == 1, 1, -1) * model.decision_function(x)
     wrong, inside, beyond = display.counts
@@ -248,8 +248,8 @@ def test_margins_are_counted_by_side(machine):
     assert far.plot().ax_.get_xlim()[1] < 100
 
 
-def test_support_vectors_are_the_models_own(machine):
-    _, x, y = machine
+def test_support_vectors_are_the_models_own(svm):
+    _, x, y = svm
     model = SVC(C=2.0, gamma=1.0).fit(pd.DataFrame(x, columns=["u", "v"]), y)
     display = SupportVectorDisplay.from_estimator(model, pd.DataFrame(x, columns=["u", "v"]), y)
     assert display.support.sum() == model.n_support_.sum()
@@ -269,8 +269,8 @@ def test_support_vectors_are_the_models_own(machine):
         SupportVectorDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINE.data, WINES)
 
 
-def test_multipliers_fall_into_three_groups(machine):
-    model, _, y = machine
+def test_multipliers_fall_into_three_groups(svm):
+    model, _, y = svm
     display = MultiplierDisplay.from_estimator(model, y)
     dual = np.abs(model.dual_coef_[0])
     groups = np.array([display.groups(label) for label in display.labels]).sum(axis=0)
@@ -308,7 +308,7 @@ def test_path_over_c_finds_the_best_score():
 
 
 def test_a_gap_of_many_times_is_told_in_times():
-    display = GapDisplay(
+    display = GeneralizationGapDisplay(
         ["training", "test"], [0.001, 0.02], [np.nan] * 2, [np.nan] * 2, "log_loss"
     )
     assert "Test is 20 times that of training." in display.description

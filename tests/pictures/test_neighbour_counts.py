@@ -7,14 +7,14 @@ import pytest
 
 import separatrix as sx
 from separatrix.messages import InputError
-from separatrix.pictures import NeighbourCountDisplay
+from separatrix.pictures import NeighborCountDisplay
 
 
 def test_of_a_classifier() -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((60, 2))
     model = sx.KNeighborsClassifier("auto").fit(x, x[:, 0] > 0)
-    picture = NeighbourCountDisplay.from_estimator(model)
+    picture = NeighborCountDisplay.from_estimator(model)
     assert picture.chosen == model.n_neighbors_ == picture.counts[picture.best]
     assert picture.error == pytest.approx(model.counts_.error)
     assert f"Chosen: {model.n_neighbors_}." in picture.description
@@ -25,13 +25,13 @@ def test_of_numbers_as_the_root_of_squares() -> None:
     rng = np.random.default_rng(1)
     x = rng.standard_normal((50, 1))
     model = sx.KNeighborsRegressor("auto").fit(x, 3 * x[:, 0])
-    picture = NeighbourCountDisplay.from_estimator(model)
+    picture = NeighborCountDisplay.from_estimator(model)
     assert picture.error**2 == pytest.approx(model.counts_.error)
     assert picture.metric == "rmse"
 
 
 def test_the_valley() -> None:
-    picture = NeighbourCountDisplay([1, 2, 3, 4], [0.4, 0.2, 0.2, 0.3], [0.1] * 4)
+    picture = NeighborCountDisplay([1, 2, 3, 4], [0.4, 0.2, 0.2, 0.3], [0.1] * 4)
     assert picture.counts[picture.best] == 3
     assert picture.near == (2, 4)
     assert "Within one standard error of it: 2 to 4." in picture.description
@@ -40,6 +40,6 @@ def test_the_valley() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="2 errors"):
-        NeighbourCountDisplay([1, 2, 3], [0.1, 0.2], [0.0, 0.0])
+        NeighborCountDisplay([1, 2, 3], [0.1, 0.2], [0.0, 0.0])
     with pytest.raises(InputError, match="'auto'"):
-        NeighbourCountDisplay.from_estimator(sx.KNeighborsClassifier(1).fit([[0.0], [1.0]], [0, 1]))
+        NeighborCountDisplay.from_estimator(sx.KNeighborsClassifier(1).fit([[0.0], [1.0]], [0, 1]))

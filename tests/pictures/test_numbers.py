@@ -19,7 +19,7 @@ from separatrix.pictures import (
     ConfusionDisplay,
     DistanceDisplay,
     FoldDisplay,
-    GapDisplay,
+    GeneralizationGapDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
     PathDisplay,
@@ -297,7 +297,9 @@ def test_folds_and_gap_speak_in_the_measures_own_direction():
     folds = FoldDisplay(["low", "high"], [np.array([0.1, 0.2]), np.array([0.8, 0.9])], "accuracy")
     assert folds.description.index("high") < folds.description.index("low ")
     assert "85.0 %" in folds.description
-    gap = GapDisplay(["training", "test"], [50.0, 60.0], [np.nan, 55], [np.nan, 65], "rmse")
+    gap = GeneralizationGapDisplay(
+        ["training", "test"], [50.0, 60.0], [np.nan, 55], [np.nan, 65], "rmse"
+    )
     assert "Test is 20 % higher than training." in gap.description
 
 

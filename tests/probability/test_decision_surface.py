@@ -12,7 +12,7 @@ from separatrix import (
     RejectOption,
 )
 from separatrix.messages import InputError
-from separatrix.probability.decision_surface import MOST_DOTS, landscape, worth_of
+from separatrix.probability.decision_surface import MOST_DOTS, decision_surface, utilities
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def drawn(model, x, codes, classes=("0", "1", "2")):
     called = np.array(
         [classes.index(c) if c in classes else len(classes) for c in model_str(model, x)]
     )
-    return landscape(
-        (x, codes, None), (x, codes), lambda v: worth_of(model, v), called, tuple(classes)
+    return decision_surface(
+        (x, codes, None), (x, codes), lambda v: utilities(model, v), called, tuple(classes)
     )
 
 
@@ -46,7 +46,7 @@ def model_str(model, x):
         RejectOption(LinearDiscriminantAnalysis(), costs=0.3),
         RejectOption(LinearDiscriminantAnalysis(), costs=[[0, 5, 1], [1, 0, 1], [1, 1, 0]]),
         RejectOption(LinearDiscriminantAnalysis(), costs=[[-1, 5, 1], [1, 0, 1], [1, 1, 0]]),
-        OneVsRest(LinearDiscriminantAnalysis(), doubt=True),
+        OneVsRest(LinearDiscriminantAnalysis(), reject=True),
     ],
     ids=lambda model: f"{type(model).__name__}-{getattr(model, 'costs', '')}",
 )
@@ -54,15 +54,15 @@ def test_the_answer_of_most_worth_is_the_answer_of_the_model(model, rows):
     x, codes = rows
     labels = codes.astype(str)
     model.fit(x, labels)
-    answers = np.array(["0", "1", "2", "doubt"])
-    assert (answers[worth_of(model, x).argmax(axis=1)] == model.predict(x)).all()
+    answers = np.array(["0", "1", "2", "reject"])
+    assert (answers[utilities(model, x).argmax(axis=1)] == model.predict(x)).all()
 
 
 def test_two_classes_by_scores_alone(rows):
     x, codes = rows
     kept = codes < 2
     model = LinearSVC().fit(x[kept], codes[kept])
-    assert (worth_of(model, x).argmax(axis=1) == model.predict(x)).all()
+    assert (utilities(model, x).argmax(axis=1) == model.predict(x)).all()
 
 
 def test_a_linear_model_of_three_classes_is_seen_whole(rows):
@@ -70,8 +70,8 @@ def test_a_linear_model_of_three_classes_is_seen_whole(rows):
     x, codes = rows
     land = drawn(LinearDiscriminantAnalysis().fit(x, codes.astype(str)), x, codes)
     assert land.agreement > 0.995
-    assert land.worth.shape[2] == 3
-    assert not land.doubts
+    assert land.utility.shape[2] == 3
+    assert not land.rejects
     for k, normal in enumerate(land.normals):
         np.testing.assert_allclose(normal.mean, land.dots[codes == k].mean(axis=0), atol=1e-5)
         np.testing.assert_allclose(normal.covariance, np.cov(land.dots[codes == k].T), atol=1e-4)
@@ -84,7 +84,7 @@ def test_the_boundary_is_where_the_model_has_it(rows):
     land = drawn(model, x, codes)
     grid = np.stack(np.meshgrid(land.x, land.y), axis=-1).reshape(-1, 2)
     called = model.predict(land.plane.rows(grid)).astype(int)
-    assert (land.worth.argmax(axis=2).ravel() == called).all()
+    assert (land.utility.argmax(axis=2).ravel() == called).all()
     assert len(np.unique(called)) == 3
 
 
@@ -93,9 +93,9 @@ def test_doubt_is_an_answer(rows):
     land = drawn(
         RejectOption(LinearDiscriminantAnalysis(), costs=0.1).fit(x, codes.astype(str)), x, codes
     )
-    assert land.doubts
-    assert (land.worth.argmax(axis=2) == 3).any()
-    assert land.doubted == pytest.approx(np.mean(land.called == 3))
+    assert land.rejects
+    assert (land.utility.argmax(axis=2) == 3).any()
+    assert land.rejected == pytest.approx(np.mean(land.called == 3))
 
 
 def test_many_dots_are_thinned_and_unknown_classes_left_out(rows):
@@ -104,7 +104,9 @@ def test_many_dots_are_thinned_and_unknown_classes_left_out(rows):
     shown = np.tile(x, (12, 1)), np.tile(codes, 12)
     shown[1][:600] = 3  # met in the test part only
     called = np.zeros(7200, dtype=int)
-    land = landscape((x, codes, None), shown, lambda v: worth_of(model, v), called, ("0", "1", "2"))
+    land = decision_surface(
+        (x, codes, None), shown, lambda v: utilities(model, v), called, ("0", "1", "2")
+    )
     assert len(land.dots) == MOST_DOTS
     assert land.truth.max() == 2
 
@@ -112,8 +114,8 @@ def test_many_dots_are_thinned_and_unknown_classes_left_out(rows):
 def test_too_many_classes_or_too_few_rows_are_refused(rows):
     x, codes = rows
     with pytest.raises(InputError, match="2 to 10 classes; there are 11"):
-        landscape((x, codes, None), (x, codes), lambda v: v, codes, tuple("abcdefghijk"))
+        decision_surface((x, codes, None), (x, codes), lambda v: v, codes, tuple("abcdefghijk"))
     with pytest.raises(InputError, match="too few rows"):
-        landscape(
+        decision_surface(
             (x[:3], codes[:3], None), (x[:0], codes[:0]), lambda v: v, codes[:0], tuple("abc")
         )

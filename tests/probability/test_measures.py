@@ -91,14 +91,14 @@ def test_one_price_of_doubt_is_a_threshold_on_the_posterior():
 
 def test_costs_by_name():
     labels = np.array(["ill", "well"])
-    found = costs_of({"ill": {"well": 10.0, "doubt": 1.0}, "well": {"doubt": 1.0}}, labels)
+    found = costs_of({"ill": {"well": 10.0, "reject": 1.0}, "well": {"reject": 1.0}}, labels)
     np.testing.assert_array_equal(found.matrix, [[0, 10], [1, 0]])
     np.testing.assert_array_equal(found.price, [1, 1])
     assert costs_of({"ill": {"well": 10.0}}, labels).price is None
     with pytest.raises(InputError, match="Did you mean 'well'"):
         costs_of({"ill": {"wel": 1.0}}, labels)
     with pytest.raises(InputError, match="no price for rows of class"):
-        costs_of({"ill": {"doubt": 1.0}}, labels)
+        costs_of({"ill": {"reject": 1.0}}, labels)
     with pytest.raises(InputError, match="2 x 3"):
         costs_of([1, 2, 3], labels)
     with pytest.raises(InputError, match="finite"):

@@ -48,10 +48,10 @@ def test_probabilities_agree_with_predictions_and_scikit_learn():
 
 def test_doubt_where_none_or_several_claim():
     x, y = clouds(3, apart=2.5)
-    rest = sx.OneVsRest(sx.LeastSquaresClassifier(), doubt=True).fit(x, y)
+    rest = sx.OneVsRest(sx.LeastSquaresClassifier(), reject=True).fit(x, y)
     claims = np.column_stack([m.decision_function(x) > 0 for m in rest.estimators_])
     alone = claims.sum(axis=1) == 1
-    assert_array_equal(rest.predict(x) == "doubt", ~alone)
+    assert_array_equal(rest.predict(x) == "reject", ~alone)
     assert_array_equal(rest.predict(x)[alone], rest.classes_[claims[alone].argmax(axis=1)])
     assert 0 < alone.mean() < 1
     plain = sx.OneVsRest(sx.LeastSquaresClassifier()).fit(x, y)
@@ -61,7 +61,7 @@ def test_doubt_where_none_or_several_claim():
 
 def test_pairs_doubt_where_no_class_wins_every_duel():
     x, y = clouds(3)
-    model = sx.OneVsOne(sx.LeastSquaresClassifier(), doubt=True, doubt_label=-1)
+    model = sx.OneVsOne(sx.LeastSquaresClassifier(), reject=True, reject_label=-1)
     codes = np.array([int(label[-1]) for label in y])
     model.fit(x, codes)
     model.estimators_ = [_Always(v) for v in (1, -1, 1)]  # 1 beats 0, 0 beats 2, 2 beats 1
@@ -104,7 +104,7 @@ def test_zero_weight_is_absence_and_weights_need_a_taker():
 def test_refusals_teach():
     x, y = clouds(3)
     with pytest.raises(sx.InputError, match="one of the classes"):
-        sx.OneVsRest(RidgeClassifier(), doubt=True, doubt_label="class 0").fit(x, y)
+        sx.OneVsRest(RidgeClassifier(), reject=True, reject_label="class 0").fit(x, y)
     with pytest.raises(sx.InputError, match="only one class"):
         sx.OneVsOne(RidgeClassifier()).fit(x, np.zeros(len(x)))
 
@@ -156,7 +156,7 @@ def test_a_normal_that_vanishes_puts_every_row_far_on_one_side():
 @pytest.mark.parametrize("kind", [sx.OneVsRest, sx.OneVsOne, sx.CalibratedClassifier])
 def test_what_all_members_doubt_is_said_once(kind):
     x, y = clouds(3)
-    with pytest.warns(sx.Notice, match="SEP001") as caught:
+    with pytest.warns(sx.SeparatrixWarning, match="SEP001") as caught:
         kind(sx.LeastSquaresClassifier()).fit(np.column_stack([x, x[:, 0]]), y)
     assert len(caught) == 1
 

@@ -16,11 +16,11 @@ def test_one_price_is_a_threshold_on_the_posterior():
     x, y = clouds(3)
     model = sx.RejectOption(GaussianNB(), costs=0.3).fit(x, y)
     p = GaussianNB().fit(x, y).predict_proba(x)
-    expected = np.where(p.max(axis=1) < 0.7, "doubt", model.classes_[p.argmax(axis=1)])
+    expected = np.where(p.max(axis=1) < 0.7, "reject", model.classes_[p.argmax(axis=1)])
     assert_array_equal(model.predict(x), expected)
     assert model.predict(x).dtype.kind == "U"
-    assert 0 < np.mean(model.predict(x) == "doubt") < 0.9
-    assert list(model.answers_) == [*model.classes_, "doubt"]
+    assert 0 < np.mean(model.predict(x) == "reject") < 0.9
+    assert list(model.answers_) == [*model.classes_, "reject"]
 
 
 def test_no_rule_costs_less_on_true_probabilities():
@@ -48,14 +48,14 @@ def test_errors_of_different_price_move_the_boundary():
     model = sx.RejectOption(LogisticRegression(), costs=costs).fit(x, y)
     p = model.predict_proba(x)[:, 1]
     assert_array_equal(model.predict(x) == "class 1", p > 0.9)
-    assert "doubt" not in model.predict(x)
+    assert "reject" not in model.predict(x)
 
 
 def test_coverage_and_risk():
     x, y = clouds(3, 2000)
     model = sx.RejectOption(GaussianNB(), costs=0.2).fit(x, y)
     curve = model.coverage_risk(x, y)
-    answered = model.predict(x) != "doubt"
+    answered = model.predict(x) != "reject"
     assert_allclose(curve.risk[-1], np.mean(GaussianNB().fit(x, y).predict(x) != y))
     at = np.searchsorted(curve.thresholds, 0.2, side="right") - 1
     assert_allclose(curve.coverage[at], answered.mean())
@@ -65,16 +65,16 @@ def test_coverage_and_risk():
 
 
 @pytest.mark.parametrize(
-    ("labels", "doubt", "kind"),
-    [([0, 1], "doubt", "O"), ([0, 1], -1, "i"), (["a", "b"], None, "O")],
+    ("labels", "reject", "kind"),
+    [([0, 1], "reject", "O"), ([0, 1], -1, "i"), (["a", "b"], None, "O")],
 )
-def test_labels_of_every_type(labels, doubt, kind):
+def test_labels_of_every_type(labels, reject, kind):
     x, y = clouds(2)
     y = np.array(labels)[(y == "class 1").astype(int)]
-    model = sx.RejectOption(GaussianNB(), costs=0.05, doubt_label=doubt).fit(x, y)
+    model = sx.RejectOption(GaussianNB(), costs=0.05, reject_label=reject).fit(x, y)
     said = model.predict(x)
     assert said.dtype.kind == kind
-    assert set(said.tolist()) == {*labels, doubt}
+    assert set(said.tolist()) == {*labels, reject}
 
 
 def test_refusals_teach():
@@ -82,7 +82,7 @@ def test_refusals_teach():
     with pytest.raises(sx.InputError, match="CalibratedClassifier"):
         sx.RejectOption(sx.LeastSquaresClassifier()).fit(x, y)
     with pytest.raises(sx.InputError, match="one of the classes"):
-        sx.RejectOption(GaussianNB(), doubt_label="class 1").fit(x, y)
+        sx.RejectOption(GaussianNB(), reject_label="class 1").fit(x, y)
     with pytest.raises(sx.InputError, match="below 0"):
         sx.RejectOption(GaussianNB(), costs=-0.2).fit(x, y)
     with pytest.raises(sx.InputError, match="2 x 3"):

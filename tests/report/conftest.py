@@ -16,21 +16,21 @@ from separatrix import LinearRegression, LogisticRegression, RejectOption
 from separatrix.discriminant.covariance_tests import box_m, mardia
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.costs import costs_of
-from separatrix.probability.decision_surface import landscape, worth_of
+from separatrix.probability.decision_surface import decision_surface, utilities
 from separatrix.report import render
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.study.result import (
     CalibrationCheck,
     CovarianceTests,
-    Curve,
+    CrossValidatedScore,
     Decision,
     Entry,
-    Held,
+    LearningCurve,
+    Predictions,
     Score,
-    Spread,
     Study,
-    Training,
+    TrainingRows,
 )
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -107,9 +107,9 @@ def regression_study(model, name, label):
             "would take them for classes.",
             "No value is missing, so --missing mean had nothing to do.",
         ),
-        held=Held(test, y[test], predicted),
-        curve=Curve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
-        training=Training(inside.to_numpy(), y[train], None, tuple(names), fitted, None, train),
+        held=Predictions(test, y[test], predicted),
+        curve=LearningCurve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
+        training=TrainingRows(inside.to_numpy(), y[train], None, tuple(names), fitted, None, train),
         command="separatrix fit data/diabetes.csv --target progression --seed 0",
     )
 
@@ -162,8 +162,8 @@ def classification_study(loader, target):
         said=("The positive class is the last in order; --positive LABEL sets another.",),
         warnings=("SEP001 proline is a combination of other columns.",),
         classes=tuple(str(c) for c in model.classes_),
-        held=Held(test, y[test], called, scores),
-        training=Training(x[train], y[train], names=(), predicted=model.predict(x[train])),
+        held=Predictions(test, y[test], called, scores),
+        training=TrainingRows(x[train], y[train], names=(), predicted=model.predict(x[train])),
         command=f"separatrix fit {target}.csv --target {target}",
     )
 
@@ -186,7 +186,7 @@ def probable_study(kept):
     codes = np.searchsorted(model.classes_, y)
     answers = np.array([classes.index(c) if c in classes else 2 for c in called])
     cost = interval("cost", 0.07, 0.02)
-    loss = Spread("log_loss", (0.2, 0.24, 0.22), 0.22, 0.012)
+    loss = CrossValidatedScore("log_loss", (0.2, 0.24, 0.22), 0.22, 0.012)
     wrong = float(np.mean(model.predict(outside) != y[test]))
     return Study(
         source="cells.csv",
@@ -205,7 +205,7 @@ def probable_study(kept):
                 loss.folds,
                 0.22,
                 0.012,
-                beside=Spread("error", (0.1, 0.12, 0.11), 0.11, 0.006),
+                beside=CrossValidatedScore("error", (0.1, 0.12, 0.11), 0.11, 0.006),
             ),
             Entry(
                 "baseline",
@@ -214,7 +214,7 @@ def probable_study(kept):
                 (0.66, 0.66, 0.67),
                 0.66,
                 0.003,
-                beside=Spread("error", (0.37, 0.38, 0.36), 0.37, 0.006),
+                beside=CrossValidatedScore("error", (0.37, 0.38, 0.36), 0.37, 0.006),
             ),
         ),
         winner="logistic",
@@ -223,8 +223,8 @@ def probable_study(kept):
         baseline_test=(interval("error", 0.37, 0.06), interval("log_loss", 0.66, 0.03)),
         model=model,
         classes=classes,
-        held=Held(test, y[test], called, scores, None, p),
-        training=Training(
+        held=Predictions(test, y[test], called, scores, None, p),
+        training=TrainingRows(
             None,
             y[train],
             names=tuple(names),
@@ -235,7 +235,7 @@ def probable_study(kept):
         calibration=CalibrationCheck(
             None, loss, loss, 0.031, 0.031, 0.004, 0.01, {"platt": loss}, "Kept as they are."
         ),
-        decision=Decision(costs, "doubt", cost, interval("coverage", 0.8, 0.05), cost, cost)
+        decision=Decision(costs, "reject", cost, interval("coverage", 0.8, 0.05), cost, cost)
         if kept
         else None,
         covariances=CovarianceTests(
@@ -246,10 +246,10 @@ def probable_study(kept):
             "Neither class is normal.",
             tuple(names),
         ),
-        plane=landscape(
+        plane=decision_surface(
             (x[train], codes[train], None),
             (x[test], codes[test]),
-            lambda v: worth_of(model, pd.DataFrame(v, columns=names)),
+            lambda v: utilities(model, pd.DataFrame(v, columns=names)),
             answers,
             classes,
             names=tuple(names),

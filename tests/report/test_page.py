@@ -16,7 +16,7 @@ from separatrix.probability.costs import costs_of
 from separatrix.report import render, write
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
-from separatrix.study.result import Held, Score, Training
+from separatrix.study.result import Predictions, Score, TrainingRows
 
 EACH = pytest.mark.parametrize(
     "name", ["linear", "lasso", "wine", "cancer", "bare", "probable", "doubtful"]
@@ -243,7 +243,7 @@ def test_doubt_and_its_price_are_told(doubtful, pages):
     words = Page(pages["doubtful"]).words
     assert "Every wrong answer costs 1, and doubt 0.2." in words
     assert "What an answer costs (column)" not in words
-    unsure = int(np.sum(doubtful.held.predicted == "doubt"))
+    unsure = int(np.sum(doubtful.held.predicted == "reject"))
     assert unsure > 0
     assert f"{unsure} in doubt" in words
     assert "At a price of 0.2 for doubt" in words
@@ -326,10 +326,10 @@ def test_large_tables_stay_small_pages(linear):
     rng = np.random.default_rng(0)
     n = 50_000
     x, noise = rng.normal(size=(n, 10)), rng.normal(size=n)
-    part = Training(x, x[:, 0] + noise, None, (), x[:, 0], None, np.arange(n))
+    part = TrainingRows(x, x[:, 0] + noise, None, (), x[:, 0], None, np.arange(n))
     text = render(replace(linear, training=part, n_train=n))
     assert len(text.encode()) < 500_000
-    part = Training(x[:2000], noise[:2000], None, (), x[:2000, 0], None, np.arange(2000))
+    part = TrainingRows(x[:2000], noise[:2000], None, (), x[:2000, 0], None, np.arange(2000))
     assert len(render(replace(linear, training=part, n_train=2000)).encode()) < 500_000
 
 
@@ -356,7 +356,7 @@ def test_a_study_without_rows_says_what_is_missing(pages):
 def test_test_part_of_one_class_has_no_roc_but_a_reason(cancer):
     held = cancer.held
     keep = np.asarray(held.truth) == "benign"
-    one = Held(held.rows[keep], held.truth[keep], held.predicted[keep], held.scores[keep])
+    one = Predictions(held.rows[keep], held.truth[keep], held.predicted[keep], held.scores[keep])
     words = Page(render(replace(cancer, held=one))).words
     assert "A ROC curve compares two classes; the rows hold 1." in words
     assert "Confusion" in words

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from separatrix import InputError, Moments, scan
-from separatrix.messages import Notice
+from separatrix.messages import SeparatrixWarning
 from separatrix.rows.parts import Parts
 from separatrix.rows.scan import rows_like
 from separatrix.statistics.preparation import prepare, prepare_parts, with_origins
@@ -115,7 +115,7 @@ def test_regress_applies_to_new_rows_with_new_gaps():
 
 def test_regress_does_not_promise_what_it_did_not_reach(monkeypatch):
     monkeypatch.setattr("separatrix.statistics.imputation.MOST_ROUNDS", 1)
-    with pytest.warns(Notice, match="SEP003"):
+    with pytest.warns(SeparatrixWarning, match="SEP003"):
         prepare(scan(mixed(), target="price", missing="regress"))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from separatrix import InputError, scan
-from separatrix.messages import Notice
+from separatrix.messages import SeparatrixWarning
 from separatrix.rows.scan import rows_like
 from separatrix.statistics.preparation import prepare
 
@@ -67,7 +67,7 @@ def test_unseen_levels_may_count_as_nothing():
     ready = prepare(scan(mixed(), target="price", unseen="zeros"))
     frame = mixed().drop(columns="price").head(2).assign(town=["Oslo", "Lund"])
     for source in (frame, scan(frame)):
-        with pytest.warns(Notice, match="SEP005"):
+        with pytest.warns(SeparatrixWarning, match="SEP005"):
             x = design(ready, source)
         assert x[:, 2:4].tolist() == [[0, 0], [0, 1]]
     with warnings.catch_warnings():

@@ -63,23 +63,23 @@ def test_no_rows_leave_the_prior() -> None:
 
 def test_shares() -> None:
     counts = np.array([3.0, 0.0, 1.0])
-    assert_allclose(sx.estimate_shares(counts, how="ml"), [0.75, 0, 0.25])
-    assert_allclose(sx.estimate_shares(counts), np.array([4, 1, 2]) / 7)
-    assert_allclose(sx.estimate_shares(counts, prior=2.0, how="map"), np.array([4, 1, 2]) / 7)
+    assert_allclose(sx.estimate_proportions(counts, how="ml"), [0.75, 0, 0.25])
+    assert_allclose(sx.estimate_proportions(counts), np.array([4, 1, 2]) / 7)
+    assert_allclose(sx.estimate_proportions(counts, prior=2.0, how="map"), np.array([4, 1, 2]) / 7)
     beta = stats.beta(2.5 + 3, 2.5 + 7)
-    assert_allclose(sx.estimate_shares([3, 7], prior=2.5)[0], beta.mean())
+    assert_allclose(sx.estimate_proportions([3, 7], prior=2.5)[0], beta.mean())
     peak = optimize.minimize_scalar(
         lambda p: -beta.logpdf(p), bounds=(0.01, 0.99), method="bounded"
     )
-    assert_allclose(sx.estimate_shares([3, 7], prior=2.5, how="map")[0], peak.x, atol=1e-5)
-    assert_allclose(sx.estimate_shares([0, 0], prior=0.0), [0.5, 0.5])
+    assert_allclose(sx.estimate_proportions([3, 7], prior=2.5, how="map")[0], peak.x, atol=1e-5)
+    assert_allclose(sx.estimate_proportions([0, 0], prior=0.0), [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: sx.estimate_shares([1, 2], prior=0.5, how="map"),
-        lambda: sx.estimate_shares([-1, 2]),
+        lambda: sx.estimate_proportions([1, 2], prior=0.5, how="map"),
+        lambda: sx.estimate_proportions([-1, 2]),
         lambda: sx.estimate_mean(1.0, -1.0, 3),
         lambda: sx.estimate_mean(1.0, 1.0, 0, how="ml"),
         lambda: sx.estimate_normal(3, 1.0, 1.0, strength=-1.0),

@@ -12,13 +12,13 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.by_class import ByClass, TargetMap
-from separatrix.statistics.frame import frame_of
+from separatrix.statistics.frame import orthonormalizer_of
 from separatrix.statistics.moments import Moments
 
 
 def framed(x, y, w=None, *, fit_intercept=True):
     rows = ArrayRows(x, y, w)
-    frame = frame_of(rows, rows.reduce(Moments()), fit_intercept=fit_intercept)
+    frame = orthonormalizer_of(rows, rows.reduce(Moments()), fit_intercept=fit_intercept)
     z, y, w = (np.concatenate(part) for part in zip(*frame.pieces(rows.block), strict=True))
     return frame, z, y, w
 

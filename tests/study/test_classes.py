@@ -155,7 +155,7 @@ def test_the_same_seed_tells_the_same_story() -> None:
     assert first["calibration"]["before"]["metric"] == "log_loss"
     assert first["leaderboard"][1]["beside"]["metric"] == "error"
     assert set(first["decision"]["costs"]["class a"]) == {
-        *("class a", "class b", "class c", "doubt"),
+        *("class a", "class b", "class c", "reject"),
     }
     assert first["model"]["parameters"]["estimator"]["class"]
 

@@ -25,7 +25,7 @@ def test_a_price_of_doubt_leaves_unsure_rows_unanswered(table) -> None:
     p, held = found.held.probabilities, found.held
     doubtful = p.max(axis=1) < 0.75
     assert 0 < doubtful.sum() < len(p)
-    assert ((held.predicted == "doubt") == doubtful).all()
+    assert ((held.predicted == "reject") == doubtful).all()
     wrong = held.predicted[~doubtful] != held.truth[~doubtful]
     made = found.decision
     assert made.coverage.value == pytest.approx(np.mean(~doubtful))
@@ -72,9 +72,9 @@ def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
 def test_costs_as_a_matrix_and_with_doubt_inside(table) -> None:
     matrix = [[0, 20, 20, 0.3], [1, 0, 1, 0.3], [1, 1, 0, 0.3]]
     words = {
-        "class a": {"class b": 20, "class c": 20, "doubt": 0.3},
-        "class b": {"doubt": 0.3},
-        "class c": {"doubt": 0.3},
+        "class a": {"class b": 20, "class c": 20, "reject": 0.3},
+        "class b": {"reject": 0.3},
+        "class c": {"reject": 0.3},
     }
     rows = sx.scan(table, target="y")
     by_matrix, by_words, by_price = (
@@ -97,17 +97,17 @@ def test_weights_count_in_costs(table) -> None:
         models=["lda"],
         reject=0.25,
     )
-    answered = found.held.predicted != "doubt"
+    answered = found.held.predicted != "reject"
     assert found.decision.coverage.value == pytest.approx(
         np.average(answered, weights=found.held.w)
     )
 
 
 def test_a_class_called_doubt_keeps_its_name(table) -> None:
-    renamed = table.with_columns(y=pl.col("y").str.replace("class c", "doubt"))
+    renamed = table.with_columns(y=pl.col("y").str.replace("class c", "reject"))
     found = run_study(sx.scan(renamed, target="y"), models=["lda"], reject=0.25)
     assert found.decision.label == "(doubt)"
-    assert {"doubt", "(doubt)"} <= set(found.held.predicted)
+    assert {"reject", "(doubt)"} <= set(found.held.predicted)
 
 
 def test_doubt_that_can_never_pay_is_said(table) -> None:
@@ -124,8 +124,8 @@ def test_doubt_that_can_never_pay_is_said(table) -> None:
     [
         ({"class aa": {"class b": 5}}, None, "Did you mean 'class a'"),
         ({"class a": {"clas b": 5}}, None, "Did you mean 'class b'"),
-        ({"class a": {"doubt": 1}}, None, "no price for rows of class 'class b'"),
-        ({c: {"doubt": 0.1} for c in NAMES}, 0.2, "priced twice"),
+        ({"class a": {"reject": 1}}, None, "no price for rows of class 'class b'"),
+        ({c: {"reject": 0.1} for c in NAMES}, 0.2, "priced twice"),
         (None, -1.0, "price of doubt of -1"),
         (None, float("nan"), "price of doubt of nan"),
         ({"class a": {"class b": -1}}, None, "less than the right answer"),

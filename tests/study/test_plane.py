@@ -44,7 +44,7 @@ def test_numbers_move_and_all_else_is_held_at_its_most_frequent_level(study):
     assert land.fixed == ("shop at north", "new at false")
     assert "shop at north, new at false" in ClassBoundaryDisplay(land).description
     assert np.isfinite(land.dots).all()
-    assert np.isfinite(land.worth).all()
+    assert np.isfinite(land.utility).all()
     assert len(land.dots) == study.n_test
 
 
@@ -59,7 +59,7 @@ def test_the_plane_shows_the_answers_of_the_model_there(study, tmp_path):
         for size, weight in land.plane.rows(at):
             out.writerow([repr(float(size)), "north", repr(float(weight)), "false"])
     p = study.model.predict_proba(separatrix.scan(table, kinds={"new": "boolean"}))
-    seen = np.array([land.worth[i, j] for i in (3, 20, 40) for j in (2, 30, 60)])
+    seen = np.array([land.utility[i, j] for i in (3, 20, 40) for j in (2, 30, 60)])
     np.testing.assert_allclose(np.log(p), seen, atol=1e-4)
 
 

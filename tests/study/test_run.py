@@ -12,7 +12,7 @@ from separatrix.rows.parts import Parts
 from separatrix.samples import SAMPLES, houses, sample
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.stored import KeptMoments
+from separatrix.statistics.stored import MomentRows
 from separatrix.storage import StoredMoments
 from separatrix.study import run_study
 from separatrix.study.document import document_of
@@ -181,7 +181,7 @@ def test_models_that_need_rows_are_refused_where_there_are_none() -> None:
     kept = stored(made(), Parts())
     with pytest.raises(InputError, match="huber needs the rows"):
         run_study(kept, models=["huber"])
-    rows = KeptMoments(kept.schema, kept.groups.parts)
+    rows = MomentRows(kept.schema, kept.groups.parts)
     with pytest.raises(InputError, match="needs the rows"):
         sx.HuberRegressor().fit(rows)
     with pytest.raises(InputError, match="not 3"):

@@ -11,7 +11,7 @@ import pytest
 import separatrix as sx
 from separatrix.report import render
 from separatrix.report.figures import stored_rows as rows_kept
-from separatrix.report.stored_rows import machine_table
+from separatrix.report.stored_rows import svm_table
 from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates
 from separatrix.study.document import document_of
@@ -81,9 +81,9 @@ def test_margins_are_those_of_the_training_rows(ringed) -> None:
 
 def test_every_machine_has_its_proof_in_the_document(ringed) -> None:
     document = json.loads(json.dumps(document_of(ringed)))
-    (machine,) = document["machines"]
-    proof = machine["certificate"]
-    assert machine["support"] == len(ringed.core.support_)
+    (svm,) = document["machines"]
+    proof = svm["certificate"]
+    assert svm["support"] == len(ringed.core.support_)
     assert proof["holds"]
     assert 0 <= proof["gap"] <= 1e-3 * proof["primal"]
     assert proof["primal"] == pytest.approx(proof["dual"], rel=1e-3)
@@ -142,7 +142,7 @@ def test_three_classes_have_three_proofs() -> None:
         assert found.winner == name
         assert len(document_of(found)["machines"]) == 3
         assert found.margins is None
-        assert len(machine_table(found).lines) == 3
+        assert len(svm_table(found).lines) == 3
         (why,) = rows_kept(found).missing
         assert "Margins and multipliers are drawn for two classes" in why
 

@@ -15,7 +15,7 @@ from separatrix.svm.dual.blocks import Effort
 from separatrix.svm.dual.certificate import certify_support, scores_by_support
 from separatrix.svm.dual.kernel_rows import KernelRows, RowMemory
 from separatrix.svm.dual.points import Points
-from separatrix.svm.dual.problem import SupportProblem, classes_problem, tube_problem
+from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
 from separatrix.svm.dual.solve import Support, solve_support
 
 KERNELS = [Gaussian(1.5), Linear(), Polynomial(2, 1.0)]
@@ -25,7 +25,7 @@ def solved(kernel, x, problem, tol=1e-3, **more) -> Support:
     return solve_support(Points(kernel, x), problem, tol=tol, effort=Effort(), **more)
 
 
-def dual_by_quadprog(gram: np.ndarray, problem: SupportProblem) -> float:
+def dual_by_quadprog(gram: np.ndarray, problem: DualProblem) -> float:
     """The dual value from a solver that knows nothing of ours: β = a − b with a, b ≥ 0."""
     top = np.concatenate([problem.high, -problem.low])
     there = top > 0

@@ -276,10 +276,10 @@ def test_equal_points_leave_no_slope() -> None:
 
 def test_time_and_steps_run_out_with_the_gap_said() -> None:
     x, y = overlapping(20_000, 20)
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         hurried = sx.LinearSVC(time_budget=1e-6).fit(x, y)
     assert hurried.certificate_.gap > 0.0
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         short = sx.LinearSVC(max_iter=2).fit(x, y)
     best = sx.LinearSVC().fit(x, y).certificate_.primal
     for model in (hurried, short):

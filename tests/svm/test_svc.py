@@ -103,7 +103,7 @@ def test_one_against_the_rest_is_one_machine_each() -> None:
     for k in range(3):
         alone = sx.SVC(gamma=0.5).fit(x, y == k)
         assert_allclose(own.decision_function(x)[:, k], alone.decision_function(x), atol=1e-8)
-    assert len(own.machines_) == 3
+    assert len(own.svms_) == 3
     with pytest.raises(AttributeError, match="machines_"):
         _ = own.alpha_
 
@@ -138,7 +138,7 @@ def test_a_kernel_in_any_form(kernel) -> None:
         assert_allclose(model.decision_function(bell.gram(x)), counted, atol=1e-8)
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sx.Notice)
+        warnings.simplefilter("ignore", sx.SeparatrixWarning)
         given = Custom(bell.gram) if kernel == "kernel" else bell.gram
         assert_allclose(sx.SVC(kernel=given).fit(x, y).decision_function(x), plain, atol=1e-8)
 
@@ -200,7 +200,9 @@ def test_units_do_not_matter_when_standardised(unit) -> None:
 def test_columns_of_bad_scale_end_at_the_limit_with_the_cause_named() -> None:
     x, y = noisy(100)
     x = x * np.array([1e6, 1.0, 1e-3, 1.0])
-    with pytest.warns(sx.Notice, match=r"SEP003.*deviations of the columns.*standardize=True"):
+    with pytest.warns(
+        sx.SeparatrixWarning, match=r"SEP003.*deviations of the columns.*standardize=True"
+    ):
         model = sx.SVC(10.0, "linear", max_iter=2000).fit(x, y)
     assert model.certificate_.gap > 0
     assert not model.certificate_.holds
@@ -210,7 +212,7 @@ def test_a_budget_of_time_returns_what_there_is() -> None:
     x, y = noisy(3000, noise=3.0)
     sx.SVC(max_iter=5).set_params(tol=10.0).fit(x[:50], y[:50])  # compiled before the clock runs
     start = time.perf_counter()
-    with pytest.warns(sx.Notice, match="SEP003"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         model = sx.SVC(1e6, gamma=2.0, time_budget=0.05, tol=1e-6).fit(x, y)
     assert time.perf_counter() - start < 20.0
     assert model.certificate_.gap > 0
@@ -222,7 +224,7 @@ def test_a_high_price_and_equal_rows_of_both_classes() -> None:
     x = np.column_stack([np.concatenate([x, x[:20]]), np.full(80, 3.0)])
     y = np.concatenate([y, 1 - y[:20]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sx.Notice)
+        warnings.simplefilter("ignore", sx.SeparatrixWarning)
         model = sx.SVC(1e6, gamma=0.5).fit(x, y)
     assert np.isfinite(model.decision_function(x)).all()
     assert model.certificate_.gap <= 1e-3 * model.certificate_.primal
@@ -230,7 +232,7 @@ def test_a_high_price_and_equal_rows_of_both_classes() -> None:
 
 def test_an_indefinite_kernel_ends_and_is_doubted() -> None:
     x, y = noisy(150)
-    with pytest.warns(sx.Notice, match="SEP007"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
         model = sx.SVC(kernel=Sigmoid(1.0, -1.0)).fit(x, y)
     assert model.score(x, y) > 0.4
 

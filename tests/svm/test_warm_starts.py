@@ -8,7 +8,7 @@ from sklearn import svm
 
 from separatrix.kernels import Gaussian
 from separatrix.svm.dual.problem import classes_problem, tube_problem
-from separatrix.svm.dual.warm_starts import PriceWalk
+from separatrix.svm.dual.warm_starts import WarmStartedPath
 
 
 def rows(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +20,7 @@ def rows(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
 def test_every_price_is_the_machine_of_that_price() -> None:
     x, y = rows()
     gram = np.asarray(Gaussian(1.2).gram(x), dtype=float)
-    walk = PriceWalk(gram, classes_problem(y, np.ones(len(y))), tol=1e-6)
+    walk = WarmStartedPath(gram, classes_problem(y, np.ones(len(y))), tol=1e-6)
     for C in (0.01, 0.3, 1.0, 20.0):
         b = walk.to(C)
         peer = svm.SVC(C=C, gamma=1 / (2 * 1.2**2), tol=1e-8).fit(x, y)
@@ -37,7 +37,7 @@ def test_numbers_in_a_tube() -> None:
     x, _ = rows()
     y = 30.0 * np.sin(x[:, 0])
     gram = np.asarray(Gaussian(1.0).gram(x), dtype=float)
-    walk = PriceWalk(gram, tube_problem(y, np.ones(len(y)), 2.0), tol=1e-6)
+    walk = WarmStartedPath(gram, tube_problem(y, np.ones(len(y)), 2.0), tol=1e-6)
     for C in (1.0, 10.0, 50.0):
         b = walk.to(C)
         peer = svm.SVR(C=C, epsilon=2.0, gamma=0.5, tol=1e-7).fit(x, y)
@@ -49,11 +49,11 @@ def test_weights_are_prices_and_one_side_alone_needs_no_machine() -> None:
     gram = np.asarray(Gaussian(1.0).gram(x), dtype=float)
     twice = np.r_[np.arange(40), np.arange(10)]
     w = np.r_[np.full(10, 2.0), np.ones(30)]
-    heavy = PriceWalk(gram, classes_problem(y, w), tol=1e-8)
+    heavy = WarmStartedPath(gram, classes_problem(y, w), tol=1e-8)
     copied = np.ascontiguousarray(gram[np.ix_(twice, twice)])
-    repeated = PriceWalk(copied, classes_problem(y[twice], np.ones(50)), tol=1e-8)
+    repeated = WarmStartedPath(copied, classes_problem(y[twice], np.ones(50)), tol=1e-8)
     b, c = heavy.to(1.5), repeated.to(1.5)
     assert gram @ heavy.beta + b == pytest.approx(gram[:, twice] @ repeated.beta + c, abs=1e-6)
-    alone = PriceWalk(gram, classes_problem(np.ones(40), np.ones(40)))
+    alone = WarmStartedPath(gram, classes_problem(np.ones(40), np.ones(40)))
     assert alone.to(1.0) > 0
     assert not alone.beta.any()

@@ -4,7 +4,7 @@
     costs.json                       {"cat": {"dog": 5}, "dog": {"cat": 1}}
     costs.csv                        a line for each truth, a column for each answer
 
-What is not named costs 1 if it is wrong and 0 if it is right. "doubt" may stand among the answers.
+What is not named costs 1 if it is wrong and 0 if it is right. "reject" may stand among the answers.
 """
 
 from __future__ import annotations

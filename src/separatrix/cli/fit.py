@@ -43,7 +43,7 @@ WISHES = ("task", "metric", "reject", "seed", "test", "folds")
     "--reject",
     type=float,
     metavar="PRICE",
-    help="Let the model answer 'doubt', at this price where an error costs 1.",
+    help="Let the model answer 'reject', at this price where an error costs 1.",
 )
 @click.option(
     "--min-score",

@@ -15,7 +15,7 @@ from separatrix.cli.failure import for_the_command
 from separatrix.cli.output import console, say
 from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.pictures.formatting import measure, number, scored
-from separatrix.study.result import Decision, Entry, Score, Spread, Study
+from separatrix.study.result import CrossValidatedScore, Decision, Entry, Score, Study
 
 #: Scores that say nothing beyond others, or are told in a sentence of their own.
 UNTOLD = ("accuracy", "cost", "coverage", "risk")
@@ -60,7 +60,7 @@ def leaderboard(study: Study) -> Table:
     return table
 
 
-def _with_spread(found: Entry | Spread) -> str:
+def _with_spread(found: Entry | CrossValidatedScore) -> str:
     """A mean ± its standard error, both to the digits that the error leaves standing."""
     mean, error = found.mean, found.standard_error
     if math.isnan(mean):

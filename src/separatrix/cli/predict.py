@@ -131,7 +131,7 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
     """Block by block: number of the row in the table, ids, prediction, what stands beside it."""
     import numpy as np
 
-    from separatrix.messages import Notice
+    from separatrix.messages import SeparatrixWarning
     from separatrix.rows.memory import MemoryRows
     from separatrix.study.document import plain
     from separatrix.threads import one_blas_thread
@@ -140,7 +140,7 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
     told: set[str] = set()
     no_content = np.zeros(0, dtype=np.uint64)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", Notice)
+        warnings.simplefilter("always", SeparatrixWarning)
         for block in rows.blocks():
             numbers = np.arange(done + 1, done + block.n + 1)
             piece = MemoryRows(rows.schema, block, numbers, no_content)

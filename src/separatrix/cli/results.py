@@ -22,7 +22,7 @@ from separatrix.messages import InputError
 from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
-from separatrix.study.result import Held, Study
+from separatrix.study.result import Predictions, Study
 
 MODEL, REPORT, PREDICTIONS, RESULT = "model.sx", "report.html", "predictions.csv", "result.json"
 ASSIGNMENTS = "assignments.csv"
@@ -112,7 +112,7 @@ def without_model(study: Study) -> Study:
     return replace(study, model=None)
 
 
-def predictions(held: Held, target: str, classes: tuple[str, ...], ids: Ids) -> str:
+def predictions(held: Predictions, target: str, classes: tuple[str, ...], ids: Ids) -> str:
     """The test part as CSV: row number in the table, ids, truth, answer, probability by class."""
     header = ["row", *ids.columns, target, "predicted"]
     rows = plain(held.rows)

@@ -15,7 +15,7 @@ from separatrix.cluster.linkage import LINKAGES, linkage
 from separatrix.cluster.linkage_certificate import certify_linkage
 from separatrix.distances.base import Metric, count
 from separatrix.distances.metric_from import metric_from
-from separatrix.estimators.base import RowsModel
+from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.metric_inputs import points_of
 from separatrix.estimators.scaling import deviation
 from separatrix.messages import InputError, did_you_mean
@@ -27,7 +27,7 @@ from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
 
-class AgglomerativeClustering(ClusterMixin, RowsModel):
+class AgglomerativeClustering(ClusterMixin, RowsEstimator):
     """The whole tree of merges, cut into a number of clusters or at a level.
 
     Parameters

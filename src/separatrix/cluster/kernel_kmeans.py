@@ -20,10 +20,10 @@ from separatrix.cluster.kernel_lloyd import (
     membership,
     spread_partition,
 )
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.metric_inputs import StandardFooting, starts_of
 from separatrix.kernels import Kernel, Precomputed, kernel_from
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
@@ -36,7 +36,7 @@ _ENDINGS = {
 }
 
 
-class KernelKMeans(ClusterMixin, StandardFooting, RowsModel):
+class KernelKMeans(ClusterMixin, StandardFooting, RowsEstimator):
     """K-means on φ(x), known only by κ(x, z) = φ(x)·φ(z).
 
     Parameters
@@ -111,7 +111,7 @@ class KernelKMeans(ClusterMixin, StandardFooting, RowsModel):
             out = np.flatnonzero(w == 0)
             self.labels_[out] = self._nearest(_columns(self.kernel_, x, out, kept))
         if best.ending != "settled":
-            doubt("SEP003", _ENDINGS[best.ending])
+            warn("SEP003", _ENDINGS[best.ending])
         return self
 
     def _training(self, X: Any, sample_weight: Any) -> tuple[Any, Floats | None]:
@@ -122,9 +122,9 @@ class KernelKMeans(ClusterMixin, StandardFooting, RowsModel):
             block = prepared.rows.collect()
             return block.x, block.w
         if isinstance(self.kernel, Kernel) and not self.kernel.of_vectors:
-            return list(X), weights_of(sample_weight, len(X))
+            return list(X), check_sample_weight(sample_weight, len(X))
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        return x, weights_of(sample_weight, x.shape[0])
+        return x, check_sample_weight(sample_weight, x.shape[0])
 
     def _check(self, n: int) -> None:
         if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:

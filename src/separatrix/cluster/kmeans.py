@@ -18,10 +18,10 @@ from separatrix.cluster.cluster_sums import RowSample, nearest_centres
 from separatrix.cluster.initialization import random_start, spread_start
 from separatrix.cluster.lloyd import Clustering, lloyd
 from separatrix.cluster.streaming_lloyd import certify, lloyd_streamed
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.metric_inputs import starts_of
 from separatrix.estimators.scaling import deviation
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -35,7 +35,7 @@ DENSE_NUMBERS = 50_000_000
 STARTS = {"k-means++": spread_start, "random": random_start}
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowsModel):
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowsEstimator):
     """K-means, to the end: sweeps stop when no row changes its centre, and a certificate says so.
 
     Parameters
@@ -113,7 +113,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         return ArrayRows(
             sparse.csr_array(x) if sparse.issparse(x) else x,
             None,
-            weights_of(sample_weight, x.shape[0]),
+            check_sample_weight(sample_weight, x.shape[0]),
             names=None if names is None else [str(name) for name in names],
         )
 
@@ -183,13 +183,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
             kept = rows.block.w is None or bool((rows.block.w > 0).all())
             self.labels_ = best.labels if len(best.labels) and kept else self._nearest(rows.block.x)
         if not best.settled and self.tol == 0:
-            doubt(
+            warn(
                 "SEP003",
                 f"rows still change their cluster after max_iter={self.max_iter} sweeps; raise it, "
                 "or set tol.",
             )
         if not best.mass.all():
-            doubt(
+            warn(
                 "SEP004",
                 f"the table has fewer distinct rows than the {self.n_clusters} clusters asked for; "
                 f"{int((best.mass == 0).sum())} of them are empty.",
@@ -221,7 +221,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Minus the scatter of these rows about the centres."""
         x = self._design(X)
-        w = weights_of(sample_weight, x.shape[0])
+        w = check_sample_weight(sample_weight, x.shape[0])
         c = self.cluster_centers_ / self.scale_
         squares = np.concatenate([nearest_centres(p, c)[1] for p in _pieces(x, self.scale_)])
         return -float(squares.sum() if w is None else w @ squares)

@@ -26,10 +26,10 @@ from separatrix.cluster.pam import (
 )
 from separatrix.cluster.pam_distances import pair_distances
 from separatrix.distances.base import Metric, count
-from separatrix.distances.metric_from import GivenDistances, metric_from
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.distances.metric_from import PrecomputedDistances, metric_from
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.metric_inputs import StandardFooting, points_of, starts_of
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
@@ -41,7 +41,7 @@ MOST_ROWS, SAMPLE_ROWS, SAMPLES = 12_000, 4_000, 5
 
 
 class KMedoids(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, StandardFooting, RowsModel
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, StandardFooting, RowsEstimator
 ):
     """K-medoids by exchanges (PAM) or by alternating; "pam" ends where no exchange helps.
 
@@ -98,7 +98,7 @@ class KMedoids(
         """Choose medoids among the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
         metric, points, weight = self._measured(X, sample_weight)
         self._check(int((weight > 0).sum()))
-        given = isinstance(metric, GivenDistances)
+        given = isinstance(metric, PrecomputedDistances)
         order = np.arange(len(weight)) if given else in_order(points)
         kept = order[weight[order] > 0]
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -110,7 +110,7 @@ class KMedoids(
         self._accept(metric, points, weight, index, found)
         self.certificate_ = self._proof(len(kept), gain, settled)
         if not settled:
-            doubt("SEP003", f"medoids still change after max_iter={self.max_iter} passes.")
+            warn("SEP003", f"medoids still change after max_iter={self.max_iter} passes.")
         return self
 
     # -- input ---------------------------------------------------------------------------------
@@ -125,11 +125,11 @@ class KMedoids(
             points, given = block.dense(), block.w
         else:
             points = points_of(self, metric, X)
-            given = weights_of(sample_weight, count(points))
+            given = check_sample_weight(sample_weight, count(points))
         points = self._learn_footing(metric, points, given)
         metric = metric.fitted(points, given)
         points = metric.accept(points)
-        if isinstance(metric, GivenDistances):
+        if isinstance(metric, PrecomputedDistances):
             metric.prepare(points)
         return metric, points, np.ones(count(points)) if given is None else given
 
@@ -286,7 +286,10 @@ class KMedoids(
             return self._footed(x.toarray() if sparse.issparse(x) else x)
         if hasattr(self, "n_features_in_"):
             x = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-            x, given = x.toarray() if sparse.issparse(x) else x, isinstance(metric, GivenDistances)
+            x, given = (
+                x.toarray() if sparse.issparse(x) else x,
+                isinstance(metric, PrecomputedDistances),
+            )
             return self._footed(x[:, self.medoid_indices_] if given else x)
         return metric.accept(X)
 
@@ -312,11 +315,11 @@ class KMedoids(
 
 def _picked(metric: Metric, points: Any, index: NDArray[np.int64]) -> Any:
     """The medoids as points; of given distances, the square of those among them."""
-    if isinstance(metric, GivenDistances):
+    if isinstance(metric, PrecomputedDistances):
         return points[np.ix_(index, index)]
     return points[index] if isinstance(points, np.ndarray) else [points[i] for i in index]
 
 
 def _seen(metric: Metric, points: Any, index: NDArray[np.int64]) -> Any:
     """The rows as the exemplars see them: of given distances, the columns of the medoids."""
-    return points[:, index] if isinstance(metric, GivenDistances) else points
+    return points[:, index] if isinstance(metric, PrecomputedDistances) else points

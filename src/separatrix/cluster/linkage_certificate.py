@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.cluster.loops.dendrogram import labels_under, places
 from separatrix.distances.base import Metric, count
-from separatrix.distances.metric_from import FunctionMetric, GivenDistances
+from separatrix.distances.metric_from import FunctionMetric, PrecomputedDistances
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 
@@ -73,7 +73,9 @@ class _Pairs:
     """Distances of clusters from those of their members; the last slot fills a gap."""
 
     def __init__(self, metric: Metric, points: Any, method: str) -> None:
-        d = np.array(points if isinstance(metric, GivenDistances) else metric.distances(points))
+        d = np.array(
+            points if isinstance(metric, PrecomputedDistances) else metric.distances(points)
+        )
         np.fill_diagonal(d, np.inf)
         self.members, self.size, self.mean = d, np.ones(len(d)), method == "average"
         self.united = UNITED[method]
@@ -160,7 +162,7 @@ class _Again:
         self.order[place[:n]] = np.arange(n)
         if method in MEANS:
             self.centred = points - points.mean(axis=0)
-        elif not isinstance(metric, GivenDistances):
+        elif not isinstance(metric, PrecomputedDistances):
             self.state = metric.prepare(points)
 
     def fault(self, s: int) -> float:
@@ -207,7 +209,7 @@ class _Again:
 
     def _rows(self, members: Ints) -> Floats:
         points = self.points
-        if isinstance(self.metric, GivenDistances):
+        if isinstance(self.metric, PrecomputedDistances):
             return np.asarray(points[members])
         some = points[members] if isinstance(points, np.ndarray) else [points[i] for i in members]
         out = np.empty((len(members), count(points)))

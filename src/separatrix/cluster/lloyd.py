@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from separatrix.cluster.loops import assignments as cluster_rows
 from separatrix.cluster.loops import kmeans as compiled
-from separatrix.cluster.loops.kmeans import Centres, Cloud, State
+from separatrix.cluster.loops.kmeans import Centers, Cloud, State
 from separatrix.cluster.loops.tiles import LANES
 from separatrix.rows.block import Floats
 
@@ -232,7 +232,7 @@ class _Sweeps:
 # -- the layout of centres ---------------------------------------------------------------------
 
 
-def laid_out(centres: Floats) -> Centres:
+def laid_out(centres: Floats) -> Centers:
     """Centres in groups of near ones, each group a whole number of tiles."""
     k, d = centres.shape
     tiles = -(-k // LANES)
@@ -243,7 +243,7 @@ def laid_out(centres: Floats) -> Centres:
     lane_of, centre_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
     lane_of[order] = np.arange(k)
     centre_of[:k] = order
-    layout = Centres(
+    layout = Centers(
         np.zeros((k, d)),
         np.zeros((k, d), dtype=np.float32),
         np.zeros(k, dtype=np.float32),
@@ -260,7 +260,7 @@ def laid_out(centres: Floats) -> Centres:
     return layout
 
 
-def fill_tiles(layout: Centres, centres: Floats) -> None:
+def fill_tiles(layout: Centers, centres: Floats) -> None:
     """Write the centres into their lanes."""
     layout.exact[:] = layout.single[:] = centres
     layout.halves[:] = 0.5 * (centres**2).sum(axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import GivenDistances
+from separatrix.distances.metric_from import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.rows.block import Floats
 from separatrix.threads import one_blas_thread
@@ -23,7 +23,7 @@ NEAR = 1e-8
 
 def pair_distances(metric: Metric, points: Any, index: NDArray[np.int64]) -> NDArray[np.float32]:
     """d(x, z) for all pairs of the points ``index``, in a unit that keeps them near 1."""
-    if isinstance(metric, GivenDistances):
+    if isinstance(metric, PrecomputedDistances):
         given = points[np.ix_(index, index)]
         return np.asarray(given / (given.max(initial=0.0) or 1.0), dtype=np.float32)
     some = points[index] if isinstance(points, np.ndarray) else [points[i] for i in index]

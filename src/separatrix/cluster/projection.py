@@ -11,7 +11,7 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
-class ClusterPlane:
+class ClusterProjection:
     """Where rows lie (n x 2) along two ``directions`` (d x 2) of the columns as distances see them.
 
     ``between`` and ``total`` are the shares of the scatter between clusters, and of all scatter,
@@ -24,7 +24,7 @@ class ClusterPlane:
     total: float
 
 
-def cluster_plane(z: Floats, codes: NDArray[np.integer]) -> ClusterPlane:
+def cluster_projection(z: Floats, codes: NDArray[np.integer]) -> ClusterProjection:
     """The plane of the rows ``z``, whose clusters are numbered 0, 1, … by ``codes``.
 
     Its directions are the principal ones of the means, each weighted by the size of its cluster;
@@ -34,7 +34,7 @@ def cluster_plane(z: Floats, codes: NDArray[np.integer]) -> ClusterPlane:
     means = np.stack([np.bincount(codes, column) for column in z.T], axis=1) / sizes[:, None]
     weighted = np.sqrt(sizes)[:, None] * means
     directions = _directions(z, weighted)
-    return ClusterPlane(
+    return ClusterProjection(
         z @ directions, directions, _share(weighted, directions), _share(z, directions)
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.cluster.loops import linkage as loops
 from separatrix.distances.base import Metric, Prepared, count
-from separatrix.distances.search.neighbors import NeighbourSearch
+from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
@@ -99,7 +99,7 @@ def _first_round(
     The square is then made among the unions, a third smaller from the start.
     """
     here = np.arange(len(x))
-    found = NeighbourSearch(x, metric).nearest_others(1, x)
+    found = NeighborSearch(x, metric).nearest_others(1, x)
     nearest = found.indices[:, 0]
     one = np.flatnonzero((nearest[nearest] == here) & (here < nearest))
     two = nearest[one]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from separatrix.cluster.loops.silhouette import distance_sums
 from separatrix.distances.base import Metric, count
-from separatrix.distances.metric_from import GivenDistances, metric_from
+from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
@@ -107,7 +107,7 @@ def _finished(
 
 def _sums(metric: Metric, points: Any, order: Ints, ends: Ints) -> Floats:
     """Σ d(x, ·) over every cluster, for the points in the order of their clusters."""
-    if isinstance(metric, GivenDistances):
+    if isinstance(metric, PrecomputedDistances):
         metric.prepare(points)
         return np.asarray(np.add.reduceat(points[np.ix_(order, order)], ends[:-1], axis=1))
     if isinstance(points, np.ndarray):

@@ -80,7 +80,7 @@ class ClassColumns:
         begun = np.zeros(len(shift), dtype=bool)
         step = max(256, PIECE // max(1, len(block.terms)))
         for start in range(0, block.n, step):
-            x, part = with_gaps(block, start, start + step), codes[start : start + step]
+            x, part = with_missing(block, start, start + step), codes[start : start + step]
             if not begun.all():
                 _begin(shift, begun, x, part)
             add_by_class(x, part, w[start : start + step], shift, self.seen, first, second)
@@ -137,7 +137,7 @@ class ClassColumns:
         return self.seen * self.mean
 
 
-def with_gaps(block: Block, start: int = 0, stop: int | None = None) -> Floats:
+def with_missing(block: Block, start: int = 0, stop: int | None = None) -> Floats:
     """Rows of a raw block with NaN where a value is missing, in place of its stand-in."""
     x = np.ascontiguousarray(block.dense(start, stop))
     gaps = [(j, term.column) for j, term in enumerate(block.terms) if term.missing]

@@ -89,7 +89,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         try:
             return rows.reduce(empty)
         except InputError:
-            self._refuse_gaps(rows)
+            self._refuse_missing(rows)
             raise
 
     def _learn(self, moments: ClassMoments, encoding: Encoding) -> None:

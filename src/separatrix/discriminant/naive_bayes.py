@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.discriminant.class_columns import ClassColumns, with_gaps
+from separatrix.discriminant.class_columns import ClassColumns, with_missing
 from separatrix.discriminant.independent_columns import IndependentColumns
 from separatrix.discriminant.level_lookup import looked_up
 from separatrix.estimators.class_labels import ClassLabels
@@ -27,7 +27,7 @@ from separatrix.rows.categorical import Levelled, with_kinds
 from separatrix.rows.encoded import EncodedRows, Through
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Kind, Schema, Term, Terms
-from separatrix.statistics.estimation import check_way, estimate_normal, estimate_shares
+from separatrix.statistics.estimation import check_way, estimate_normal, estimate_proportions
 from separatrix.threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
@@ -68,7 +68,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     schema_, table_ : the columns, and whether they came as a table with names.
     """
 
-    _gaps_ok = True
+    _missing_ok = True
     columns_: ClassColumns
 
     def __init__(
@@ -186,12 +186,12 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         mean, variance, raised = self._normals(columns.aligned(numeric, columns.targets))
         yes = columns.aligned(Terms(tuple(by_kind[Kind.BOOLEAN])), columns.targets)
         pair = np.stack([yes.counts, yes.seen - yes.counts], axis=2)
-        shares.append(estimate_shares(np.maximum(pair, 0.0), prior=self.smoothing)[:, :, 0])
+        shares.append(estimate_proportions(np.maximum(pair, 0.0), prior=self.smoothing)[:, :, 0])
         for column in self.schema_.columns:
             if column.kind is Kind.DISCRETE:
                 own_terms = Terms(tuple(t for t in by_kind[column.kind] if t.column == column.name))
                 counts = columns.aligned(own_terms, columns.targets).counts
-                shares.append(estimate_shares(counts, prior=self.smoothing))
+                shares.append(estimate_proportions(counts, prior=self.smoothing))
         used = Terms(tuple(t for kind in Kind for t in by_kind[kind]))
         yes_no = len(by_kind[Kind.BOOLEAN])
         stacked = np.concatenate(shares, axis=1)
@@ -292,7 +292,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         """log p(x | k) from one number for each level."""
         if not self.table_:
             block = Levelled(self.schema_).apply(block)
-        x, wanted = with_gaps(block), self.density_.terms
+        x, wanted = with_missing(block), self.density_.terms
         if block.terms.items != wanted.items:
             whole = np.zeros((len(x), len(wanted)))
             for j, term in enumerate(wanted):

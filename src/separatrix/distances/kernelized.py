@@ -16,7 +16,7 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
-class Kernelised(Metric):
+class KernelDistance(Metric):
     """√(κ(x, x) − 2 κ(x, z) + κ(z, z)): Euclidean between φ(x) and φ(z), which are never formed."""
 
     kernel: Kernel

@@ -52,7 +52,7 @@ class FunctionMetric(Metric):
 
 
 @dataclass(frozen=True)
-class GivenDistances(Metric):
+class PrecomputedDistances(Metric):
     """Distances that are known already: x is the matrix of its distances to the points."""
 
     of_vectors: ClassVar[bool] = False
@@ -92,7 +92,7 @@ class GivenDistances(Metric):
 def distances_among_some(metric: Metric, x: Any, most: int) -> tuple[Any, Floats]:
     """An even selection of at most ``most`` accepted points, and all distances among them."""
     kept = np.unique(np.linspace(0, count(x) - 1, min(count(x), most)).round().astype(int))
-    if isinstance(metric, GivenDistances):
+    if isinstance(metric, PrecomputedDistances):
         if x.shape[0] != x.shape[1]:
             raise InputError(f"Distances among points form a square, not {x.shape}.")
         some = x[np.ix_(kept, kept)]
@@ -119,7 +119,7 @@ NAMES: dict[str, Callable[[], Metric]] = {
     "gower": Gower,
     "edit": Edit,
     "levenshtein": Edit,
-    "precomputed": GivenDistances,
+    "precomputed": PrecomputedDistances,
 }
 
 

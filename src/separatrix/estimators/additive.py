@@ -27,7 +27,7 @@ KEPT = 2_000
 
 
 @dataclass(frozen=True)
-class Given:
+class TrainingData:
     """What a fit may draw on.
 
     ``moments`` of the design; its ``rows``, where they can be read again; and, for models that hold
@@ -39,7 +39,7 @@ class Given:
     halves: tuple[FoldMoments, ...] | None = None
 
 
-class AdditiveModel(LinearModel):
+class MomentEstimator(LinearModel):
     """``fit`` takes X and y, Rows, or Moments."""
 
     moments_: Moments | None
@@ -47,7 +47,7 @@ class AdditiveModel(LinearModel):
     _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
 
     @abstractmethod
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         """From the moments of the design."""
 
     @abstractmethod
@@ -81,10 +81,10 @@ class AdditiveModel(LinearModel):
         """Whether the rows, not the columns, are the small side of the table."""
         return bool(block.n <= block.x.shape[1])
 
-    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+    def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         """One pass over the rows."""
         prepared = prepare(rows)
-        return Given(prepared.moments, prepared.rows), prepared.encoding
+        return TrainingData(prepared.moments, prepared.rows), prepared.encoding
 
     def _fit_moments(self, moments: Moments) -> Self:
         numeric(moments.targets)
@@ -94,7 +94,7 @@ class AdditiveModel(LinearModel):
         if names != column_names(len(names)):  # those of a bare matrix are only ours
             self.feature_names_in_ = np.array(names, dtype=object)
         self.moments_, self._rows = moments, None
-        solution = self._solve(Given(moments))
+        solution = self._solve(TrainingData(moments))
         encoding = identity(Schema(tuple(Column(name) for name in names)))
         self._accept(solution, encoding, flat=len(moments.targets) == 1)
         return self
@@ -108,7 +108,7 @@ class AdditiveModel(LinearModel):
         return self
 
 
-class IncrementalMixin:
+class PartialFitMixin:
     """``partial_fit`` for additive models: the moments of new rows join those seen before."""
 
     moments_: Moments | None
@@ -127,7 +127,7 @@ class IncrementalMixin:
                 )
             moments = self.moments_ + moments
         self.moments_, self._rows = moments, None
-        solution = self._solve(Given(moments))
+        solution = self._solve(TrainingData(moments))
         self._accept(
             solution,
             identity(rows.schema),

@@ -21,7 +21,7 @@ from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments
 
 
-def weights_of(sample_weight: Any, n: int) -> Floats | None:
+def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
     """Sample weights as an array of length n, checked; None stays None."""
     if sample_weight is None:
         return None
@@ -39,12 +39,12 @@ def weights_of(sample_weight: Any, n: int) -> Floats | None:
     return w
 
 
-class RowsModel(BaseEstimator):
+class RowsEstimator(BaseEstimator):
     """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`."""
 
     _sparse_ok = True
     _multi_output = False
-    _gaps_ok = False  # NaN marks a value that is missing, and the model can do without it
+    _missing_ok = False  # NaN marks a value that is missing, and the model can do without it
     _sums_tell = False  # NaN and infinity show in the sums of the fit, which calls _refuse_gaps
     _rows: Rows | None = None  # those of the last fit in this process, for leverage and the like
 
@@ -85,7 +85,7 @@ class RowsModel(BaseEstimator):
             reset=reset,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
-            ensure_all_finite="allow-nan" if self._gaps_ok else not later,
+            ensure_all_finite="allow-nan" if self._missing_ok else not later,
             multi_output=self._multi_output,
             y_numeric=encode_target is None,
         )
@@ -94,7 +94,7 @@ class RowsModel(BaseEstimator):
         else:
             target, terms = encode_target(y)
         names = getattr(self, "feature_names_in_", None)
-        w = weights_of(sample_weight, X.shape[0])
+        w = check_sample_weight(sample_weight, X.shape[0])
         return ArrayRows(
             sparse.csr_array(X) if sparse.issparse(X) else X,
             target,
@@ -103,7 +103,7 @@ class RowsModel(BaseEstimator):
             targets=terms,
         )
 
-    def _refuse_gaps(self, rows: InMemory) -> None:
+    def _refuse_missing(self, rows: InMemory) -> None:
         """Refuse NaN and infinity among the numbers of the rows; else nothing happens."""
         values = rows.block.x.data if sparse.issparse(rows.block.x) else rows.block.x
         assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
@@ -137,7 +137,7 @@ class RowsModel(BaseEstimator):
             reset=False,
             accept_sparse="csr" if self._sparse_ok else False,
             dtype=np.float64,
-            ensure_all_finite="allow-nan" if self._gaps_ok else True,
+            ensure_all_finite="allow-nan" if self._missing_ok else True,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -148,12 +148,12 @@ class RowsModel(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse_ok
-        tags.input_tags.allow_nan = self._gaps_ok
+        tags.input_tags.allow_nan = self._missing_ok
         tags.target_tags.multi_output = self._multi_output
         return tags
 
 
-class LinearModel(RowsModel):
+class LinearModel(RowsEstimator):
     """A model whose prediction is the affine map x ↦ coef·x + intercept."""
 
     coef_: Floats

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.estimators.additive import AdditiveModel, Given
-from separatrix.estimators.base import RowsModel
+from separatrix.estimators.additive import MomentEstimator, TrainingData
+from separatrix.estimators.base import RowsEstimator
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -19,10 +19,10 @@ from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
 
-class MeanRegressor(RegressorMixin, AdditiveModel):
+class MeanRegressor(RegressorMixin, MomentEstimator):
     """min over a of Σ w (y − a)²: every prediction is the mean of the training rows."""
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         return _mean(given.moments)
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
@@ -41,7 +41,7 @@ def _mean(m: Moments, columns: int | None = None) -> Solution:
     return Solution(np.zeros((d, len(m.targets))), m.y_mean.copy(), certificate)
 
 
-class MostFrequentClassifier(ClassifierMixin, RowsModel):
+class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
     """Every prediction is the class with the largest share (weight) of the training rows."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

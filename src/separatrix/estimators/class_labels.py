@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.targets import classes, two_or_more
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
@@ -17,7 +17,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term, Terms
 
 
-class ClassLabels(RowsModel):
+class ClassLabels(RowsEstimator):
     """A model of classes: ``classes_`` are the labels in order."""
 
     classes_: NDArray[Any]
@@ -97,7 +97,7 @@ def _met(labels: NDArray[Any], sample_weight: Any, known: Any) -> NDArray[Any]:
     """The labels of rows that count, in order, with those ``known`` before."""
     if labels.dtype.kind not in "iub":  # whole numbers are classes whatever they are
         check_classification_targets(labels)
-    w = weights_of(sample_weight, len(labels))
+    w = check_sample_weight(sample_weight, len(labels))
     met = _distinct(labels if w is None else labels[w > 0])
     return met if known is None else np.unique(np.concatenate([known, met]))
 

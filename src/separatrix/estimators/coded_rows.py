@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from separatrix.estimators.base import weights_of
+from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.scaling import varying
 from separatrix.estimators.targets import two_or_more
@@ -25,7 +25,7 @@ from separatrix.statistics.preparation import prepare
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedRows:
     """Rows of positive weight: design, class as a number, weight; and the way to the design.
 
     ``rows`` are their numbers among the ``given`` ones.
@@ -39,7 +39,7 @@ class Coded:
     given: int
 
 
-def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
+def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> CodedRows:
     """What ``fit`` was given, in memory; sets ``classes_``."""
     if not isinstance(X, Rows):
         return coded(model._coded_rows(X, y, sample_weight))
@@ -52,7 +52,7 @@ def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
     return _kept(block, block.y[:, places].argmax(axis=1), prepared.encoding)
 
 
-def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded:
+def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> CodedRows:
     """Python objects instead of rows, as a kernel on structures takes them; sets ``classes_``."""
     model._expect_labels(X, y)
     if isinstance(X, Rows):
@@ -63,28 +63,28 @@ def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded
     labels = column_or_1d(y)
     check_classification_targets(labels)
     check_consistent_length(X, labels)
-    w = weights_of(sample_weight, len(labels))
+    w = check_sample_weight(sample_weight, len(labels))
     w = np.ones(len(labels)) if w is None else w
     there = np.flatnonzero(w > 0.0)
     model.classes_, codes = np.unique(labels[there], return_inverse=True)
     two_or_more(model.classes_.tolist())
     items: Any = pick(list(X), there)
     no_columns: Any = None
-    return Coded(items, codes.astype(np.int64), w[there], no_columns, there, len(w))
+    return CodedRows(items, codes.astype(np.int64), w[there], no_columns, there, len(w))
 
 
-def coded(rows: ArrayRows) -> Coded:
+def coded(rows: ArrayRows) -> CodedRows:
     """Rows from arrays, whose parts are their classes."""
     return _kept(rows.block, rows.block.parts, identity(rows.schema))
 
 
-def _kept(block: Block, codes: Any, encoding: Encoding) -> Coded:
+def _kept(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
     w = np.ones(block.n) if block.w is None else block.w
     x, codes = block.x, np.asarray(codes, dtype=np.int64)
     there = np.flatnonzero(w > 0.0)
     if len(there) < block.n:
         x, codes, w = x[there], codes[there], w[there]
-    return Coded(x, codes, np.asarray(w, dtype=np.float64), encoding, there, block.n)
+    return CodedRows(x, codes, np.asarray(w, dtype=np.float64), encoding, there, block.n)
 
 
 def outputs_of(classes: int) -> Ints:

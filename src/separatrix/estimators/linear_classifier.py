@@ -49,7 +49,7 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
         return np.asarray(self.classes_[chosen])
 
 
-class ProbableLinearClassifier(LinearClassifier):
+class ProbabilisticLinearClassifier(LinearClassifier):
     """A linear classifier whose scores stand for probabilities."""
 
     @abstractmethod

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import GivenDistances
+from separatrix.distances.metric_from import PrecomputedDistances
 from separatrix.estimators.scaling import deviation
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
@@ -22,7 +22,7 @@ def points_of(model: Any, metric: Metric, X: Any) -> Any:
 
     Sets ``n_features_in_`` and the names of columns, which lists of objects do not have.
     """
-    if metric.of_vectors or isinstance(metric, GivenDistances):
+    if metric.of_vectors or isinstance(metric, PrecomputedDistances):
         x = validate_data(model, X, accept_sparse="csr", dtype=np.float64)
         return x.toarray() if sparse.issparse(x) else x
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
@@ -59,7 +59,7 @@ class StandardFooting:
             self.__dict__.pop(name, None)
         if not self.standardize:
             return x
-        given = isinstance(measure, GivenDistances) or measure == "precomputed"
+        given = isinstance(measure, PrecomputedDistances) or measure == "precomputed"
         if given or not getattr(measure, "of_vectors", True) or not hasattr(x, "shape"):
             raise InputError("standardize=True is about columns of numbers, and there are none.")
         x = x.toarray() if sparse.issparse(x) else x

@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
@@ -30,7 +30,7 @@ from separatrix.statistics.preparation import prepare
 EPS = float(np.finfo(float).eps)
 
 
-class _Scaling(TransformerMixin, RowsModel):
+class _Scaling(TransformerMixin, RowsEstimator):
     """Learns from moments: ``fit``, ``partial_fit``; subclasses say what the moments mean."""
 
     _sparse_ok = False
@@ -55,7 +55,7 @@ class _Scaling(TransformerMixin, RowsModel):
     def _moments_of(self, X: Any, sample_weight: Any, *, reset: bool) -> Moments:
         x = validate_data(self, X, reset=reset, dtype=np.float64)
         names = getattr(self, "feature_names_in_", None)
-        rows = ArrayRows(x, None, weights_of(sample_weight, len(x)), names=names)
+        rows = ArrayRows(x, None, check_sample_weight(sample_weight, len(x)), names=names)
         self.encoding_ = identity(rows.schema)
         return rows.reduce(Moments())
 

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_t
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.targets import classes
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
@@ -64,7 +64,7 @@ def labelled(model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     X, labels = indexable(X, labels)
-    return Labelled(X, np.asarray(labels), weights_of(sample_weight, len(labels)))
+    return Labelled(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def fitted(estimator: Any, rows: Labelled) -> Any:
     require_classifier(estimator)
     model = clone(estimator)
     if isinstance(rows.x, Rows):
-        if not isinstance(model, RowsModel | WrappedClassifier):
+        if not isinstance(model, RowsEstimator | WrappedClassifier):
             raise InputError(
                 f"{type(model).__name__} reads matrices, and a table was given.",
                 remedy="Give X and y, or a classifier of this library.",

@@ -26,7 +26,7 @@ _NO_DIFFERENCE = 1e-8
 
 
 @dataclass(frozen=True)
-class Plane:
+class DiscriminantPlane:
     """``axes`` A is d x 2, ``lift`` B is 2 x d; ``loadings`` (2 x d) correlate columns and axes.
 
     Of the two axes, the first ``discriminant`` tell classes apart; others follow the scatter.
@@ -55,13 +55,13 @@ class Plane:
         return [names[j] for j in order if size[j] > 0]
 
 
-def telling_plane(
+def discriminant_plane(
     x: Floats,
     codes: NDArray[np.intp],
     w: Floats | None = None,
     *,
     names: tuple[str, ...] = (),
-) -> Plane:
+) -> DiscriminantPlane:
     """The plane of the first two discriminant directions of rows ``x`` with classes ``codes``.
 
     With two classes there is one such direction; the other is the widest scatter that remains.
@@ -74,7 +74,7 @@ def telling_plane(
     if varies.sum() < 2:
         raise InputError("A picture of the boundary needs two columns of numbers that vary.")
     z = (x - centre) / np.where(varies, size, 1.0)
-    kept = _most_telling(z, codes, weights, varies)
+    kept = _most_discriminating(z, codes, weights, varies)
     within, between, freedom = _scatters(z[:, kept], codes, weights)
     shrink = max(min(1.0, (len(kept) / max(freedom, 1.0)) ** 2), 1e-9)
     within = (1.0 - shrink) * within + shrink * np.eye(len(kept))
@@ -84,10 +84,10 @@ def telling_plane(
     lift[:, kept] = (within @ turned).T * size[kept]
     loadings = np.zeros((2, x.shape[1]))
     loadings[:, kept] = (within @ turned).T / np.sqrt(np.diag(within))
-    return Plane(centre, axes, lift, loadings, discriminant, names)
+    return DiscriminantPlane(centre, axes, lift, loadings, discriminant, names)
 
 
-def _most_telling(
+def _most_discriminating(
     z: Floats, codes: NDArray[np.intp], w: Floats, varies: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     """Columns that vary; of many, those whose class means differ most."""

@@ -40,7 +40,7 @@ class Separated:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class HullIntersection:
     """A point of both hulls: rows and weights of a and of b, and how far their means disagree.
 
     ``disagreement`` is the largest difference in a column, as a share of the column's range.
@@ -55,7 +55,7 @@ class Meeting:
     iterations: int = 0
 
 
-def decide(a: Matrix, b: Matrix) -> Separated | Meeting:
+def decide(a: Matrix, b: Matrix) -> Separated | HullIntersection:
     """The proof for the rows of ``a`` against those of ``b`` (dense or CSR, the same columns)."""
     centre, scale = _even(a, b)
     even_a, even_b = _evened(a, centre, scale), _evened(b, centre, scale)
@@ -63,7 +63,7 @@ def decide(a: Matrix, b: Matrix) -> Separated | Meeting:
     separated = _separated(a, b, found.normal / scale, found.iterations)
     if separated is not None:
         return separated
-    met = _meeting(even_a, even_b, found)
+    met = _intersection(even_a, even_b, found)
     if met.disagreement > AGREE:
         raise InputError(
             "Whether the classes are separable is beyond floating-point numbers here: their hulls "
@@ -152,7 +152,7 @@ def _exact(x: Floats, coef: Floats) -> list[Fraction]:
 # -- proof by a common point -------------------------------------------------------------------
 
 
-def _meeting(a: Matrix, b: Matrix, found: NearestPoints) -> Meeting:
+def _intersection(a: Matrix, b: Matrix, found: NearestPoints) -> HullIntersection:
     """Weights on few rows whose means agree, refined to rounding."""
     points_a, points_b = _rows(a, found.rows_a), _rows(b, found.rows_b)
     columns = np.block(
@@ -170,7 +170,7 @@ def _meeting(a: Matrix, b: Matrix, found: NearestPoints) -> Meeting:
     weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
     mean_a, mean_b = weights_a @ _rows(a, rows_a), weights_b @ _rows(b, rows_b)
     apart = float(np.abs(mean_a - mean_b).max(initial=0.0)) / 2
-    return Meeting((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, apart)
+    return HullIntersection((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, apart)
 
 
 def _few(columns: Floats, weights: Floats) -> tuple[Ints, Floats]:

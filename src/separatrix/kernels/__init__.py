@@ -1,6 +1,6 @@
 """Kernels: an algebra of similarities, on rows of numbers and on structures."""
 
-from separatrix.kernels.algebra import Exponential, Normalised, Product, Scaled, Sum
+from separatrix.kernels.algebra import Exponential, Normalized, Product, Scaled, Sum
 from separatrix.kernels.base import Kernel, Parameter, Prepared
 from separatrix.kernels.gaussian import Gaussian
 from separatrix.kernels.geometry import kernel_cosine, kernel_distance
@@ -20,7 +20,7 @@ __all__ = [
     "Jaccard",
     "Kernel",
     "Linear",
-    "Normalised",
+    "Normalized",
     "Parameter",
     "Polynomial",
     "Precomputed",

@@ -169,7 +169,7 @@ class Exponential(Composite):
 
 
 @dataclass(frozen=True)
-class Normalised(Composite):
+class Normalized(Composite):
     """κ(x,z) / √(κ(x,x) κ(z,z)): only directions φ count, not their lengths.
 
     An item without features (φ = 0: an empty string, say) is like nothing, itself included.
@@ -182,7 +182,7 @@ class Normalised(Composite):
 
     def against(self, z: Items) -> Prepared:
         """Anchors with their lengths."""
-        return NormalisedRows(self, z)
+        return NormalizedRows(self, z)
 
     def diagonal(self, x: Items) -> Array:
         """One; zero for items without features."""
@@ -234,10 +234,10 @@ class Combined(Prepared):
         return self._combine([part.gram() for part in self._parts])
 
 
-class NormalisedRows(Prepared):
+class NormalizedRows(Prepared):
     """Anchors z with 1/‖φ(z)‖."""
 
-    def __init__(self, kernel: Normalised, anchors: Items) -> None:
+    def __init__(self, kernel: Normalized, anchors: Items) -> None:
         super().__init__(kernel, anchors)
         self._inner = kernel.kernel.against(anchors)
         self._inverse = _inverse_lengths(self._inner.diagonal)
@@ -245,7 +245,7 @@ class NormalisedRows(Prepared):
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """Cosines between x and the anchors."""
         out = self._inner.rows(x, out)
-        kernel: Normalised = self.kernel  # type: ignore[assignment]
+        kernel: Normalized = self.kernel  # type: ignore[assignment]
         return self._divide(out, _inverse_lengths(kernel.kernel.diagonal(x)))
 
     def take(self, indices: Items, out: Array | None = None) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from separatrix.kernels.algebra import Exponential, Normalised, Product, Scaled, Sum
+    from separatrix.kernels.algebra import Exponential, Normalized, Product, Scaled, Sum
 
 #: float32 where both sides are float32, float64 otherwise.
 Array = NDArray[Any]
@@ -214,11 +214,11 @@ class Kernel(ABC):
 
         return Exponential(self)
 
-    def normalised(self) -> Normalised:
+    def normalized(self) -> Normalized:
         """κ(x,z) / √(κ(x,x) κ(z,z)): the cosine of the angle between φ(x) and φ(z)."""
-        from separatrix.kernels.algebra import Normalised
+        from separatrix.kernels.algebra import Normalized
 
-        return Normalised(self)
+        return Normalized(self)
 
 
 def pick(items: Items, indices: Any) -> Items:

@@ -24,4 +24,4 @@ def kernel_distance(kernel: Any, x: Items, z: Items | None = None, **settings: A
 
 def kernel_cosine(kernel: Any, x: Items, z: Items | None = None, **settings: Any) -> Array:
     """The cosine of the angle between φ(x) and φ(z) for all pairs; 0 for items without features."""
-    return kernel_from(kernel, x=x, **settings).normalised().gram(x, z)
+    return kernel_from(kernel, x=x, **settings).normalized().gram(x, z)

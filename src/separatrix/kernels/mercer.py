@@ -14,7 +14,7 @@ from scipy import linalg
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from separatrix.kernels.base import Array, Kernel
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.threads import one_blas_thread
 
 #: Gram matrices up to this size are decomposed outright.
@@ -73,7 +73,7 @@ def warn_if_indefinite(kernel: Kernel, gram: Any) -> float:
         return 0.0
     lowest = lowest_eigenvalue(k)
     if lowest < -_slack(k, None):
-        doubt(
+        warn(
             "SEP007",
             f"{kernel} is not a Mercer kernel on these rows: their Gram matrix has an eigenvalue "
             f"of {lowest:.3g} (largest entry {np.abs(k).max():.3g}), so no feature map stands "

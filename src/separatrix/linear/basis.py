@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from separatrix.estimators.base import RowsModel
+from separatrix.estimators.base import RowsEstimator
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
@@ -36,7 +36,7 @@ WORDS = {
 Makers = dict[str, Callable[[Floats], Any]]
 
 
-class BasisExpansion(TransformerMixin, RowsModel):
+class BasisExpansion(TransformerMixin, RowsEstimator):
     """φ(x) = (φ₁(x), …, φₘ(x)): any linear model of φ(x) is a curved model of x.
 
     A log ratio of two classes that is linear in "linear", "squares" and "products" is the quadratic

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from separatrix.estimators.additive import AdditiveModel, Given, IncrementalMixin
+from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
 from separatrix.linear.elastic_net.problem import Settings
 from separatrix.linear.elastic_net.solve import solve_elastic_net
 from separatrix.optimize.solution import Solution
@@ -20,7 +20,7 @@ SELECTED = (
 )
 
 
-class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
+class ElasticNet(RegressorMixin, PartialFitMixin, MomentEstimator):
     """min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖².
 
     Parameters
@@ -83,7 +83,7 @@ class ElasticNet(RegressorMixin, IncrementalMixin, AdditiveModel):
         self.selection = selection
         self.standardize = standardize
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         return solve_elastic_net(
             given.moments, float(self.alpha), settings_of(self), rows=given.rows
         )

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.additive import KEPT, AdditiveModel, Given, IncrementalMixin
+from separatrix.estimators.additive import KEPT, MomentEstimator, PartialFitMixin, TrainingData
 from separatrix.linear.elastic_net.path import Stopping
 from separatrix.linear.elastic_net.problem import ElasticNetPath, Settings
 from separatrix.linear.elastic_net.solve import Source, problem_of, solve_elastic_net
 from separatrix.linear.lasso import SELECTED, settings_of
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Solution
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
@@ -29,7 +29,7 @@ from separatrix.statistics.moments import Moments
 CRITERIA = {"aic": rules.aic, "bic": rules.bic}
 
 
-class LassoFamily(RegressorMixin, AdditiveModel):
+class LassoFamily(RegressorMixin, MomentEstimator):
     """What both share: the path itself, any point of it, and why there is no inference."""
 
     alphas: Any
@@ -74,7 +74,7 @@ class LassoFamily(RegressorMixin, AdditiveModel):
         grid = problem.grid(alphas, float(self.eps)) if isinstance(alphas, int) else alphas
         path = problem.path(grid, Stopping(settings.tol, sweeps=settings.max_iter))
         if not path.reached.all():
-            doubt(
+            warn(
                 "SEP003",
                 f"{np.count_nonzero(~path.reached)} of {len(grid)} points of the path were left "
                 f"after {settings.max_iter} sweeps with a gap above tol; see gaps_. Raise max_iter "
@@ -90,7 +90,7 @@ class LassoFamily(RegressorMixin, AdditiveModel):
         return solve_elastic_net(source, self.alpha_, settings_of(self), start=self.coefs_[index])
 
 
-class LassoPath(IncrementalMixin, LassoFamily):
+class LassoPath(PartialFitMixin, LassoFamily):
     """The whole path of the lasso (or elastic net), and its best point by AIC or BIC.
 
     Parameters
@@ -140,7 +140,7 @@ class LassoPath(IncrementalMixin, LassoFamily):
         self.positive = positive
         self.standardize = standardize
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         return self._best(given.moments)
 
     def _solve_wide(self, rows: ArrayRows) -> Solution:
@@ -224,11 +224,11 @@ class LassoCV(LassoFamily):
     def _wide(self, block: Block) -> bool:
         return bool(block.x.shape[1] > max(block.n, KEPT))
 
-    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+    def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         parts = folded(rows, self.cv)
-        return Given(parts.moments, None, tuple(parts.halves)), parts.encoding
+        return TrainingData(parts.moments, None, tuple(parts.halves)), parts.encoding
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         if given.halves is None:
             raise InputError(
                 "Moments of all rows together hold no folds.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from separatrix.estimators.additive import AdditiveModel, Given, IncrementalMixin
+from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
 from separatrix.linear.elastic_net.problem import Settings
 from separatrix.linear.elastic_net.solve import Source, claiming, solve_elastic_net
 from separatrix.linear.least_squares.minimum_norm import solve_wide
@@ -17,7 +17,7 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 
 
-class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, AdditiveModel):
+class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
     """min over b, a of Σ w (y − a − b·x)².
 
     The answer does not depend on the units of the columns. Where columns depend on each other the
@@ -66,7 +66,7 @@ class LinearRegression(InferenceMixin, IncrementalMixin, RegressorMixin, Additiv
         self.n_jobs = n_jobs
         self.positive = positive
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         if self.positive:
             return self._not_negative(given.moments)
         solution = fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.additive import is_flat, numeric_rows
-from separatrix.estimators.base import LinearModel, weights_of
+from separatrix.estimators.base import LinearModel, check_sample_weight
 from separatrix.estimators.targets import numeric
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.least_squares.extent import Extent
@@ -173,7 +173,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         Over all targets together; 1 − R² for one target.
         """
         y = np.asarray(y, dtype=float)
-        w = weights_of(sample_weight, len(y))
+        w = check_sample_weight(sample_weight, len(y))
         weight = np.ones(len(y)) if w is None else w
         spread = float(np.sum(weight @ (y - np.average(y, axis=0, weights=weight)) ** 2))
         if spread == 0.0:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from separatrix.estimators.additive import AdditiveModel, Given, IncrementalMixin
+from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
 from separatrix.linear.elastic_net.problem import Settings
 from separatrix.linear.elastic_net.solve import Source, claiming, solve_elastic_net
 from separatrix.linear.least_squares.certificate import certify_shrunk
@@ -26,7 +26,7 @@ from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
 
 
-class RidgeFamily(RegressorMixin, AdditiveModel):
+class RidgeFamily(RegressorMixin, MomentEstimator):
     """What the ridge estimators share: the scale of the penalty, and why there is no inference."""
 
     _multi_output = True
@@ -59,7 +59,7 @@ class RidgeFamily(RegressorMixin, AdditiveModel):
         return certify_shrunk(x / s.scale, y, coef * s.scale[:, None], alpha, CLAIM)
 
 
-class Ridge(IncrementalMixin, RidgeFamily):
+class Ridge(PartialFitMixin, RidgeFamily):
     """min over b, a of Σ w (y − a − b·x)² + α ‖b‖²; the intercept is not penalised.
 
     Parameters
@@ -112,7 +112,7 @@ class Ridge(IncrementalMixin, RidgeFamily):
             )
         return np.broadcast_to(alpha, (targets,))
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         alpha = self._penalties(len(given.moments.targets))
         if self.positive:
             return self._not_negative(given.moments, alpha)

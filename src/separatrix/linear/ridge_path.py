@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.additive import Given, IncrementalMixin
+from separatrix.estimators.additive import PartialFitMixin, TrainingData
 from separatrix.linear.least_squares.leave_one_out import LeaveOneOut
 from separatrix.linear.least_squares.minimum_norm import solve_wide
 from separatrix.linear.least_squares.ridge import RidgeWalk, Spectrum, walk_moments
@@ -32,7 +32,7 @@ class RidgePathBase(RidgeFamily):
     alphas: Any
 
     @abstractmethod
-    def _best(self, walk: RidgeWalk, given: Given | Block) -> int:
+    def _best(self, walk: RidgeWalk, given: TrainingData | Block) -> int:
         """Index of the penalty to predict with; a block has more columns than rows."""
 
     def coef_at(self, alpha: float) -> tuple[Floats, Floats]:
@@ -42,7 +42,7 @@ class RidgePathBase(RidgeFamily):
             return coefs[0, :, 0], intercepts[0, 0]
         return coefs[0].T, intercepts[0]
 
-    def _solve(self, given: Given) -> Solution:
+    def _solve(self, given: TrainingData) -> Solution:
         m, scale = self._about(given.moments)
         spectrum = Spectrum.of_moments(m, scale)
         walk = walk_moments(m, spectrum, self._grid(spectrum))
@@ -82,7 +82,7 @@ class RidgePathBase(RidgeFamily):
         return Solution(walk.coefs[best], walk.intercepts[best], walk.certificates[best])
 
 
-class RidgePath(IncrementalMixin, RidgePathBase):
+class RidgePath(PartialFitMixin, RidgePathBase):
     """Ridge for every α from one decomposition; the model of the best criterion predicts.
 
     Parameters
@@ -117,7 +117,7 @@ class RidgePath(IncrementalMixin, RidgePathBase):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    def _best(self, walk: RidgeWalk, _given: Given | Block) -> int:
+    def _best(self, walk: RidgeWalk, _given: TrainingData | Block) -> int:
         spectrum, alphas, n = walk.spectrum, walk.alphas, walk.spectrum.weight
         freedom = spectrum.degrees_of_freedom(alphas) + int(self.fit_intercept)
         squares = spectrum.squares(alphas).mean(axis=1)
@@ -169,13 +169,13 @@ class RidgeCV(RidgePathBase):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    def _read(self, rows: Rows) -> tuple[Given, Encoding]:
+    def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         if self.cv is None:
             return super()._read(rows)
         parts = folded(rows, self.cv)
-        return Given(parts.moments, None, tuple(parts.halves)), parts.encoding
+        return TrainingData(parts.moments, None, tuple(parts.halves)), parts.encoding
 
-    def _best(self, walk: RidgeWalk, given: Given | Block) -> int:
+    def _best(self, walk: RidgeWalk, given: TrainingData | Block) -> int:
         if self.rule not in rules.RULES:
             raise InputError(f"rule={self.rule!r} is none of {', '.join(rules.RULES)}.")
         errors = self._errors(walk, given)
@@ -183,7 +183,7 @@ class RidgeCV(RidgePathBase):
         self.mse_path_, self.best_score_ = errors, -float(errors[best].mean())
         return best
 
-    def _errors(self, walk: RidgeWalk, given: Given | Block) -> Floats:
+    def _errors(self, walk: RidgeWalk, given: TrainingData | Block) -> Floats:
         """Mean squared errors on rows left out, penalties x folds."""
         if isinstance(given, Block):
             if self.cv is None:

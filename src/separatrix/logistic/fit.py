@@ -21,13 +21,13 @@ from separatrix.logistic.problem import (
 )
 from separatrix.logistic.proximal_newton import ALL, select
 from separatrix.logistic.separation import Separation
-from separatrix.messages import doubt
+from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.frame import Frame
+from separatrix.statistics.frame import Orthonormalizer
 from separatrix.statistics.moments import Moments
 
 
@@ -155,19 +155,19 @@ def _doubts(
     problem: LogisticProblem, found: Descent, holds: bool, settings: LogisticSettings
 ) -> None:
     if problem.frame.dependent and settings.penalty == 0.0:
-        doubt(
+        warn(
             "SEP001",
             f"dependent columns: {', '.join(problem.frame.dependent)}. The probabilities are "
             "unique, the coefficients are not; the shortest were returned.",
         )
     if found.separation is not None:
-        doubt(
+        warn(
             "SEP006",
             "the classes are separable: the likelihood rises for ever along separation_, and the "
             "coefficients are where the search stopped. Give a penalty, such as C=1.",
         )
     elif not holds:
-        doubt(
+        warn(
             "SEP003",
             f"stopped after {found.passes} passes ({found.status}); see certificate_. Raise "
             "max_iter or tol.",
@@ -194,7 +194,7 @@ def _covariance(problem: LogisticProblem, found: Descent, settings: LogisticSett
     return np.asarray(whole @ np.array(columns).T)
 
 
-def _identified(frame: Frame) -> NDArray[np.bool_]:
+def _identified(frame: Orthonormalizer) -> NDArray[np.bool_]:
     """Which coefficients all likeliest models share: eⱼ, or for the intercept the centre, must lie
     in the span of the rows about their centre.
     """
@@ -233,7 +233,7 @@ def _many_columns(
     size = deviation if settings.fit_intercept else np.sqrt(deviation**2 + mean**2)
     unit = np.where(size > 1e-15 * np.abs(mean), size, 1.0)
     unit[unit == 0.0] = 1.0
-    frame = Frame(centre, unit, None, share, settings.fit_intercept)
+    frame = Orthonormalizer(centre, unit, None, share, settings.fit_intercept)
     size = (deviation if settings.standardize else 1.0) / unit
     view = View(targets, centre, None, settings.fit_intercept)
     return assemble(rows, view, frame, size, float(w.sum()), settings), share
@@ -255,7 +255,7 @@ def _span_of_rows(
     z = vector * singular
     turn = (x.T @ vector) / singular / v[:, None]
     scale = singular / np.sqrt(block.n)
-    frame = Frame(centre, scale, turn, share, settings.fit_intercept)
+    frame = Orthonormalizer(centre, scale, turn, share, settings.fit_intercept)
     flat = ArrayRows(z, block.y, block.w, targets=block.targets.items)
     view = View(targets, np.zeros(len(scale)), None, settings.fit_intercept)
     return assemble(flat, view, frame, 1.0 / scale, float(w.sum()), settings), share

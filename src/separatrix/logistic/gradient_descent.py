@@ -10,10 +10,10 @@ from scipy.special import expit, logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.linear_classifier import ProbableLinearClassifier
+from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.standard_design import StandardDesign, standard_design
 from separatrix.geometry.class_scores import softmax
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.gradient_descent import gradient_descent
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
@@ -92,7 +92,7 @@ class MeanLoss:
         return float(self.w @ (s.argmax(axis=1) != self.r.argmax(axis=1)))
 
 
-class GradientDescent(ProbableLinearClassifier):
+class GradientDescent(ProbabilisticLinearClassifier):
     """b ← b − η ∇f(b) from a random start near zero: slow, plain, and every step on record.
 
     Meant for seeing how descent works and fails, not for speed: :class:`LogisticRegression` finds
@@ -191,7 +191,7 @@ class GradientDescent(ProbableLinearClassifier):
         at = int(np.nanargmin(self.trace_.objective)) if lost else len(watch.points) - 1
         certificate = _certificate(found, status)
         if status not in ("solved", "settled"):
-            doubt("SEP003", str(certificate))
+            warn("SEP003", str(certificate))
         return Solution(
             self.trace_.coef[at].T,
             self.trace_.intercept[at] - (0.5 if problem.squared and r.shape[1] == 1 else 0.0),

@@ -13,7 +13,7 @@ from separatrix.logistic.fit import Posed, pose, pose_wide, solve_logistic
 from separatrix.logistic.logistic_regression import LogisticClassifier, settings_of, wide
 from separatrix.logistic.path import LogisticTrace, grid, planes, trace
 from separatrix.logistic.problem import LogisticSettings
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding, identity
@@ -44,7 +44,7 @@ class LogisticFamily(LogisticClassifier):
             Cs = grid(posed, Cs, float(self.eps), settings.l1_ratio)
         path = trace(posed, Cs, settings)
         if not path.reached:
-            doubt("SEP003", "points of the path were left above tol; see gaps_. Raise max_iter.")
+            warn("SEP003", "points of the path were left above tol; see gaps_. Raise max_iter.")
         self.Cs_, self.coefs_, self.intercepts_ = path.Cs, path.coefs, path.intercepts
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.freedom
         return path

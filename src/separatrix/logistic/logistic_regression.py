@@ -9,9 +9,9 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.additive import KEPT
-from separatrix.estimators.base import weights_of
+from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.class_weights import weigh_classes, weights_by_class
-from separatrix.estimators.linear_classifier import ProbableLinearClassifier
+from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.logistic.fit import (
     LogisticSolution,
     Posed,
@@ -35,7 +35,7 @@ from separatrix.statistics.preparation import Prepared, prepare
 MOST_SELECTING = 500
 
 
-class LogisticClassifier(ProbableLinearClassifier):
+class LogisticClassifier(ProbabilisticLinearClassifier):
     """What logistic models share: probabilities, and scores measured from a reference class."""
 
     C: float
@@ -71,7 +71,7 @@ class LogisticClassifier(ProbableLinearClassifier):
         if isinstance(X, Rows):
             return weigh_classes(self._class_rows(X, y, sample_weight), given)
         labels = np.ravel(np.asarray(y))
-        w = weights_of(sample_weight, len(labels))
+        w = check_sample_weight(sample_weight, len(labels))
         w = np.ones(len(labels)) if w is None else w
         known, codes = np.unique(labels, return_inverse=True)
         total = np.bincount(codes, w).astype(float)

@@ -25,7 +25,7 @@ from separatrix.rows.block import Block, Floats, concatenate
 from separatrix.rows.encoded import EncodedRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.frame import Frame, frame_of, sizes_of
+from separatrix.statistics.frame import Orthonormalizer, orthonormalizer_of, sizes_of
 from separatrix.statistics.moments import Moments
 
 
@@ -71,7 +71,7 @@ class LogisticProblem:
     ridge: Floats
     lasso: Floats
     weight: float
-    frame: Frame
+    frame: Orthonormalizer
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -165,7 +165,7 @@ def problem_of(
     if settings.penalty > 0.0:
         frame = _plain_frame(moments, settings.fit_intercept)
     else:
-        frame = frame_of(rows, moments, fit_intercept=settings.fit_intercept)
+        frame = orthonormalizer_of(rows, moments, fit_intercept=settings.fit_intercept)
     view = View(targets, frame.centre, frame.turn, settings.fit_intercept)
     size = np.zeros(frame.rank)
     if settings.penalty > 0.0:
@@ -175,7 +175,12 @@ def problem_of(
 
 
 def assemble(
-    rows: Rows, view: View, frame: Frame, size: Floats, weight: float, settings: LogisticSettings
+    rows: Rows,
+    view: View,
+    frame: Orthonormalizer,
+    size: Floats,
+    weight: float,
+    settings: LogisticSettings,
 ) -> LogisticProblem:
     """A problem with its penalty; ``size`` (one for each column of z) is 0 for the constant."""
     ones = np.ones(int(settings.fit_intercept))
@@ -185,12 +190,12 @@ def assemble(
     return blank.penalised(settings.penalty, settings.l1_ratio if settings.penalty > 0.0 else 0.0)
 
 
-def _plain_frame(moments: Moments, fit_intercept: bool) -> Frame:
+def _plain_frame(moments: Moments, fit_intercept: bool) -> Orthonormalizer:
     """Centre and unit of every column; one that does not vary keeps the unit one."""
     m = moments if fit_intercept else moments.about_origin()
     size, varies = sizes_of(moments, m)
     unit = np.where(varies, size, 1.0)
-    return Frame(m.x_mean, unit, None, m.y_mean, fit_intercept)
+    return Orthonormalizer(m.x_mean, unit, None, m.y_mean, fit_intercept)
 
 
 def discriminant_start(problem: LogisticProblem, moments: Moments) -> Floats:

@@ -11,12 +11,12 @@ from scipy.special import expit, log_expit
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import weights_of
-from separatrix.estimators.linear_classifier import ProbableLinearClassifier
+from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.standard_design import standard_design
 from separatrix.geometry.class_scores import softmax
 from separatrix.logistic.sigmoid_squares import fit_sigmoid_squares
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
@@ -24,7 +24,7 @@ from separatrix.rows.schema import Term
 from separatrix.statistics.preparation import prepare
 
 
-class SigmoidRegressionClassifier(ProbableLinearClassifier):
+class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     """min over W, a of ½ Σ w ‖r − σ(Wx + a)‖² / Σ w + ½ α ‖sW‖², with s the columns' deviations.
 
     Each label has an output σ(w·x + a) between 0 and 1 of its own: labels need neither exclude each
@@ -73,7 +73,7 @@ class SigmoidRegressionClassifier(ProbableLinearClassifier):
             design.z, r, design.w, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
         )
         if not found.certificate.holds:
-            doubt("SEP003", f"{found.certificate}")
+            warn("SEP003", f"{found.certificate}")
         coef, intercept = design.in_columns(found.coef)
         solution = Solution(coef, intercept, found.certificate, found.status, found.iterations)
         self._accept(solution, prepared.encoding, flat=False)
@@ -92,7 +92,7 @@ class SigmoidRegressionClassifier(ProbableLinearClassifier):
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
             dense = labels.toarray() if sparse.issparse(labels) else labels
             self.classes_ = np.arange(dense.shape[1])
-            weights_of(sample_weight, len(dense))
+            check_sample_weight(sample_weight, len(dense))
             return np.asarray(dense, dtype=float), [Term(f"y{j}") for j in self.classes_]
 
         return self._training_rows(X, y, sample_weight, encode_target=encode)

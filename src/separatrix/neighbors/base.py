@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.distances.base import Metric
 from separatrix.distances.concentration import distance_concentration
-from separatrix.distances.metric_from import GivenDistances, metric_from
-from separatrix.estimators.base import RowsModel, weights_of
+from separatrix.distances.metric_from import PrecomputedDistances, metric_from
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.coded_rows import coded_rows
 from separatrix.estimators.metric_inputs import StandardFooting
 from separatrix.estimators.targets import numeric, two_or_more
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
@@ -28,7 +28,7 @@ from separatrix.statistics.preparation import prepare
 MANY_COLUMNS = 20
 
 
-class RememberingModel(StandardFooting, RowsModel):
+class InstanceBasedModel(StandardFooting, RowsEstimator):
     """``points_`` are the training rows of positive weight, ``weights_`` what each counts.
 
     Columns are divided by their deviation if ``standardize``: distances then do not depend on
@@ -46,7 +46,7 @@ class RememberingModel(StandardFooting, RowsModel):
         """Whether X is a list of things that only the metric understands."""
         metric = metric_from(self.metric)
         numbers = isinstance(X, Rows) or sparse.issparse(X)
-        if metric.of_vectors or isinstance(metric, GivenDistances) or numbers:
+        if metric.of_vectors or isinstance(metric, PrecomputedDistances) or numbers:
             return False
         return not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub")
 
@@ -58,7 +58,7 @@ class RememberingModel(StandardFooting, RowsModel):
             items = list(X.itertuples(index=False, name=None))
         else:
             items = [tuple(x) if isinstance(x, np.ndarray) else x for x in X]
-        w = weights_of(sample_weight, len(items))
+        w = check_sample_weight(sample_weight, len(items))
         w = np.ones(len(items)) if w is None else w
         there = np.flatnonzero(w > 0)
         self.n_features_in_ = 1
@@ -72,7 +72,7 @@ class RememberingModel(StandardFooting, RowsModel):
         """
         x = np.ascontiguousarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
         self.__dict__.pop("rows_", None)
-        if isinstance(metric_from(self.metric), GivenDistances):
+        if isinstance(metric_from(self.metric), PrecomputedDistances):
             if self.standardize:
                 raise InputError("standardize=True is about columns of numbers, not distances.")
             self.rows_ = np.asarray(rows, dtype=np.int64)
@@ -81,7 +81,7 @@ class RememberingModel(StandardFooting, RowsModel):
         if x.shape[1] >= MANY_COLUMNS and len(x) >= MANY_COLUMNS:
             seen = distance_concentration(self.points_, self.metric_)
             if seen.concentrated:
-                doubt("SEP008", str(seen))
+                warn("SEP008", str(seen))
 
     def _keep(self, points: Any, w: Floats) -> None:
         self.points_, self.weights_ = points, w
@@ -108,7 +108,7 @@ class RememberingModel(StandardFooting, RowsModel):
         return tags
 
 
-class RememberingClassifier(ClassLabels, RememberingModel):
+class InstanceBasedClassifier(ClassLabels, InstanceBasedModel):
     """``codes_`` are the classes of the points, by position in ``classes_``."""
 
     def _remember_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -127,7 +127,7 @@ class RememberingClassifier(ClassLabels, RememberingModel):
         self.codes_ = codes.astype(np.int64)
 
 
-class RememberingRegressor(RememberingModel):
+class InstanceBasedRegressor(InstanceBasedModel):
     """``targets_`` are the numbers of the points, n x k."""
 
     _multi_output = True

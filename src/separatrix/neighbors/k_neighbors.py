@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.distances.search.neighbors import NeighbourSearch
-from separatrix.distances.search.result import Neighbours
+from separatrix.distances.search.neighbors import NeighborSearch
+from separatrix.distances.search.result import Neighbors
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
-    RememberingClassifier,
-    RememberingModel,
-    RememberingRegressor,
+    InstanceBasedClassifier,
+    InstanceBasedModel,
+    InstanceBasedRegressor,
 )
-from separatrix.neighbors.leave_one_out import NeighbourCounts, errors_by_count
+from separatrix.neighbors.leave_one_out import NeighborCounts, errors_by_count
 from separatrix.neighbors.weights import share_of, votes_of
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
@@ -28,21 +28,21 @@ from separatrix.statistics.preparation import prepare
 BLOCK = 4096
 
 
-class _Asked(RememberingModel):
+class _Asked(InstanceBasedModel):
     """Remembered rows that can be asked for the nearest of them."""
 
     n_neighbors_: int
 
     def _index(self) -> None:
         """Sort the points for searching, once for all questions."""
-        self.__dict__["_searcher"] = NeighbourSearch(self.points_, self.metric_)
+        self.__dict__["_searcher"] = NeighborSearch(self.points_, self.metric_)
 
     @property
-    def _search(self) -> NeighbourSearch:
+    def _search(self) -> NeighborSearch:
         """Built from the points; a model from a file builds it when first asked."""
         if "_searcher" not in self.__dict__:
             self._index()
-        found: NeighbourSearch = self.__dict__["_searcher"]
+        found: NeighborSearch = self.__dict__["_searcher"]
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class _Voting(_Asked):
             notes=("The search is exact; ties go to the row that came first.",),
         )
 
-    def leave_one_out(self, most: int | None = None) -> NeighbourCounts:
+    def leave_one_out(self, most: int | None = None) -> NeighborCounts:
         """Error of 1, 2, … neighbours, every row judged by the others, from one search.
 
         ``most`` bounds the count; by default twice the square root of the number of rows, at most
@@ -116,7 +116,7 @@ class _Voting(_Asked):
         check_is_fitted(self, "points_")
         return errors_by_count(self, most)
 
-    def _near(self, x: Any) -> tuple[Neighbours, Floats]:
+    def _near(self, x: Any) -> tuple[Neighbors, Floats]:
         """Enough neighbours to fill k places, and the places that each takes."""
         k, n = self.n_neighbors_, len(self.points_)
         asked = min(k, n)
@@ -148,7 +148,7 @@ def _counted(k: Any) -> int:
     return int(k)
 
 
-class KNeighborsClassifier(ClassifierMixin, RememberingClassifier, _Voting):
+class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, _Voting):
     """P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ over the k nearest training rows.
 
     A training row of weight w fills w of the k places.
@@ -194,7 +194,7 @@ class KNeighborsClassifier(ClassifierMixin, RememberingClassifier, _Voting):
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
 
-class KNeighborsRegressor(RegressorMixin, RememberingRegressor, _Voting):
+class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, _Voting):
     """f(x) = Σ vᵢ yᵢ / Σ vᵢ over the k nearest training rows.
 
     Parameters and attributes as for :class:`KNeighborsClassifier`; ``targets_`` are remembered.

@@ -19,15 +19,15 @@ from separatrix.neighbors.bandwidth import (
     squared_loss,
 )
 from separatrix.neighbors.base import (
-    RememberingClassifier,
-    RememberingModel,
-    RememberingRegressor,
+    InstanceBasedClassifier,
+    InstanceBasedModel,
+    InstanceBasedRegressor,
 )
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
 
-class _LocalAverage(RememberingModel):
+class _LocalAverage(InstanceBasedModel):
     """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), a probability over the training rows."""
 
     bandwidth: float | str
@@ -76,7 +76,7 @@ class _LocalAverage(RememberingModel):
         return self._average(X, np.eye(len(self.points_)))
 
 
-class KernelVoteClassifier(ClassifierMixin, RememberingClassifier, _LocalAverage):
+class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, _LocalAverage):
     """P(c | x) = Σ pᵢ 1{yᵢ = c} with pᵢ ∝ exp(−d(x, xᵢ)²/2h²): every training row votes.
 
     Parameters
@@ -115,7 +115,7 @@ class KernelVoteClassifier(ClassifierMixin, RememberingClassifier, _LocalAverage
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
 
-class NadarayaWatson(RegressorMixin, RememberingRegressor, _LocalAverage):
+class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, _LocalAverage):
     """f(x) = Σ κ(x, xᵢ) yᵢ / Σ κ(x, xᵢ) with κ = exp(−d²/2h²): a mean that moves along.
 
     Parameters and attributes as for :class:`KernelVoteClassifier`; "loo" minimises the squared

@@ -20,7 +20,7 @@ MOST = 128
 
 
 @dataclass(frozen=True)
-class NeighbourCounts:
+class NeighborCounts:
     """Leave-one-out ``error`` of ``count`` = 1, 2, … neighbours, with its ``standard_error``.
 
     The share of wrong classes, or the mean squared error of numbers.
@@ -37,7 +37,7 @@ class NeighbourCounts:
         return int(self.count[np.flatnonzero(self.error <= self.error.min())[-1]])
 
 
-def errors_by_count(model: Any, most: int | None) -> NeighbourCounts:
+def errors_by_count(model: Any, most: int | None) -> NeighborCounts:
     """Votes accumulated from near to far: after the k-th neighbour they are those of k.
 
     A row of weight w is w rows: one of them is left out, the others are its nearest neighbours.
@@ -62,7 +62,7 @@ def errors_by_count(model: Any, most: int | None) -> NeighbourCounts:
     error = w @ mistakes / total
     spread = np.sqrt(np.maximum(w @ mistakes**2 / total - error**2, 0.0) / total)
     measure = "share of wrong classes" if hasattr(model, "codes_") else "mean squared error"
-    return NeighbourCounts(np.arange(1, most + 1), error, spread, measure)
+    return NeighborCounts(np.arange(1, most + 1), error, spread, measure)
 
 
 def _mistakes(model: Any, d: Floats, near: Any, part: slice) -> Floats:

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from separatrix.distances.exemplars import geometric_median, medoid
-from separatrix.distances.metric_from import GivenDistances, metric_from
+from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.messages import InputError, did_you_mean
-from separatrix.neighbors.base import RememberingClassifier
+from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
 EXEMPLARS = ("mean", "median", "medoid")
 
 
-class NearestExemplar(ClassifierMixin, RememberingClassifier):
+class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
     """argmin_c d(x, e_c), with e_c the mean, geometric median or medoid of class c.
 
     The mean has the least total squared Euclidean distance to its class, the median the least total
@@ -57,7 +57,7 @@ class NearestExemplar(ClassifierMixin, RememberingClassifier):
                 f"No exemplar {self.exemplar!r}.",
                 remedy=did_you_mean(self.exemplar, list(EXEMPLARS)),
             )
-        if isinstance(metric_from(self.metric), GivenDistances):
+        if isinstance(metric_from(self.metric), PrecomputedDistances):
             raise InputError("Exemplars are sought among rows: distances alone are not enough.")
         self._remember_classes(X, y, sample_weight)
         if isinstance(self.points_, list) and self.exemplar != "medoid":

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.perceptron.state import Ground, WalkState
+from separatrix.perceptron.state import PerceptronRows, PerceptronState
 from separatrix.rows.block import Floats, Ints
 
 ORDERS = ("given", "shuffled", "random")
@@ -43,7 +43,7 @@ class Walk:
     """Weights to be used (outputs x (1 + d)), where the walk stands, and its history."""
 
     weights: Floats
-    state: WalkState
+    state: PerceptronState
     mistakes: NDArray[np.int64]
     status: str
     kept: list[Floats]
@@ -80,7 +80,7 @@ def plan_of(model: Any) -> Plan:
 class _Pocket:
     """The weights with the fewest rows on the wrong side, output by output."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: PerceptronRows) -> None:
         self.ground = ground
         self.fewest = np.full(len(ground.own), np.inf)
         self.best = np.zeros((len(ground.own), 1 + ground.d))
@@ -95,7 +95,10 @@ class _Pocket:
 
 
 def walk(
-    ground: Ground, start: WalkState, plan: Plan, random: np.random.RandomState | None = None
+    ground: PerceptronRows,
+    start: PerceptronState,
+    plan: Plan,
+    random: np.random.RandomState | None = None,
 ) -> Walk:
     """Epochs from ``start`` until one is without mistake, or ``max_epochs`` are over."""
     ground.begin(start)
@@ -141,7 +144,7 @@ def epochs(plan: Plan, n: int, random: np.random.RandomState | None) -> Iterator
             yield random.randint(0, n, n)
 
 
-def novikoff(ground: Ground, weights: Floats) -> float:
+def novikoff(ground: PerceptronRows, weights: Floats) -> float:
     """(R/γ)², the largest over the outputs, with the margin γ that these weights have."""
     length = float(np.sqrt(ground.squares().max() + ground.constant))
     norms = np.linalg.norm(weights if ground.constant else weights[:, 1:], axis=1)
@@ -150,7 +153,7 @@ def novikoff(ground: Ground, weights: Floats) -> float:
     return (length / least) ** 2 if least > 0.0 else np.inf
 
 
-def mean_start(ground: Ground) -> Floats:
+def mean_start(ground: PerceptronRows) -> Floats:
     """Weights halfway between the mean of each output's class and the mean of the other rows."""
     outputs = len(ground.own)
     weights = np.zeros((outputs, 1 + ground.d))

@@ -14,7 +14,7 @@ from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.coded_rows import coded_items, coded_rows, outputs_of
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Precomputed, kernel_from
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.perceptron.dual import DualWalk, GramRows, walk_dual
 from separatrix.perceptron.epochs import MistakeTrace, plan_of
@@ -111,7 +111,7 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         self._expose(found, gram, items, kept, n)
         self.certificate_ = self._certificate(found, gram, codes, own, w)
         if found.status != "converged":
-            doubt("SEP003", f"{self.certificate_}")
+            warn("SEP003", f"{self.certificate_}")
         return self
 
     @property

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.coded_rows import Coded, coded, coded_rows, column_frame, outputs_of
+from separatrix.estimators.coded_rows import CodedRows, coded, coded_rows, column_frame, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.perceptron.epochs import (
     MistakeTrace,
@@ -21,7 +21,7 @@ from separatrix.perceptron.epochs import (
     plan_of,
     walk,
 )
-from separatrix.perceptron.state import Ground, WalkState, ground_of
+from separatrix.perceptron.state import PerceptronRows, PerceptronState, ground_of
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
@@ -72,7 +72,7 @@ class Perceptron(LinearClassifier):
     """
 
     trace_: MistakeTrace
-    state_: WalkState
+    state_: PerceptronState
     mistakes_: Ints
 
     def __init__(
@@ -109,10 +109,10 @@ class Perceptron(LinearClassifier):
         zero = np.zeros((len(ground.own), 1 + ground.d))
         first = mean_start(ground) if self.start == "means" else zero
         random = check_random_state(self.random_state)
-        found = walk(ground, WalkState(first, zero, 0), plan, random)
+        found = walk(ground, PerceptronState(first, zero, 0), plan, random)
         self._expose(found, ground, frame, given.encoding)
         if found.status != "converged":
-            doubt("SEP003", f"{self.certificate_}")
+            warn("SEP003", f"{self.certificate_}")
         return self
 
     @available_if(lambda self: self._steps_only())  # type: ignore[untyped-decorator]
@@ -140,7 +140,7 @@ class Perceptron(LinearClassifier):
         given = coded(rows)
         ground = self._ground(given, None)
         zero = np.zeros((len(ground.own), 1 + ground.d))
-        state = self.state_ if begun else WalkState(zero, zero, 0)
+        state = self.state_ if begun else PerceptronState(zero, zero, 0)
         once = Plan(max_epochs=1, average=plan.average)
         made = self.mistakes_ if begun else 0
         self._expose(walk(ground, state, once), ground, None, given.encoding)
@@ -174,7 +174,7 @@ class Perceptron(LinearClassifier):
             raise InputError("average and pocket are two answers.", remedy="Choose one of them.")
         return plan_of(self)
 
-    def _ground(self, given: Coded, frame: tuple[Floats, Floats] | None) -> Ground:
+    def _ground(self, given: CodedRows, frame: tuple[Floats, Floats] | None) -> PerceptronRows:
         own = outputs_of(len(self.classes_))
         rate = self.learning_rate * given.w
         return ground_of(given.x, given.codes, own, rate, bool(self.fit_intercept), frame)
@@ -182,7 +182,7 @@ class Perceptron(LinearClassifier):
     def _expose(
         self,
         found: Walk,
-        ground: Ground,
+        ground: PerceptronRows,
         frame: tuple[Floats, Floats] | None,
         encoding: Encoding,
     ) -> None:
@@ -201,7 +201,7 @@ class Perceptron(LinearClassifier):
         solution = Solution(coef.T, intercept, certificate, found.status, len(found.mistakes))
         self._accept(solution, encoding, flat=False)
 
-    def _certificate(self, found: Walk, ground: Ground) -> Certificate:
+    def _certificate(self, found: Walk, ground: PerceptronRows) -> Certificate:
         wrong = int(ground.wrong(found.weights).any(axis=1).sum())
         notes = [f"{int(found.mistakes.sum())} mistakes in {_epochs(found)}."]
         if wrong == 0:

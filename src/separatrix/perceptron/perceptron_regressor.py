@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.standard_design import StandardDesign, standard_design
 from separatrix.estimators.targets import one_number
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.perceptron.epochs import Plan, epochs, plan_of
 from separatrix.perceptron.loops import walk_regression
@@ -107,7 +107,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         residual = block.y[:, 0] - block.dense() @ coef[:, 0] - intercept[0]
         certificate = _certificate(trace, residual, block)
         if trace.status == "diverged":
-            doubt("SEP003", f"{certificate}")
+            warn("SEP003", f"{certificate}")
         solution = Solution(coef, intercept, certificate, trace.status, len(trace.squares))
         self._accept(solution, prepared.encoding, flat=True)
         return self

@@ -14,7 +14,7 @@ from separatrix.rows.block import Floats, Ints, Matrix
 
 
 @dataclass(frozen=True)
-class WalkState:
+class PerceptronState:
     """Where a walk stands: ``weights`` and ``drift`` (outputs x (1 + d)), rows ``seen`` so far."""
 
     weights: Floats
@@ -27,7 +27,7 @@ class WalkState:
         return self.weights - self.drift / max(self.seen, 1)
 
 
-class Ground(ABC):
+class PerceptronRows(ABC):
     """Rows to walk on: their classes, steps, and the weights in a form that suits them."""
 
     def __init__(self, x: Matrix, codes: Ints, own: Ints, rate: Floats, constant: bool) -> None:
@@ -41,7 +41,7 @@ class Ground(ABC):
         return np.where(self.codes[:, None] == self.own, 1.0, -1.0)
 
     @abstractmethod
-    def begin(self, state: WalkState) -> None:
+    def begin(self, state: PerceptronState) -> None:
         """Take up the weights."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Ground(ABC):
         """Walk on; False if paused."""
 
     @abstractmethod
-    def state(self, seen: int) -> WalkState:
+    def state(self, seen: int) -> PerceptronState:
         """The weights reached."""
 
     @abstractmethod
@@ -69,10 +69,10 @@ class Ground(ABC):
         return np.asarray(self.sides * self.scores(weights) <= 0.0)
 
 
-class DenseGround(Ground):
+class DenseRows(PerceptronRows):
     """Rows in one array."""
 
-    def begin(self, state: WalkState) -> None:
+    def begin(self, state: PerceptronState) -> None:
         """Take up the weights."""
         self.w, self.drift = state.weights.copy(), state.drift.copy()
 
@@ -85,9 +85,9 @@ class DenseGround(Ground):
             )
         )
 
-    def state(self, seen: int) -> WalkState:
+    def state(self, seen: int) -> PerceptronState:
         """The weights reached."""
-        return WalkState(self.w.copy(), self.drift.copy(), seen)
+        return PerceptronState(self.w.copy(), self.drift.copy(), seen)
 
     def scores(self, weights: Floats) -> Floats:
         """n x outputs."""
@@ -103,7 +103,7 @@ class DenseGround(Ground):
         return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
 
 
-class SparseGround(Ground):
+class SparseRows(PerceptronRows):
     """CSR rows, measured from a ``centre`` that is never subtracted from them."""
 
     def __init__(
@@ -121,7 +121,7 @@ class SparseGround(Ground):
         self.shared = np.append(np.asarray(x @ self.centre) - self.far, self.far)
         self.columns = x.indices.astype(np.int64), x.indptr.astype(np.int64)
 
-    def begin(self, state: WalkState) -> None:
+    def begin(self, state: PerceptronState) -> None:
         """Take up the weights."""
         k = len(state.weights)
         self.w, self.drift = np.zeros((k, 3 + self.d)), np.zeros((k, 3 + self.d))
@@ -138,13 +138,13 @@ class SparseGround(Ground):
             )
         )
 
-    def state(self, seen: int) -> WalkState:
+    def state(self, seen: int) -> PerceptronState:
         """The weights reached."""
         weights, drift = (
             np.column_stack([v[:, 0], v[:, 3:] - v[:, 1:2] * self.centre])
             for v in (self.w, self.drift)
         )
-        return WalkState(weights, drift, seen)
+        return PerceptronState(weights, drift, seen)
 
     def scores(self, weights: Floats) -> Floats:
         """n x outputs."""
@@ -169,16 +169,16 @@ def ground_of(
     rate: Floats,
     constant: bool,
     frame: tuple[Floats, Floats] | None = None,
-) -> Ground:
+) -> PerceptronRows:
     """Dense or sparse; with a ``frame`` (mean and deviation of the columns) rows are (x − μ)/σ."""
     if frame is None:
         if sparse.issparse(x):
-            return SparseGround(x, codes, own, rate, constant)
-        return DenseGround(np.ascontiguousarray(x, dtype=np.float64), codes, own, rate, constant)
+            return SparseRows(x, codes, own, rate, constant)
+        return DenseRows(np.ascontiguousarray(x, dtype=np.float64), codes, own, rate, constant)
     mean, scale = frame
     inverse = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
     if sparse.issparse(x):
         even = sparse.csr_array(x @ sparse.diags_array(inverse))
-        return SparseGround(even, codes, own, rate, constant, mean * inverse)
+        return SparseRows(even, codes, own, rate, constant, mean * inverse)
     even = np.ascontiguousarray((x - mean) * inverse)
-    return DenseGround(even, codes, own, rate, constant)
+    return DenseRows(even, codes, own, rate, constant)

@@ -29,10 +29,10 @@ from separatrix.pictures.svm.dual_coefficients import MultiplierDisplay
 from separatrix.pictures.svm.path import SVMPathDisplay
 from separatrix.pictures.svm.support_vectors import SupportVectorDisplay
 from separatrix.pictures.training.folds import FoldDisplay
-from separatrix.pictures.training.generalization import GapDisplay
+from separatrix.pictures.training.generalization import GeneralizationGapDisplay
 from separatrix.pictures.training.learning_curve import LearningCurveDisplay
 from separatrix.pictures.training.mistakes import MistakeDisplay
-from separatrix.pictures.training.n_neighbors import NeighbourCountDisplay
+from separatrix.pictures.training.n_neighbors import NeighborCountDisplay
 from separatrix.pictures.training.path import PathDisplay
 from separatrix.pictures.training.trace import TraceDisplay
 from separatrix.pictures.training.validation_curve import ValidationCurveDisplay
@@ -51,14 +51,14 @@ __all__ = [
     "DistanceDisplay",
     "ElbowDisplay",
     "FoldDisplay",
-    "GapDisplay",
+    "GeneralizationGapDisplay",
     "LearningCurveDisplay",
     "LeverageDisplay",
     "LogOddsDisplay",
     "MarginDisplay",
     "MistakeDisplay",
     "MultiplierDisplay",
-    "NeighbourCountDisplay",
+    "NeighborCountDisplay",
     "PathDisplay",
     "PrecisionRecallDisplay",
     "QuantileDisplay",

@@ -58,7 +58,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def dress(ax: Any, *, grid: str | None = "both") -> None:
+def style_axes(ax: Any, *, grid: str | None = "both") -> None:
     """Axes with no more ink than they need: two spines, no tick marks, a faint grid."""
     for axis in (ax.xaxis, ax.yaxis):
         _thousands(axis)

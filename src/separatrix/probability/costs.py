@@ -42,7 +42,7 @@ class Costs:
         return np.where(probabilities @ self.price < expected.min(axis=1), len(self.price), chosen)
 
 
-def costs_of(given: Any, classes: NDArray[Any], doubt: Any = "doubt") -> Costs:
+def costs_of(given: Any, classes: NDArray[Any], reject: Any = "reject") -> Costs:
     """Costs from a price of doubt, from a matrix, or from {truth: {answer: cost}}.
 
     A number is the price of doubt where every error costs 1. A matrix has a row for each class in
@@ -52,7 +52,7 @@ def costs_of(given: Any, classes: NDArray[Any], doubt: Any = "doubt") -> Costs:
     k = len(classes)
     wrong = 1.0 - np.eye(k)
     if isinstance(given, Mapping):
-        return _checked(*_of_mapping(given, classes, doubt, wrong))
+        return _checked(*_of_mapping(given, classes, reject, wrong))
     try:
         array = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
@@ -76,14 +76,14 @@ def costs_of(given: Any, classes: NDArray[Any], doubt: Any = "doubt") -> Costs:
 
 
 def _of_mapping(
-    given: Mapping[Any, Any], classes: NDArray[Any], doubt: Any, wrong: Floats
+    given: Mapping[Any, Any], classes: NDArray[Any], reject: Any, wrong: Floats
 ) -> tuple[Floats, Floats | None]:
     position = {label: i for i, label in enumerate(classes.tolist())}
     matrix, price = wrong.copy(), np.full(len(position), np.nan)
     for truth, answers in given.items():
         _known(truth, position, "class")
         for answer, cost in answers.items():
-            if answer == doubt:
+            if answer == reject:
                 price[position[truth]] = cost
             else:
                 _known(answer, position, "answer")

@@ -38,12 +38,12 @@ class CoverageRisk:
         return float(self.coverage[self.risk <= risk].max(initial=0.0))
 
 
-def coverage_risk(doubt: Any, loss: Any, *, sample_weight: Any = None) -> CoverageRisk:
+def coverage_risk(reject: Any, loss: Any, *, sample_weight: Any = None) -> CoverageRisk:
     """Sort rows by ``doubt`` (smallest first); ``loss`` is what answering a row costs.
 
     Rows of equal doubt are answered together: no order among them is made up.
     """
-    d, cost = np.asarray(doubt, dtype=float), np.asarray(loss, dtype=float)
+    d, cost = np.asarray(reject, dtype=float), np.asarray(loss, dtype=float)
     if d.ndim != 1 or d.shape != cost.shape or not d.size:
         raise InputError(f"doubt has shape {d.shape} and loss {cost.shape}: one of each per row.")
     if not (np.isfinite(d).all() and np.isfinite(cost).all()):

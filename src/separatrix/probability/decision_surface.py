@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.discriminant_plane import Plane, telling_plane
+from separatrix.geometry.discriminant_plane import DiscriminantPlane, discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -31,7 +31,7 @@ _LEAST = 1e-12
 
 
 @dataclass(frozen=True)
-class Landscape:
+class DecisionSurface:
     """``worth[i, j, a]`` of answer a at (x[j], y[i]) of the plane; answers are classes, then doubt.
 
     ``dots`` (m x 2) are rows with their true class and the answer to the whole row; ``normals`` the
@@ -40,26 +40,26 @@ class Landscape:
     at.
     """
 
-    plane: Plane
+    plane: DiscriminantPlane
     classes: tuple[str, ...]
     x: Floats
     y: Floats
-    worth: NDArray[np.float32]
+    utility: NDArray[np.float32]
     dots: NDArray[np.float32]
     truth: NDArray[np.int64]
     called: NDArray[np.int64]
     normals: tuple[MultivariateNormal | None, ...]
     agreement: float
     fixed: tuple[str, ...] = ()
-    doubted: float = 0.0
+    rejected: float = 0.0
 
     @property
-    def doubts(self) -> bool:
+    def rejects(self) -> bool:
         """Whether doubt is one of the answers."""
-        return int(self.worth.shape[2]) > len(self.classes)
+        return int(self.utility.shape[2]) > len(self.classes)
 
 
-def worth_of(model: Any, rows: Any) -> Floats:
+def utilities(model: Any, rows: Any) -> Floats:
     """How much each answer is worth for each row: a column for each class, and one for doubt."""
     k = len(model.classes_)
     costs = getattr(model, "costs_", None)
@@ -71,7 +71,7 @@ def worth_of(model: Any, rows: Any) -> Floats:
         if paid.min(initial=0.0) < 0:
             return np.asarray(-paid)
         return np.asarray(-np.log(np.maximum(paid, _LEAST)))
-    if getattr(model, "doubt", False):
+    if getattr(model, "reject", False):
         return _by_answer(model, rows)
     if hasattr(model, "predict_proba"):
         p = np.asarray(model.predict_proba(rows), dtype=float)
@@ -90,22 +90,22 @@ def _by_answer(model: Any, rows: Any) -> Floats:
     """One for the answer given and nothing for the others; an answer that is no class is doubt."""
     called = np.array([str(a) for a in model.predict(rows)])
     labels = np.array([str(c) for c in model.classes_])
-    worth: Floats = np.asarray(called[:, None] == labels, dtype=float)
-    if not getattr(model, "doubt", False):
-        return worth
-    return np.column_stack([worth, 1.0 - worth.sum(axis=1)])
+    utility: Floats = np.asarray(called[:, None] == labels, dtype=float)
+    if not getattr(model, "reject", False):
+        return utility
+    return np.column_stack([utility, 1.0 - utility.sum(axis=1)])
 
 
-def landscape(
+def decision_surface(
     trained: tuple[Floats, NDArray[np.intp], Floats | None],
     shown: tuple[Floats, NDArray[np.intp]],
-    worth_at: Callable[[Floats], Floats],
+    utility_at: Callable[[Floats], Floats],
     called: NDArray[np.intp],
     classes: tuple[str, ...],
     *,
     names: tuple[str, ...] = (),
     fixed: tuple[str, ...] = (),
-) -> Landscape:
+) -> DecisionSurface:
     """The plane, by the rows ``trained`` (numbers, class codes, weights), with dots ``shown``.
 
     ``worth_at`` tells the worth of every answer at rows of numbers; ``called`` are the answers to
@@ -116,29 +116,29 @@ def landscape(
         raise InputError(
             f"The boundary is drawn for 2 to {MOST_CLASSES} classes; there are {len(classes)}."
         )
-    plane = telling_plane(x, codes, w, names=names)
+    plane = discriminant_plane(x, codes, w, names=names)
     normals = _normals(plane.coordinates(x), codes, w, len(classes))
     some = _thinned(np.flatnonzero(shown[1] < len(classes)))
     dots, truth = plane.coordinates(shown[0][some]), shown[1][some]
     across, up = _window(dots, normals)
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    worth = np.asarray(worth_at(plane.rows(grid)), dtype=np.float32)
-    on_plane = worth_at(plane.rows(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    utility = np.asarray(utility_at(plane.rows(grid)), dtype=np.float32)
+    on_plane = utility_at(plane.rows(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
     answers = np.asarray(called)[some]
     same = float(np.mean(on_plane == answers)) if len(dots) else float("nan")
-    return Landscape(
+    return DecisionSurface(
         plane=plane,
         classes=classes,
         x=across,
         y=up,
-        worth=worth.reshape(len(up), len(across), -1),
+        utility=utility.reshape(len(up), len(across), -1),
         dots=dots.astype(np.float32),
         truth=truth.astype(np.int64),
         called=answers.astype(np.int64),
         normals=normals,
         agreement=same,
         fixed=fixed,
-        doubted=float(np.mean(answers == len(classes))) if len(dots) else 0.0,
+        rejected=float(np.mean(answers == len(classes))) if len(dots) else 0.0,
     )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import weights_of
+from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.class_weights import weigh_classes, weights_by_class
 from separatrix.estimators.targets import codes_of
@@ -33,7 +33,7 @@ def _has_probabilities(model: Any) -> bool:
 _if_probabilities: Callable[[Method], Method] = available_if(_has_probabilities)
 
 
-class Probable(ClassLabels):
+class ProbabilityMixin(ClassLabels):
     """With ``probability`` Platt's sigmoid is learned, and ``predict`` is the most probable class.
 
     The model itself is that of all rows, as it is without probabilities.
@@ -44,7 +44,7 @@ class Probable(ClassLabels):
     calibrations_: list[Calibration]
     certificate_: Certificate
 
-    def _fit_probable(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit_probabilities(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """The model of all rows, and a calibration from the scores of rows that were held out."""
         plain = clone(self).set_params(probability=False)
         if self.class_weight is not None:  # the calibration counts rows as the model does
@@ -89,7 +89,7 @@ class Probable(ClassLabels):
 def _weights(y: Any, sample_weight: Any, class_weight: Any) -> Floats:
     """Weights of rows times those of their classes."""
     labels = column_or_1d(y)
-    w = weights_of(sample_weight, len(labels))
+    w = check_sample_weight(sample_weight, len(labels))
     w = np.ones(len(labels)) if w is None else w
     classes = np.unique(labels[w > 0])
     codes = codes_of(labels, classes)

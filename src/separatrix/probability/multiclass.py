@@ -39,24 +39,26 @@ from separatrix.statistics.preparation import prepare
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class BinaryTeam(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
+class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     """Classifiers of two classes that decide together among many."""
 
     estimators_: list[Any]
     encoding_: Encoding
     certificate_: Certificate
 
-    def __init__(self, estimator: Any, *, doubt: bool = False, doubt_label: Any = "doubt") -> None:
+    def __init__(
+        self, estimator: Any, *, reject: bool = False, reject_label: Any = "reject"
+    ) -> None:
         self.estimator = estimator
-        self.doubt = doubt
-        self.doubt_label = doubt_label
+        self.reject = reject
+        self.reject_label = reject_label
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         require_classifier(self.estimator)
         rows = self._coded(X, y, sample_weight)
-        if self.doubt:
-            answers(self.classes_, self.doubt_label)
+        if self.reject:
+            answers(self.classes_, self.reject_label)
         if len(self.classes_) == 2:
             self.estimators_ = [fitted(self.estimator, rows)]
         else:
@@ -117,13 +119,13 @@ class BinaryTeam(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             chosen = (scores[:, 0] > 0).astype(np.int64)
         else:
             chosen = self._by_class(scores).argmax(axis=1)
-        if not self.doubt:
+        if not self.reject:
             return np.asarray(self.classes_[chosen])
         if len(self.classes_) > 2:
             claimed = self._claimed(scores)
             alone = claimed.sum(axis=1) == 1
             chosen = np.where(alone, claimed.argmax(axis=1), len(self.classes_))
-        return np.asarray(answers(self.classes_, self.doubt_label)[chosen])
+        return np.asarray(answers(self.classes_, self.reject_label)[chosen])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows that were answered, and rightly: doubt counts as no right answer."""
@@ -135,15 +137,15 @@ class BinaryTeam(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         return tags
 
 
-def _gives_probabilities(team: BinaryTeam) -> bool:
-    members = getattr(team, "estimators_", [team.estimator])
+def _gives_probabilities(ensemble: BinaryEnsemble) -> bool:
+    members = getattr(ensemble, "estimators_", [ensemble.estimator])
     return hasattr(members[0], "predict_proba")
 
 
 _if_probabilities: Callable[[Method], Method] = available_if(_gives_probabilities)
 
 
-class OneVsRest(BinaryTeam):
+class OneVsRest(BinaryEnsemble):
     """K classifiers, class k against all others; the largest score wins.
 
     With ``doubt`` a row belongs to the one class that claims it (score above zero) and is in doubt
@@ -153,8 +155,8 @@ class OneVsRest(BinaryTeam):
     ----------
     estimator : classifier of two classes.
     doubt : bool, default=False
-        Whether rows that no class or several claim are answered ``doubt_label``.
-    doubt_label : default="doubt"
+        Whether rows that no class or several claim are answered ``reject_label``.
+    reject_label : default="reject"
 
     Attributes
     ----------
@@ -182,7 +184,7 @@ class OneVsRest(BinaryTeam):
         return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 
 
-class OneVsOne(BinaryTeam):
+class OneVsOne(BinaryEnsemble):
     """K(K − 1)/2 classifiers, one for each pair of classes.
 
     Where they give probabilities, those of the pairs are coupled: the p with Σ p = 1 that minimises
@@ -195,8 +197,8 @@ class OneVsOne(BinaryTeam):
     ----------
     estimator : classifier of two classes.
     doubt : bool, default=False
-        Whether rows that no class wins outright are answered ``doubt_label``.
-    doubt_label : default="doubt"
+        Whether rows that no class wins outright are answered ``reject_label``.
+    reject_label : default="reject"
     max_classes : int, default=100
         More classes are refused: the number of classifiers grows with its square.
 
@@ -209,11 +211,11 @@ class OneVsOne(BinaryTeam):
         self,
         estimator: Any,
         *,
-        doubt: bool = False,
-        doubt_label: Any = "doubt",
+        reject: bool = False,
+        reject_label: Any = "reject",
         max_classes: int = 100,
     ) -> None:
-        super().__init__(estimator, doubt=doubt, doubt_label=doubt_label)
+        super().__init__(estimator, reject=reject, reject_label=reject_label)
         self.max_classes = max_classes
 
     def _parts(self, rows: Labelled) -> Iterator[Labelled]:

@@ -30,8 +30,8 @@ class RejectOption(WrappedClassifier):
         A number is the price of doubt where every error costs 1: doubt when the largest
         probability is below 1 − price. A K x K matrix holds the cost of each answer (column) for
         each true class (row); a further column prices doubt. ``{truth: {answer: cost}}`` names
-        what differs from 0 for right and 1 for wrong, with ``doubt_label`` as an answer.
-    doubt_label : default="doubt"
+        what differs from 0 for right and 1 for wrong, with ``reject_label`` as an answer.
+    reject_label : default="reject"
         What ``predict`` answers in doubt. A number keeps predictions of numeric classes numeric.
 
     Attributes
@@ -44,10 +44,10 @@ class RejectOption(WrappedClassifier):
     costs_: Costs
     answers_: NDArray[Any]
 
-    def __init__(self, estimator: Any, *, costs: Any = 0.2, doubt_label: Any = "doubt") -> None:
+    def __init__(self, estimator: Any, *, costs: Any = 0.2, reject_label: Any = "reject") -> None:
         self.estimator = estimator
         self.costs = costs
-        self.doubt_label = doubt_label
+        self.reject_label = reject_label
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
@@ -61,8 +61,8 @@ class RejectOption(WrappedClassifier):
     def around(self, model: Any) -> Self:
         """Take a fitted classifier as it is: costs need no rows."""
         self._adopt(model)
-        self.costs_ = costs_of(self.costs, self.classes_, self.doubt_label)
-        self.answers_ = answers(self.classes_, self.doubt_label)
+        self.costs_ = costs_of(self.costs, self.classes_, self.reject_label)
+        self.answers_ = answers(self.classes_, self.reject_label)
         self.certificate_ = joint_certificate(
             "The answer of least expected cost: optimal where the probabilities are true",
             [self.estimator_],

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 
 
-def answers(classes: NDArray[Any], doubt: Any) -> NDArray[Any]:
+def answers(classes: NDArray[Any], reject: Any) -> NDArray[Any]:
     """The classes and, last, the label of doubt, in the type of the classes where it fits in."""
-    if doubt in classes.tolist():
+    if reject in classes.tolist():
         raise InputError(
-            f"doubt_label={doubt!r} is one of the classes, so an answer would mean two things.",
+            f"reject_label={reject!r} is one of the classes, so an answer would mean two things.",
             remedy="Choose another label for doubt.",
         )
-    text = classes.dtype.kind == "U" and isinstance(doubt, str)
-    number = classes.dtype.kind in "iuf" and type(doubt) in (int, float)
+    text = classes.dtype.kind == "U" and isinstance(reject, str)
+    number = classes.dtype.kind in "iuf" and type(reject) in (int, float)
     if text or number:
-        return np.array([*classes.tolist(), doubt])
+        return np.array([*classes.tolist(), reject])
     both = np.empty(len(classes) + 1, dtype=object)
     both[:-1] = classes.tolist()
-    both[-1] = doubt
+    both[-1] = reject
     return both

@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import exact, number, scored
 from separatrix.pictures.inference import names_of
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure, probable
 from separatrix.rows.block import Floats
-from separatrix.study.result import Score, Spread, Study
+from separatrix.study.result import CrossValidatedScore, Score, Study
 
 
 def class_coefficient_table(model: Any, labels: Sequence[str]) -> Table | None:
@@ -133,7 +133,10 @@ def calibration_table(study: Study) -> Table | None:
     check = study.calibration
     if check is None or not check.tried:
         return None
-    rows: list[tuple[str | None, Spread]] = [(None, check.before), *check.tried.items()]
+    rows: list[tuple[str | None, CrossValidatedScore]] = [
+        (None, check.before),
+        *check.tried.items(),
+    ]
     lines = tuple(
         Line(
             "as they are" if method is None else f"{method} calibration",
@@ -147,7 +150,7 @@ def calibration_table(study: Study) -> Table | None:
     return Table((*heads, ("Standard error", True)), lines)
 
 
-def _spread_cells(spread: Spread) -> tuple[Cell, ...]:
+def _spread_cells(spread: CrossValidatedScore) -> tuple[Cell, ...]:
     error = spread.standard_error
     return figure(spread.mean, number(spread.mean, 4)), figure(error, number(error, 2))
 

@@ -17,7 +17,7 @@ from separatrix.pictures.formatting import number
 from separatrix.pictures.inference import Inference, inference
 from separatrix.report import class_tables, figures, tables, verdict
 from separatrix.report.figures import Gallery
-from separatrix.report.stored_rows import machine_table, rows_kept_words
+from separatrix.report.stored_rows import rows_kept_words, svm_table
 from separatrix.storage.files import write_text
 from separatrix.study.result import Study
 
@@ -95,7 +95,7 @@ def _story(study: Study) -> dict[str, Any]:
         "kind": type(study.core).__name__,
         "certificate": certificate,
         "certificate_numbers": tables.certificate_numbers(certificate),
-        "machines": machine_table(study),
+        "machines": svm_table(study),
         "warned": tables.warned(study.warnings),
         "galleries": {
             name: drawn(name, gallery) for name, gallery in _figured(study, found).items()

@@ -31,20 +31,20 @@ def rows_kept_words(study: Study) -> str:
     return text.strip()
 
 
-def machine_table(study: Study) -> Table | None:
+def svm_table(study: Study) -> Table | None:
     """Primal and dual value, gap and violation of each machine.
 
     None for other winners, and for one machine alone, whose certificate is that of the model.
     """
     core = study.core
     if hasattr(core, "machines_"):
-        found = [(m.certificate, f"{len(m.support):,}") for m in core.machines_]
+        found = [(m.certificate, f"{len(m.support):,}") for m in core.svms_]
     else:
         found = [(c, "–") for c in getattr(core, "certificates_", ())]
     if not found or (len(found) == 1 and core is study.model):
         return None
     lines = [
-        Line(_machine_name(study, j, len(found)), (Cell(support, right=True), *_proof(proof)))
+        Line(_svm_name(study, j, len(found)), (Cell(support, right=True), *_proof(proof)))
         for j, (proof, support) in enumerate(found[:MOST_ROWS])
     ]
     heads = ("Support vectors", "Objective", "Lower bound", "Gap", "Violation")
@@ -58,7 +58,7 @@ def _proof(proof: Certificate) -> tuple[Cell, ...]:
     )
 
 
-def _machine_name(study: Study, j: int, count: int) -> str:
+def _svm_name(study: Study, j: int, count: int) -> str:
     if count == 1:
         return "both classes" if study.task == "classification" else "all rows"
     return f"{study.classes[j]} or not" if count == len(study.classes) else f"{j + 1}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.messages import DOUBTS
+from separatrix.messages import WARNINGS
 from separatrix.pictures.formatting import counted, exact, listed, measure, number, scored
 from separatrix.pictures.inference import Inference
 from separatrix.report.verdict import counterpart, gloss, spoken
@@ -287,6 +287,6 @@ def warned(texts: tuple[str, ...]) -> list[Warned]:
     found = []
     for text in dict.fromkeys(texts):
         code, _, rest = text.partition(" ")
-        entry = DOUBTS.get(code.rstrip(":"))
+        entry = WARNINGS.get(code.rstrip(":"))
         found.append(Warned(entry.code, rest, entry.reason) if entry else Warned("", text))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.messages import InputError, did_you_mean, doubt
+from separatrix.messages import InputError, did_you_mean, warn
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.columns import level_text
@@ -76,7 +76,7 @@ def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Fl
         out[:, odd[np.isnan(rest)]] = np.nan
         unseen = [str(level_text(v)) for v in _distinct(rest).tolist()]
         if unseen:
-            doubt(
+            warn(
                 "SEP005",
                 f"column {column.name!r} holds {', '.join(unseen[:5])}, which training did not: "
                 "these values are passed over.",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from separatrix.rows.block import Block
-from separatrix.rows.imputation import Completion
+from separatrix.rows.imputation import Imputation
 from separatrix.rows.schema import Schema, Term, Terms
 from separatrix.rows.term_map import TermMap
 
@@ -35,7 +35,7 @@ class Encoding:
     targets: Terms = _NO_TERMS
     fills: dict[str, float] = field(default_factory=dict)
     references: dict[str, str] = field(default_factory=dict)
-    completion: Completion | None = None
+    completion: Imputation | None = None
     notes: tuple[str, ...] = ()
 
     @property

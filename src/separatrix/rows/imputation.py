@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Completion:
+class Imputation:
     """``terms`` are the values and level indicators of all columns, without gap indicators.
 
     ``classes`` names the columns that are decided, not averaged (discrete and boolean ones).
@@ -87,6 +87,6 @@ class Completion:
         x[rows, at[scores.argmax(axis=1)]] = 1.0
 
 
-def without_gaps(terms: Terms) -> Terms:
+def without_missing(terms: Terms) -> Terms:
     """Values and level indicators only."""
     return Terms(tuple(term for term in terms if not term.missing))

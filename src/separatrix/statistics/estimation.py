@@ -112,7 +112,9 @@ def estimate_normal(
     return Normal(np.asarray(centre), np.asarray(total / free))
 
 
-def estimate_shares(counts: Any, *, prior: Any = 1.0, how: str = "bayes", axis: int = -1) -> Floats:
+def estimate_proportions(
+    counts: Any, *, prior: Any = 1.0, how: str = "bayes", axis: int = -1
+) -> Floats:
     """Probabilities of L outcomes from their counts along ``axis``; two are a Bernoulli variable.
 
     ``prior`` is the parameter a of the Dirichlet (Beta) density, one number or one per outcome;

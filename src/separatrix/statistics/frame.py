@@ -30,7 +30,7 @@ CHUNK = 400_000
 
 
 @dataclass(frozen=True)
-class Frame:
+class Orthonormalizer:
     """``scale`` (r) divides columns; ``turn`` (d x r, or None: no turning) mixes them before.
 
     ``dependent`` names the columns that are combinations of the others, constants included.
@@ -99,7 +99,7 @@ def sizes_of(moments: Moments, about: Moments) -> tuple[Floats, NDArray[np.bool_
     return size, size > np.maximum(4 * EPS * np.abs(moments.x_mean), np.finfo(float).tiny)
 
 
-def frame_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Frame:
+def orthonormalizer_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Orthonormalizer:
     """The frame of a table. Reads the rows again only where moments cannot tell dependence."""
     m = moments if fit_intercept else moments.about_origin()
     centre, y_centre = m.mean[: m.d], m.mean[m.d :]
@@ -109,7 +109,7 @@ def frame_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Frame:
     if varies.all() and (
         m.d == 0 or (m.d < m.count and linalg.eigvalsh(correlation)[0] > INDEPENDENT)
     ):
-        return Frame(centre, size, None, y_centre, fit_intercept)
+        return Orthonormalizer(centre, size, None, y_centre, fit_intercept)
     r = rows.reduce(TriangularFactor(shift=m.mean)).r
     # below its first row, the factor of [1 X Y] is that of the centred [X Y]
     r = (r[1:] if fit_intercept else r)[:, 1 : 1 + m.d] / unit * varies
@@ -119,7 +119,7 @@ def frame_of(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Frame:
     turn, scale = _turned(r, unit, known)
     names = tuple(str(m.terms.items[j]) for j in combinations_of_earlier(r, known))
     names = names if len(scale) < m.d else ()
-    return Frame(centre, scale / np.sqrt(m.weight), turn, y_centre, fit_intercept, names)
+    return Orthonormalizer(centre, scale / np.sqrt(m.weight), turn, y_centre, fit_intercept, names)
 
 
 def _turned(r: Floats, unit: Floats, known: float) -> tuple[Floats, Floats]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.messages import doubt
+from separatrix.messages import warn
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoded import Through
-from separatrix.rows.imputation import Completion, without_gaps
+from separatrix.rows.imputation import Imputation, without_missing
 from separatrix.rows.schema import Kind, Schema, Term
 from separatrix.statistics.moments import Moments
 
@@ -31,17 +31,17 @@ Pass = Callable[[Through[Moments]], Through[Moments]]
 
 
 @dataclass(frozen=True)
-class Completing:
+class Imputing:
     """A completion as a map of blocks."""
 
-    completion: Completion
+    completion: Imputation
 
     def apply(self, block: Block) -> Block:
         """The block without gaps."""
         return self.completion.complete(block)
 
 
-def complete_by_regression(run: Pass, schema: Schema, raw: Moments) -> tuple[Completion, Moments]:
+def impute_by_regression(run: Pass, schema: Schema, raw: Moments) -> tuple[Imputation, Moments]:
     """The stable completion and the moments of the completed table.
 
     ``run`` passes a statistic over the training rows; ``raw`` are their raw moments.
@@ -50,7 +50,7 @@ def complete_by_regression(run: Pass, schema: Schema, raw: Moments) -> tuple[Com
     if not any(term.missing for term in raw.terms):
         moments = raw
         return replace(current, precision=_precision(moments), last_change=0.0), moments
-    moments = run(Through(Moments(), Completing(current))).inner
+    moments = run(Through(Moments(), Imputing(current))).inner
     change = np.inf
     for rounds in range(1, MOST_ROUNDS + 1):
         current = replace(
@@ -59,12 +59,12 @@ def complete_by_regression(run: Pass, schema: Schema, raw: Moments) -> tuple[Com
             precision=_precision(moments),
             rounds=rounds,
         )
-        before, moments = moments, run(Through(Moments(), Completing(current))).inner
+        before, moments = moments, run(Through(Moments(), Imputing(current))).inner
         change = _change(before, moments)
         if change <= STABLE:
             break
     else:
-        doubt(
+        warn(
             "SEP003",
             f"filling gaps by regression was still moving by {change:.1e} standard deviations "
             f"after {MOST_ROUNDS} rounds.",
@@ -72,15 +72,15 @@ def complete_by_regression(run: Pass, schema: Schema, raw: Moments) -> tuple[Com
     return replace(current, last_change=float(change)), moments
 
 
-def _start(schema: Schema, raw: Moments) -> Completion:
+def _start(schema: Schema, raw: Moments) -> Imputation:
     """Means of what is there; columns that are missing in every row take no part."""
     empty = {t.column for t in raw.terms if t.missing and observed_share(raw, t.column) <= 0}
-    kept = [term for term in without_gaps(raw.terms) if term.column not in empty]
+    kept = [term for term in without_missing(raw.terms) if term.column not in empty]
     terms = schema.ordered(kept)
     named = schema.named
     centre = np.array([observed_mean(raw, term, named[term.column].origin) for term in terms])
     classes = tuple(c.name for c in schema.columns if c.kind is not Kind.NUMERIC)
-    return Completion(terms, centre, np.eye(len(terms)), classes)
+    return Imputation(terms, centre, np.eye(len(terms)), classes)
 
 
 def observed_share(raw: Moments, column: str) -> float:

@@ -15,7 +15,7 @@ from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.encoded import EncodedRows, OnlyParts, Through
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.imputation import Completion
+from separatrix.rows.imputation import Imputation
 from separatrix.rows.memory import no_rows_left
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term
@@ -23,7 +23,7 @@ from separatrix.rows.sources.reader import MOST_LEVELS, too_many_levels
 from separatrix.rows.term_map import TermMap
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.imputation import (
-    complete_by_regression,
+    impute_by_regression,
     observed_mean,
     observed_share,
 )
@@ -52,7 +52,7 @@ def prepare(rows: Rows) -> Prepared:
     if not raw.count:
         raise no_rows_left(rows.schema, rows.dropped, None)
     if rows.schema.missing == "regress":
-        completion, raw = complete_by_regression(rows.reduce, rows.schema, raw)
+        completion, raw = impute_by_regression(rows.reduce, rows.schema, raw)
         encoding = learn_encoding(rows.schema, raw, completion)
     else:
         encoding = learn_encoding(rows.schema, raw)
@@ -109,7 +109,7 @@ class PartsPrepared:
             return Through(self.rows.reduce(Through(statistic, OnlyParts(parts))).inner.inner)
 
         schema = self.rows.schema
-        completion, completed = complete_by_regression(run, schema, raw)
+        completion, completed = impute_by_regression(run, schema, raw)
         encoding = learn_encoding(schema, completed, completion)
         chosen = Through(Moments(), OnlyParts(frozenset({held})), encoding)
         return PreparedPart(
@@ -128,7 +128,7 @@ def prepare_parts(rows: Rows) -> PartsPrepared:
 # -- the encoding, from moments ----------------------------------------------------------------
 
 
-def learn_encoding(schema: Schema, raw: Moments, completion: Completion | None = None) -> Encoding:
+def learn_encoding(schema: Schema, raw: Moments, completion: Imputation | None = None) -> Encoding:
     """Fills, levels and references of a table, from its raw (or completed) moments."""
     terms: list[Term] = []
     columns: list[Column] = []

@@ -13,7 +13,7 @@ from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 
 
-class KeptMoments(Rows):
+class MomentRows(Rows):
     """A table reduced to raw moments by part. It reduces to moments again, and to nothing else.
 
     The parts are relabelled 0, 1, …, so that a model that asks for as many folds finds them here:
@@ -24,9 +24,9 @@ class KeptMoments(Rows):
         self.schema = schema
         self.parts = {i: parts[key] for i, key in enumerate(sorted(parts))}
 
-    def without(self, fold: int) -> KeptMoments:
+    def without(self, fold: int) -> MomentRows:
         """All parts but one: the training side of a fold."""
-        return KeptMoments(self.schema, {k: m for k, m in self.parts.items() if k != fold})
+        return MomentRows(self.schema, {k: m for k, m in self.parts.items() if k != fold})
 
     def reduce(self, statistic: S) -> S:
         """The moments of all rows, or by part; other statistics need rows."""
@@ -37,7 +37,7 @@ class KeptMoments(Rows):
             return cast(S, grouped)
         return self._refuse()
 
-    def with_parts(self, parts: Any) -> KeptMoments:
+    def with_parts(self, parts: Any) -> MomentRows:
         """Itself: the parts are those that the rows were reduced by."""
         folds = getattr(parts, "folds", len(self.parts))
         if folds != len(self.parts):

@@ -103,23 +103,23 @@ def _likelihood(size: Size) -> str:
 
 
 def _hyperplanes(size: Size) -> str:
-    machines = 1 if size.classes == 2 else size.classes
-    if machines * size.rows * size.terms <= MOST_LINEAR_WORK:
+    svms = 1 if size.classes == 2 else size.classes
+    if svms * size.rows * size.terms <= MOST_LINEAR_WORK:
         return ""
-    return f"margins of {size.rows} rows in {size.terms} columns{_times(machines)} take long"
+    return f"margins of {size.rows} rows in {size.terms} columns{_times(svms)} take long"
 
 
-def _times(machines: int) -> str:
-    return f", once for each of {machines} classes," if machines > 1 else ""
+def _times(svms: int) -> str:
+    return f", once for each of {svms} classes," if svms > 1 else ""
 
 
 def _similarities(size: Size) -> str:
     """Kernels compare rows with rows, for each machine."""
-    machines = 1 if size.classes <= 2 else size.classes
+    svms = 1 if size.classes <= 2 else size.classes
     most = MOST_TUBE_WORK if size.classes == 1 else MOST_KERNEL_WORK
-    if machines * size.rows**2 * (size.terms + KERNEL_COLUMNS) <= most:
+    if svms * size.rows**2 * (size.terms + KERNEL_COLUMNS) <= most:
         return ""
-    return f"a kernel compares {size.rows} rows with each other{_times(machines).rstrip(',')}"
+    return f"a kernel compares {size.rows} rows with each other{_times(svms).rstrip(',')}"
 
 
 def _distances(size: Size) -> str:

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.messages import InputError, Notice
+from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.result import Entry
 
 
-class Bench(Protocol):
+class Folding(Protocol):
     """Something that can tell the error of a candidate on a fold."""
 
     @property
@@ -24,12 +24,13 @@ class Bench(Protocol):
         """Error on the fold of the candidate fitted to the other folds, and the fitted model."""
 
 
-def entry(candidate: Candidate, bench: Bench, metric: str) -> Entry:
+def entry(candidate: Candidate, bench: Folding, metric: str) -> Entry:
     """One line of the leaderboard. A candidate that refuses the data says why in its note."""
     errors, chosen = [], []
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Notice)  # said once, about the model that is kept
+            # shown once, for the model that is kept
+            warnings.simplefilter("ignore", SeparatrixWarning)
             for fold in range(bench.k):
                 error, model = bench.fold_error(candidate, fold)
                 errors.append(error)
@@ -106,7 +107,7 @@ def _beats(entry: Entry, dummy: Entry) -> bool:
 
 def compare(
     candidates: Sequence[Candidate],
-    bench_for: Callable[[Candidate], Bench],
+    bench_for: Callable[[Candidate], Folding],
     metric: str,
     step: Callable[[str], None],
 ) -> tuple[Entry, ...]:

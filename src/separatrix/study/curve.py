@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 
-from separatrix.messages import InputError, Notice
+from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.study.candidates import Candidate
-from separatrix.study.data import TEST, RowBench
-from separatrix.study.result import Curve
+from separatrix.study.data import TEST, RowFolds
+from separatrix.study.result import LearningCurve
 
 #: Shares of the training rows of a fold.
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
@@ -20,7 +20,9 @@ MANY_TERMS = 300
 MUCH = 3e7
 
 
-def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int) -> Curve | None:
+def learning_curve(
+    candidate: Candidate, bench: RowFolds, metric: str, seed: int
+) -> LearningCurve | None:
     """Error on the rows used and on the fold left out, by size; a row for each size.
 
     Each size is a prefix of one random order, so that a larger set contains the smaller ones.
@@ -39,7 +41,7 @@ def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int
     sizes = sorted({max(FEWEST_ROWS, int(share * fewest)) for share in shares})
     train, validation, kept = [], [], []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)
+        warnings.simplefilter("ignore", SeparatrixWarning)
         for size in sizes:
             try:
                 pairs = [
@@ -53,4 +55,4 @@ def learning_curve(candidate: Candidate, bench: RowBench, metric: str, seed: int
             validation.append([b for _, b in pairs])
     if len(kept) < 2:
         return None
-    return Curve(tuple(kept), np.array(train), np.array(validation), metric)
+    return LearningCurve(tuple(kept), np.array(train), np.array(validation), metric)

@@ -24,7 +24,7 @@ from separatrix.selection.rules import validation_error
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
-from separatrix.statistics.stored import KeptMoments
+from separatrix.statistics.stored import MomentRows
 from separatrix.study.candidates import Candidate
 from separatrix.study.tasks import REGRESSION
 
@@ -34,20 +34,20 @@ FEWEST_HELD, FEWEST_TRAINING = 2, 4
 
 
 @dataclass(frozen=True)
-class MomentBench:
+class MomentFolds:
     """Moments by fold, and those of the test part."""
 
-    folds: KeptMoments
+    folds: MomentRows
     test: Moments | None
 
     @classmethod
-    def of(cls, schema: Any, groups: Grouped[Moments]) -> MomentBench:
+    def of(cls, schema: Any, groups: Grouped[Moments]) -> MomentFolds:
         """From moments grouped by part; refuses a split with too little on either side."""
         folds = {part: m for part, m in groups.parts.items() if part != TEST}
         test = groups.parts.get(TEST)
         if len(folds) < 2:
             raise too_small(groups.total().count)
-        return cls(KeptMoments(schema, folds), test)
+        return cls(MomentRows(schema, folds), test)
 
     @property
     def k(self) -> int:
@@ -64,7 +64,7 @@ class MomentBench:
         return _fit(candidate, self.folds)
 
 
-def _fit(candidate: Candidate, kept: KeptMoments) -> Any:
+def _fit(candidate: Candidate, kept: MomentRows) -> Any:
     """One that tunes finds its folds among the parts; any other needs the total alone."""
     model = candidate.make(len(kept.parts))
     if candidate.folds:
@@ -82,7 +82,7 @@ def mse(model: Any, raw: Moments) -> float:
 
 
 @dataclass(frozen=True)
-class RowBench:
+class RowFolds:
     """The rows of the table and the part of each."""
 
     table: InMemory

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.messages import InputError, Notice
+from separatrix.messages import InputError, SeparatrixWarning
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.data import RowBench, truth_of
-from separatrix.study.result import Study, Training
+from separatrix.study.data import RowFolds, truth_of
+from separatrix.study.result import Study, TrainingRows
 from separatrix.study.test_predictions import SHOWN_ROWS, thinned
 
 #: Scores of the rows that a picture shows, at most.
@@ -23,12 +23,12 @@ SHOWN_NUMBERS = 400_000
 
 
 @dataclass(frozen=True)
-class Setting:
+class StudyDesign:
     """``said`` is what has been inferred so far; ``told`` goes into the study as it is."""
 
     table: InMemory
     parts: Parts
-    bench: RowBench
+    bench: RowFolds
     columns: tuple[ColumnProfile, ...]
     entrants: list[Candidate]
     said: list[str]
@@ -62,16 +62,16 @@ class Setting:
         )
 
 
-def with_doubts(fit: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
+def with_warnings(fit: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
     """What ``fit`` returns, and the notices it gave, each once."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", Notice)
+        warnings.simplefilter("always", SeparatrixWarning)
         model = fit()
-    doubts = [str(w.message) for w in caught if issubclass(w.category, Notice)]
-    return model, tuple(dict.fromkeys(doubts))
+    rejects = [str(w.message) for w in caught if issubclass(w.category, SeparatrixWarning)]
+    return model, tuple(dict.fromkeys(rejects))
 
 
-def shown(core: Any, model: Any, bench: RowBench) -> Training:
+def shown(core: Any, model: Any, bench: RowFolds) -> TrainingRows:
     """The training part for pictures: all of it, or an even selection of a large one.
 
     ``core`` is the model that has learned from columns, ``model`` the one that answers.
@@ -87,7 +87,7 @@ def shown(core: Any, model: Any, bench: RowBench) -> Training:
         names = encoding.names
         scale = np.sqrt(np.average((x - np.average(x, axis=0, weights=w)) ** 2, axis=0, weights=w))
     leverage = _leverage(core)
-    return Training(
+    return TrainingRows(
         None,
         truth_of(rows),
         w,

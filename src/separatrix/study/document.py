@@ -46,7 +46,7 @@ def document_of(study: Study) -> dict[str, Any]:
         "covariances": _optional(study.covariances),
         "model": {**_described(model), **_coefficients(study.core)},
         "certificate": _certificate(model.certificate_),
-        "machines": _machines(study.core),
+        "machines": _svms(study.core),
         "said": list(study.said),
         "warnings": list(study.warnings),
     }
@@ -56,12 +56,12 @@ def _certificate(found: Any) -> dict[str, Any]:
     return {"words": str(found), "holds": bool(found.holds), **record(found)}
 
 
-def _machines(core: Any) -> list[dict[str, Any]]:
+def _svms(core: Any) -> list[dict[str, Any]]:
     """Support vectors and certificate of every machine within a winner that is made of some."""
     if hasattr(core, "machines_"):
         return [
             {"support": len(m.support), "certificate": _certificate(m.certificate)}
-            for m in core.machines_
+            for m in core.svms_
         ]
     return [{"certificate": _certificate(c)} for c in getattr(core, "certificates_", ())]
 
@@ -100,7 +100,7 @@ def _decision(study: Study) -> dict[str, Any] | None:
     measured = ("cost", "coverage", "risk", "cost_without")
     return {
         "costs": costs,
-        "doubt": None if price is None else found.label,
+        "reject": None if price is None else found.label,
         **{name: _score(getattr(found, name)) for name in measured},
     }
 

@@ -14,8 +14,8 @@ from separatrix.study import inferred as announce
 from separatrix.study import tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
 from separatrix.study.compare import choose, compare
-from separatrix.study.data import FEWEST_HELD, FEWEST_TRAINING, MomentBench, mse, too_small
-from separatrix.study.design import with_doubts
+from separatrix.study.data import FEWEST_HELD, FEWEST_TRAINING, MomentFolds, mse, too_small
+from separatrix.study.design import with_warnings
 from separatrix.study.measure import scores_from_moments
 from separatrix.study.path import ridge_path
 from separatrix.study.progress import stages
@@ -34,7 +34,7 @@ def study_moments(
     parts, schema = stored.parts, stored.schema
     target = announce.one_target(schema)
     tasks.refuse_task(REGRESSION, target)
-    bench = MomentBench.of(schema, stored.groups)
+    bench = MomentFolds.of(schema, stored.groups)
     test = bench.test
     training = bench.folds.reduce(Moments())
     if test is None or test.count < FEWEST_HELD or training.count < FEWEST_TRAINING:
@@ -46,7 +46,7 @@ def study_moments(
         leaderboard = compare(entrants, lambda _: bench, "rmse", step)
         winner, reason = choose(leaderboard)
         step(f"fitting {winner} to the training part")
-        model, doubts = with_doubts(lambda: bench.fit(_named(entrants, winner)))
+        model, rejects = with_warnings(lambda: bench.fit(_named(entrants, winner)))
         step("opening the test part")
         baseline = bench.fit(_named(entrants, BASELINE))
     columns = announce.columns_of_moments(schema, stored.groups.total())
@@ -66,7 +66,7 @@ def study_moments(
         baseline_test=scores_from_moments(test, mse(baseline, test)),
         model=model,
         said=said,
-        warnings=doubts,
+        warnings=rejects,
         path=ridge_path(winner, model, None),
     )
 

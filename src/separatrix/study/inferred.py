@@ -15,7 +15,7 @@ from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.statistics.moments import Moments
 from separatrix.study.candidates import Candidate
-from separatrix.study.data import RowBench
+from separatrix.study.data import RowFolds
 from separatrix.study.stored_rows import memory_of
 
 #: How many columns are named before the rest is only counted.
@@ -43,7 +43,7 @@ def one_target(schema: Schema) -> Column:
 
 
 def about(
-    table: Rows, columns: Sequence[ColumnProfile], bench: RowBench, parts: Parts
+    table: Rows, columns: Sequence[ColumnProfile], bench: RowFolds, parts: Parts
 ) -> list[str]:
     """Rows, gaps, constant columns and split of a table in memory."""
     said = [*table.notes]

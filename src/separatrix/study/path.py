@@ -11,11 +11,11 @@ import warnings
 from typing import Any
 
 from separatrix.linear.ridge_path import RidgePath
-from separatrix.messages import Notice
+from separatrix.messages import SeparatrixWarning
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
-from separatrix.study.data import RowBench
+from separatrix.study.data import RowFolds
 
 #: Penalties from "nothing moves" to "least squares"; enough for a smooth line.
 POINTS = 60
@@ -24,7 +24,7 @@ POINTS = 60
 WITHOUT_PENALTY = ("linear", "huber", "least_absolute")
 
 
-def ridge_path(winner: str, model: Any, bench: RowBench | None) -> tuple[Floats, Floats] | None:
+def ridge_path(winner: str, model: Any, bench: RowFolds | None) -> tuple[Floats, Floats] | None:
     """Penalties and the coefficients at each; None for a winner that has a path, or no columns.
 
     ``bench`` holds the rows, where they are at hand: the model may have kept no moments of them.
@@ -35,12 +35,13 @@ def ridge_path(winner: str, model: Any, bench: RowBench | None) -> tuple[Floats,
     if bench is not None and (source is None or len(bench.training) <= len(model.encoding_.names)):
         source = _design(model, bench)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)  # said already, about the model that is kept
+        # shown once, for the model that is kept
+        warnings.simplefilter("ignore", SeparatrixWarning)
         walked = RidgePath(POINTS, standardize=True).fit(source)
     return walked.alphas_, walked.coefs_
 
 
-def _design(model: Any, bench: RowBench) -> Any:
+def _design(model: Any, bench: RowFolds) -> Any:
     """Moments of the columns as the model saw them; rows, where they are fewer than the columns."""
     block = model.encoding_.apply(bench.table.take(bench.training).block)
     if block.n <= block.x.shape[1]:

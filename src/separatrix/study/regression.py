@@ -6,25 +6,25 @@ from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.study import inferred as announce
 from separatrix.study.candidates import Candidate
-from separatrix.study.compare import Bench, choose, compare
+from separatrix.study.compare import Folding, choose, compare
 from separatrix.study.curve import learning_curve
-from separatrix.study.data import MomentBench, RowBench
-from separatrix.study.design import Setting, shown, with_doubts
+from separatrix.study.data import MomentFolds, RowFolds
+from separatrix.study.design import StudyDesign, shown, with_warnings
 from separatrix.study.measure import regression_scores
 from separatrix.study.path import ridge_path
 from separatrix.study.progress import stages
-from separatrix.study.result import Held, Score, Study
+from separatrix.study.result import Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
 from separatrix.study.test_predictions import judged
 
 METRIC = "rmse"
 
 
-def study_numbers(setting: Setting) -> Study:
+def study_numbers(setting: StudyDesign) -> Study:
     """Compare, choose, and open the test part once."""
     bench, moments = setting.bench, _moments(setting)
 
-    def bench_for(candidate: Candidate) -> Bench:
+    def bench_for(candidate: Candidate) -> Folding:
         return moments if moments is not None and candidate.from_moments else bench
 
     def fitted(candidate: Candidate) -> object:
@@ -41,10 +41,10 @@ def study_numbers(setting: Setting) -> Study:
         winner, reason = choose(leaderboard)
         best = setting.named(winner)
         step(f"fitting {winner} to the training part")
-        model, doubts = with_doubts(lambda: fitted(best))
+        model, rejects = with_warnings(lambda: fitted(best))
         step("opening the test part")
         held, scores = _measured(model, setting)
-        baseline, _ = with_doubts(lambda: fitted(setting.baseline))
+        baseline, _ = with_warnings(lambda: fitted(setting.baseline))
         step("learning curve")
         curve = learning_curve(best, bench, METRIC, setting.parts.seed)
     return setting.story(
@@ -56,7 +56,7 @@ def study_numbers(setting: Setting) -> Study:
         baseline_test=_measured(baseline, setting)[1],
         model=model,
         said=(*setting.said, *announce.about_core(model)),
-        warnings=doubts,
+        warnings=rejects,
         held=held,
         curve=curve,
         training=shown(model, model, bench),
@@ -64,7 +64,7 @@ def study_numbers(setting: Setting) -> Study:
     )
 
 
-def _moments(setting: Setting) -> MomentBench | None:
+def _moments(setting: StudyDesign) -> MomentFolds | None:
     """Moments by part, from one pass over the rows.
 
     None where filling gaps by regression needs the rows again, or where columns outnumber rows.
@@ -73,10 +73,10 @@ def _moments(setting: Setting) -> MomentBench | None:
     if table.schema.missing == "regress" or bench.given is not table:
         return None
     split = table.with_parts(bench.labels)
-    return MomentBench.of(split.schema, split.reduce(Grouped(Moments())))
+    return MomentFolds.of(split.schema, split.reduce(Grouped(Moments())))
 
 
-def _measured(model: object, setting: Setting) -> tuple[Held, tuple[Score, ...]]:
-    bench: RowBench = setting.bench
+def _measured(model: object, setting: StudyDesign) -> tuple[Predictions, tuple[Score, ...]]:
+    bench: RowFolds = setting.bench
     held = judged(model, bench.table.take(bench.held))
     return held, regression_scores(held.truth, held.predicted, held.w, setting.parts.seed)

@@ -8,7 +8,7 @@ from typing import Any
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
-from separatrix.probability.decision_surface import Landscape
+from separatrix.probability.decision_surface import DecisionSurface
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 
@@ -24,7 +24,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Spread:
+class CrossValidatedScore:
     """A measure on every fold, its mean over them, and the standard error of that mean."""
 
     metric: str
@@ -50,12 +50,12 @@ class Entry:
     standard_error: float
     chosen: dict[str, Any] = field(default_factory=dict)
     note: str = ""
-    beside: Spread | None = None
+    beside: CrossValidatedScore | None = None
     calibrated: str | None = None
 
 
 @dataclass(frozen=True)
-class Held:
+class Predictions:
     """Rows that a model did not see: numbers, truth, prediction, a classifier's scores, weights.
 
     ``predicted`` may be a doubt (:attr:`Decision.label`). ``probabilities`` has a column for each
@@ -73,7 +73,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingRows:
     """The training part as the chosen model saw it, thinned to what pictures need.
 
     ``x`` is the design (dummies in place, gaps filled) with its column ``names``; ``scores`` are
@@ -107,13 +107,13 @@ class CalibrationCheck:
     """
 
     method: str | None
-    before: Spread
-    after: Spread
+    before: CrossValidatedScore
+    after: CrossValidatedScore
     error_before: float
     error_after: float
     gain: float
     gain_error: float
-    tried: dict[str, Spread] = field(default_factory=dict)
+    tried: dict[str, CrossValidatedScore] = field(default_factory=dict)
     words: str = ""
 
 
@@ -154,7 +154,7 @@ class CovarianceTests:
 
 
 @dataclass(frozen=True)
-class Sight:
+class PlaneView:
     """Rows on a plane: ``dots``, and ``score[i, j]`` of the model at (across[j], up[i]).
 
     ``projected`` says that there are more directions than the two; ``fixed`` what columns without
@@ -182,11 +182,11 @@ class Margins:
     bound: Floats
     y: Any
     scores: Floats
-    sight: Sight | None
+    sight: PlaneView | None
 
 
 @dataclass(frozen=True)
-class Curve:
+class LearningCurve:
     """Error against amount of training data: one row of ``train`` and ``validation`` per size."""
 
     sizes: tuple[int, ...]
@@ -225,16 +225,16 @@ class Study:
     said: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
-    held: Held | None = None
-    curve: Curve | None = None
-    training: Training | None = None
+    held: Predictions | None = None
+    curve: LearningCurve | None = None
+    training: TrainingRows | None = None
     command: str = ""
     path: tuple[Floats, Floats] | None = None
-    left_out: tuple[Held, ...] = ()
+    left_out: tuple[Predictions, ...] = ()
     calibration: CalibrationCheck | None = None
     decision: Decision | None = None
     covariances: CovarianceTests | None = None
-    plane: Landscape | None = None
+    plane: DecisionSurface | None = None
     margins: Margins | None = None
 
     @property

@@ -20,9 +20,9 @@ from separatrix.storage import StoredMoments
 from separatrix.study import inferred as announce
 from separatrix.study import tasks
 from separatrix.study.candidates import Size, candidates
-from separatrix.study.classes.run import Wishes, study_classes
-from separatrix.study.data import FEWEST_HELD, FEWEST_TRAINING, RowBench, too_small, truth_of
-from separatrix.study.design import Setting
+from separatrix.study.classes.run import Options, study_classes
+from separatrix.study.data import FEWEST_HELD, FEWEST_TRAINING, RowFolds, too_small, truth_of
+from separatrix.study.design import StudyDesign
 from separatrix.study.from_moments import study_moments
 from separatrix.study.regression import study_numbers
 from separatrix.study.result import Study
@@ -54,7 +54,7 @@ def run_study(
     moments are left, is studied from moments.
     """
     told = {"seed": seed, "source": source, "command": command}
-    wishes = Wishes(metric, costs, reject)
+    wishes = Options(metric, costs, reject)
     if isinstance(rows, StoredMoments):
         wishes.refuse_for(REGRESSION)
         return study_moments(rows, models, progress, told, announce.only_moments())
@@ -80,7 +80,7 @@ def _from_rows(
     parts: Parts,
     task: str | None,
     models: Sequence[str] | None,
-    wishes: Wishes,
+    wishes: Options,
     progress: Any,
     told: dict[str, Any],
 ) -> Study:
@@ -92,7 +92,7 @@ def _from_rows(
     size = Size(len(bench.training), len(table.block.terms), targets)
     entrants, omitted = candidates(task, models, size)
     said += announce.about(table, columns, bench, parts) + omitted
-    setting = Setting(table, parts, bench, columns, entrants, said, told, progress)
+    setting = StudyDesign(table, parts, bench, columns, entrants, said, told, progress)
     if task == REGRESSION:
         return study_numbers(setting)
     return study_classes(setting, wishes, size, asked=models is not None)
@@ -111,9 +111,9 @@ def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[s
     return table, task, said
 
 
-def _split(table: InMemory, parts: Parts) -> RowBench:
+def _split(table: InMemory, parts: Parts) -> RowFolds:
     """Rows with the part of each; refuses a table that cannot be split."""
-    bench = RowBench(table, np.asarray(table.with_parts(parts).block.parts))
+    bench = RowFolds(table, np.asarray(table.with_parts(parts).block.parts))
     if len(bench.held) < FEWEST_HELD or len(bench.training) < FEWEST_TRAINING or bench.k < 2:
         raise too_small(len(bench.labels))
     return bench

@@ -40,5 +40,5 @@ def budget() -> float:
     asked = os.environ.get("SEPARATRIX_MEMORY")
     if asked:
         return float(asked) * 1e6
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(machine / 4, MOST_BYTES)
+    svm = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(svm / 4, MOST_BYTES)

@@ -21,17 +21,17 @@ ROWS_PER_CLASS = 5
 
 
 @dataclass(frozen=True)
-class Taken:
+class InferredTask:
     """What the target was taken for, and the sentence that says why and how to override it."""
 
     task: str
     said: str
 
 
-def take_for(target: Column, blocks: Iterable[Block]) -> Taken:
+def take_for(target: Column, blocks: Iterable[Block]) -> InferredTask:
     """Tell the task by the target: words are classes; numbers are measured unless few and whole."""
     if target.kind is not Kind.NUMERIC:
-        return Taken(
+        return InferredTask(
             CLASSIFICATION,
             f"Target {target.name!r} is taken for classification, because its values are words or "
             "true/false (for regression, name a column of numbers with --target).",
@@ -51,9 +51,9 @@ def take_for(target: Column, blocks: Iterable[Block]) -> Taken:
     return _taken(target.name, REGRESSION, "it holds numbers")
 
 
-def _taken(name: str, task: str, why: str) -> Taken:
+def _taken(name: str, task: str, why: str) -> InferredTask:
     other = CLASSIFICATION if task == REGRESSION else REGRESSION
-    return Taken(
+    return InferredTask(
         task, f"Target {name!r} is taken for {task}, because {why} (override: --task {other})."
     )
 

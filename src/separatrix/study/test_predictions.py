@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from separatrix.rows.rows import InMemory
 from separatrix.study.data import truth_of
-from separatrix.study.result import Held
+from separatrix.study.result import Predictions
 
 #: Rows of one part that a picture shows at most.
 SHOWN_ROWS = 20_000
 
 
-def judged(model: Any, rows: InMemory) -> Held:
+def judged(model: Any, rows: InMemory) -> Predictions:
     """Truth and prediction side by side."""
-    return Held(rows.row_ids, truth_of(rows), model.predict(rows), None, rows.block.w)
+    return Predictions(rows.row_ids, truth_of(rows), model.predict(rows), None, rows.block.w)
 
 
 def thinned(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:

@@ -7,27 +7,27 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import RowsModel
+from separatrix.estimators.base import RowsEstimator
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Linear, Precomputed
 from separatrix.kernels.mercer import is_mercer, warn_if_indefinite
 from separatrix.kernels.precomputed import require_symmetric
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.binary_svm import Footing, Machine, chosen_kernel, groups
+from separatrix.svm.binary_svm import BinarySVM, Footing, chosen_kernel, groups
 from separatrix.svm.dual.points import Points
 
 #: Rows of the Gram matrix whose eigenvalues are looked at.
 _SAMPLE = 400
 
 
-class SupportVectors(RowsModel):
+class SupportVectors(RowsEstimator):
     """Support vectors of any kernel: ``expansions_`` hold them, ``machines_`` the evidence."""
 
     kernel: Any
     standardize: bool
     kernel_: Kernel
-    machines_: list[Machine]
+    svms_: list[BinarySVM]
     expansions_: list[KernelExpansion]
     footing_: Footing | None
     certificate_: Certificate
@@ -139,13 +139,13 @@ class SupportVectors(RowsModel):
         wide[self._only().rows] = values
         return wide
 
-    def _only(self) -> Machine:
+    def _only(self) -> BinarySVM:
         check_is_fitted(self)
-        if len(self.machines_) != 1:
+        if len(self.svms_) != 1:
             raise AttributeError(
-                f"There are {len(self.machines_)} machines here: look at machines_, one by one."
+                f"There are {len(self.svms_)} machines here: look at machines_, one by one."
             )
-        return self.machines_[0]
+        return self.svms_[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

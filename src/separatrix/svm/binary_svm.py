@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.geometry.separation_solver import Meeting, decide
+from separatrix.geometry.separation_solver import HullIntersection, decide
 from separatrix.kernels import Kernel, Linear, kernel_from
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.dual.blocks import Effort
 from separatrix.svm.dual.certificate import certify_support
 from separatrix.svm.dual.points import Points
 from separatrix.svm.dual.primal_route import few_columns, solve_columns
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 from separatrix.svm.dual.solve import Support, solve_support
 
 #: Pairs at most where no limit is given: so many, and so many more for each row.
@@ -34,7 +34,7 @@ _UNEVEN = 1e3
 
 
 @dataclass(frozen=True)
-class Machine:
+class BinarySVM:
     """What training found: the ``rows`` of the table it saw, β and slack of each, and the offset b.
 
     The score of x is Σ β κ(xᵢ, x) + b, the squared length of the normal ``square`` = βᵀKβ.
@@ -54,7 +54,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Training:
+class SolverOptions:
     """How to train: tolerance, memory for kernel rows in MB, limits (0 pairs: the usual one)."""
 
     tol: float
@@ -63,7 +63,7 @@ class Training:
     pairs: int
 
     @classmethod
-    def of(cls, model: Any) -> Training:
+    def of(cls, model: Any) -> SolverOptions:
         """The settings of an estimator, checked."""
         if not isinstance(model.C, Real) or not float(model.C) > 0.0:
             raise InputError(f"C={model.C!r} must be a number greater than 0.")
@@ -86,8 +86,8 @@ class Training:
 
 
 def train(
-    points: Points, rows: Ints, problem: SupportProblem, how: Training, unit: float = 1.0
-) -> Machine:
+    points: Points, rows: Ints, problem: DualProblem, how: SolverOptions, unit: float = 1.0
+) -> BinarySVM:
     """Solve, prove, and refuse hard margins that do not exist."""
     found, work = _by_columns(points, problem, how, unit) or _by_pairs(points, problem, how, unit)
     offset = problem.offset(found.beta, found.f)
@@ -105,11 +105,11 @@ def train(
         notes=(work,),
     )
     square = float(found.beta @ found.f)
-    return Machine(rows, found.beta, np.maximum(slack, 0.0), offset, square, certificate)
+    return BinarySVM(rows, found.beta, np.maximum(slack, 0.0), offset, square, certificate)
 
 
 def _by_columns(
-    points: Points, problem: SupportProblem, how: Training, unit: float
+    points: Points, problem: DualProblem, how: SolverOptions, unit: float
 ) -> tuple[Support, str] | None:
     """The linear kernel of few columns; None where coefficients are to be changed by pairs."""
     if not isinstance(points.kernel, Linear) or how.pairs or not few_columns(points.x):
@@ -119,7 +119,7 @@ def _by_columns(
         # the margin γ of any hyperplane bounds Σα by 1/γ²: no coefficient reaches such a bound
         above, below = problem.t > 0, problem.t < 0
         proof = decide(points.x[above], points.x[below])
-        if isinstance(proof, Meeting):
+        if isinstance(proof, HullIntersection):
             raise _no_hyperplane(proof)
         posed = problem.capped(2.0 / proof.margin**2)
     found, steps = solve_columns(points.x, posed, how.deadline)
@@ -128,7 +128,7 @@ def _by_columns(
 
 
 def _by_pairs(
-    points: Points, problem: SupportProblem, how: Training, unit: float
+    points: Points, problem: DualProblem, how: SolverOptions, unit: float
 ) -> tuple[Support, str]:
     """Any kernel; hard margins that do not exist are refused."""
     effort = how.effort(problem.n)
@@ -143,28 +143,28 @@ def _by_pairs(
     return found, f"{effort.done} pairs of coefficients were changed."
 
 
-def changes(machine: Machine) -> int:
+def changes(svm: BinarySVM) -> int:
     """How many steps it took, as the certificate says; at least one."""
-    return max(1, int(machine.certificate.notes[0].split()[0]))
+    return max(1, int(svm.certificate.notes[0].split()[0]))
 
 
-def warn_if_short(machines: list[Machine], points: Points) -> None:
+def warn_if_short(svms: list[BinarySVM], points: Points) -> None:
     """Doubt SEP003 where a tolerance was not reached, with the cause if the columns show one."""
-    short = [m for m in machines if not m.certificate.holds]
+    short = [m for m in svms if not m.certificate.holds]
     if not short:
         return
     worst = max(short, key=lambda m: m.certificate.kkt)
-    doubt("SEP003", f"{worst.certificate} {_cause(points, worst)}".strip())
+    warn("SEP003", f"{worst.certificate} {_cause(points, worst)}".strip())
 
 
-def _cause(points: Points, machine: Machine) -> str:
+def _cause(points: Points, svm: BinarySVM) -> str:
     """Why it is slow, if columns or sizes show it."""
-    return _uneven(points) or _large(points, machine)
+    return _uneven(points) or _large(points, svm)
 
 
-def _large(points: Points, machine: Machine) -> str:
+def _large(points: Points, svm: BinarySVM) -> str:
     """Scores are sums of terms of C κ(x, x), of which rounding must leave the last unit."""
-    size = float(np.abs(machine.beta).max()) * float(np.abs(points.diagonal).max())
+    size = float(np.abs(svm.beta).max()) * float(np.abs(points.diagonal).max())
     if size < _RESOLVED:
         return ""
     return (
@@ -188,12 +188,12 @@ def _uneven(points: Points) -> str:
     )
 
 
-def _refuse(points: Points, problem: SupportProblem, found: Support) -> None:
+def _refuse(points: Points, problem: DualProblem, found: Support) -> None:
     """Classes that no hyperplane in the space of the kernel separates, with the proof."""
     above, below = problem.t > 0, problem.t < 0
     if isinstance(points.kernel, Linear):
         proof = decide(points.x[above], points.x[below])
-        if isinstance(proof, Meeting):
+        if isinstance(proof, HullIntersection):
             raise _no_hyperplane(proof)
     weight = found.beta[above].sum()
     apart = np.sqrt(max(float(found.beta @ found.f), 0.0)) / weight
@@ -207,7 +207,7 @@ def _refuse(points: Points, problem: SupportProblem, found: Support) -> None:
     )
 
 
-def _no_hyperplane(proof: Meeting) -> InputError:
+def _no_hyperplane(proof: HullIntersection) -> InputError:
     return InputError(
         "C=inf asks for a hyperplane without mistakes, and there is none: a mean of "
         f"{len(proof.rows_a)} rows of one class and one of {len(proof.rows_b)} rows of the "
@@ -267,10 +267,10 @@ def chosen_kernel(model: Any, x: Any, w: Floats) -> Kernel:
     return kernel_from(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0, x=x)
 
 
-def groups(machine: Machine, problem_high: Floats, n: int) -> NDArray[np.str_]:
+def groups(svm: BinarySVM, problem_high: Floats, n: int) -> NDArray[np.str_]:
     """Where each of n rows stands: ``outside`` (β = 0), ``on the margin`` or ``inside`` (β = C)."""
     names = np.full(n, "outside", dtype="<U13")
-    size = np.abs(machine.beta)
-    names[machine.rows[size > 0]] = "on the margin"
-    names[machine.rows[(size > 0) & (size >= problem_high)]] = "inside"
+    size = np.abs(svm.beta)
+    names[svm.rows[size > 0]] = "on the margin"
+    names[svm.rows[(size > 0) & (size >= problem_high)]] = "inside"
     return names

@@ -10,13 +10,13 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.class_weights import weights_by_class
-from separatrix.estimators.coded_rows import Coded, coded_rows, outputs_of
+from separatrix.estimators.coded_rows import CodedRows, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.targets import one_number
 from separatrix.estimators.wrapped import each_notice_once
-from separatrix.geometry.separation_solver import Meeting, decide
+from separatrix.geometry.separation_solver import HullIntersection, decide
 from separatrix.messages import InputError
-from separatrix.probability.mixin import Probable
+from separatrix.probability.mixin import ProbabilityMixin
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import Encoding, identity
@@ -26,7 +26,7 @@ from separatrix.svm.primal.problem import tube, two_classes
 from separatrix.svm.primal.solve import solve_hinges
 
 
-class LinearSVC(Probable, LinearClassifier, MarginModel):
+class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
     """min over w, b of ½‖w‖² + C Σ ω max(0, 1 − y (w·x + b)),   y = ±1.
 
     The hinge of the textbooks, with an intercept that is not penalised; several classes each
@@ -111,7 +111,7 @@ class LinearSVC(Probable, LinearClassifier, MarginModel):
                 "use LogisticRegression.",
             )
         if self.probability:
-            return self._fit_probable(X, y, sample_weight)
+            return self._fit_probabilities(X, y, sample_weight)
         coded = coded_rows(self, X, y, sample_weight)
         coded = weighted_by_class(coded, self.class_weight, self.classes_)
         ridge = self._ridge(coded.x, coded.w)
@@ -138,7 +138,9 @@ class LinearSVC(Probable, LinearClassifier, MarginModel):
             return "Hard margin: no hyperplane separates the classes more widely"
         return "Soft margin: no hyperplane has a smaller sum of ½‖w‖² and C times the slacks"
 
-    def _price(self, coded: Coded, positive: NDArray[np.bool_], ridge: Floats, label: Any) -> float:
+    def _price(
+        self, coded: CodedRows, positive: NDArray[np.bool_], ridge: Floats, label: Any
+    ) -> float:
         """C; for the hard margin one so large that no row is let off.
 
         The margin γ of any separating hyperplane bounds Σα ≤ 1/γ², so at C = 1/γ² no α reaches it.
@@ -153,7 +155,7 @@ class LinearSVC(Probable, LinearClassifier, MarginModel):
         root = np.sqrt(ridge)
         x = sparse.csr_array(coded.x) / root if sparse.issparse(coded.x) else coded.x / root
         proof = decide(x[positive], x[~positive])
-        if isinstance(proof, Meeting):
+        if isinstance(proof, HullIntersection):
             rest = " and the rest" if len(self.classes_) > 2 else ""
             raise InputError(
                 f"The classes are not separable, so there is no hard margin: {len(proof.rows_a)} "
@@ -258,7 +260,7 @@ class LinearSVR(RegressorMixin, MarginModel):
         return block.x, block.y[:, 0], w, encoding
 
 
-def weighted_by_class(coded: Coded, given: Any, labels: NDArray[Any]) -> Coded:
+def weighted_by_class(coded: CodedRows, given: Any, labels: NDArray[Any]) -> CodedRows:
     """Weights of rows times those of their classes; a class of weight zero is refused."""
     if given is None:
         return coded
@@ -267,4 +269,4 @@ def weighted_by_class(coded: Coded, given: Any, labels: NDArray[Any]) -> Coded:
     if not factor.all():
         raise InputError("class_weight is zero for a class: leave its rows out instead.")
     w = coded.w * factor[coded.codes]
-    return Coded(coded.x, coded.codes, w, coded.encoding, coded.rows, coded.given)
+    return CodedRows(coded.x, coded.codes, w, coded.encoding, coded.rows, coded.given)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.scaling import varying
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import Encoding
@@ -96,7 +96,7 @@ class MarginModel(LinearModel):
         self._accept(solution, encoding, flat=flat)
         self._duals = fitted
         if not self.certificate_.holds:
-            doubt(
+            warn(
                 "SEP003",
                 f"support vector machine, {_status(answers)}: {self.certificate_} Raise max_iter "
                 "or time_budget; columns of very different size are slow, and standardize=True "

@@ -8,13 +8,13 @@ import numpy as np
 
 from separatrix.kernels import Linear, Precomputed
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.binary_svm import Machine, Training, train
+from separatrix.svm.binary_svm import BinarySVM, SolverOptions, train
 from separatrix.svm.dual.points import Points
 from separatrix.svm.dual.primal_route import few_columns
 from separatrix.svm.dual.problem import classes_problem
 
 
-def two_sides(points: Points, rows: Ints, side: Floats, C: Floats, how: Training) -> Machine:
+def two_sides(points: Points, rows: Ints, side: Floats, C: Floats, how: SolverOptions) -> BinarySVM:
     """The machine of rows with sides ±1 and prices C."""
     return train(points, rows, classes_problem(side, C), how)
 
@@ -38,21 +38,21 @@ def part_of(points: Points, rows: Ints) -> Points:
     return Points(points.kernel, x, mercer=points.mercer)
 
 
-def side_by_side(machines: list[Machine], n: int) -> Floats:
+def side_by_side(svms: list[BinarySVM], n: int) -> Floats:
     """β of every row in each machine."""
-    weights = np.zeros((n, len(machines)))
-    for j, machine in enumerate(machines):
-        weights[machine.rows, j] = machine.beta
+    weights = np.zeros((n, len(svms)))
+    for j, svm in enumerate(svms):
+        weights[svm.rows, j] = svm.beta
     return weights
 
 
-def by_pairs(machines: list[Machine], codes: Ints, k: int) -> Floats:
+def by_pairs(svms: list[BinarySVM], codes: Ints, k: int) -> Floats:
     """β against each other class: a row takes part in the k − 1 machines of its own class."""
     weights = np.zeros((len(codes), k - 1))
-    for machine, (i, j) in zip(machines, combinations(range(k), 2), strict=True):
-        own = codes[machine.rows]
-        weights[machine.rows[own == i], j - 1] = machine.beta[own == i]
-        weights[machine.rows[own == j], i] = machine.beta[own == j]
+    for svm, (i, j) in zip(svms, combinations(range(k), 2), strict=True):
+        own = codes[svm.rows]
+        weights[svm.rows[own == i], j - 1] = svm.beta[own == i]
+        weights[svm.rows[own == j], i] = svm.beta[own == j]
     return weights
 
 

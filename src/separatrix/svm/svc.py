@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.coded_rows import Coded, coded_items, coded_rows
+from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows
 from separatrix.estimators.wrapped import joint_certificate
 from separatrix.messages import InputError
-from separatrix.probability.mixin import Probable
+from separatrix.probability.mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import SupportVectors
-from separatrix.svm.binary_svm import Machine, Training, changes, warn_if_short
+from separatrix.svm.binary_svm import BinarySVM, SolverOptions, changes, warn_if_short
 from separatrix.svm.dual.points import Points
 from separatrix.svm.linear_svc import weighted_by_class
 from separatrix.svm.multiclass import by_pairs, part_of, shared, side_by_side, two_sides, votes_of
@@ -27,7 +27,7 @@ from separatrix.threads import one_blas_thread
 MOST_CLASSES = 300
 
 
-class SVC(ClassifierMixin, Probable, SupportVectors):
+class SVC(ClassifierMixin, ProbabilityMixin, SupportVectors):
     """min over w, b of ½‖w‖² + C Σ max(0, 1 − y (w·φ(x) + b)),     φ the map behind the kernel.
 
     Two classes need one machine. Of K classes every pair has its own and the one with most votes
@@ -120,12 +120,12 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        how = Training.of(self)
+        how = SolverOptions.of(self)
         for name in ("decision", "decision_function_shape"):
             if getattr(self, name) not in ("ovo", "ovr"):
                 raise InputError(f"{name}={getattr(self, name)!r}.", remedy="'ovo' or 'ovr'.")
         if self.probability:
-            return self._fit_probable(X, y, sample_weight)
+            return self._fit_probabilities(X, y, sample_weight)
         data = (
             coded_items(self, X, y, sample_weight)
             if self._structures
@@ -134,22 +134,22 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
         data = weighted_by_class(data, self.class_weight, self.classes_)
         points = self._points(data.x, data.w, data.rows)
         bound = float(self.C) * data.w
-        self.machines_ = self._machines(points, data.codes, bound, how)
+        self.svms_ = self._svms(points, data.codes, bound, how)
         self._expose(points, data.codes, data.rows, data.given)
         self.bound_ = bound if len(self.classes_) == 2 else np.zeros(0)
-        warn_if_short(self.machines_, points)
+        warn_if_short(self.svms_, points)
         return self
 
     # -- rows in ---------------------------------------------------------------------------------
 
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> Coded:
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> CodedRows:
         data = coded_rows(self, X, y, sample_weight)
         self.encoding_ = data.encoding
         return data
 
     # -- machines --------------------------------------------------------------------------------
 
-    def _machines(self, points: Points, codes: Ints, C: Floats, how: Training) -> list[Machine]:
+    def _svms(self, points: Points, codes: Ints, C: Floats, how: SolverOptions) -> list[BinarySVM]:
         k = len(self.classes_)
         every = np.arange(points.n)
         if k == 2:
@@ -165,7 +165,7 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
             return [two_sides(points, rows, side, C, how) for rows, side in sides]
         by_class = [np.flatnonzero(codes == c) for c in range(k)]
 
-        def pair(ends: tuple[int, int]) -> Machine:
+        def pair(ends: tuple[int, int]) -> BinarySVM:
             rows = np.sort(np.concatenate([by_class[ends[0]], by_class[ends[1]]]))
             side = np.where(codes[rows] == ends[1], 1.0, -1.0)
             return two_sides(part_of(points, rows), rows, side, C[rows], how)
@@ -176,11 +176,11 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
 
     def _expose(self, points: Points, codes: Ints, kept: Ints, n: int) -> None:
         """Support vectors, coefficients and expansions, from the machines."""
-        k, machines = len(self.classes_), self.machines_
+        k, svms = len(self.classes_), self.svms_
         self.rows_given_ = n
-        self.intercept_ = np.array([m.offset for m in machines])
+        self.intercept_ = np.array([m.offset for m in svms])
         pairs = k > 2 and self.decision == "ovo"
-        weights = by_pairs(machines, codes, k) if pairs else side_by_side(machines, points.n)
+        weights = by_pairs(svms, codes, k) if pairs else side_by_side(svms, points.n)
         used = np.flatnonzero((weights != 0.0).any(axis=1))
         order = used[np.argsort(codes[used], kind="stable")] if pairs else used
         self.support_ = kept[order]
@@ -193,22 +193,22 @@ class SVC(ClassifierMixin, Probable, SupportVectors):
         ]
         self.__dict__.pop("coef_", None)
         if self._is_linear:
-            each = np.zeros((points.n, len(machines)))
-            for j, m in enumerate(machines):
+            each = np.zeros((points.n, len(svms)))
+            for j, m in enumerate(svms):
                 each[m.rows, j] = m.beta
             self.coef_, self.intercept_ = self._linear(each, points.x, self.intercept_)
-        if len(machines) == 1:
-            self.certificate_ = machines[0].certificate
+        if len(svms) == 1:
+            self.certificate_ = svms[0].certificate
         else:
             self.certificate_ = joint_certificate(
-                f"{len(machines)} machines of two classes decide among {k}",
-                [SimpleNamespace(certificate_=m.certificate) for m in machines],
+                f"{len(svms)} machines of two classes decide among {k}",
+                [SimpleNamespace(certificate_=m.certificate) for m in svms],
             )
-        self.n_iter_ = np.array([changes(m) for m in machines])
+        self.n_iter_ = np.array([changes(m) for m in svms])
         # machines keep places in the table that was given, not among the rows that count
-        self.machines_ = [
-            Machine(kept[m.rows], m.beta, m.slack, m.offset, m.square, m.certificate)
-            for m in machines
+        self.svms_ = [
+            BinarySVM(kept[m.rows], m.beta, m.slack, m.offset, m.square, m.certificate)
+            for m in svms
         ]
 
     # -- answers ---------------------------------------------------------------------------------

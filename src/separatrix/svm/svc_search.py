@@ -77,14 +77,12 @@ class _Search:
         self.bandwidth_scores_ = np.array([t.loss for t in tried])
         self.searched_ = len(trial.w)
 
-    def _adopt(self, machine: Any) -> Self:
+    def _adopt(self, svm: Any) -> Self:
         """Become the machine that was fitted with what was chosen."""
-        for name, value in vars(machine).items():
+        for name, value in vars(svm).items():
             if name.endswith("_") or name == "_duals":
                 setattr(self, name, value)
-        self.certificate_ = replace(
-            machine.certificate_, notes=(*machine.certificate_.notes, self._words)
-        )
+        self.certificate_ = replace(svm.certificate_, notes=(*svm.certificate_.notes, self._words))
         return self
 
     @property
@@ -174,7 +172,7 @@ class SVCSearch(_Search, SVC):
         best = chosen(tried)
         self._take(best, tried, trial)
         self.bandwidth_ = best.bandwidth
-        machine = SVC(
+        svm = SVC(
             self.C_,
             Gaussian(best.bandwidth),
             standardize=True,
@@ -184,7 +182,7 @@ class SVCSearch(_Search, SVC):
             cache_size=self.cache_size,
             time_budget=self._rest,
         )
-        return self._adopt(machine.fit(X, y, sample_weight))
+        return self._adopt(svm.fit(X, y, sample_weight))
 
 
 class LinearSVCSearch(_Search, LinearSVC):
@@ -220,7 +218,7 @@ class LinearSVCSearch(_Search, LinearSVC):
         trial = _class_trial(self, X, y, sample_weight, self._begin())
         best = trial.linear()
         self._take(best, [best], trial)
-        machine = LinearSVC(
+        svm = LinearSVC(
             self.C_,
             standardize=True,
             class_weight=self.class_weight,
@@ -228,7 +226,7 @@ class LinearSVCSearch(_Search, LinearSVC):
             max_iter=self.max_iter,
             time_budget=self._rest,
         )
-        return self._adopt(machine.fit(X, y, sample_weight))
+        return self._adopt(svm.fit(X, y, sample_weight))
 
 
 def _class_trial(model: Any, X: Any, y: Any, sample_weight: Any, deadline: float) -> Trial:
@@ -315,7 +313,7 @@ class SVRSearch(_Search, SVR):
         self.score_path_ = unit**2 * self.score_path_
         self.bandwidth_scores_ = unit**2 * self.bandwidth_scores_
         self.bandwidth_, self.epsilon_ = best.bandwidth, tube * unit
-        machine = SVR(
+        svm = SVR(
             self.C_,
             self.epsilon_,
             Gaussian(best.bandwidth),
@@ -324,4 +322,4 @@ class SVRSearch(_Search, SVR):
             cache_size=self.cache_size,
             time_budget=self._rest,
         )
-        return self._adopt(machine.fit(X, y, sample_weight))
+        return self._adopt(svm.fit(X, y, sample_weight))

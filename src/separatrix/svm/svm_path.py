@@ -10,12 +10,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.coded_rows import Coded, coded_items, coded_rows, outputs_of
+from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows, outputs_of
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Linear, Precomputed, kernel_from
 from separatrix.kernels.precomputed import require_symmetric
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.selection import rules
@@ -120,7 +120,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         self.breakpoints_ = breaks[0] if len(breaks) == 1 else breaks
         reach = min(path.end for path in self.paths_)
         if reach < self.C_max_:
-            doubt("SEP003", f"the path is known up to C = {reach:.4g}: beyond, rounding decides.")
+            warn("SEP003", f"the path is known up to C = {reach:.4g}: beyond, rounding decides.")
             self.C_max_ = reach
         if self.C is None:
             return self.cross_validate()
@@ -139,7 +139,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def _structures(self) -> bool:
         return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
-    def _pairs(self, coded: Coded) -> PathTraining:
+    def _pairs(self, coded: CodedRows) -> PathTraining:
         x = coded.x
         self.kernel_ = kernel_from(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=x

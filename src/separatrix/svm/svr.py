@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from separatrix.estimators.base import weights_of
+from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.targets import one_number
 from separatrix.kernels.base import pick
 from separatrix.messages import InputError
@@ -18,7 +18,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.statistics.preparation import prepare
 from separatrix.svm.base import SupportVectors
-from separatrix.svm.binary_svm import Machine, Training, changes, train, warn_if_short
+from separatrix.svm.binary_svm import BinarySVM, SolverOptions, changes, train, warn_if_short
 from separatrix.svm.dual.problem import tube_problem
 
 
@@ -82,7 +82,7 @@ class SVR(RegressorMixin, SupportVectors):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        how = Training.of(self)
+        how = SolverOptions.of(self)
         if np.isinf(self.C):
             raise InputError(
                 "C=inf asks that every row lies in the tube.", remedy="Choose a finite C."
@@ -103,7 +103,7 @@ class SVR(RegressorMixin, SupportVectors):
         problem = tube_problem(t, self.bound_, float(self.epsilon))
         found = train(points, np.arange(points.n), problem, how, unit)
         self._expose(found, points, kept, len(w))
-        warn_if_short(self.machines_, points)
+        warn_if_short(self.svms_, points)
         return self
 
     def _table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats]:
@@ -122,10 +122,10 @@ class SVR(RegressorMixin, SupportVectors):
         self.n_features_in_ = 1  # one object for each row
         target = column_or_1d(y).astype(float)
         check_consistent_length(X, target)
-        w = weights_of(sample_weight, len(target))
+        w = check_sample_weight(sample_weight, len(target))
         return list(X), target, np.ones(len(target)) if w is None else w
 
-    def _expose(self, found: Machine, points: Any, kept: Any, n: int) -> None:
+    def _expose(self, found: BinarySVM, points: Any, kept: Any, n: int) -> None:
         self.rows_given_ = n
         used = np.flatnonzero(found.beta)
         self.support_ = kept[used]
@@ -140,8 +140,8 @@ class SVR(RegressorMixin, SupportVectors):
             )
         self.certificate_ = found.certificate
         self.n_iter_ = changes(found)
-        self.machines_ = [
-            Machine(
+        self.svms_ = [
+            BinarySVM(
                 kept[found.rows],
                 found.beta,
                 found.slack,

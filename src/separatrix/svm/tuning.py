@@ -24,8 +24,8 @@ from separatrix.messages import InputError
 from separatrix.probability.calibrated import calibrations, probabilities_of
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.folds import folds_of
-from separatrix.svm.dual.problem import SupportProblem, classes_problem, tube_problem
-from separatrix.svm.dual.warm_starts import PriceWalk
+from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
+from separatrix.svm.dual.warm_starts import WarmStartedPath
 
 #: Prices in units of 1/variance: from all rows inside the margin to hardly any.
 PRICES = 10.0 ** np.arange(-1.0, 3.25, 0.5)
@@ -42,7 +42,7 @@ SMALLEST = 1e-15
 class Answers(Protocol):
     """What is asked of a machine: classes, or numbers."""
 
-    def problems(self, rows: Ints) -> list[SupportProblem]:
+    def problems(self, rows: Ints) -> list[DualProblem]:
         """One problem for each machine over some of the rows, at C = 1."""
 
     def losses(self, scores: Floats, fold: Ints) -> Floats:
@@ -57,7 +57,7 @@ class Classes:
     k: int
     w: Floats
 
-    def problems(self, rows: Ints) -> list[SupportProblem]:
+    def problems(self, rows: Ints) -> list[DualProblem]:
         """The second of two classes, or every class, against the rest."""
         sides = [np.where(self.codes[rows] == own, 1.0, -1.0) for own in outputs_of(self.k)]
         return [classes_problem(side, self.w[rows]) for side in sides]
@@ -78,7 +78,7 @@ class Numbers:
     w: Floats
     epsilon: float
 
-    def problems(self, rows: Ints) -> list[SupportProblem]:
+    def problems(self, rows: Ints) -> list[DualProblem]:
         """One tube."""
         return [tube_problem(self.y[rows], self.w[rows], self.epsilon)]
 
@@ -138,7 +138,7 @@ class Trial:
         """How many of all rows hold a boundary at each price."""
         gram, counts = np.ascontiguousarray(self._gram(tried.bandwidth)), []
         problems = self.answers.problems(np.arange(len(self.w)))
-        walks = [PriceWalk(gram, p, FINER) for p in problems]
+        walks = [WarmStartedPath(gram, p, FINER) for p in problems]
         for C in tried.Cs:
             for walk in walks:
                 walk.to(C)
@@ -203,7 +203,7 @@ class _Side:
         inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         own = np.ascontiguousarray(gram[np.ix_(inside, inside)])
         self.cross = gram[np.ix_(outside, inside)]
-        self.walks = [PriceWalk(own, p) for p in answers.problems(inside)]
+        self.walks = [WarmStartedPath(own, p) for p in answers.problems(inside)]
 
     def scores(self, C: float) -> Floats:
         """What the machines of price C say (rows x machines)."""

@@ -27,7 +27,7 @@ Singles = NDArray[np.float32]
 Whole = NDArray[np.int64]
 
 
-class Centres(NamedTuple):
+class Centers(NamedTuple):
     """The centres, laid out for the search: lane t·16 + j is column j of tile t."""
 
     exact: Floats  # k x d

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.distances.loops import kd_tree, point_distances
-from separatrix.distances.search.result import Neighbours
+from separatrix.distances.search.result import Neighbors
 from separatrix.rows.block import Floats
 
 #: Points in a leaf, about: enough for whole vectors, few enough to leave most leaves closed.
@@ -53,18 +53,18 @@ class Tree:
                 kd_tree.split(*tree, 1, levels - 1)
                 other.result()
 
-    def nearest(self, x: Floats, k: int) -> Neighbours:
+    def nearest(self, x: Floats, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         return self.counted(x, k)[0]
 
-    def counted(self, x: Floats, k: int) -> tuple[Neighbours, int]:
+    def counted(self, x: Floats, k: int) -> tuple[Neighbors, int]:
         """The nearest points, and how many points had to be measured to find them."""
         found, measured = self._asked(x, k)
         if self.kind == point_distances.EUCLIDEAN:
             np.sqrt(found.distances, out=found.distances)
         return found, measured
 
-    def raw(self, x: Floats, k: int) -> Neighbours:
+    def raw(self, x: Floats, k: int) -> Neighbors:
         """The nearest points, with distances as they are compared: squares if Euclidean."""
         return self._asked(x, k)[0]
 
@@ -73,7 +73,7 @@ class Tree:
         """The tree for compiled loops: columns, order, starts, low, high."""
         return self._columns, self._order, self._starts, self._low, self._high
 
-    def _asked(self, x: Floats, k: int) -> tuple[Neighbours, int]:
+    def _asked(self, x: Floats, k: int) -> tuple[Neighbors, int]:
         x = np.ascontiguousarray(x, dtype=np.float64)
         distances = np.empty((len(x), k))
         numbers = np.empty((len(x), k), dtype=np.int64)
@@ -90,4 +90,4 @@ class Tree:
             with ThreadPoolExecutor(1) as pool:
                 other = pool.submit(ask, slice(half, None))
                 measured = ask(slice(None, half)) + other.result()
-        return Neighbours(distances, numbers), measured
+        return Neighbors(distances, numbers), measured

@@ -11,7 +11,7 @@ from separatrix.distances.loops.nearest import in_order, sift
 from separatrix.distances.metric_from import metric_from
 from separatrix.distances.search.kd_tree import Tree
 from separatrix.distances.search.products import Products
-from separatrix.distances.search.result import Neighbours, Search
+from separatrix.distances.search.result import Neighbors, Search
 from separatrix.distances.vectors import (
     Chebyshev,
     Cosine,
@@ -39,7 +39,7 @@ class Exhaustive:
     def __init__(self, points: Prepared) -> None:
         self._points = points
 
-    def nearest(self, x: Any, k: int) -> Neighbours:
+    def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         n = count(x)
         distances = np.empty((n, k))
@@ -48,7 +48,7 @@ class Exhaustive:
             sift(rows, 0, distances[part], numbers[part], np.zeros(len(rows), dtype=np.int64))
         for i in range(n):
             in_order(distances[i], numbers[i], k)
-        return Neighbours(distances, numbers)
+        return Neighbors(distances, numbers)
 
 
 class Straight:
@@ -59,13 +59,13 @@ class Straight:
         self._centre = points.mean(axis=0)
         self.search = Fastest(self._map(points), "euclidean")
 
-    def nearest(self, x: Any, k: int) -> Neighbours:
+    def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         found = self.search.nearest(self._map(self._metric.accept(x)), k)
         if isinstance(self._metric, Euclidean):
             return found
         share = 0.5 if isinstance(self._metric, Cosine) else 1.0
-        return Neighbours(share * found.distances**2, found.indices)
+        return Neighbors(share * found.distances**2, found.indices)
 
     def _map(self, x: Floats) -> Floats:
         """Plain distances keep the coordinates, and every digit of them."""
@@ -87,7 +87,7 @@ class Fastest:
         if len(points) >= FEW_POINTS and points.shape[1] <= MOST_DIMENSIONS:
             self._tree = Tree(points, kind)
 
-    def nearest(self, x: Floats, k: int) -> Neighbours:
+    def nearest(self, x: Floats, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         if self._tree is not None and self._pays(self._tree, x, k):
             return self._tree.nearest(x, k)
@@ -109,7 +109,7 @@ class Fastest:
         return Exhaustive(metric.against(self._points))
 
 
-class NeighbourSearch:
+class NeighborSearch:
     """Points in a metric, to be asked for the nearest of them.
 
     ``metric`` is a name, a :class:`Metric` or a function of two points; it is fitted to the points
@@ -125,7 +125,7 @@ class NeighbourSearch:
         self._columns = np.shape(accepted)[1:] if isinstance(accepted, np.ndarray) else None
         self._search: Search = _search(self.metric, accepted, points)
 
-    def nearest(self, x: Any, k: int) -> Neighbours:
+    def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x, near to far; ties in the order of the points."""
         if not 1 <= k <= self.n:
             raise InputError(f"{k} neighbours were asked for, among {self.n} points.")
@@ -137,7 +137,7 @@ class NeighbourSearch:
             )
         return self._search.nearest(x, k)
 
-    def nearest_others(self, k: int, points: Any) -> Neighbours:
+    def nearest_others(self, k: int, points: Any) -> Neighbors:
         """For the points themselves, in their order: the k nearest others."""
         if not 1 <= k < self.n:
             raise InputError(f"{k} other neighbours were asked for, and there are {self.n - 1}.")
@@ -145,7 +145,7 @@ class NeighbourSearch:
         itself = found.indices == np.arange(self.n)[:, None]
         # Of many equal points one may not be among its own nearest: then the last is dropped.
         itself[~itself.any(axis=1), -1] = True
-        return Neighbours(
+        return Neighbors(
             found.distances[~itself].reshape(self.n, k), found.indices[~itself].reshape(self.n, k)
         )
 
@@ -168,6 +168,6 @@ class _Accepting:
     def __init__(self, metric: Metric, search: Fastest) -> None:
         self._metric, self._search = metric, search
 
-    def nearest(self, x: Any, k: int) -> Neighbours:
+    def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         return self._search.nearest(self._metric.accept(x), k)

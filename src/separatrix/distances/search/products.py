@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from separatrix.distances.loops.distances import plain
 from separatrix.distances.loops.nearest import in_order, measured_again, sift
 from separatrix.distances.loops.point_distances import EUCLIDEAN
-from separatrix.distances.search.result import Neighbours
+from separatrix.distances.search.result import Neighbors
 from separatrix.rows.block import Floats
 from separatrix.threads import one_blas_thread
 
@@ -42,7 +42,7 @@ class Products:
             np.vstack([about.T / self._unit, norms / self._unit**2]), dtype=np.float32
         )
 
-    def nearest(self, x: Floats, k: int) -> Neighbours:
+    def nearest(self, x: Floats, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         distances = np.empty((len(x), k))
@@ -59,7 +59,7 @@ class Products:
             some(starts[::2])
             other.result()
         np.sqrt(distances, out=distances)
-        return Neighbours(distances, numbers)
+        return Neighbors(distances, numbers)
 
     def _search(self, x: Floats, distances: Floats, numbers: NDArray[np.int64]) -> None:
         n, k = len(self._points), distances.shape[1]

@@ -12,7 +12,7 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """The k nearest points of every row, near to far; among equals the smaller number first."""
 
     distances: Floats
@@ -22,5 +22,5 @@ class Neighbours:
 class Search(Protocol):
     """Points that can be asked for the nearest of them."""
 
-    def nearest(self, x: Any, k: int) -> Neighbours:
+    def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""

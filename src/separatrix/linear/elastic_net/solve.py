@@ -15,7 +15,7 @@ from separatrix.linear.elastic_net.problem import Problem, Settings
 from separatrix.linear.least_squares.minimum_norm import centred, solve_wide
 from separatrix.linear.least_squares.ridge import Spectrum
 from separatrix.linear.least_squares.solve import fit_least_squares
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
@@ -84,9 +84,9 @@ def _say(certificate: Certificate, sweeps: int, settings: Settings) -> None:
     left = f"a duality gap of {certificate.gap:.1e} is left of an objective of "
     left += f"{certificate.primal:.3g}"
     if sweeps >= settings.max_iter:
-        doubt("SEP003", f"{left} after {sweeps} sweeps. Raise max_iter, tol or alpha.")
+        warn("SEP003", f"{left} after {sweeps} sweeps. Raise max_iter, tol or alpha.")
     else:
-        doubt(
+        warn(
             "SEP003",
             f"{left}: some columns nearly coincide, and rounding hides anything smaller. Raise "
             "alpha, lower l1_ratio, or leave out one of such columns.",

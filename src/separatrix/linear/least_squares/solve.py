@@ -27,7 +27,7 @@ from separatrix.linear.least_squares.triangular import (
     from_moments_alone,
 )
 from separatrix.linear.loops import double_double as dd
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, LeastSquares
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
@@ -152,14 +152,14 @@ def say(certificate: Certificate) -> None:
         shown = ", ".join(certificate.dependent[:5])
         more = len(certificate.dependent) - 5
         shown += f" and {more} more" if more > 0 else ""
-        doubt(
+        warn(
             "SEP001",
             f"columns that are combinations of others: {shown}. The fitted values are unique; of "
             "the coefficients, the set with the smallest norm was returned. Remove these columns, "
             "or use Ridge, to make them unique.",
         )
     elif certificate.digits < 4:
-        doubt(
+        warn(
             "SEP002",
             f"only about {certificate.digits:.0f} digits of the coefficients can be trusted "
             f"(condition number {certificate.condition:.1e}). Fit from the rows instead of their "

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from separatrix.messages import doubt
+from separatrix.messages import warn
 from separatrix.optimize.conjugate_gradient import CentredMap, conjugate_gradient
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
@@ -38,7 +38,7 @@ def solve_sparse(block: Block, alphas: Floats, *, fit_intercept: bool) -> Soluti
     ]
     worst = max(found, key=lambda solution: solution.certificate.kkt)
     if worst.status != "solved":
-        doubt(
+        warn(
             "SEP003",
             f"conjugate gradients stopped after {worst.iterations} steps with the optimality "
             f"conditions met to {worst.certificate.kkt:.1e}. A penalty (Ridge) makes it faster.",

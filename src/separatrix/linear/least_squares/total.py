@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.linear.least_squares.solve import say
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.statistics.frame import combinations_of_earlier
@@ -145,7 +145,7 @@ def _certificate(
 def _say(certificate: Certificate, normals: _Normals) -> None:
     say(certificate)
     if normals.repeated and not certificate.dependent:
-        doubt(
+        warn(
             "SEP004",
             "total least squares: several planes are equally near to the points, since the "
             "smallest singular value repeats; the flattest of them was returned.",

@@ -22,13 +22,13 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
-from separatrix.messages import doubt
+from separatrix.messages import warn
 from separatrix.optimize.losses import Huber
 from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
-from separatrix.statistics.frame import Frame, frame_of
+from separatrix.statistics.frame import Orthonormalizer, orthonormalizer_of
 from separatrix.statistics.moments import Moments
 
 EPS = float(np.finfo(float).eps)
@@ -49,7 +49,7 @@ class _Setting:
     The penalty is βᵀPβ for β = start + δ, δ being what is sought; ``noise`` is the rounding of y.
     """
 
-    frame: Frame
+    frame: Orthonormalizer
     start: Floats
     unit: float
     noise: float
@@ -193,7 +193,7 @@ def fit_huber(
     max_iter: int,
 ) -> Solution:
     """Newton's method from the least-squares fit; ``extra["scale"]`` is σ in the units of y."""
-    frame = frame_of(rows, moments, fit_intercept=fit_intercept)
+    frame = orthonormalizer_of(rows, moments, fit_intercept=fit_intercept)
     setting = _setting(frame, moments, Huber(epsilon), alpha, fit_intercept)
     start = np.zeros(frame.rank + 1 + int(fit_intercept))
     start[-1] = max(1.0, setting.floor)
@@ -201,7 +201,7 @@ def fit_huber(
     found = newton(problem, start, tol=tol, max_iter=max_iter, slope_unit=2.0 * moments.weight)
     certificate = _certify(problem, found, moments, tol)
     if not certificate.holds:
-        doubt("SEP003", f"Huber regression: {certificate}")
+        warn("SEP003", f"Huber regression: {certificate}")
     b, a, sigma = setting.split(found.coef[:, 0])
     unit = setting.unit
     coef, intercept = frame.restore((setting.start + b * unit)[:, None], np.array([a * unit]))
@@ -217,7 +217,7 @@ def fit_huber(
 
 
 def _setting(
-    frame: Frame, moments: Moments, loss: Huber, alpha: float, fit_intercept: bool
+    frame: Orthonormalizer, moments: Moments, loss: Huber, alpha: float, fit_intercept: bool
 ) -> _Setting:
     """Start from least squares with the same penalty; its residuals are the unit of y.
 

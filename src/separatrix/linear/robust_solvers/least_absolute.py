@@ -14,13 +14,13 @@ import numpy as np
 
 from separatrix.linear.least_squares.solve import say
 from separatrix.linear.robust_solvers.vertex import Corner, polish
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.optimize.interior_point import Interior, interior_point
 from separatrix.optimize.losses import EpsilonInsensitive
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
-from separatrix.statistics.frame import Frame, frame_of
+from separatrix.statistics.frame import Orthonormalizer, orthonormalizer_of
 from separatrix.statistics.moments import Moments
 
 EPS = float(np.finfo(float).eps)
@@ -68,7 +68,7 @@ def fit_least_absolute(
     """Solve over all rows, which are held in memory as one dense table."""
     if not epsilon >= 0:
         raise InputError(f"epsilon={epsilon!r} is no width of a tube.", remedy="Use zero or more.")
-    frame = frame_of(rows, moments, fit_intercept=fit_intercept)
+    frame = orthonormalizer_of(rows, moments, fit_intercept=fit_intercept)
     table = _table(rows, moments, frame, epsilon, fit_intercept)
     interior: Interior | None = None
     corner: Corner | None = None
@@ -96,7 +96,7 @@ def fit_least_absolute(
 
 
 def _table(
-    rows: Rows, moments: Moments, frame: Frame, epsilon: float, fit_intercept: bool
+    rows: Rows, moments: Moments, frame: Orthonormalizer, epsilon: float, fit_intercept: bool
 ) -> _Table:
     """Collect the rows; shift by the least-squares fit so that residuals lose no digits."""
     pieces = [piece for block in rows.blocks() for piece in frame.pieces(block)]
@@ -127,7 +127,7 @@ def _table(
 
 def _solution(
     table: _Table,
-    frame: Frame,
+    frame: Orthonormalizer,
     interior: Interior | None,
     corner: Corner | None,
     beta: Floats,
@@ -158,7 +158,12 @@ def _solution(
 
 
 def _certificate(
-    table: _Table, frame: Frame, primal: float, dual: float, tol: float, corner: Corner | None
+    table: _Table,
+    frame: Orthonormalizer,
+    primal: float,
+    dual: float,
+    tol: float,
+    corner: Corner | None,
 ) -> Certificate:
     """In the units of y and of the weights as given."""
     unit = table.unit * table.w_unit
@@ -184,9 +189,9 @@ def _certificate(
 def _say(certificate: Certificate, corner: Corner | None) -> None:
     say(certificate)
     if not certificate.holds:
-        doubt("SEP003", f"least absolute error: {certificate}")
+        warn("SEP003", f"least absolute error: {certificate}")
     elif corner is not None and corner.slack > NOTICED and not certificate.dependent:
-        doubt(
+        warn(
             "SEP004",
             "least absolute error: several planes have the same smallest sum of absolute "
             "residuals; one at a corner of them was returned.",

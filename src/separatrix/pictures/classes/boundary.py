@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
 from separatrix.pictures.scatter import MANY, scatter
-from separatrix.pictures.style import MUTED, PAPER, SERIES, dress, ink, plain
-from separatrix.probability.decision_surface import Landscape, landscape, worth_of
+from separatrix.pictures.style import MUTED, PAPER, SERIES, ink, plain, style_axes
+from separatrix.probability.decision_surface import DecisionSurface, decision_surface, utilities
 from separatrix.rows.block import Floats
 
 #: Lines are drawn on a grid so many times as fine as that of the answers.
@@ -32,7 +32,7 @@ class ClassBoundaryDisplay(Display):
     Regions and lines are what the model answers on the plane itself, all else at its mean.
     """
 
-    landscape: Landscape
+    decision_surface: DecisionSurface
     many: int = MANY
 
     title: ClassVar[str] = "Boundary between the classes, in projection"
@@ -52,10 +52,10 @@ class ClassBoundaryDisplay(Display):
         known = codes < len(classes)
         called = np.array([place.get(str(v), len(classes)) for v in model.predict(X)])
         names = () if frame is None else tuple(str(c) for c in frame.columns)
-        found = landscape(
+        found = decision_surface(
             (x[known], codes[known], None),
             (x, codes),
-            lambda values: worth_of(model, rows(values)),
+            lambda values: utilities(model, rows(values)),
             called,
             classes,
             names=names,
@@ -65,14 +65,14 @@ class ClassBoundaryDisplay(Display):
     @property
     def wrong(self) -> Floats:
         """1 for a dot whose row was answered with another class than its own; doubt is no error."""
-        land = self.landscape
+        land = self.decision_surface
         answered = land.called < len(land.classes)
         return np.asarray(answered & (land.called != land.truth), dtype=float)
 
     @property
     def description(self) -> str:
         """What the axes are, what was held, how far the plane tells the truth, and the errors."""
-        land = self.landscape
+        land = self.decision_surface
         held = "all directions beside the plane stay at their means"
         if land.fixed:
             more = f" and {len(land.fixed) - 3} more" if len(land.fixed) > 3 else ""
@@ -88,8 +88,8 @@ class ClassBoundaryDisplay(Display):
                 f"{counted(len(land.dots), 'dot')}; "
             )
             text += f"{wrong:,} are wrong{self._crossed}." if wrong else "none is wrong."
-        if land.doubts:
-            text += f" In doubt (grey): {100 * land.doubted:.0f} %."
+        if land.rejects:
+            text += f" In doubt (grey): {100 * land.rejected:.0f} %."
         if self.outside:
             text += f" {counted(self.outside, 'dot')} outside the window."
         return text
@@ -105,12 +105,12 @@ class ClassBoundaryDisplay(Display):
 
     @property
     def _inside(self) -> NDArray[np.bool_]:
-        land = self.landscape
+        land = self.decision_surface
         low, high = (np.array([land.x[i], land.y[i]]) for i in (0, -1))
         return np.asarray(((land.dots >= low) & (land.dots <= high)).all(axis=1))
 
     def _axis_words(self) -> str:
-        plane = self.landscape.plane
+        plane = self.decision_surface.plane
         first, second = (
             listed([plain(name, 20) for name in plane.heaviest(i)]) or "nothing" for i in (0, 1)
         )
@@ -135,7 +135,7 @@ class ClassBoundaryDisplay(Display):
         return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
-        land = self.landscape
+        land = self.decision_surface
         self._regions(ax)
         for i in range(len(land.classes)):
             self._class(ax, i)
@@ -143,7 +143,7 @@ class ClassBoundaryDisplay(Display):
         self._names(ax)
         ax.set_xlim(land.x[0], land.x[-1])
         ax.set_ylim(land.y[0], land.y[-1])
-        dress(ax, grid=None)
+        style_axes(ax, grid=None)
         kinds = ["discriminant"] * land.plane.discriminant + ["scatter"] * 2
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 13))):
             most = ", ".join(plain(name, limit) for name in land.plane.heaviest(i))
@@ -153,23 +153,23 @@ class ClassBoundaryDisplay(Display):
         """The answer of most worth everywhere; a line where two are worth the same."""
         from contourpy import contour_generator
 
-        land = self.landscape
+        land = self.decision_surface
         across, up, fine = _finer(land)
         for a in range(fine.shape[2]):
-            lead = _lead(land.worth, a)
+            lead = _lead(land.utility, a)
             if lead.max() <= 0:
                 continue
-            doubt = a >= len(land.classes)
-            colour = MUTED if doubt else SERIES[a % len(SERIES)]
-            area = {"colors": [colour], "alpha": 0.28 if doubt else 0.1}
+            reject = a >= len(land.classes)
+            colour = MUTED if reject else SERIES[a % len(SERIES)]
+            area = {"colors": [colour], "alpha": 0.28 if reject else 0.1}
             ax.contourf(land.x, land.y, lead, levels=[0, 2 * float(lead.max())], **area)
-            if a or len(land.classes) > 2 or land.doubts:  # of two, one line is both
+            if a or len(land.classes) > 2 or land.rejects:  # of two, one line is both
                 lines: Any = contour_generator(across, up, _lead(fine, a)).lines(0.0)
                 for line in lines:
                     ax.plot(line[:, 0], line[:, 1], color=ink(ax), linewidth=1.1)
 
     def _class(self, ax: Any, i: int) -> None:
-        land, colour = self.landscape, SERIES[i % len(SERIES)]
+        land, colour = self.decision_surface, SERIES[i % len(SERIES)]
         own = np.asarray(land.dots[(land.truth == i) & self._inside], dtype=float)
         if len(own):
             many = 0 if len(land.dots) > self.many else len(own)
@@ -186,7 +186,7 @@ class ClassBoundaryDisplay(Display):
 
     def _crosses(self, ax: Any) -> None:
         """All dots that were answered wrongly, as one line of small crosses."""
-        land = self.landscape
+        land = self.decision_surface
         at = np.asarray(land.dots[self.wrong > 0], dtype=float)
         if not 0 < len(at) <= MOST_CROSSES:
             return
@@ -198,7 +198,7 @@ class ClassBoundaryDisplay(Display):
 
     def _names(self, ax: Any) -> None:
         """Each class by name at its mean, on a patch of paper."""
-        land = self.landscape
+        land = self.decision_surface
         for i, (label, normal) in enumerate(zip(land.classes, land.normals, strict=True)):
             if normal is None:
                 continue
@@ -214,23 +214,23 @@ class ClassBoundaryDisplay(Display):
             )
 
 
-def _lead(worth: Any, a: int) -> Floats:
+def _lead(utility: Any, a: int) -> Floats:
     """How much more an answer is worth than the best other one."""
-    values = np.asarray(worth, dtype=float)
+    values = np.asarray(utility, dtype=float)
     return np.asarray(values[:, :, a] - np.delete(values, a, axis=2).max(axis=2))
 
 
-def _finer(land: Landscape) -> tuple[Floats, Floats, Floats]:
+def _finer(land: DecisionSurface) -> tuple[Floats, Floats, Floats]:
     """Worth between the places of the grid, by lines: regions that meet in a point then look so."""
     across, up = (
         np.interp(np.arange(_FINER * (len(at) - 1) + 1) / _FINER, np.arange(len(at)), at)
         for at in (land.x, land.y)
     )
-    worth = np.asarray(land.worth, dtype=float)
+    utility = np.asarray(land.utility, dtype=float)
     for axis, count in ((0, len(up)), (1, len(across))):
         at = np.arange(count) / _FINER
-        left = np.minimum(at.astype(int), worth.shape[axis] - 2)
+        left = np.minimum(at.astype(int), utility.shape[axis] - 2)
         share = (at - left).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
-        low, high = (np.take(worth, left + step, axis=axis) for step in (0, 1))
-        worth = (1 - share) * low + share * high
-    return across, up, worth
+        low, high = (np.take(utility, left + step, axis=axis) for step in (0, 1))
+        utility = (1 - share) * low + share * high
+    return across, up, utility

@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
-from separatrix.pictures.style import MUTED, SERIES, dress, plain
+from separatrix.pictures.style import MUTED, SERIES, plain, style_axes
 from separatrix.probability.reliability import Reliability, reliability
 from separatrix.rows.block import Floats
 
@@ -162,7 +162,7 @@ class CalibrationDisplay(Display):
         self._histogram(ax)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(_FLOOR, 1.03)
-        dress(ax)
+        style_axes(ax)
         ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
         ax.set_xlabel(self.what)
         ax.set_ylabel("how often it was so")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, number
-from separatrix.pictures.style import MUTED, SERIES, WIDTH, dress, ink, plain
+from separatrix.pictures.style import MUTED, SERIES, WIDTH, ink, plain, style_axes
 from separatrix.rows.block import Floats
 
 BINS = 32
@@ -96,7 +96,7 @@ class SidesDisplay(Display):
             )
         ax.set_ylim(-len(labels) + 0.98, 1.02)
         ax.set_yticks([])
-        dress(ax, grid=None)
+        style_axes(ax, grid=None)
         ax.spines["left"].set_visible(False)
         side = "own side →" if self.own_side else f"side of {plain(self.labels[-1], 14)} →"
         ax.set_xlabel(f"{self.axis}{', ' if self.unit else ''}{self.unit} ({side})")

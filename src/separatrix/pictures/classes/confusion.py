@@ -25,7 +25,7 @@ class ConfusionDisplay(Display):
 
     counts: Floats
     labels: Sequence[str]
-    doubt: str | None = None
+    reject: str | None = None
 
     title: ClassVar[str] = "Confusion"
 
@@ -37,22 +37,22 @@ class ConfusionDisplay(Display):
         *,
         labels: Any = None,
         sample_weight: Any = None,
-        doubt: str | None = None,
+        reject: str | None = None,
     ) -> Self:
         """From the true and the predicted labels; ``labels`` sets the order."""
         truth, called = np.asarray(y), np.asarray(predicted)
         met = np.unique(np.concatenate([truth, called]).astype(str)).tolist()
-        met = [label for label in met if label != doubt]
+        met = [label for label in met if label != reject]
         classes = [str(label) for label in (met if labels is None else labels)]
         classes += [label for label in met if label not in classes]  # met in the test part only
         place = {str(label): i for i, label in enumerate(classes)}
-        counts = np.zeros((len(place), len(place) + (doubt is not None)))
-        if doubt is not None:
-            place[doubt] = len(classes)
+        counts = np.zeros((len(place), len(place) + (reject is not None)))
+        if reject is not None:
+            place[reject] = len(classes)
         row = [place[str(label)] for label in truth]
         column = [place[str(label)] for label in called]
         np.add.at(counts, (row, column), 1.0 if sample_weight is None else sample_weight)
-        return cls(counts, classes, doubt)
+        return cls(counts, classes, reject)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
@@ -80,7 +80,7 @@ class ConfusionDisplay(Display):
         lead = "By class" if len(told) <= 6 else "The classes least often right"
         wrong = self.counts[:, :k] - np.diag(np.diag(self.counts))
         unsure = ""
-        if self.doubt is not None:
+        if self.reject is not None:
             unsure = f", {self.counts[:, k].sum():,.0f} in doubt"
         text = f"{right:,.0f} of {total:,.0f} rows are right{unsure}. {lead}, {'; '.join(kept)}."
         if wrong.max(initial=0) > 0:
@@ -116,8 +116,8 @@ class ConfusionDisplay(Display):
         step = max(1, k // 12)
         names = [plain(label, 12 if k > 3 else 18) for label in self.labels]
         ax.set_yticks(range(0, k, step), names[::step])
-        if self.doubt is not None:
-            names.append(plain(self.doubt, 12))
+        if self.reject is not None:
+            names.append(plain(self.reject, 12))
         ax.set_xticks(range(0, answers, step), names[::step], rotation=0 if answers <= 5 else 45)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import exact, measure, scored
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, dress, label_measure
+from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, label_measure, style_axes
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.coverage import CoverageRisk, coverage_risk
 from separatrix.rows.block import Floats
@@ -123,7 +123,7 @@ class CoverageRiskDisplay(Display):
         ax.set_xlim(-0.01, 1.02)
         top = max(float(risk.max()), float(self.chosen[1]) if self.chosen else 0.0)
         ax.set_ylim(-0.02 * (top or 0.02), 1.15 * (top or 0.02))
-        dress(ax)
+        style_axes(ax)
         label_measure(ax.yaxis, measure(self.metric), side=False)
         ax.set_xlabel("share of the rows answered, surest first")
 

@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, number
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, SKY, dress, ink
+from separatrix.pictures.style import BLUE, MUTED, ORANGE, SKY, ink, style_axes
 from separatrix.rows.block import Floats
 
 BARS = 40
@@ -89,7 +89,7 @@ class MarginDisplay(Display):
             if low <= at <= high:
                 look = {"color": ink(ax) if at == 0 else MUTED, "linewidth": 1.0}
                 ax.axvline(at, linestyle="-" if at == 0 else (0, (4, 3)), **look)
-        dress(ax, grid="y")
+        style_axes(ax, grid="y")
         ax.set_xlim(low, high)
         ax.set_xlabel("margin y f(x): 0 is the boundary, ±1 the margins")
         ax.set_ylabel("rows")

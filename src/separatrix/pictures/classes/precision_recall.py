@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.style import BLUE, MUTED, dress
+from separatrix.pictures.style import BLUE, MUTED, style_axes
 from separatrix.probability.roc import RocCurve, roc_curve
 
 
@@ -63,6 +63,6 @@ class PrecisionRecallDisplay(Display):
         ax.step(self.curve.tpr[rises], self.curve.precision[rises], where="pre", color=BLUE)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(0, 1.03)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("recall")
         ax.set_ylabel("precision")

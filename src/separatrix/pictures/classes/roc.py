@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, dress
+from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, style_axes
 from separatrix.probability.roc import RocCurve, roc_curve
 
 #: False positive rates at which the folds are compared.
@@ -103,7 +103,7 @@ class RocDisplay(Display):
             ax.plot(*self.decided, marker="o", label="threshold in use", **look)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(-0.01, 1.02)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("false positive rate")
         ax.set_ylabel("true positive rate")
         ax.legend(frameon=False, fontsize=9, loc="lower right")

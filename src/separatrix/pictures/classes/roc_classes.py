@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import listed
-from separatrix.pictures.style import MUTED, SERIES, dress, plain
+from separatrix.pictures.style import MUTED, SERIES, plain, style_axes
 from separatrix.probability.roc import RocCurve, roc_curve
 
 #: More curves are not told apart.
@@ -85,7 +85,7 @@ class RocClassesDisplay(Display):
             )
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(-0.01, 1.02)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("false positive rate")
         ax.set_ylabel("true positive rate")
         small = 9 if len(self.labels) <= 5 else 7.5

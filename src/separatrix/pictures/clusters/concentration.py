@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, number
-from separatrix.pictures.style import BLUE, ORANGE, dress, ink
+from separatrix.pictures.style import BLUE, ORANGE, ink, style_axes
 
 if TYPE_CHECKING:
     from separatrix.distances.concentration import DistanceConcentration
@@ -53,7 +53,7 @@ class ConcentrationDisplay(Display):
         ax.stairs(counts, edges, fill=True, color=BLUE, alpha=0.55)
         ax.axvline(1.0, color=ink(ax), linewidth=1.0)
         ax.axvline(self.found.nearest, color=ORANGE, linewidth=1.6, linestyle=(0, (4, 2)))
-        dress(ax, grid="y")
+        style_axes(ax, grid="y")
         ax.set_xlim(0, top)
         for at, text, side in (
             (1.0, "mean", "left"),

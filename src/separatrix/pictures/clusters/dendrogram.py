@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, number
-from separatrix.pictures.style import MUTED, SERIES, dress, ink, plain
+from separatrix.pictures.style import MUTED, SERIES, ink, plain, style_axes
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class DendrogramDisplay(Display):
             look = {"mfc": "none", "mec": ink(ax), "mew": 1.0, "linestyle": "none"}
             ax.plot(across, up, "v", ms=5, label="lower than a merge inside", **look)
             ax.legend(frameon=False, fontsize=8.5, loc="upper right")
-        dress(ax, grid="y")
+        style_axes(ax, grid="y")
         ax.set_xlim(-0.9, self.shown - 0.1)
         ax.set_ylim(0, 1.06 * float(tree.heights.max()) or 1.0)
         self._level(ax)

@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number
-from separatrix.pictures.style import BLUE, ORANGE, PAPER, dress
+from separatrix.pictures.style import BLUE, ORANGE, PAPER, style_axes
 from separatrix.pictures.training.path import mark_penalty
 from separatrix.rows.block import Floats
 
@@ -118,7 +118,7 @@ class ElbowDisplay(Display):
             mfc=PAPER,
             **look,
         )
-        dress(ax)
+        style_axes(ax)
         if self.chosen is not None:
             mark_penalty(ax, self.chosen, "chosen")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.cluster.projection import cluster_plane
+from separatrix.cluster.projection import cluster_projection
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
 from separatrix.pictures.scatter import MANY, scatter
-from separatrix.pictures.style import PAPER, SERIES, dress, ink, plain
+from separatrix.pictures.style import PAPER, SERIES, ink, plain, style_axes
 from separatrix.rows.block import Floats
 
 _NAMED, _HEAVY = 12, 2
@@ -65,7 +65,7 @@ class ClusterProjectionDisplay(Display):
             spread = z.std(axis=0)
             z = z / np.where(spread > 0, spread, np.inf)
         clusters, code = np.unique(given, return_inverse=True)
-        plane = cluster_plane(z, code)
+        plane = cluster_projection(z, code)
         return cls(
             plane.places,
             code,
@@ -127,7 +127,7 @@ class ClusterProjectionDisplay(Display):
                     color=ink(ax),
                     bbox={"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.5},
                 )
-        dress(ax)
+        style_axes(ax)
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 12))):
             most = ", ".join(plain(name, limit) for name in self.heaviest(i)) or "nothing"
             axis.set_label_text(f"direction {i + 1}: mostly {most}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, number
-from separatrix.pictures.style import GRID, MUTED, SERIES, WIDTH, dress, ink, plain
+from separatrix.pictures.style import GRID, MUTED, SERIES, WIDTH, ink, plain, style_axes
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class SilhouetteDisplay(Display):
         ax.set_ylim(max(top - gap, 1), 0)
         low, high = float(found.samples.min()), float(found.samples.max())
         ax.set_xlim(min(-0.05, 1.05 * low), min(max(0.5, 1.08 * high), 1.0))
-        dress(ax, grid=None)
+        style_axes(ax, grid=None)
         ax.grid(True, axis="x", color=GRID, linewidth=0.7)
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("silhouette (1: well inside, 0: on the border)")

@@ -12,7 +12,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed, number
 from separatrix.pictures.inference import inference
 from separatrix.pictures.scatter import rule
-from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, dress, plain
+from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, plain, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -101,7 +101,7 @@ class CoefficientDisplay(Display):
             ax.plot([value], [at], "o", ms=5, mfc=fill, mec=colour, mew=1.2)
         ax.set_yticks(place, [plain(self.names[j], 20) for j in shown])
         ax.set_ylim(place[-1] - 0.7, 0.7)
-        dress(ax, grid="x")
+        style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         if self.scale is None:
             ax.set_xlabel("coefficient")

@@ -18,7 +18,7 @@ from separatrix.pictures.inference import inference
 from separatrix.pictures.labels import name_points
 from separatrix.pictures.regression.residuals import called
 from separatrix.pictures.scatter import MANY, rule, scatter, worst
-from separatrix.pictures.style import MUTED, ORANGE, dress
+from separatrix.pictures.style import MUTED, ORANGE, style_axes
 from separatrix.rows.block import Floats
 
 LEVELS = (0.5, 1.0)
@@ -133,7 +133,7 @@ class LeverageDisplay(Display):
         ax.set_xlim(ax.get_xlim())
         ax.set_ylim(ax.get_ylim())
         self._contours(ax)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("leverage")
         ax.set_ylabel("standardised residual")
 

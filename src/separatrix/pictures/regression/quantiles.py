@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import listed, number
 from separatrix.pictures.labels import name_points
 from separatrix.pictures.regression.residuals import called, standardised
 from separatrix.pictures.scatter import scatter, worst
-from separatrix.pictures.style import MUTED, dress
+from separatrix.pictures.style import MUTED, style_axes
 from separatrix.rows.block import Floats
 
 #: A rising curve needs no more points than this; the ends are always drawn whole.
@@ -67,6 +67,6 @@ class QuantileDisplay(Display):
         rank[order] = np.arange(z.size)
         names = called(self.rows, z.size)
         name_points(ax, expected[rank[top]], z[top], [names[i] for i in top])
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("quantile of the normal law")
         ax.set_ylabel("standardised residual")

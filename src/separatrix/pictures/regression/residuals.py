@@ -13,7 +13,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed, number
 from separatrix.pictures.labels import name_points
 from separatrix.pictures.scatter import MANY, rule, running_mean, scatter, worst
-from separatrix.pictures.style import ORANGE, dress
+from separatrix.pictures.style import ORANGE, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -71,7 +71,7 @@ class ResidualDisplay(Display):
         top = worst(np.abs(self.residuals))
         names = called(self.rows, self.residuals.size)
         name_points(ax, self.fitted[top], self.residuals[top], [names[i] for i in top])
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("fitted value")
         ax.set_ylabel("residual")
 

@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import listed, number
 from separatrix.pictures.labels import name_points
 from separatrix.pictures.regression.residuals import called, standardised
 from separatrix.pictures.scatter import MANY, running_mean, scatter, worst
-from separatrix.pictures.style import ORANGE, dress
+from separatrix.pictures.style import ORANGE, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -70,6 +70,6 @@ class ScaleLocationDisplay(Display):
         names = called(self.rows, roots.size)
         name_points(ax, self.fitted[top], roots[top], [names[i] for i in top])
         ax.set_ylim(bottom=0)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("fitted value")
         ax.set_ylabel("√|standardised residual|")

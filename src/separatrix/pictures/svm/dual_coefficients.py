@@ -15,7 +15,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
-from separatrix.pictures.style import MUTED, SERIES, dress, plain
+from separatrix.pictures.style import MUTED, SERIES, plain, style_axes
 from separatrix.rows.block import Floats
 
 #: Points of a line, and how near a bound counts as the bound.
@@ -102,7 +102,7 @@ class MultiplierDisplay(Display):
                 label=f"{plain(label, 16)}: {top:,} at C, {free:,} between, {zero:,} at 0",
             )
         ax.axhline(1.0, color=MUTED, linewidth=0.9)
-        dress(ax)
+        style_axes(ax)
         ax.set_ylim(-0.03, 1.2)
         ax.set_xlabel("rows of the class, largest multiplier first")
         finite = bool(np.isfinite(self.bound).all())

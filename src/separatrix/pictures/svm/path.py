@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, measure, number, scored
-from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure, log_ticks
+from separatrix.pictures.style import BLUE, ORANGE, label_measure, log_ticks, style_axes
 from separatrix.pictures.training.path import mark_penalty
 from separatrix.rows.block import Floats
 
@@ -118,7 +118,7 @@ class SVMPathDisplay(Display):
         log_ticks(ax)
         ax.set_ylim(0, 1.08 * max(float(self.support.max()), 1.0))
         ax.set_ylabel("support vectors", color=BLUE)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("C, soft to hard margin")
         if self.chosen is not None:
             mark_penalty(ax, self.chosen, "chosen")
@@ -130,7 +130,7 @@ class SVMPathDisplay(Display):
             ends = self.means - spread, self.means + spread
             other.fill_between(self.Cs, *ends, color=ORANGE, alpha=0.15, linewidth=0)
         other.plot(self.Cs, self.means, color=ORANGE, linestyle=(0, (5, 2)))
-        dress(other, grid=None)
+        style_axes(other, grid=None)
         other.spines["right"].set_visible(True)
         label_measure(other.yaxis, measure(self.metric), side=False)
         other.yaxis.label.set_color(ORANGE)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.discriminant_plane import telling_plane
+from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted
 from separatrix.pictures.scatter import MANY, scatter
-from separatrix.pictures.style import SERIES, dress, ink, plain
+from separatrix.pictures.style import SERIES, ink, plain, style_axes
 from separatrix.rows.block import Floats
 
 #: Places of the grid, across and up.
@@ -67,7 +67,7 @@ class SupportVectorDisplay(Display):
             grid = score(_grid(across, up)).reshape(len(up), len(across))
             named = (str(columns[0]), str(columns[1]))
             return cls(x, codes, classes, across, up, grid, support, named)
-        plane = telling_plane(x, codes, names=tuple(str(c) for c in columns))
+        plane = discriminant_plane(x, codes, names=tuple(str(c) for c in columns))
         dots = plane.coordinates(x)
         across, up = _window(dots)
         grid = score(plane.rows(_grid(across, up))).reshape(len(up), len(across))
@@ -119,7 +119,7 @@ class SupportVectorDisplay(Display):
         self._rings(ax)
         ax.set_xlim(self.across[0], self.across[-1])
         ax.set_ylim(self.up[0], self.up[-1])
-        dress(ax, grid=None)
+        style_axes(ax, grid=None)
         ax.set_xlabel(plain(self.names[0], 44))
         ax.set_ylabel(plain(self.names[1], 36))
         ax.legend(frameon=True, fancybox=False, fontsize=8.5, loc="best", **_PALE)

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import listed, measure, scored
-from separatrix.pictures.style import BLUE, MUTED, WIDTH, dress, ink, label_measure, wrapped
+from separatrix.pictures.style import BLUE, MUTED, WIDTH, ink, label_measure, style_axes, wrapped
 from separatrix.rows.block import Floats
 
 
@@ -63,6 +63,6 @@ class FoldDisplay(Display):
             ax.plot([values.mean()] * 2, [-i - 0.3, -i + 0.3], color=mark, linewidth=2)
         ax.set_yticks(-np.arange(len(self.labels)), [wrapped(label) for label in self.labels])
         ax.set_ylim(-len(self.labels) + 0.4, 0.6)
-        dress(ax, grid="x")
+        style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         label_measure(ax.xaxis, measure(self.metric))

@@ -10,11 +10,11 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import listed, measure, number, scored
-from separatrix.pictures.style import BLUE, MUTED, WIDTH, dress, label_measure, wrapped
+from separatrix.pictures.style import BLUE, MUTED, WIDTH, label_measure, style_axes, wrapped
 
 
 @dataclass(eq=False)
-class GapDisplay(Display):
+class GeneralizationGapDisplay(Display):
     """One line per part of the data: value with interval (NaN where there is none).
 
     ``muted`` parts (a baseline) are drawn in grey.
@@ -72,6 +72,6 @@ class GapDisplay(Display):
             ax.plot([value], [-i], "o", ms=6, mew=0, color=colour)
         ax.set_yticks(-np.arange(len(self.parts)), [wrapped(part) for part in self.parts])
         ax.set_ylim(-len(self.parts) + 0.4, 0.6)
-        dress(ax, grid="x")
+        style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         label_measure(ax.xaxis, measure(self.metric))

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import measure, scored
-from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure
+from separatrix.pictures.style import BLUE, ORANGE, label_measure, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -89,7 +89,7 @@ class LearningCurveDisplay(Display):
                 self.sizes, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0
             )
             ax.plot(self.sizes, mean, marker=marker, ms=4, color=colour, label=label)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("training rows")
         label_measure(ax.yaxis, measure(self.metric), side=False)
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted
-from separatrix.pictures.style import BLUE, dress
+from separatrix.pictures.style import BLUE, style_axes
 
 #: Points of a line that a picture of this size can show.
 POINTS = 240
@@ -58,4 +58,4 @@ class MistakeDisplay(Display):
         ax.set_ylabel("Mistakes")
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.yaxis.get_major_locator().set_params(integer=True)
-        dress(ax)
+        style_axes(ax)

@@ -10,12 +10,12 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import measure, scored
-from separatrix.pictures.style import BLUE, ORANGE, PAPER, dress, label_measure
+from separatrix.pictures.style import BLUE, ORANGE, PAPER, label_measure, style_axes
 from separatrix.rows.block import Floats
 
 
 @dataclass(eq=False)
-class NeighbourCountDisplay(Display):
+class NeighborCountDisplay(Display):
     """``error`` of each of ``counts`` neighbours, give or take ``spread``; ``chosen`` was taken.
 
     ``metric`` is "error", the share of wrong classes, or "rmse".
@@ -95,7 +95,7 @@ class NeighbourCountDisplay(Display):
             look = {"mfc": PAPER, "mec": ORANGE, "mew": 1.6, "linestyle": "none"}
             label = f"chosen: {self.chosen}"
             ax.plot([self.chosen], [self.error[at]], marker="o", ms=6.5, label=label, **look)
-        dress(ax)
+        style_axes(ax)
         ax.set_xlabel("neighbours")
         label_measure(ax.yaxis, measure(self.metric), side=False)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))

@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import listed, number
 from separatrix.pictures.inference import names_of
 from separatrix.pictures.labels import spread
 from separatrix.pictures.scatter import rule
-from separatrix.pictures.style import MUTED, SERIES, dress, ink, log_ticks, plain
+from separatrix.pictures.style import MUTED, SERIES, ink, log_ticks, plain, style_axes
 from separatrix.rows.block import Floats
 
 #: Lines beyond the named ones are grey, and at most so many.
@@ -160,7 +160,7 @@ class PathDisplay(Display):
         ax.set_xscale("log")
         ax.invert_xaxis()
         log_ticks(ax)
-        dress(ax, grid=None)
+        style_axes(ax, grid=None)
         if self.dots is not None:
             self._stand(ax, self.dots)
         elif self.chosen is not None and self.chosen > 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, measure, number, scored
-from separatrix.pictures.style import BLUE, ORANGE, dress, label_measure
+from separatrix.pictures.style import BLUE, ORANGE, label_measure, style_axes
 from separatrix.rows.block import Floats
 
 #: Points of a line that a picture of this size can show.
@@ -60,12 +60,12 @@ class TraceDisplay(Display):
         )
         ax.set_xlabel("Step")
         ax.set_ylabel("Mean loss", color=BLUE)
-        dress(ax)
+        style_axes(ax)
         other = ax.twinx()
         wrong = np.asarray(self.misclassified)[shown]
         other.plot(shown, wrong, color=ORANGE, linestyle="--", marker="." if steps < 2 else "")
         other.set_ylim(0, max(0.02, 1.1 * float(wrong.max())))
-        dress(other, grid=None)
+        style_axes(other, grid=None)
         other.spines["right"].set_visible(True)
         label_measure(other.yaxis, measure("error"), side=False)
         other.yaxis.label.set_color(ORANGE)

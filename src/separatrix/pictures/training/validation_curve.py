@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number
-from separatrix.pictures.style import BLUE, ORANGE, PAPER, dress, log_ticks
+from separatrix.pictures.style import BLUE, ORANGE, PAPER, log_ticks, style_axes
 from separatrix.pictures.training.path import mark_penalty
 from separatrix.rows.block import Floats
 
@@ -125,7 +125,7 @@ class ValidationCurveDisplay(Display):
         log_ticks(ax)
         if root.max() > TALLEST * root.min() > 0:  # a cliff would flatten the valley
             ax.set_ylim(0, TALLEST * root.min())
-        dress(ax)
+        style_axes(ax)
         if self.chosen is not None and self.chosen > 0:
             mark_penalty(ax, self.chosen, "chosen")
         ax.set_xlabel("penalty, strong to weak")

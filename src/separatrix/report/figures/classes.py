@@ -21,7 +21,7 @@ from separatrix.pictures import (
 from separatrix.probability.roc import RocCurve, roc_curve
 from separatrix.report.figures.gallery import MANY, Gallery
 from separatrix.rows.block import Floats
-from separatrix.study.result import Held, Study
+from separatrix.study.result import Predictions, Study
 
 Texts = NDArray[np.str_]
 #: Classes beyond which the cells of a confusion table are too small to read, and too many to draw.
@@ -36,14 +36,14 @@ def classification(study: Study) -> Gallery:
         return gallery
     labels = _labels(study, held)
     truth, called = _texts(held.truth), _texts(held.predicted)
-    doubt = None if study.decision is None else study.decision.label
-    if doubt not in called:
-        doubt = None
+    reject = None if study.decision is None else study.decision.label
+    if reject not in called:
+        reject = None
     if len(labels) > MOST_CONFUSED:
         gallery.missing.append(f"A confusion table of {len(labels)} classes cannot be read.")
     else:
         gallery.add(
-            lambda: ConfusionDisplay.from_predictions(truth, called, labels=labels, doubt=doubt)
+            lambda: ConfusionDisplay.from_predictions(truth, called, labels=labels, reject=reject)
         )
     gallery.add(lambda: _boundary(study))
     if held.scores is None and held.probabilities is None:
@@ -53,7 +53,7 @@ def classification(study: Study) -> Gallery:
     return gallery
 
 
-def _ranked(study: Study, held: Held, labels: list[str], gallery: Gallery) -> None:
+def _ranked(study: Study, held: Predictions, labels: list[str], gallery: Gallery) -> None:
     """Pictures of the order that scores give to rows."""
     if len(labels) == 2 and np.ptp(_single(held)) > 0:
         gallery.add(lambda: _roc(study, held, labels[1]))
@@ -88,7 +88,7 @@ def probabilities(study: Study) -> Gallery:
     return gallery
 
 
-def _coverage(study: Study, held: Held, labels: list[str]) -> Display:
+def _coverage(study: Study, held: Predictions, labels: list[str]) -> Display:
     costs = None if study.decision is None else study.decision.costs
     picture = CoverageRiskDisplay.from_predictions(
         held.truth, held.probabilities, labels, costs=costs, sample_weight=held.w
@@ -98,7 +98,7 @@ def _coverage(study: Study, held: Held, labels: list[str]) -> Display:
     return picture
 
 
-def _labels(study: Study, held: Held) -> list[str]:
+def _labels(study: Study, held: Predictions) -> list[str]:
     """The classes in order; those met where the study names none."""
     if study.classes:
         return list(study.classes)
@@ -117,7 +117,7 @@ def _boundary(study: Study) -> Display:
     return ClassBoundaryDisplay(study.plane, MANY)
 
 
-def _margins(study: Study, held: Held, labels: list[str]) -> Display:
+def _margins(study: Study, held: Predictions, labels: list[str]) -> Display:
     """Distances to the boundary of a linear model, log odds of any other."""
     coef = getattr(study.model, "coef_", None)
     if coef is not None and held.scores is not None and np.any(coef):
@@ -130,7 +130,7 @@ def _margins(study: Study, held: Held, labels: list[str]) -> Display:
     return LogOddsDisplay.from_probabilities(held.truth, held.probabilities, labels)
 
 
-def _single(held: Held) -> Floats:
+def _single(held: Predictions) -> Floats:
     """One score per row, high for the second of two classes."""
     if held.scores is None:
         p = np.maximum(np.asarray(held.probabilities, dtype=float), np.finfo(float).tiny)
@@ -139,10 +139,10 @@ def _single(held: Held) -> Floats:
     return np.asarray(line[:, 0] if line.shape[1] == 1 else line[:, 1] - line[:, 0])
 
 
-def _roc(study: Study, held: Held, positive: str) -> RocDisplay:
+def _roc(study: Study, held: Predictions, positive: str) -> RocDisplay:
     """The curve of the test part over those of the folds; a fold of one class has none."""
 
-    def curve(part: Held) -> RocCurve:
+    def curve(part: Predictions) -> RocCurve:
         truth = [str(v) for v in part.truth]
         return roc_curve(truth, _single(part), positive=positive, sample_weight=part.w)
 

@@ -12,7 +12,7 @@ from separatrix.pictures.inference import Inference
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.verdict import spoken
 from separatrix.rows.block import Floats
-from separatrix.study.result import Study, Training
+from separatrix.study.result import Study, TrainingRows
 
 
 def coefficients(study: Study, found: Inference | None) -> Gallery:
@@ -88,7 +88,7 @@ def _fitting(scale: Floats | None, model: Any, count: int) -> Floats | None:
     return np.asarray(np.sqrt(np.diag(moments.xx) / moments.weight))
 
 
-def _scale(part: Training | None) -> Floats | None:
+def _scale(part: TrainingRows | None) -> Floats | None:
     """The standard deviation of every column of the design."""
     if part is None or part.scale is not None or part.x is None:
         return None if part is None else part.scale

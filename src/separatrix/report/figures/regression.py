@@ -16,7 +16,7 @@ from separatrix.pictures import (
 from separatrix.pictures.inference import Inference
 from separatrix.report.figures.gallery import MANY, Gallery
 from separatrix.rows.block import Floats
-from separatrix.study.result import Study, Training
+from separatrix.study.result import Study, TrainingRows
 
 
 def regression(study: Study, found: Inference | None) -> Gallery:
@@ -46,7 +46,7 @@ def regression(study: Study, found: Inference | None) -> Gallery:
 
 def _leverage(
     found: Inference | None,
-    part: Training | None,
+    part: TrainingRows | None,
     residuals: Floats,
     names: list[str] | None,
     total: int,

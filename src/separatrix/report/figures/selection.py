@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from separatrix.pictures import FoldDisplay, GapDisplay, LearningCurveDisplay
+from separatrix.pictures import FoldDisplay, GeneralizationGapDisplay, LearningCurveDisplay
 from separatrix.pictures.formatting import measure
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
@@ -42,7 +42,9 @@ def measured(study: Study) -> Gallery:
         parts.append(("baseline on test", base.value, base.low, base.high))
     names, values, lows, highs = zip(*parts, strict=True)
     muted = ("baseline on test",)
-    gallery.pictures.append(GapDisplay(names, values, lows, highs, entry.metric, muted))
+    gallery.pictures.append(
+        GeneralizationGapDisplay(names, values, lows, highs, entry.metric, muted)
+    )
     return gallery
 
 

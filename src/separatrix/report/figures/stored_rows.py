@@ -10,7 +10,7 @@ from separatrix.pictures import (
     Display,
     MarginDisplay,
     MultiplierDisplay,
-    NeighbourCountDisplay,
+    NeighborCountDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
 )
@@ -31,7 +31,7 @@ def rows_kept(study: Study) -> Gallery:
                 "of its own against the rest."
             )
     if hasattr(core, "counts_"):
-        gallery.add(lambda: NeighbourCountDisplay.from_estimator(core))
+        gallery.add(lambda: NeighborCountDisplay.from_estimator(core))
     if isinstance(getattr(core, "points_", None), np.ndarray) and len(core.points_) > 2:
         gallery.add(lambda: ConcentrationDisplay.from_rows(core.points_, metric=core.metric_))
     return gallery

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.messages import InputError, doubt
+from separatrix.messages import InputError, warn
 from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.buffers import scratch
 from separatrix.rows.parts import Parts, Words, content_of
@@ -176,7 +176,7 @@ def recode(
             remedy="Correct it, or train with unseen='zeros' to give unseen levels no effect.",
         )
     if unseen:
-        doubt(
+        warn(
             "SEP005",
             f"column {column.name!r}: {', '.join(map(repr, unseen[:5]))} not met in training; "
             "encoded as all zeros.",

@@ -13,17 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.probability.decision_surface import MOST_DOTS, Landscape, landscape, worth_of
+from separatrix.probability.decision_surface import (
+    MOST_DOTS,
+    DecisionSurface,
+    decision_surface,
+    utilities,
+)
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.memory import of_block
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
-from separatrix.study.data import RowBench, truth_of
-from separatrix.study.result import Held
+from separatrix.study.data import RowFolds, truth_of
+from separatrix.study.result import Predictions
 from separatrix.study.test_predictions import SHOWN_ROWS, thinned
 
 
-def plane_of(model: Any, bench: RowBench, held: Held) -> Landscape | None:
+def plane_of(model: Any, bench: RowFolds, held: Predictions) -> DecisionSurface | None:
     """What ``model`` answers on the plane, with the test part as dots; None where none exists."""
     classes = tuple(str(c) for c in model.classes_)
     some = thinned(np.arange(len(bench.training)), SHOWN_ROWS)
@@ -32,10 +37,10 @@ def plane_of(model: Any, bench: RowBench, held: Held) -> Landscape | None:
     shown = bench.table.take(bench.held[dots])
     numbers = Numbers(trained)
     try:
-        return landscape(
+        return decision_surface(
             (numbers.of(trained.block), _codes(truth_of(trained), classes), trained.block.w),
             (numbers.of(shown.block), _codes(np.asarray(held.truth)[dots], classes)),
-            lambda values: worth_of(model, numbers.rows(values)),
+            lambda values: utilities(model, numbers.rows(values)),
             _codes(np.asarray(held.predicted)[dots], classes),
             classes,
             names=numbers.names,

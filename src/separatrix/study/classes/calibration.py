@@ -17,8 +17,8 @@ from separatrix.probability.calibrated import CalibratedClassifier, calibrations
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.classes.out_of_fold import Unseen
-from separatrix.study.result import CalibrationCheck, Entry, Spread
+from separatrix.study.classes.out_of_fold import OutOfFold
+from separatrix.study.result import CalibrationCheck, CrossValidatedScore, Entry
 
 #: How scores of a model without probabilities are read: the likeliest sigmoid.
 USUAL = "platt"
@@ -35,7 +35,7 @@ class Read:
     probabilities at all.
     """
 
-    asked: Unseen
+    asked: OutOfFold
     method: str | None = None
     check: CalibrationCheck | None = None
     why: str = ""
@@ -45,7 +45,7 @@ class Read:
         return replace(self, asked=self.asked.thinned())
 
 
-def read(candidate: Candidate, asked: Unseen) -> Read:
+def read(candidate: Candidate, asked: OutOfFold) -> Read:
     """Every fold read by maps learned on the others; the usual one where the model has none.
 
     A calibration is taken if it lowers the cross-validated log loss by more than one standard
@@ -71,7 +71,7 @@ def read(candidate: Candidate, asked: Unseen) -> Read:
     return Read(asked if p is None else _said(asked, p), check.method, check)
 
 
-def _said(asked: Unseen, p: Floats) -> Unseen:
+def _said(asked: OutOfFold, p: Floats) -> OutOfFold:
     return replace(asked, probabilities=p, predicted=p.argmax(axis=1))
 
 
@@ -83,7 +83,7 @@ def line(candidate: Candidate, found: Read, metric: str) -> Entry:
         losses = asked.log_loss(asked.probabilities)
     first, other = (losses, errors) if metric == "log_loss" else (errors, losses)
     if first is None:
-        first = Spread(metric, (), float("nan"), float("nan"))
+        first = CrossValidatedScore(metric, (), float("nan"), float("nan"))
     return Entry(
         candidate.name,
         candidate.label,
@@ -99,7 +99,7 @@ def line(candidate: Candidate, found: Read, metric: str) -> Entry:
 
 
 def _checked(
-    asked: Unseen, made: str | None, tried: dict[str, Floats]
+    asked: OutOfFold, made: str | None, tried: dict[str, Floats]
 ) -> tuple[CalibrationCheck, Floats | None]:
     """Whether the best of the other readings helps, and its probabilities if it does."""
     assert asked.probabilities is not None
@@ -137,7 +137,7 @@ def calibrated(candidate: Candidate, model: Any, found: Read) -> Any:
     return wrapped.around(model, asked.scores, asked.truth, asked.w)
 
 
-def _reread(asked: Unseen, method: str) -> Floats:
+def _reread(asked: OutOfFold, method: str) -> Floats:
     """Probabilities of every fold, by calibrations learned on the scores of the other folds."""
     k = len(asked.classes)
     if k > MOST_CLASSES:
@@ -159,7 +159,7 @@ def _refuse_absent(codes: Ints, classes: Any) -> None:
         raise InputError(f"class {classes[absent[0]]!r} stands in one fold alone.")
 
 
-def _calibration_error(asked: Unseen, p: Floats) -> float:
+def _calibration_error(asked: OutOfFold, p: Floats) -> float:
     """Of the probability given to the most probable class."""
     said = p.argmax(axis=1)
     return expected_calibration_error(
@@ -169,8 +169,8 @@ def _calibration_error(asked: Unseen, p: Floats) -> float:
 
 def _words(
     best: str,
-    before: Spread,
-    after: Spread,
+    before: CrossValidatedScore,
+    after: CrossValidatedScore,
     gain: float,
     error: float,
     made: str | None,

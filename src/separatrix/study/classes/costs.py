@@ -19,9 +19,9 @@ from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.reject import RejectOption
 from separatrix.rows.block import Floats
 from separatrix.study.measure import mean_score, share_score
-from separatrix.study.result import Decision, Held, Score
+from separatrix.study.result import Decision, Predictions, Score
 
-DOUBT = "doubt"
+DOUBT = "reject"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Prices:
             own = self.among(model.classes_)
             columns = [own.matrix] if own.price is None else [own.matrix, own.price[:, None]]
             costs = np.hstack(columns)
-        option = RejectOption(clone(model), costs=costs, doubt_label=self.label)
+        option = RejectOption(clone(model), costs=costs, reject_label=self.label)
         return option.around(model)
 
 
@@ -112,7 +112,7 @@ def about_prices(prices: Prices, classes: NDArray[Any]) -> list[str]:
     return said
 
 
-def decided(prices: Prices, known: NDArray[Any], held: Held) -> Decision:
+def decided(prices: Prices, known: NDArray[Any], held: Predictions) -> Decision:
     """Costs, coverage and risk of the answers on the test part."""
     assert held.probabilities is not None
     own, truth = prices.among(known), codes_of(held.truth, prices.classes)

@@ -15,7 +15,7 @@ from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest, box_m,
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.schema import Kind, Term
-from separatrix.study.data import RowBench, truth_of
+from separatrix.study.data import RowFolds, truth_of
 from separatrix.study.result import CovarianceTests
 from separatrix.study.test_predictions import thinned
 
@@ -25,7 +25,7 @@ MOST_ROWS = 5_000
 MOST_COLUMNS, MOST_CLASSES = 50, 30
 
 
-def covariance_tests(bench: RowBench, classes: NDArray[Any]) -> CovarianceTests | None:
+def covariance_tests(bench: RowFolds, classes: NDArray[Any]) -> CovarianceTests | None:
     """The tests on the numeric columns that vary; None if there are none, or too many to look at.
 
     Rows with a gap, and weights, are left aside: the tests know neither.
@@ -48,7 +48,7 @@ def covariance_tests(bench: RowBench, classes: NDArray[Any]) -> CovarianceTests 
     return CovarianceTests(normal, not_tested, equal, favoured, words, names)
 
 
-def numeric_rows(bench: RowBench) -> tuple[Floats, tuple[str, ...], NDArray[Any]]:
+def numeric_rows(bench: RowFolds) -> tuple[Floats, tuple[str, ...], NDArray[Any]]:
     """Training rows without gaps in the numeric columns that vary; their names; the classes."""
     rows = bench.table.take(bench.training)
     block = rows.block

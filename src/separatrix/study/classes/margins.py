@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.geometry.discriminant_plane import telling_plane
+from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.study.classes.boundary import Numbers
-from separatrix.study.data import RowBench, truth_of
-from separatrix.study.result import Margins, Sight
+from separatrix.study.data import RowFolds, truth_of
+from separatrix.study.result import Margins, PlaneView
 from separatrix.study.test_predictions import SHOWN_ROWS, thinned
 from separatrix.svm.base import SupportVectors
 from separatrix.svm.margins import MarginModel
@@ -25,7 +25,7 @@ GRID = (80, 60)
 _ROOM = 0.06
 
 
-def margins_of(core: Any, bench: RowBench) -> Margins | None:
+def margins_of(core: Any, bench: RowFolds) -> Margins | None:
     """None for a winner without margins, and for machines of more than two classes."""
     if not isinstance(core, SupportVectors | MarginModel):
         return None
@@ -41,13 +41,13 @@ def margins_of(core: Any, bench: RowBench) -> Margins | None:
     return Margins(alpha[some], price * w, labels, scores, _seen(core, rows, labels))
 
 
-def _seen(core: Any, rows: Any, labels: Any) -> Sight | None:
+def _seen(core: Any, rows: Any, labels: Any) -> PlaneView | None:
     """The rows on a plane, and the score all over it; None without two columns that vary."""
     numbers = Numbers(rows)
     x = numbers.of(rows.block)
     flat = x.shape[1] == 2 and not numbers.fixed
     try:
-        plane = telling_plane(x, _codes(labels, core), rows.block.w, names=numbers.names)
+        plane = discriminant_plane(x, _codes(labels, core), rows.block.w, names=numbers.names)
     except InputError:
         return None
     dots = x if flat else plane.coordinates(x)
@@ -57,7 +57,7 @@ def _seen(core: Any, rows: Any, labels: Any) -> Sight | None:
     score = np.asarray(core.decision_function(numbers.rows(there)), dtype=float)
     axes = numbers.names if flat else tuple(_axis(plane.heaviest(i)) for i in (0, 1))
     names = (axes[0], axes[1])
-    return Sight(dots, across, up, score.reshape(len(up), -1), names, not flat, numbers.fixed)
+    return PlaneView(dots, across, up, score.reshape(len(up), -1), names, not flat, numbers.fixed)
 
 
 def _axis(heaviest: list[str]) -> str:

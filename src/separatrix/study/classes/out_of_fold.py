@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
 from separatrix.estimators.wrapped import scores_of
-from separatrix.messages import Notice
+from separatrix.messages import SeparatrixWarning
 from separatrix.rows.block import Floats, Ints
 from separatrix.study import test_predictions as held
 from separatrix.study.candidates import Candidate
-from separatrix.study.data import RowBench, truth_of
-from separatrix.study.result import Held, Spread
+from separatrix.study.data import RowFolds, truth_of
+from separatrix.study.result import CrossValidatedScore, Predictions
 from separatrix.study.test_predictions import thinned
 
 #: Numbers kept of one candidate until the choice is made.
@@ -27,7 +27,7 @@ SMALLEST = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
-class Unseen:
+class OutOfFold:
     """One entry per row, fold after fold; codes are positions in ``classes``.
 
     ``scores`` is None where some fold lacked a class: scores of different sets of classes cannot be
@@ -50,7 +50,7 @@ class Unseen:
         """The folds there are."""
         return [int(f) for f in np.unique(self.fold)]
 
-    def take(self, at: NDArray[Any]) -> Unseen:
+    def take(self, at: NDArray[Any]) -> OutOfFold:
         """Some of the rows."""
         return replace(
             self,
@@ -63,25 +63,25 @@ class Unseen:
             probabilities=None if self.probabilities is None else self.probabilities[at],
         )
 
-    def thinned(self) -> Unseen:
+    def thinned(self) -> OutOfFold:
         """An even selection, small enough to be kept while others are compared."""
         most = max(1, MOST_KEPT // len(self.classes))
         return self.take(thinned(np.arange(len(self.truth)), most))
 
-    def spread(self, metric: str, loss: Floats) -> Spread:
+    def spread(self, metric: str, loss: Floats) -> CrossValidatedScore:
         """The mean loss of every fold, and over them."""
         each = [
             float(np.average(loss[self.fold == f], weights=self.w[self.fold == f]))
             for f in self.folds
         ]
         error = float(np.std(each, ddof=1) / np.sqrt(len(each)))
-        return Spread(metric, tuple(each), float(np.mean(each)), error)
+        return CrossValidatedScore(metric, tuple(each), float(np.mean(each)), error)
 
-    def error(self) -> Spread:
+    def error(self) -> CrossValidatedScore:
         """The share of wrong answers."""
         return self.spread("error", (self.truth != self.predicted).astype(float))
 
-    def log_loss(self, probabilities: Floats) -> Spread:
+    def log_loss(self, probabilities: Floats) -> CrossValidatedScore:
         """−log of the probability given to the truth."""
         return self.spread("log_loss", log_losses(probabilities, self.truth))
 
@@ -94,11 +94,12 @@ def log_losses(probabilities: Floats, truth: Ints) -> Floats:
     return np.asarray(-np.log(np.clip(p, SMALLEST, 1.0)))
 
 
-def ask(candidate: Candidate, bench: RowBench, classes: NDArray[Any]) -> Unseen:
+def ask(candidate: Candidate, bench: RowFolds, classes: NDArray[Any]) -> OutOfFold:
     """Every fold, judged by the candidate fitted to the others."""
     found, models = [], []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Notice)  # said once, about the model that is kept
+        # shown once, for the model that is kept
+        warnings.simplefilter("ignore", SeparatrixWarning)
         for at in range(bench.k):
             inside, outside = bench.sides(at)
             model = bench.fitted(candidate, inside)
@@ -110,7 +111,7 @@ def ask(candidate: Candidate, bench: RowBench, classes: NDArray[Any]) -> Unseen:
     rows, fold, truth, predicted, w = (
         np.concatenate([part[j] for part in found]) for j in range(5)
     )
-    return Unseen(
+    return OutOfFold(
         classes,
         rows,
         fold,
@@ -126,7 +127,7 @@ def ask(candidate: Candidate, bench: RowBench, classes: NDArray[Any]) -> Unseen:
 
 def _answers(
     model: Any,
-    bench: RowBench,
+    bench: RowFolds,
     candidate: Candidate,
     fold: int,
     outside: NDArray[np.intp],
@@ -168,7 +169,7 @@ def _together(parts: Iterable[Floats | None]) -> Floats | None:
     return np.concatenate([part for part in known if part is not None])
 
 
-def left_out(asked: Unseen, bench: RowBench) -> tuple[Held, ...]:
+def left_out(asked: OutOfFold, bench: RowFolds) -> tuple[Predictions, ...]:
     """The folds of two classes, which are drawn as curves; of a large table an even selection."""
     if len(asked.classes) != 2:
         return ()
@@ -178,5 +179,5 @@ def left_out(asked: Unseen, bench: RowBench) -> tuple[Held, ...]:
         part = asked.take(at)
         rows = bench.table.take(part.rows)
         answers = (truth_of(rows), asked.classes[part.predicted], part.scores, rows.block.w)
-        found.append(Held(rows.row_ids, *answers, part.probabilities))
+        found.append(Predictions(rows.row_ids, *answers, part.probabilities))
     return tuple(found)

@@ -25,17 +25,17 @@ from separatrix.study.classes.out_of_fold import ask, left_out, log_losses, prob
 from separatrix.study.compare import choose
 from separatrix.study.curve import learning_curve
 from separatrix.study.data import truth_of
-from separatrix.study.design import Setting, shown, with_doubts
+from separatrix.study.design import StudyDesign, shown, with_warnings
 from separatrix.study.measure import classification_scores, mean_score
 from separatrix.study.progress import Step, stages
-from separatrix.study.result import CalibrationCheck, Decision, Entry, Held, Score, Study
+from separatrix.study.result import CalibrationCheck, Decision, Entry, Predictions, Score, Study
 from separatrix.study.tasks import CLASSIFICATION
 
 METRICS = ("log_loss", "error")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Options:
     """What only a study of classes can be asked for."""
 
     metric: str | None = None
@@ -79,11 +79,11 @@ class Winner:
 
     core: Any
     model: Any
-    doubts: tuple[str, ...]
+    rejects: tuple[str, ...]
     check: CalibrationCheck | None
 
 
-def study_classes(setting: Setting, wishes: Wishes, size: Size, *, asked: bool) -> Study:
+def study_classes(setting: StudyDesign, wishes: Options, size: Size, *, asked: bool) -> Study:
     """Compare, choose, calibrate, price, and open the test part once."""
     bench = setting.bench
     labels = np.array(sorted(str(t.level) for t in setting.table.block.targets), dtype=object)
@@ -115,7 +115,7 @@ def study_classes(setting: Setting, wishes: Wishes, size: Size, *, asked: bool) 
         baseline_test=baseline,
         model=winner.model,
         said=(*setting.said, *said, *announce.about_core(winner.core)),
-        warnings=winner.doubts,
+        warnings=winner.rejects,
         classes=names,
         held=held,
         curve=curve,
@@ -129,7 +129,7 @@ def study_classes(setting: Setting, wishes: Wishes, size: Size, *, asked: bool) 
     )
 
 
-def _known(setting: Setting, labels: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+def _known(setting: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
     """The classes of the training part, in order; a sentence on any that is in the test part alone.
 
     A class whose rows have no weight is as good as absent.
@@ -157,7 +157,7 @@ def _known(setting: Setting, labels: NDArray[Any]) -> tuple[NDArray[Any], list[s
 
 
 def _compare(
-    setting: Setting, classes: NDArray[Any], metric: str, size: Size, asked: bool, step: Step
+    setting: StudyDesign, classes: NDArray[Any], metric: str, size: Size, asked: bool, step: Step
 ) -> Compared:
     """Every candidate on every fold, simplest first; one that refuses the data says why."""
     entries, kept, said = [], {}, []
@@ -187,39 +187,43 @@ def _compare(
     return Compared(tuple(entries), kept, said)
 
 
-def _fitted(best: Candidate, setting: Setting, compared: Compared, prices: Prices | None) -> Winner:
+def _fitted(
+    best: Candidate, setting: StudyDesign, compared: Compared, prices: Prices | None
+) -> Winner:
     """The winner on all folds, with the calibration that helps and the prices asked for."""
-    core, doubts = with_doubts(lambda: setting.bench.fit(best))
+    core, rejects = with_warnings(lambda: setting.bench.fit(best))
     found = compared.asked[best.name]
     model, check = calibrated(best, core, found), found.check
     if prices is None:
-        return Winner(core, model, doubts, check)
+        return Winner(core, model, rejects, check)
     if not hasattr(model, "predict_proba"):
         raise InputError(
             f"{best.name} won, and costs need probabilities: {_note(best, compared)}",
             remedy="Compare by --metric log_loss, or choose others with --models.",
         )
-    return Winner(core, prices.around(model), doubts, check)
+    return Winner(core, prices.around(model), rejects, check)
 
 
 def _note(best: Candidate, compared: Compared) -> str:
     return next(e.note for e in compared.entries if e.name == best.name)
 
 
-def _baseline(setting: Setting, classes: NDArray[Any], prices: Prices | None) -> tuple[Score, ...]:
+def _baseline(
+    setting: StudyDesign, classes: NDArray[Any], prices: Prices | None
+) -> tuple[Score, ...]:
     """The scores of the baseline on the test part, under the same prices."""
     bench = setting.bench
-    model = with_doubts(lambda: bench.fit(setting.baseline))[0]
+    model = with_warnings(lambda: bench.fit(setting.baseline))[0]
     rows = bench.table.take(bench.held)
     held = _judged(Winner(model, model, (), None), rows, classes)
     return _scores(held, classes, None if prices is None else decided(prices, classes, held))
 
 
-def _judged(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Held:
+def _judged(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predictions:
     """The test part: truth, answer, scores of the model beneath, probabilities of the whole."""
     core, model = winner.core, winner.model
     changed = winner.check is not None and winner.check.method is not None
-    return Held(
+    return Predictions(
         rows.row_ids,
         truth_of(rows),
         model.predict(rows),
@@ -230,7 +234,9 @@ def _judged(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Held:
     )
 
 
-def _scores(held: Held, classes: NDArray[Any], decision: Decision | None) -> tuple[Score, ...]:
+def _scores(
+    held: Predictions, classes: NDArray[Any], decision: Decision | None
+) -> tuple[Score, ...]:
     """Log loss and error of the most probable class; what answers cost, where that was asked."""
     truth = held.truth
     w = np.ones(len(truth)) if held.w is None else held.w

@@ -15,7 +15,7 @@ from separatrix.study.clustering.methods import UNITLESS, Method
 
 
 @dataclass(frozen=True)
-class Ground:
+class ClusterDesign:
     """``x`` is the design as distances see it: filled, dummies in place, standardised if asked.
 
     ``z`` is what scatter and pictures go by: a metric that needs no common footing does not make
@@ -32,7 +32,7 @@ class Ground:
     standardized: bool
 
 
-def ground_of(table: InMemory, method: Method, *, standardize: bool) -> Ground:
+def ground_of(table: InMemory, method: Method, *, standardize: bool) -> ClusterDesign:
     """Encode the table; refuses one without a column that varies."""
     if not table.schema.names:
         raise InputError(
@@ -61,7 +61,7 @@ def ground_of(table: InMemory, method: Method, *, standardize: bool) -> Ground:
         )
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf) if standardize else x
-    return Ground(
+    return ClusterDesign(
         table,
         np.ascontiguousarray(z if scaled else x),
         z,

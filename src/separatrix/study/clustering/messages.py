@@ -7,7 +7,7 @@ import math
 from separatrix.rows.profile import ColumnProfile
 from separatrix.study import inferred as announce
 from separatrix.study.clustering import choice
-from separatrix.study.clustering.design import Ground
+from separatrix.study.clustering.design import ClusterDesign
 from separatrix.study.clustering.methods import UNITLESS, Method
 from separatrix.study.clustering.result import Step
 
@@ -35,7 +35,7 @@ def reason(steps: tuple[Step, ...], chosen: Step, asked: int | None) -> str:
 
 
 def said(
-    ground: Ground,
+    ground: ClusterDesign,
     way: Method,
     columns: tuple[ColumnProfile, ...],
     searched: int,
@@ -59,7 +59,7 @@ def said(
     return tuple(told)
 
 
-def _footing(ground: Ground, way: Method) -> str:
+def _footing(ground: ClusterDesign, way: Method) -> str:
     if ground.standardized:
         return (
             "Columns are standardised: each counts in units of its deviation, so that units do not "
@@ -73,7 +73,7 @@ def _footing(ground: Ground, way: Method) -> str:
     )
 
 
-def _categories(ground: Ground, way: Method) -> list[str]:
+def _categories(ground: ClusterDesign, way: Method) -> list[str]:
     if not ground.groups:
         return []
     if way.metric == "gower":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from separatrix.cluster.projection import ClusterPlane
+from separatrix.cluster.projection import ClusterProjection
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 
@@ -109,7 +109,7 @@ class Drawn:
     clusters: Any
     silhouettes: Floats
     neighbours: Any
-    plane: ClusterPlane
+    plane: ClusterProjection
     names: tuple[str, ...]
 
 

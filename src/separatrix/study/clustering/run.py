@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cluster.projection import cluster_plane
+from separatrix.cluster.projection import cluster_projection
 from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -15,14 +15,14 @@ from separatrix.rows.profile import ColumnProfile, profile
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.study.clustering import choice
 from separatrix.study.clustering import messages as telling
-from separatrix.study.clustering.design import Ground, ground_of
+from separatrix.study.clustering.design import ClusterDesign, ground_of
 from separatrix.study.clustering.groups import groups_of
 from separatrix.study.clustering.methods import Labels, Method, method_named, refuse_size
 from separatrix.study.clustering.numbering import largest_first
 from separatrix.study.clustering.result import Assigned, ClusterStudy, Drawn
 from separatrix.study.clustering.stability import stability
 from separatrix.study.clustering.structure import TEST_ROWS, structure
-from separatrix.study.design import with_doubts
+from separatrix.study.design import with_warnings
 from separatrix.study.progress import stages
 from separatrix.study.size import reason_to_stream
 from separatrix.study.test_predictions import thinned
@@ -73,7 +73,7 @@ def _in_memory(rows: Rows) -> InMemory:
 
 
 def _studied(
-    ground: Ground,
+    ground: ClusterDesign,
     way: Method,
     columns: tuple[ColumnProfile, ...],
     asked: int | None,
@@ -97,7 +97,7 @@ def _studied(
     again = stability(search, found[chosen.k], chosen.k, rng)
     step("fitting the model")
     new = way.model(chosen.k, standardize=ground.standardized, seed=seed, n=len(x))
-    model, doubts = with_doubts(lambda: largest_first(new.fit(ground.table)))
+    model, rejects = with_warnings(lambda: largest_first(new.fit(ground.table)))
     step("describing the clusters")
     return ClusterStudy(
         seed=seed,
@@ -115,14 +115,14 @@ def _studied(
         stability=again,
         model=model,
         said=telling.said(ground, way, columns, len(some), len(few)),
-        warnings=doubts,
+        warnings=rejects,
         **_described(ground, way, columns, model, rng),
         **told,
     )
 
 
 def _described(
-    ground: Ground,
+    ground: ClusterDesign,
     way: Method,
     columns: tuple[ColumnProfile, ...],
     model: Any,
@@ -165,10 +165,10 @@ def _silhouettes(
     return way.search(x[some]).silhouette(labels[some]), some, measure
 
 
-def _drawn(ground: Ground, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
+def _drawn(ground: ClusterDesign, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
     """What pictures need, thinned."""
     some = thinned(np.arange(len(measured)), SHOWN_ROWS)
-    plane = cluster_plane(ground.z, labels)
+    plane = cluster_projection(ground.z, labels)
     return Drawn(
         labels[measured[some]],
         shape.samples[some],

@@ -15,7 +15,7 @@ from scipy import linalg
 
 from separatrix.rows.block import Floats
 from separatrix.svm.dual.blocks import Effort
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 from separatrix.svm.loops.smo import descend
 
 #: Added to the diagonal, as a share of it: directions without curvature lead to a bound.
@@ -34,7 +34,7 @@ _WORK, _STEPS = 1e9, 150
 
 def settle(
     gram: Floats,
-    problem: SupportProblem,
+    problem: DualProblem,
     beta: Floats,
     f: Floats,
     tol: float,
@@ -66,7 +66,7 @@ def settle(
 
 
 def _to_the_margin(
-    gram: Floats, problem: SupportProblem, beta: Floats, others: Floats, effort: Effort
+    gram: Floats, problem: DualProblem, beta: Floats, others: Floats, effort: Effort
 ) -> bool:
     """Steps to the solution of the system, each of which may fix rows at bounds; whether any."""
     moved, repeated = False, 0
@@ -87,7 +87,7 @@ def _to_the_margin(
 
 
 def _newton(
-    gram: Floats, problem: SupportProblem, beta: Floats, others: Floats, free: np.ndarray
+    gram: Floats, problem: DualProblem, beta: Floats, others: Floats, free: np.ndarray
 ) -> Floats | None:
     """d of the system above; None where it gains nothing, or K is not made of inner products."""
     matrix = gram[np.ix_(free, free)].astype(float)
@@ -109,7 +109,7 @@ def _newton(
     return step if gain > _NOTHING * float(np.abs(problem.t) @ np.abs(beta)) else None
 
 
-def _walk(problem: SupportProblem, beta: Floats, free: np.ndarray, step: Floats) -> bool:
+def _walk(problem: DualProblem, beta: Floats, free: np.ndarray, step: Floats) -> bool:
     """β + s d with the largest s ≤ 1 that no bound forbids; whether a bound was met."""
     here, low, high = beta[free], problem.low[free], problem.high[free]
     if problem.eps > 0.0:  # the slope changes at zero

@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.dual.kernel_rows import KernelRows
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 from separatrix.svm.loops.smo import descend
 
 #: Rows in a round.
@@ -42,7 +42,7 @@ class Effort:
 
 def descend_blocks(
     rows: KernelRows,
-    problem: SupportProblem,
+    problem: DualProblem,
     beta: Floats,
     f: Floats,
     tol: float,

@@ -15,7 +15,7 @@ import numpy as np
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.svm.dual.points import Points
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 
 EPS = float(np.finfo(float).eps)
 
@@ -27,7 +27,7 @@ def scores_by_support(points: Points, beta: Floats) -> Floats:
 
 
 def certify_support(
-    problem: SupportProblem,
+    problem: DualProblem,
     beta: Floats,
     f: Floats,
     offset: float,

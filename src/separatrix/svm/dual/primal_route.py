@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from separatrix.rows.block import Floats, Matrix
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 from separatrix.svm.dual.solve import Support
 from separatrix.svm.primal.options import Settings
 from separatrix.svm.primal.problem import Hinges, tube, two_classes
@@ -28,7 +28,7 @@ def few_columns(x: Matrix) -> bool:
     return bool(x.shape[1] <= COLUMNS)
 
 
-def solve_columns(x: Matrix, problem: SupportProblem, deadline: float) -> tuple[Support, int]:
+def solve_columns(x: Matrix, problem: DualProblem, deadline: float) -> tuple[Support, int]:
     """β, Xβ and the violation that is left; and the number of steps.
 
     ``problem`` has finite bounds. The ``deadline`` is one of ``time.perf_counter``.
@@ -41,7 +41,7 @@ def solve_columns(x: Matrix, problem: SupportProblem, deadline: float) -> tuple[
     return Support(beta, f, problem.violation(beta, f)), answer.work
 
 
-def _hinges(x: Matrix, problem: SupportProblem) -> Hinges:
+def _hinges(x: Matrix, problem: DualProblem) -> Hinges:
     ridge = np.ones(x.shape[1])
     if ((problem.low < 0.0) & (problem.high > 0.0)).any():
         return tube(x, problem.t, problem.eps, problem.high, ridge, intercept=True)
@@ -49,7 +49,7 @@ def _hinges(x: Matrix, problem: SupportProblem) -> Hinges:
     return two_classes(x, problem.t > 0.0, cost, ridge, intercept=True)
 
 
-def _settled(hinges: Hinges, answer: SupportVectors, problem: SupportProblem) -> Floats:
+def _settled(hinges: Hinges, answer: SupportVectors, problem: DualProblem) -> Floats:
     """β with coefficients that rounding has left a hair from their bound put there; Σβ = 0."""
     beta = hinges.slopes(answer.alpha)
     beta = np.where(beta >= AT_BOUND * problem.high, problem.high, beta)

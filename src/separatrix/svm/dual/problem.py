@@ -16,7 +16,7 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
-class SupportProblem:
+class DualProblem:
     """Targets ``t``, bounds of the coefficients, half the width ε of the tube."""
 
     t: Floats
@@ -34,15 +34,13 @@ class SupportProblem:
         """Whether a coefficient has no bound: no row may be on the wrong side."""
         return bool(np.isinf(self.high).any() or np.isinf(self.low).any())
 
-    def take(self, index: np.ndarray) -> SupportProblem:
+    def take(self, index: np.ndarray) -> DualProblem:
         """The same problem for some of the rows."""
-        return SupportProblem(self.t[index], self.low[index], self.high[index], self.eps)
+        return DualProblem(self.t[index], self.low[index], self.high[index], self.eps)
 
-    def capped(self, cap: float) -> SupportProblem:
+    def capped(self, cap: float) -> DualProblem:
         """The problem with bounds of at most ``cap``."""
-        return SupportProblem(
-            self.t, np.maximum(self.low, -cap), np.minimum(self.high, cap), self.eps
-        )
+        return DualProblem(self.t, np.maximum(self.low, -cap), np.minimum(self.high, cap), self.eps)
 
     def rises(self, beta: Floats, f: Floats) -> Floats:
         """Slope of raising each coefficient; ∞ where that is not allowed."""
@@ -87,11 +85,11 @@ class SupportProblem:
         return -float(np.mean(ends)) if ends else 0.0
 
 
-def classes_problem(y: Floats, C: Floats) -> SupportProblem:
+def classes_problem(y: Floats, C: Floats) -> DualProblem:
     """Hinge loss: y is ±1 and C the price of each row."""
-    return SupportProblem(y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0))
+    return DualProblem(y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0))
 
 
-def tube_problem(y: Floats, C: Floats, epsilon: float) -> SupportProblem:
+def tube_problem(y: Floats, C: Floats, epsilon: float) -> DualProblem:
     """ε-insensitive loss: deviations up to ε are free."""
-    return SupportProblem(y, -C, C.copy(), float(epsilon))
+    return DualProblem(y, -C, C.copy(), float(epsilon))

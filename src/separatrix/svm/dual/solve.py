@@ -19,7 +19,7 @@ from separatrix.svm.dual.blocks import Effort, descend_blocks
 from separatrix.svm.dual.certificate import scores_by_support
 from separatrix.svm.dual.kernel_rows import KernelRows, RowMemory
 from separatrix.svm.dual.points import Points
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 from separatrix.svm.loops.smo import descend
 from separatrix.threads import one_blas_thread
 
@@ -53,7 +53,7 @@ class Support:
 
 def solve_support(
     points: Points,
-    problem: SupportProblem,
+    problem: DualProblem,
     *,
     tol: float,
     unit: float = 1.0,
@@ -73,7 +73,7 @@ def solve_support(
 
 
 def _direct(
-    points: Points, problem: SupportProblem, beta: Floats, tol: float, unit: float, effort: Effort
+    points: Points, problem: DualProblem, beta: Floats, tol: float, unit: float, effort: Effort
 ) -> Support:
     gram = np.ascontiguousarray(points.gram(np.arange(problem.n)), dtype=float)
     f = gram @ beta
@@ -88,7 +88,7 @@ class _Search:
     def __init__(
         self,
         points: Points,
-        problem: SupportProblem,
+        problem: DualProblem,
         beta: Floats,
         tol: float,
         unit: float,
@@ -178,7 +178,7 @@ class _Search:
         return np.flatnonzero(near)
 
 
-def _within(problem: SupportProblem, start: Floats) -> Floats:
+def _within(problem: DualProblem, start: Floats) -> Floats:
     """A start inside the bounds whose sum is zero: the heavier side is scaled down."""
     beta = np.clip(np.asarray(start, dtype=float), problem.low, problem.high)
     above, below = beta[beta > 0].sum(), -beta[beta < 0].sum()

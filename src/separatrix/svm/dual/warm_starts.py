@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.rows.block import Floats
-from separatrix.svm.dual.problem import SupportProblem
+from separatrix.svm.dual.problem import DualProblem
 from separatrix.svm.loops.smo import descend
 
 #: Violation at which a price is left, in the units of t.
@@ -21,13 +21,13 @@ TOLERANCE = 1e-2
 _PAIRS, _PAIRS_PER_ROW = 2_000, 10
 
 
-class PriceWalk:
+class WarmStartedPath:
     """The machine of one table; ``problem`` is that of C = 1, ``gram`` holds all inner products.
 
     ``gram`` is float64 and contiguous; ``beta`` are the coefficients at the price reached.
     """
 
-    def __init__(self, gram: Floats, problem: SupportProblem, tol: float = TOLERANCE) -> None:
+    def __init__(self, gram: Floats, problem: DualProblem, tol: float = TOLERANCE) -> None:
         self.gram, self.problem, self.goal = gram, problem, tol
         self.diagonal = np.ascontiguousarray(np.diag(gram))
         self.beta, self.f, self.price = np.zeros(problem.n), np.zeros(problem.n), 1.0
@@ -36,7 +36,7 @@ class PriceWalk:
     def to(self, price: float) -> float:
         """Go on to another price; the offset b there."""
         one = self.problem
-        posed = SupportProblem(one.t, one.low * price, one.high * price, one.eps)
+        posed = DualProblem(one.t, one.low * price, one.high * price, one.eps)
         self.beta *= price / self.price
         self.f *= price / self.price
         np.clip(self.beta, posed.low, posed.high, out=self.beta)  # what rounding adds
