@@ -257,7 +257,7 @@ def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() ->
 
 
 def test_folds_are_kept_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
-    from separatrix.study import held
+    from separatrix.study import test_predictions as held
 
     monkeypatch.setattr(held, "SHOWN_ROWS", 50)
     few = run_study(sx.scan(two_classes().drop("w"), target="y"))

@@ -10,7 +10,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.report import render
-from separatrix.report.figures import stored_rows as rows_kept
+from separatrix.report.figures import rows_kept
 from separatrix.report.stored_rows import svm_table
 from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates

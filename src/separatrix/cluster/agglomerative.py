@@ -17,7 +17,6 @@ from separatrix.distances.base import Metric, count
 from separatrix.distances.metric_from import metric_from
 from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.metric_inputs import points_of
-from separatrix.estimators.scaling import deviation
 from separatrix.messages import InputError, did_you_mean
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows
@@ -25,6 +24,7 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
+from separatrix.statistics.standardizer import Standardizer
 
 
 class AgglomerativeClustering(ClusterMixin, RowsEstimator):
@@ -107,7 +107,7 @@ class AgglomerativeClustering(ClusterMixin, RowsEstimator):
             return x
         if not metric.of_vectors or not isinstance(x, np.ndarray):
             raise InputError("standardize=True is about columns of numbers, and there are none.")
-        spread = deviation(ArrayRows(x, None).reduce(Moments()))
+        spread = Standardizer.from_moments(ArrayRows(x, None).reduce(Moments())).scale
         return (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
 
     def _check(self, n: int) -> None:

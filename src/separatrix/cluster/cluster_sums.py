@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.cluster.loops.assignments import add_rows, judge, own_squares
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.rows.loops.hashing import add_column
 
 #: Distances of a block of rows to all centres that are held at once.
@@ -105,7 +105,7 @@ def nearest_centres(
     norms = (c**2).sum(axis=1)
     product, own = z @ c.T, np.einsum("ij,ij->i", z, z)
     known = np.full(len(c), np.inf) if mass is None else mass
-    judge(product, own, norms, known, np.ones(n) if w is None else w, label, square, lead, gain)
+    judge(product, own, norms, known, unit_weights(w, n), label, square, lead, gain)
     noise = 8 * (x.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
     gain[gain <= 2.0 * noise * (1.0 if w is None else w)] = 0.0  # less than products can tell
     for i in np.flatnonzero(lead <= noise):
@@ -134,7 +134,7 @@ class RowSample:
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block."""
-        w = np.ones(block.n) if block.w is None else block.w
+        w = block.weights
         step = max(64, BLOCK_NUMBERS // max(len(block.terms), 1))
         for start in range(0, block.n, step):
             kept = w[start : start + step] > 0

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
@@ -21,11 +20,11 @@ from separatrix.cluster.kernel_lloyd import (
     spread_partition,
 )
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.metric_inputs import StandardFooting, starts_of
+from separatrix.estimators.metric_inputs import StandardizeMixin, starts_of
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
 
@@ -36,7 +35,7 @@ _ENDINGS = {
 }
 
 
-class KernelKMeans(ClusterMixin, StandardFooting, RowsEstimator):
+class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
     """K-means on φ(x), known only by κ(x, z) = φ(x)·φ(z).
 
     Parameters
@@ -90,12 +89,17 @@ class KernelKMeans(ClusterMixin, StandardFooting, RowsEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Part the rows of ``X``: a matrix, a frame, Rows, a Gram matrix, or a list of objects."""
         x, given = self._training(X, sample_weight)
-        x = self._learn_footing(self.kernel, x, given)
-        gamma = self.gamma if given is None else _weighted_gamma(self.gamma, x, given)
-        settings = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
-        self.kernel_ = kernel_from(self.kernel, **settings, x=x)
+        x = self._fit_standardize(self.kernel, x, given)
+        self.kernel_ = kernel_from(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            x=x,
+            sample_weight=given,
+        )
         n = x.shape[0] if hasattr(x, "shape") else len(x)
-        w = np.ones(n) if given is None else given
+        w = unit_weights(given, n)
         order = np.arange(n) if isinstance(self.kernel_, Precomputed) else in_order(x)
         kept = order[w[order] > 0]
         self._check(len(kept))
@@ -161,7 +165,7 @@ class KernelKMeans(ClusterMixin, StandardFooting, RowsEstimator):
         """The nearest cluster of every row, measured as ``assign`` says."""
         check_is_fitted(self)
         if self.kernel_.of_vectors:
-            return self._nearest(self._footed(self._design(X)))
+            return self._nearest(self._standardized(self._design(X)))
         return self._nearest(list(X))
 
     def _nearest(self, x: Any) -> NDArray[np.int64]:
@@ -195,17 +199,6 @@ class KernelKMeans(ClusterMixin, StandardFooting, RowsEstimator):
         return tags
 
 
-def _weighted_gamma(gamma: Any, x: Any, w: Floats) -> Any:
-    """γ = 1/(d · variance of all entries), a row of weight w counted w times."""
-    if not (isinstance(gamma, str) and gamma == "scale" and hasattr(x, "shape")):
-        return gamma
-    size = w.sum() * x.shape[1]
-    mean = float((w @ x).sum()) / size
-    square = x.multiply(x) if sparse.issparse(x) else (x - mean) ** 2
-    spread = float((w @ square).sum()) / size - (mean**2 if sparse.issparse(x) else 0.0)
-    return 1.0 / (spread * x.shape[1]) if spread > 0 else 1.0
-
-
 def _columns(kernel: Kernel, x: Any, rows: NDArray[Any], kept: NDArray[Any]) -> Any:
     """Some of the training rows as new ones: of a Gram matrix, the columns that were kept."""
     if isinstance(kernel, Precomputed):
@@ -226,4 +219,9 @@ def _proof(found: KernelPartition, assign: str) -> Certificate:
         notes.append("A local optimum: other starts may end lower.")
     else:
         notes.append("Mean distances to members are not what any scatter decreases by.")
-    return Certificate(claim=claim, primal=found.scatter, notes=tuple(notes))
+    return Certificate(
+        claim=claim,
+        primal=found.scatter,
+        notes=tuple(notes),
+        promised=(),
+    )

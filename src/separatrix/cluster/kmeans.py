@@ -20,13 +20,13 @@ from separatrix.cluster.lloyd import Clustering, lloyd
 from separatrix.cluster.streaming_lloyd import certify, lloyd_streamed
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.metric_inputs import starts_of
-from separatrix.estimators.scaling import deviation
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.preparation import Prepared, prepare
+from separatrix.statistics.standardizer import Standardizer
 
 #: Rows from which a streamed table draws its start.
 START_ROWS = 50_000
@@ -94,7 +94,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
             prepared = replace(prepared, rows=ArrayRows(x, None, block.w))
         self.encoding_ = prepared.encoding
         self._check(prepared.moments.count)
-        scale = deviation(prepared.moments) if self.standardize else np.ones(prepared.moments.d)
+        scale = (
+            Standardizer.from_moments(prepared.moments).scale
+            if self.standardize
+            else np.ones(prepared.moments.d)
+        )
         self.scale_ = np.where(scale > 0, scale, 1.0)
         variance = float((np.diag(prepared.moments.xx) / self.scale_**2).mean())
         variance /= prepared.moments.weight

@@ -28,10 +28,10 @@ from separatrix.cluster.pam_distances import pair_distances
 from separatrix.distances.base import Metric, count
 from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.metric_inputs import StandardFooting, points_of, starts_of
+from separatrix.estimators.metric_inputs import StandardizeMixin, points_of, starts_of
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
 
@@ -41,7 +41,7 @@ MOST_ROWS, SAMPLE_ROWS, SAMPLES = 12_000, 4_000, 5
 
 
 class KMedoids(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, StandardFooting, RowsEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, StandardizeMixin, RowsEstimator
 ):
     """K-medoids by exchanges (PAM) or by alternating; "pam" ends where no exchange helps.
 
@@ -126,12 +126,12 @@ class KMedoids(
         else:
             points = points_of(self, metric, X)
             given = check_sample_weight(sample_weight, count(points))
-        points = self._learn_footing(metric, points, given)
+        points = self._fit_standardize(metric, points, given)
         metric = metric.fitted(points, given)
         points = metric.accept(points)
         if isinstance(metric, PrecomputedDistances):
             metric.prepare(points)
-        return metric, points, np.ones(count(points)) if given is None else given
+        return metric, points, unit_weights(given, count(points))
 
     def _check(self, n: int) -> None:
         if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:
@@ -276,6 +276,7 @@ class KMedoids(
             tolerance=10 * ROUNDING if pam and settled else np.nan,
             statistic="distances of all pairs",
             notes=tuple(notes),
+            promised=("kkt",) if pam and settled else (),
         )
 
     def _new(self, X: Any) -> Any:
@@ -283,14 +284,14 @@ class KMedoids(
         encoding = getattr(self, "encoding_", None)
         if encoding is not None or isinstance(X, Rows):
             x = self._design(X)
-            return self._footed(x.toarray() if sparse.issparse(x) else x)
+            return self._standardized(x.toarray() if sparse.issparse(x) else x)
         if hasattr(self, "n_features_in_"):
             x = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
             x, given = (
                 x.toarray() if sparse.issparse(x) else x,
                 isinstance(metric, PrecomputedDistances),
             )
-            return self._footed(x[:, self.medoid_indices_] if given else x)
+            return self._standardized(x[:, self.medoid_indices_] if given else x)
         return metric.accept(X)
 
     def transform(self, X: Any) -> Floats:

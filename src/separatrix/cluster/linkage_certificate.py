@@ -47,6 +47,7 @@ def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> 
         tolerance=TOLERANCE,
         statistic="distances of all pairs" if n <= EVERY else "distances of some pairs",
         notes=(said, "Each step is the best by itself; no partition is claimed to be."),
+        promised=("kkt",),
     )
 
 

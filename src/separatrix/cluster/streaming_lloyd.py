@@ -72,4 +72,5 @@ def certify(rows: Rows, scale: Floats, found: Clustering, variance: float) -> Ce
         tolerance=1e-9,
         statistic="distances in double precision, from all rows",
         notes=tuple(notes),
+        promised=("kkt",),
     )

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.scaling import deviation
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.arrays import ArrayRows
@@ -19,6 +18,7 @@ from separatrix.rows.schema import Terms
 from separatrix.statistics.by_class import ByClass
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
+from separatrix.statistics.standardizer import Standardizer
 
 EPS = float(np.finfo(float).eps)
 _MEASURES = {
@@ -116,7 +116,11 @@ class BasicLinearClassifier(LinearClassifier):
             notes.append("With the shares of the classes this is least squares without intercept.")
         claim = "Class means: a closed form; no optimality is claimed beyond "
         claim += "the direction" if self.prevalence else "lying halfway between the means"
-        return Certificate(claim, notes=tuple(notes))
+        return Certificate(
+            claim,
+            notes=tuple(notes),
+            promised=(),
+        )
 
     @property
     def normal_(self) -> Floats:
@@ -134,7 +138,7 @@ def measured(means: Floats, scatter: str, parts: list[Moments], total: Moments) 
     if scatter == "identity":
         return means.copy()
     variance = np.diag(total.xx) / total.weight
-    varies = deviation(total) > 0.0
+    varies = Standardizer.from_moments(total).scale > 0.0
     if scatter == "diagonal":
         return np.asarray(np.where(varies, means / np.where(varies, variance, 1.0), 0.0))
     if scatter == "total":

@@ -285,4 +285,5 @@ def _certificate(settings: Settings, fitted: Fitted) -> Certificate:
         digits=float(max(0.0, -np.log10(np.finfo(float).eps * fitted.condition))),
         statistic="class moments",
         notes=tuple(notes),
+        promised=("kkt",),
     )

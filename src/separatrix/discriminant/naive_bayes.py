@@ -244,7 +244,11 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
             shown = ", ".join(raised[:5]) + (" …" if len(raised) > 5 else "")
             notes.append(f"A class is constant in {shown}: given a sliver of the variance there.")
         claim = f"Naive Bayes, closed form: means and variances by class are {how}"
-        return Certificate(claim, notes=tuple(notes))
+        return Certificate(
+            claim,
+            notes=tuple(notes),
+            promised=(),
+        )
 
     # -- new rows ------------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ class _Held:
         frame = span_frame(m, unit, varies, whole=False)
         known = m.weight > 0
         assert part.parts is not None
-        w = np.ones(part.n) if part.w is None else part.w
+        w = part.weights
         use = np.flatnonzero((w > 0) & known[part.parts])  # a class only met here cannot be scored
         shares = m.weight / m.weight.sum() if priors is None else priors
         with np.errstate(divide="ignore"):

@@ -11,7 +11,7 @@ from scipy import linalg
 from separatrix.distances.base import vectors
 from separatrix.distances.vectors import Euclidean
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
 #: Directions with less than this share of the largest spread are taken to have none.
 NO_SPREAD = 1e-12
@@ -81,7 +81,7 @@ class Mahalanobis(Euclidean):
         if self.covariance is not None:
             return self
         x = vectors(x)
-        w = np.ones(len(x)) if w is None else w
+        w = unit_weights(w, len(x))
         about = x - w @ x / w.sum()
         about[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
         return Mahalanobis((about.T * w) @ about / w.sum())

@@ -37,7 +37,11 @@ class MeanRegressor(RegressorMixin, MomentEstimator):
 
 def _mean(m: Moments, columns: int | None = None) -> Solution:
     d = m.d if columns is None else columns
-    certificate = Certificate("The mean: no constant has a smaller sum of squares", rank=0)
+    certificate = Certificate(
+        "The mean: no constant has a smaller sum of squares",
+        rank=0,
+        promised=(),
+    )
     return Solution(np.zeros((d, len(m.targets))), m.y_mean.copy(), certificate)
 
 
@@ -60,7 +64,10 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
         self.classes_ = labels[0] if labels else np.array([str(t.level) for t in m.targets])
         self.class_shares_ = m.y_mean.copy()
         self.encoding_ = prepared.encoding
-        self.certificate_ = Certificate("The most frequent class; no constant errs less often")
+        self.certificate_ = Certificate(
+            "The most frequent class; no constant errs less often",
+            promised=(),
+        )
         return self
 
     def decision_function(self, X: Any) -> Floats:

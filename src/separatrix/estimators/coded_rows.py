@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.scaling import varying
 from separatrix.estimators.targets import two_or_more
 from separatrix.kernels.base import pick
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Block, Floats, Ints, Matrix
+from separatrix.rows.block import Block, Floats, Ints, Matrix, unit_weights
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
@@ -64,7 +62,7 @@ def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded
     check_classification_targets(labels)
     check_consistent_length(X, labels)
     w = check_sample_weight(sample_weight, len(labels))
-    w = np.ones(len(labels)) if w is None else w
+    w = unit_weights(w, len(labels))
     there = np.flatnonzero(w > 0.0)
     model.classes_, codes = np.unique(labels[there], return_inverse=True)
     two_or_more(model.classes_.tolist())
@@ -79,7 +77,7 @@ def coded(rows: ArrayRows) -> CodedRows:
 
 
 def _kept(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     x, codes = block.x, np.asarray(codes, dtype=np.int64)
     there = np.flatnonzero(w > 0.0)
     if len(there) < block.n:
@@ -90,13 +88,3 @@ def _kept(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
 def outputs_of(classes: int) -> Ints:
     """The class that each output speaks for: the second of two, or each of several."""
     return np.array([1]) if classes == 2 else np.arange(classes)
-
-
-def column_frame(x: Matrix, w: Floats) -> tuple[Floats, Floats]:
-    """Weighted mean and deviation of every column; 0 for one that never varies."""
-    mean = np.asarray(x.T @ w) / w.sum()
-    if sparse.issparse(x):
-        square = np.asarray(x.multiply(x).T @ w) / w.sum() - mean**2
-    else:
-        square = w @ (x - mean) ** 2 / w.sum()
-    return mean, varying(np.sqrt(np.maximum(square, 0.0)), mean)

@@ -10,11 +10,9 @@ from sklearn.utils.validation import validate_data
 
 from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import PrecomputedDistances
-from separatrix.estimators.scaling import deviation
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
-from separatrix.statistics.moments import Moments
+from separatrix.rows.block import Floats, unit_weights
+from separatrix.statistics.standardizer import Standardizer
 
 
 def points_of(model: Any, metric: Metric, X: Any) -> Any:
@@ -43,34 +41,29 @@ def starts_of(n_init: Any, usual: int, max_iter: Any) -> int:
     return int(n_init)
 
 
-class StandardFooting:
-    """Columns in units of their deviation, if the parameter ``standardize`` asks for it.
+class StandardizeMixin:
+    """Standardized columns where the parameter ``standardize`` asks for them.
 
-    ``centre_`` and ``scale_`` are learned from the training rows and serve for new ones.
+    ``standardizer_`` is learned from the training rows and serves for new ones.
     """
 
     standardize: bool
-    centre_: Floats
-    scale_: Floats
+    standardizer_: Standardizer | None
 
-    def _learn_footing(self, measure: Any, x: Any, w: Floats | None) -> Any:
-        """The training rows on their footing; ``measure`` is the metric or kernel to be used."""
-        for name in ("centre_", "scale_"):
-            self.__dict__.pop(name, None)
+    def _fit_standardize(self, metric: Any, x: Any, w: Floats | None) -> Any:
+        """The training rows, standardized if asked; ``metric`` is the metric or kernel in use."""
+        self.standardizer_ = None
         if not self.standardize:
             return x
-        given = isinstance(measure, PrecomputedDistances) or measure == "precomputed"
-        if given or not getattr(measure, "of_vectors", True) or not hasattr(x, "shape"):
-            raise InputError("standardize=True is about columns of numbers, and there are none.")
+        precomputed = isinstance(metric, PrecomputedDistances) or metric == "precomputed"
+        if precomputed or not getattr(metric, "of_vectors", True) or not hasattr(x, "shape"):
+            raise InputError("standardize=True needs numeric columns, and there are none.")
         x = x.toarray() if sparse.issparse(x) else x
-        moments = ArrayRows(x, None, w).reduce(Moments())
-        spread = deviation(moments)
-        self.centre_ = moments.x_mean.copy()
-        self.scale_ = np.where(spread > 0, spread, np.inf)  # a column that never varies is no help
-        return self._footed(x)
+        self.standardizer_ = Standardizer.from_rows(x, unit_weights(w, len(x)))
+        return self._standardized(x)
 
-    def _footed(self, x: Any) -> Any:
-        if not self.standardize:
+    def _standardized(self, x: Any) -> Any:
+        """New rows as the training rows were."""
+        if self.standardizer_ is None:
             return x
-        x = x.toarray() if sparse.issparse(x) else x
-        return np.ascontiguousarray((x - self.centre_) / self.scale_)
+        return self.standardizer_.transform(x.toarray() if sparse.issparse(x) else x)

@@ -26,6 +26,7 @@ from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
+from separatrix.statistics.standardizer import Standardizer
 
 EPS = float(np.finfo(float).eps)
 
@@ -121,7 +122,7 @@ class Standardize(_SameColumns, _Scaling):
     """
 
     def _learn(self, moments: Moments) -> None:
-        self.scale_ = deviation(moments)
+        self.scale_ = Standardizer.from_moments(moments).scale
 
     def transform(self, X: Any) -> Floats:
         """Subtract the means, divide by the deviations."""
@@ -148,7 +149,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     """
 
     def _learn(self, moments: Moments) -> None:
-        scale = deviation(moments)
+        scale = Standardizer.from_moments(moments).scale
         unit = np.where(scale > 0, scale, 1.0)
         correlation = np.where(
             np.outer(scale, scale) > 0, moments.covariance / np.outer(unit, unit), 0.0
@@ -174,17 +175,6 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
     def inverse_transform(self, X: Any) -> Floats:
         """The rows that have these coordinates."""
         return np.asarray(self._back(X, self._n_features_out) @ self.inverse_ + self.mean_)
-
-
-def deviation(moments: Moments) -> Floats:
-    """σ per column (1/N), exactly 0 where a column is constant up to rounding."""
-    scale = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
-    return varying(scale, moments.x_mean)
-
-
-def varying(scale: Floats, mean: Floats) -> Floats:
-    """The deviation of every column, exactly 0 where it is no more than rounding of the mean."""
-    return np.where(scale > 4 * EPS * np.abs(mean), scale, 0.0)
 
 
 def homogeneous(X: Any) -> Matrix:

@@ -158,9 +158,19 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
         said.append(str(known[0]))
     judged = [c for c in known if c.kkt >= 0 and c.tolerance > 0]
     if not judged:
-        return Certificate(claim, notes=(*said, *notes))
+        return Certificate(
+            claim,
+            notes=(*said, *notes),
+            promised=(),
+        )
     worst = max(judged, key=lambda c: c.kkt / c.tolerance)
-    return Certificate(claim, kkt=worst.kkt, tolerance=worst.tolerance, notes=(*said, *notes))
+    return Certificate(
+        claim,
+        kkt=worst.kkt,
+        tolerance=worst.tolerance,
+        notes=(*said, *notes),
+        promised=("kkt",),
+    )
 
 
 class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

@@ -126,6 +126,7 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
         tolerance=1e-9,
         scale=found.scale,
         notes=(f"{_counted(found.rows_a)} of A and {_counted(found.rows_b)} of B carry them.",),
+        promised=("gap",),
     )
     return HullPoints(
         points,
@@ -157,6 +158,7 @@ def _between(
                 f"The nearest of {len(codes)} rows is {proof.margin:.6g} away from it.",
                 f"A perceptron makes at most {bound:.6g} mistakes.",
             ),
+            promised=(),
         )
         return Separability(True, classes, certificate, plane, proof.margin, bound)
     certificate = Certificate(
@@ -167,6 +169,7 @@ def _between(
             f"It is a mean of {_counted(proof.rows_b)} of {classes[0]!s} and of "
             f"{_counted(proof.rows_a)} of {classes[1]!s}.",
         ),
+        promised=("kkt",),
     )
     return Separability(
         False,

@@ -13,6 +13,7 @@ from separatrix.kernels.precomputed import Custom, Precomputed
 from separatrix.kernels.tiles import matrix
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.block import Floats, unit_weights
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -24,11 +25,13 @@ def kernel_from(
     degree: int = 3,
     coef0: float = 0.0,
     x: Items | None = None,
+    sample_weight: Floats | None = None,
 ) -> Kernel:
     """The kernel meant by a kernel, a function, or one of scikit-learn's names.
 
     ``gamma`` is γ in exp(−γ‖x − z‖²), (γ x·z + coef0)^degree and tanh(γ x·z + coef0): a number,
-    "scale" for 1/(d · variance of all entries of ``x``), or "auto" for 1/d.
+    "auto" for 1/d, or "scale" for 1/(d · variance of all entries of ``x``, each row counted as
+    often as its weight says).
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -37,17 +40,17 @@ def kernel_from(
     if kernel == "precomputed":
         return Precomputed()
     if kernel == "poly":
-        return Polynomial(degree, float(coef0), _gamma(gamma, x))
+        return Polynomial(degree, float(coef0), _gamma(gamma, x, sample_weight))
     if kernel == "rbf":
-        return Gaussian(float(np.sqrt(0.5 / _gamma(gamma, x))))
+        return Gaussian(float(np.sqrt(0.5 / _gamma(gamma, x, sample_weight))))
     if kernel == "sigmoid":
-        return Sigmoid(_gamma(gamma, x), float(coef0))
+        return Sigmoid(_gamma(gamma, x, sample_weight), float(coef0))
     if callable(kernel):
         return Custom(kernel)
     raise InputError(f"There is no kernel {kernel!r}.", remedy=did_you_mean(str(kernel), NAMES))
 
 
-def _gamma(gamma: str | float, x: Items | None) -> float:
+def _gamma(gamma: str | float, x: Items | None, w: Floats | None) -> float:
     if not isinstance(gamma, str):
         if not 0.0 < gamma < np.inf:
             raise InputError(f"gamma is {gamma!r}.", remedy="Take a number above zero.")
@@ -59,14 +62,21 @@ def _gamma(gamma: str | float, x: Items | None) -> float:
     x = matrix(x)
     if gamma == "auto":
         return 1.0 / int(x.shape[1])
-    spread = _variance(x) * int(x.shape[1])
-    return 1.0 / spread if spread > 0.0 else 1.0
+    variance = _variance(x, w) * int(x.shape[1])
+    return 1.0 / variance if variance > 0.0 else 1.0
 
 
-def _variance(x: Any) -> float:
-    """The variance of all entries, zeros included."""
+def _variance(x: Any, w: Floats | None) -> float:
+    """The weighted variance of all entries, zeros included."""
     if not sparse.issparse(x):
-        return float(x.var(dtype=float))
-    size, data = float(np.prod(x.shape)), x.data.astype(float)
-    mean = data.sum() / size
-    return float((((data - mean) ** 2).sum() + (size - data.size) * mean**2) / size)
+        if w is None:
+            return float(x.var(dtype=float))
+        weight = w / (w.sum() * x.shape[1])
+        mean = float((weight @ x).sum())
+        return float((weight @ (x - mean) ** 2).sum())
+    entries, d = x.tocoo(), x.shape[1]
+    w = unit_weights(w, x.shape[0])
+    weight = w[entries.row] / (w.sum() * d)
+    mean = float(weight @ entries.data)
+    stored = float(weight @ (entries.data - mean) ** 2)
+    return stored + max(1.0 - float(weight.sum()), 0.0) * mean**2

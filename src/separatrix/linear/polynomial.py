@@ -19,7 +19,7 @@ from separatrix.linear.least_squares.solve import fit_least_squares
 from separatrix.linear.summary import Evidence, InferenceMixin, Influence, Summary, summarise
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.mapped import MappedRows
@@ -174,7 +174,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         """
         y = np.asarray(y, dtype=float)
         w = check_sample_weight(sample_weight, len(y))
-        weight = np.ones(len(y)) if w is None else w
+        weight = unit_weights(w, len(y))
         spread = float(np.sum(weight @ (y - np.average(y, axis=0, weights=weight)) ** 2))
         if spread == 0.0:
             raise InputError(

@@ -163,7 +163,7 @@ class Ridge(PartialFitMixin, RidgeFamily):
     def _solve_sparse(self, block: Block, alpha: Floats) -> Solution:
         scale = np.ones(block.x.shape[1])
         if self.standardize:
-            w = np.ones(block.n) if block.w is None else block.w
+            w = block.weights
             mean = (block.x.T @ w) / w.sum() if self.fit_intercept else 0.0 * scale
             squares = CentredMap(block.x, mean, np.sqrt(w)).column_squares()
             scale = np.sqrt(np.where(squares > 0, squares / w.sum(), 1.0))

@@ -243,7 +243,7 @@ class RidgeCV(RidgePathBase):
         for train, test in folds_of(self.cv, whole.n, whole.y[:, 0]).pairs:
             coefs, intercepts = self._decompose_wide(whole.take(train)).coefs(alphas)
             block = whole.take(test)
-            w = np.ones(block.n) if block.w is None else block.w
+            w = block.weights
             each = [
                 w @ (block.y[:, [k]] - block.x @ coefs[:, :, k].T - intercepts[:, k]) ** 2 / w.sum()
                 for k in range(coefs.shape[2])

@@ -216,7 +216,7 @@ def _identified(frame: Orthonormalizer) -> NDArray[np.bool_]:
 def _spread(rows: ArrayRows) -> tuple[Floats, Floats, Floats, Floats]:
     """Weights, means, deviations and shares of classes, column by column."""
     block = rows.block
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     mean = np.asarray(block.x.T @ w).ravel() / w.sum()
     square = np.zeros_like(mean)
     for start in range(0, block.n, 64):

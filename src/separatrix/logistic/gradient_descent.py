@@ -203,7 +203,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
     def _trace(
         self, watch: _Watch, design: StandardDesign, problem: MeanLoss, status: str, step: float
     ) -> Trace:
-        points = [design.in_columns(b.reshape(problem.shape)) for b in watch.points]
+        points = [design.unscale(b.reshape(problem.shape)) for b in watch.points]
         return Trace(
             np.array(watch.objective),
             np.array(watch.wrong),

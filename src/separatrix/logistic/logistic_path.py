@@ -255,7 +255,7 @@ def _posed_part(rows: Rows, targets: Terms, settings: LogisticSettings) -> tuple
 
 def _log_losses(block: Block, found: Iterable[tuple[Floats, Floats]]) -> Floats:
     own = block.y.argmax(axis=1)
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     if not w.any():
         raise InputError("The held-out rows of a fold have no weight.", remedy="Use fewer folds.")
     losses = []

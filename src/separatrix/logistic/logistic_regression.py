@@ -24,7 +24,7 @@ from separatrix.logistic.separation import Separation
 from separatrix.logistic.summary import LogisticEvidence, LogisticSummary, summarise
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.class_moments import ClassMoments
@@ -72,7 +72,7 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
             return weigh_classes(self._class_rows(X, y, sample_weight), given)
         labels = np.ravel(np.asarray(y))
         w = check_sample_weight(sample_weight, len(labels))
-        w = np.ones(len(labels)) if w is None else w
+        w = unit_weights(w, len(labels))
         known, codes = np.unique(labels, return_inverse=True)
         total = np.bincount(codes, w).astype(float)
         met = total > 0

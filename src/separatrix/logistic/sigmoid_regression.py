@@ -74,7 +74,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         )
         if not found.certificate.holds:
             warn("SEP003", f"{found.certificate}")
-        coef, intercept = design.in_columns(found.coef)
+        coef, intercept = design.unscale(found.coef)
         solution = Solution(coef, intercept, found.certificate, found.status, found.iterations)
         self._accept(solution, prepared.encoding, flat=False)
         return self

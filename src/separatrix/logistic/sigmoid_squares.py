@@ -78,6 +78,7 @@ def fit_sigmoid_squares(
             f"There the error {upwards} (least curvature {lowest:.1e} of the largest possible).",
             "It is not convex: that no other minimum is lower is not known.",
         ),
+        promised=("kkt",),
     )
     return Solution(
         np.column_stack([s.coef[:, 0] for s in found]),

@@ -16,10 +16,10 @@ from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.coded_rows import coded_rows
-from separatrix.estimators.metric_inputs import StandardFooting
+from separatrix.estimators.metric_inputs import StandardizeMixin
 from separatrix.estimators.targets import numeric, two_or_more
 from separatrix.messages import InputError, warn
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
@@ -28,7 +28,7 @@ from separatrix.statistics.preparation import prepare
 MANY_COLUMNS = 20
 
 
-class InstanceBasedModel(StandardFooting, RowsEstimator):
+class InstanceBasedModel(StandardizeMixin, RowsEstimator):
     """``points_`` are the training rows of positive weight, ``weights_`` what each counts.
 
     Columns are divided by their deviation if ``standardize``: distances then do not depend on
@@ -59,7 +59,7 @@ class InstanceBasedModel(StandardFooting, RowsEstimator):
         else:
             items = [tuple(x) if isinstance(x, np.ndarray) else x for x in X]
         w = check_sample_weight(sample_weight, len(items))
-        w = np.ones(len(items)) if w is None else w
+        w = unit_weights(w, len(items))
         there = np.flatnonzero(w > 0)
         self.n_features_in_ = 1
         self._keep([items[i] for i in there], w[there])
@@ -77,7 +77,7 @@ class InstanceBasedModel(StandardFooting, RowsEstimator):
                 raise InputError("standardize=True is about columns of numbers, not distances.")
             self.rows_ = np.asarray(rows, dtype=np.int64)
             x = x[:, self.rows_]
-        self._keep(self._learn_footing(metric_from(self.metric), x, w), w)
+        self._keep(self._fit_standardize(metric_from(self.metric), x, w), w)
         if x.shape[1] >= MANY_COLUMNS and len(x) >= MANY_COLUMNS:
             seen = distance_concentration(self.points_, self.metric_)
             if seen.concentrated:
@@ -100,7 +100,7 @@ class InstanceBasedModel(StandardFooting, RowsEstimator):
             return list(X.iter_rows()) if hasattr(X, "iter_rows") else list(X)
         x = self._design(X)
         x = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
-        return x[:, self.rows_] if hasattr(self, "rows_") else self._footed(x)
+        return x[:, self.rows_] if hasattr(self, "rows_") else self._standardized(x)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,7 +148,7 @@ class InstanceBasedRegressor(InstanceBasedModel):
             rows, encoding = prepared.rows, prepared.encoding
         block = rows.collect()
         numeric(block.targets)
-        w = np.ones(block.n) if block.w is None else block.w
+        w = block.weights
         there = np.flatnonzero(w > 0)
         self.encoding_ = encoding
         self.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1

@@ -105,6 +105,7 @@ class _Voting(_Asked):
         self.certificate_ = Certificate(
             f"The {self.n_neighbors_} nearest of {len(self.points_)} remembered rows, exactly",
             notes=("The search is exact; ties go to the row that came first.",),
+            promised=(),
         )
 
     def leave_one_out(self, most: int | None = None) -> NeighborCounts:
@@ -246,7 +247,10 @@ class NearestNeighbors(_Asked):
     def _said(self) -> Self:
         self._index()
         self.n_neighbors_ = _counted(self.n_neighbors)
-        self.certificate_ = Certificate(f"An exact search among {len(self.points_)} rows")
+        self.certificate_ = Certificate(
+            f"An exact search among {len(self.points_)} rows",
+            promised=(),
+        )
         return self
 
     def retrieve(self, X: Any, n_neighbors: int | None = None) -> list[list[Any]]:

@@ -60,7 +60,10 @@ class _LocalAverage(InstanceBasedModel):
                 )
             self.bandwidth_ = float(self.bandwidth)
             claim = "A closed form: the average of all training rows, by their closeness"
-        self.certificate_ = Certificate(claim)
+        self.certificate_ = Certificate(
+            claim,
+            promised=(),
+        )
 
     def _average(self, X: Any, said: Floats) -> Floats:
         points = self.metric_.against(self.points_)

@@ -93,6 +93,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
             else "The medoid of every class: no other row is closer to all of them",
             kkt=residual,
             tolerance=1e-8,
+            promised=(),
         )
         self.points_ = self.points_[:0]
         self.weights_, self.codes_ = self.weights_[:0], self.codes_[:0]

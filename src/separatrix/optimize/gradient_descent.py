@@ -103,7 +103,12 @@ def _solution(
             "get there sooner.",
         )
     certificate = Certificate(
-        _CLAIMS[status], primal=history[-1], kkt=kkt, tolerance=tol, notes=notes
+        _CLAIMS[status],
+        primal=history[-1],
+        kkt=kkt,
+        tolerance=tol,
+        notes=notes,
+        promised=("kkt",),
     )
     return Solution(
         x.reshape(-1, 1),

@@ -67,6 +67,7 @@ def newton(
             primal=history[-1],
             kkt=kkt / unit,
             tolerance=tol,
+            promised=("kkt",),
         ),
         status,
         len(history) - 1,

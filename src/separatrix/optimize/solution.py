@@ -1,4 +1,4 @@
-"""What every solver returns, and the proof that comes with it."""
+"""What every solver returns: a solution, and the certificate that comes with it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from separatrix.rows.block import Floats
 class Certificate:
     """Evidence that an answer is right, checkable from the data without solving again.
 
-    ``gap`` = primal − dual bounds how far the objective can be from its best value; ``kkt`` is the
-    largest violation of the optimality conditions, relative to the size of their terms; both are
-    judged against ``tolerance``, the gap relative to ``scale`` (the objective of a model without
-    coefficients, say). ``digits`` is the number of decimal digits of the worst
-    coefficient that rounding leaves to be trusted. A number that a method does not have is NaN.
+    gap = primal − dual bounds how far the objective can be above its minimum, and ``kkt`` is the
+    largest violation of the optimality conditions, relative to the size of their terms. Both are
+    compared with ``tolerance``, the gap relative to ``scale`` (the objective of a model without
+    coefficients, say). ``digits`` is the number of decimal digits of the worst coefficient that
+    rounding errors leave.
+
+    ``promised`` names what the method undertakes to show. It fails closed: a promised quantity that
+    is not finite does not hold. A method that promises neither says in ``claim`` which property it
+    does have. A number that a method does not have is NaN.
     """
 
     claim: str
@@ -35,39 +39,44 @@ class Certificate:
     statistic: str = ""
     dependent: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    promised: tuple[str, ...] = ("gap", "kkt")
+
+    @property
+    def relative_gap(self) -> float:
+        """The duality gap as a fraction of the largest of primal, dual and ``scale``."""
+        sizes = [abs(v) for v in (self.primal, self.dual, self.scale) if np.isfinite(v)]
+        return self.gap / max(*sizes, np.finfo(float).tiny) if sizes else self.gap
 
     @property
     def holds(self) -> bool:
-        """Whether every measured violation is within the tolerance."""
-        if np.isnan(self.tolerance):
-            return True
-        sizes = [abs(v) for v in (self.primal, self.dual, self.scale) if np.isfinite(v)]
-        gap = self.gap / max(*sizes, np.finfo(float).tiny) if sizes else self.gap
-        return not (gap > self.tolerance or self.kkt > self.tolerance)
+        """Whether all that was promised is finite, and all that was measured within tolerance."""
+        measured = {"gap": self.relative_gap, "kkt": self.kkt}
+        shown = all(measured[name] <= self.tolerance for name in self.promised)
+        return shown and not any(value > self.tolerance for value in measured.values())
 
     def __str__(self) -> str:
         return " ".join(self._sentences())
 
     def _sentences(self) -> list[str]:
-        said = [f"{self.claim}."]
-        if not np.isnan(self.gap):
-            said.append(
-                f"The objective is {self.primal:.6g}; no model of this kind can be below "
-                f"{self.dual:.6g} (gap {self.gap:.1e})."
+        sentences = [f"{self.claim}."]
+        if np.isfinite(self.gap):
+            sentences.append(
+                f"Objective {self.primal:.6g}, lower bound {self.dual:.6g} "
+                f"(duality gap {self.gap:.1e})."
             )
-        if not np.isnan(self.kkt):
-            said.append(f"The optimality conditions hold to {self.kkt:.1e}.")
-        if not np.isnan(self.tolerance) and not self.holds:
-            said.append(f"This is short of the tolerance asked for, {self.tolerance:.1e}.")
+        if np.isfinite(self.kkt):
+            sentences.append(f"KKT residual {self.kkt:.1e}.")
+        if self.promised and not self.holds:
+            sentences.append(f"The tolerance of {self.tolerance:.1e} was not reached.")
         if self.rank is not None:
-            said.append(f"Rank {self.rank}.")
+            sentences.append(f"Rank {self.rank}.")
         if self.dependent:
-            said.append(f"Combinations of other columns: {', '.join(self.dependent)}.")
-        if not np.isnan(self.condition):
-            said.append(f"Condition number {self.condition:.2g}.")
-        if not np.isnan(self.digits):
-            said.append(f"About {self.digits:.0f} digits can be trusted (from {self.statistic}).")
-        return said + list(self.notes)
+            sentences.append(f"Linearly dependent columns: {', '.join(self.dependent)}.")
+        if np.isfinite(self.condition):
+            sentences.append(f"Condition number {self.condition:.2g}.")
+        if np.isfinite(self.digits):
+            sentences.append(f"About {self.digits:.0f} correct digits (from {self.statistic}).")
+        return sentences + list(self.notes)
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,11 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
             claim = f"Kernel perceptron: {wrong} of {len(leads)} rows are on the wrong side"
             if found.status != "converged":
                 notes.append("The walk was ended by its limit of epochs.")
-        return Certificate(claim, notes=tuple(notes))
+        return Certificate(
+            claim,
+            notes=tuple(notes),
+            promised=(),
+        )
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): one score for two classes, positive for ``classes_[1]``; else one for each."""

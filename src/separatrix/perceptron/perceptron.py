@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.coded_rows import CodedRows, coded, coded_rows, column_frame, outputs_of
+from separatrix.estimators.coded_rows import CodedRows, coded, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
@@ -25,6 +25,7 @@ from separatrix.perceptron.state import PerceptronRows, PerceptronState, ground_
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
+from separatrix.statistics.standardizer import Standardizer
 
 
 class Perceptron(LinearClassifier):
@@ -104,13 +105,15 @@ class Perceptron(LinearClassifier):
         """Learn from ``X`` and labels ``y``, or from :class:`~separatrix.rows.rows.Rows`."""
         plan = self._plan()
         given = coded_rows(self, X, y, sample_weight)
-        frame = column_frame(given.x, given.w) if self.standardize else None
-        ground = self._ground(given, frame)
+        standardizer = None
+        if self.standardize:
+            standardizer = Standardizer.from_rows(given.x, given.w, keep_mean=True)
+        ground = self._ground(given, standardizer)
         zero = np.zeros((len(ground.own), 1 + ground.d))
         first = mean_start(ground) if self.start == "means" else zero
         random = check_random_state(self.random_state)
         found = walk(ground, PerceptronState(first, zero, 0), plan, random)
-        self._expose(found, ground, frame, given.encoding)
+        self._expose(found, ground, standardizer, given.encoding)
         if found.status != "converged":
             warn("SEP003", f"{self.certificate_}")
         return self
@@ -149,6 +152,7 @@ class Perceptron(LinearClassifier):
         self.certificate_ = Certificate(
             f"Perceptron: {wrong} of the last {ground.n} rows are on the wrong side",
             notes=(f"{int(self.mistakes_.sum())} mistakes in {self.state_.seen} rows.",),
+            promised=(),
         )
         return self
 
@@ -174,20 +178,20 @@ class Perceptron(LinearClassifier):
             raise InputError("average and pocket are two answers.", remedy="Choose one of them.")
         return plan_of(self)
 
-    def _ground(self, given: CodedRows, frame: tuple[Floats, Floats] | None) -> PerceptronRows:
+    def _ground(self, given: CodedRows, standardizer: Standardizer | None) -> PerceptronRows:
         own = outputs_of(len(self.classes_))
         rate = self.learning_rate * given.w
-        return ground_of(given.x, given.codes, own, rate, bool(self.fit_intercept), frame)
+        return ground_of(given.x, given.codes, own, rate, bool(self.fit_intercept), standardizer)
 
     def _expose(
         self,
         found: Walk,
         ground: PerceptronRows,
-        frame: tuple[Floats, Floats] | None,
+        standardizer: Standardizer | None,
         encoding: Encoding,
     ) -> None:
-        coef, intercept = _in_columns(found.weights, frame)
-        kept = [_in_columns(weights, frame) for weights in found.kept]
+        coef, intercept = _unscaled(found.weights, standardizer)
+        kept = [_unscaled(weights, standardizer) for weights in found.kept]
         self.state_ = found.state
         self.trace_ = MistakeTrace(
             found.mistakes,
@@ -220,17 +224,20 @@ class Perceptron(LinearClassifier):
                 if found.status != "converged"
                 else "The last weights had none there, their average has."
             )
-        return Certificate(claim, notes=tuple(notes))
+        return Certificate(
+            claim,
+            notes=tuple(notes),
+            promised=(),
+        )
 
 
 def _epochs(found: Walk) -> str:
     return "1 epoch" if len(found.mistakes) == 1 else f"{len(found.mistakes)} epochs"
 
 
-def _in_columns(weights: Floats, frame: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+def _unscaled(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:
     """Coefficients (outputs x d) and intercepts of x from the weights of (1, (x − μ)/σ)."""
-    if frame is None:
-        return weights[:, 1:].copy(), weights[:, 0].copy()
-    mean, scale = frame
-    coef = np.where(scale > 0.0, weights[:, 1:] / np.where(scale > 0.0, scale, 1.0), 0.0)
-    return coef, weights[:, 0] - coef @ mean
+    coef, intercept = weights[:, 1:], weights[:, 0]
+    if standardizer is None:
+        return coef.copy(), intercept.copy()
+    return standardizer.unscale(coef, intercept)

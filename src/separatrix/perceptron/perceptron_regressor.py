@@ -18,6 +18,7 @@ from separatrix.perceptron.epochs import Plan, epochs, plan_of
 from separatrix.perceptron.loops import walk_regression
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.preparation import prepare
+from separatrix.statistics.standardizer import Standardizer
 
 #: Share of the longest step that cannot overshoot at any row, used where no rate is given.
 CAREFUL = 0.1
@@ -103,7 +104,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
             design = _through_origin(design)
         weights, trace = self._walk(design, block, plan)
         self.trace_ = trace
-        coef, intercept = design.in_columns(weights[:, None])
+        coef, intercept = design.unscale(weights[:, None])
         residual = block.y[:, 0] - block.dense() @ coef[:, 0] - intercept[0]
         certificate = _certificate(trace, residual, block)
         if trace.status == "diverged":
@@ -126,7 +127,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         constant = float(self.fit_intercept)
         longest = float((np.einsum("ij,ij->i", x, x) + constant).max()) or 1.0
         step = CAREFUL / longest if self.learning_rate is None else float(self.learning_rate)
-        rate = step * (np.ones(block.n) if block.w is None else block.w / block.w.max())
+        rate = step * block.weights / block.weights.max()
         y = np.ascontiguousarray(block.y[:, 0])
         random = check_random_state(self.random_state)
         w, drift = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1)
@@ -162,13 +163,13 @@ def _counted(block: Block) -> Block:
 def _through_origin(design: StandardDesign) -> StandardDesign:
     """Without a constant columns are scaled but not moved."""
     z = design.z.copy()
-    safe = np.where(design.scale > 0, design.scale, 1.0)
-    z[:, 1:] += np.where(design.scale > 0, design.centre / safe, 0.0)
-    return StandardDesign(z, design.w, np.zeros_like(design.centre), design.scale)
+    standardizer, scale = design.standardizer, design.standardizer.scale
+    z[:, 1:] += standardizer.mean * standardizer.inverse_scale
+    return StandardDesign(z, design.w, Standardizer(np.zeros_like(scale), scale))
 
 
 def _certificate(trace: ResidualTrace, residual: Floats, block: Block) -> Certificate:
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     total = float(w @ residual**2)
     said = {
         "epochs done": "after its epochs, near least squares and no more than that",
@@ -181,4 +182,5 @@ def _certificate(trace: ResidualTrace, residual: Floats, block: Block) -> Certif
             f"{len(trace.squares)} epochs with learning rate {trace.step:.3g}.",
             f"The squared residuals add up to {total:.6g}; no optimality is claimed.",
         ),
+        promised=(),
     )

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from separatrix.perceptron.loops import walk_dense, walk_sparse
 from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.statistics.standardizer import Standardizer
 
 
 @dataclass(frozen=True)
@@ -168,17 +169,15 @@ def ground_of(
     own: Ints,
     rate: Floats,
     constant: bool,
-    frame: tuple[Floats, Floats] | None = None,
+    standardizer: Standardizer | None = None,
 ) -> PerceptronRows:
-    """Dense or sparse; with a ``frame`` (mean and deviation of the columns) rows are (x − μ)/σ."""
-    if frame is None:
+    """Dense or sparse; with a ``standardizer`` rows are (x − μ)/σ."""
+    if standardizer is None:
         if sparse.issparse(x):
             return SparseRows(x, codes, own, rate, constant)
         return DenseRows(np.ascontiguousarray(x, dtype=np.float64), codes, own, rate, constant)
-    mean, scale = frame
-    inverse = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
+    z = standardizer.transform(x)
     if sparse.issparse(x):
-        even = sparse.csr_array(x @ sparse.diags_array(inverse))
-        return SparseRows(even, codes, own, rate, constant, mean * inverse)
-    even = np.ascontiguousarray((x - mean) * inverse)
-    return DenseRows(even, codes, own, rate, constant)
+        center = standardizer.mean * standardizer.inverse_scale
+        return SparseRows(z, codes, own, rate, constant, center)
+    return DenseRows(z, codes, own, rate, constant)

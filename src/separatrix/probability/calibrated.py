@@ -29,7 +29,7 @@ from separatrix.probability.calibrations import (
     PlattCalibration,
     TemperatureCalibration,
 )
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
 
 _METHODS: dict[str, type[Calibration]] = {
@@ -116,7 +116,7 @@ class CalibratedClassifier(WrappedClassifier):
                 )
             scores.append(scores_of(model, held.x))
             truth.append(codes[test])
-            weights.append(np.ones(len(test)) if held.w is None else held.w)
+            weights.append(unit_weights(held.w, len(test)))
         w = None if rows.w is None else np.concatenate(weights)
         return np.concatenate(scores), np.concatenate(truth), w
 

@@ -17,7 +17,7 @@ from separatrix.probability.platt import most_likely_sigmoid
 from separatrix.probability.scored import Scored, checked_weights, scored
 from separatrix.probability.sigmoid import Sigmoid, class_mean_sigmoid
 from separatrix.probability.temperature import Temperature, most_likely_temperature
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
 
 class Calibration(BaseEstimator):
@@ -82,7 +82,8 @@ class LogisticCalibration(Calibration):
                 f"ratio={self.ratio!r} is no ratio of classes.", remedy="Use a positive number."
             )
         return class_mean_sigmoid(rows, self.ratio), Certificate(
-            "The sigmoid of the class means: a closed form, exact for normal scores of one variance"
+            "Sigmoid of the class means: closed form, exact for normal scores of equal variance",
+            promised=(),
         )
 
     @property
@@ -146,7 +147,7 @@ class TemperatureCalibration(BaseEstimator):
         """Learn from the scores of every class (n x K) and one label per row."""
         s, truth = _table(scores), np.asarray(y)
         w = checked_weights(sample_weight, len(s))
-        w = np.ones(len(s)) if w is None else w
+        w = unit_weights(w, len(s))
         if truth.shape != (len(s),):
             raise InputError(f"y has shape {truth.shape}, and scores {s.shape}: one label per row.")
         self.classes_, codes = np.unique(truth[w > 0], return_inverse=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.probability.scored import checked_weights
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def coverage_risk(reject: Any, loss: Any, *, sample_weight: Any = None) -> Cover
     if not (np.isfinite(d).all() and np.isfinite(cost).all()):
         raise InputError("doubt and loss must be finite numbers.")
     w = checked_weights(sample_weight, d.size)
-    w = np.ones(d.size) if w is None else w
+    w = unit_weights(w, d.size)
     order = np.argsort(d, kind="stable")
     d, cost, w = d[order], cost[order], w[order]
     last = np.append(np.flatnonzero(np.diff(d)), d.size - 1)

@@ -55,6 +55,7 @@ def hull_plateaus(rows: Scored) -> tuple[Plateaus, Certificate]:
         kkt=isotonic_violation(*pos, *neg, plateaus.high, plateaus.value),
         tolerance=1e-9,
         notes=(f"{len(low)} plateaus.",),
+        promised=("kkt",),
     )
     return plateaus, certificate
 

@@ -20,7 +20,7 @@ from separatrix.estimators.targets import codes_of
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.calibrated import CalibratedClassifier, probabilities_of
 from separatrix.probability.calibrations import Calibration
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.rows import Rows
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -90,7 +90,7 @@ def _weights(y: Any, sample_weight: Any, class_weight: Any) -> Floats:
     """Weights of rows times those of their classes."""
     labels = column_or_1d(y)
     w = check_sample_weight(sample_weight, len(labels))
-    w = np.ones(len(labels)) if w is None else w
+    w = unit_weights(w, len(labels))
     classes = np.unique(labels[w > 0])
     codes = codes_of(labels, classes)
     total = np.bincount(codes[w > 0], w[w > 0], len(classes)).astype(np.float64)

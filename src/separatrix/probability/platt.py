@@ -42,6 +42,7 @@ def most_likely_sigmoid(rows: Scored, *, smooth: bool = True) -> tuple[Sigmoid, 
         kkt=float(np.abs(problem.gradient(at)).max() / problem.weight),
         tolerance=1e-7,
         notes=("Targets were smoothed by one row of each class.",) if smooth else (),
+        promised=("kkt",),
     )
     slope /= problem.unit or 1.0
     return sigmoid_of(slope, problem.centre, offset, unit_of(rows.score)), certificate

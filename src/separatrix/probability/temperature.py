@@ -97,5 +97,6 @@ def most_likely_temperature(
         kkt=abs(slope) if at[0] > 0.0 else max(-slope, 0.0),
         tolerance=1e-7,
         notes=("Targets were smoothed by one row of each class.",),
+        promised=("kkt",),
     )
     return Temperature(float(at[0]) / unit), certificate

@@ -17,6 +17,11 @@ Ints = NDArray[np.int64]
 Matrix = Any  # NDArray[float64] or scipy.sparse.csr_array
 
 
+def unit_weights(w: Floats | None, n: int) -> Floats:
+    """``w``, or a weight of one for each of ``n`` rows where it is None."""
+    return np.ones(n) if w is None else w
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Rows ``x`` (n x d, dense or CSR), targets ``y`` (n x k), weights ``w`` (n, or None: all one).
@@ -41,6 +46,11 @@ class Block:
     def weight(self) -> float:
         """Sum of the weights."""
         return float(self.n) if self.w is None else float(self.w.sum())
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row; one where none were given."""
+        return unit_weights(self.w, self.n)
 
     def dense(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows ``start:stop`` of ``x`` as a dense array (a view where ``x`` is dense)."""
@@ -132,7 +142,7 @@ def concatenate(blocks: list[Block]) -> Block:
         blocks = [replace(block, x=sparse.csr_array(block.x)) for block in blocks]
     first = blocks[0]
     stack = sparse.vstack if sparse.issparse(first.x) else np.concatenate
-    weights = [np.ones(b.n) if b.w is None else b.w for b in blocks]
+    weights = [b.weights for b in blocks]
     parts = [b.parts for b in blocks if b.parts is not None]
     return Block(
         stack([b.x for b in blocks]),

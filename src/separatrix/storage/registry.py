@@ -67,7 +67,7 @@ RECORDS = {
     "QuadraticScores": "separatrix.geometry.class_scores",
     "Quadric": "separatrix.geometry.quadric",
     "BinarySVM": "separatrix.svm.binary_svm",
-    "Footing": "separatrix.svm.binary_svm",
+    "Standardizer": "separatrix.statistics.standardizer",
     "MardiaTest": "separatrix.discriminant.covariance_tests",
     "BoxTest": "separatrix.discriminant.covariance_tests",
     "MultivariateNormal": "separatrix.geometry.normal",

@@ -16,7 +16,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
@@ -200,7 +200,7 @@ def truth_of(rows: InMemory) -> NDArray[Any]:
 def error_on(model: Any, rows: InMemory) -> float:
     """RMSE for numbers, the share of wrong answers for classes; weighted."""
     truth, predicted = truth_of(rows), model.predict(rows)
-    w: Floats = np.ones(len(truth)) if rows.block.w is None else rows.block.w
+    w: Floats = unit_weights(rows.block.w, len(truth))
     if truth.dtype.kind == "f":
         return float(np.sqrt(np.average((truth - predicted) ** 2, weights=w)))
     return float(np.average(truth != predicted, weights=w))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.statistics.moments import Moments
 from separatrix.study.result import Score
 
@@ -26,7 +26,7 @@ def regression_scores(
     truth: Floats, predicted: Floats, weight: Floats | None, seed: int
 ) -> tuple[Score, ...]:
     """RMSE, R² = 1 − Σe²/Σ(y − ȳ)², MAE."""
-    w = np.ones(len(truth)) if weight is None else weight
+    w = unit_weights(weight, len(truth))
     error = truth - predicted
     center = np.average(truth, weights=w)  # shifts y before squaring: no digits are lost
     y = truth - center
@@ -81,7 +81,7 @@ def classification_scores(
     weight: Floats | None,
 ) -> tuple[Score, ...]:
     """Accuracy and error; with two classes and a ``margin`` the area under the ROC curve too."""
-    w = np.ones(len(truth)) if weight is None else weight
+    w = unit_weights(weight, len(truth))
     right = share_score("accuracy", np.asarray(truth == predicted), w)
     scores = [right, Score("error", 1 - right.value, 1 - right.high, 1 - right.low)]
     if margin is not None:

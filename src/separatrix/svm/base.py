@@ -14,7 +14,8 @@ from separatrix.kernels.mercer import is_mercer, warn_if_indefinite
 from separatrix.kernels.precomputed import require_symmetric
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.binary_svm import BinarySVM, Footing, chosen_kernel, groups
+from separatrix.statistics.standardizer import Standardizer
+from separatrix.svm.binary_svm import BinarySVM, chosen_kernel, groups
 from separatrix.svm.dual.points import Points
 
 #: Rows of the Gram matrix whose eigenvalues are looked at.
@@ -29,7 +30,7 @@ class SupportVectors(RowsEstimator):
     kernel_: Kernel
     svms_: list[BinarySVM]
     expansions_: list[KernelExpansion]
-    footing_: Footing | None
+    standardizer_: Standardizer | None
     certificate_: Certificate
 
     @property
@@ -38,13 +39,13 @@ class SupportVectors(RowsEstimator):
 
     def _points(self, x: Any, w: Floats, kept: Ints) -> Points:
         """The rows under the kernel, on a common footing if asked."""
-        self.footing_ = None
+        self.standardizer_ = None
         if self._structures:
             self.kernel_ = self.kernel
         else:
             if self.standardize and self.kernel != "precomputed":
-                self.footing_ = Footing.of(x, w)
-                x = self.footing_.place(x)
+                self.standardizer_ = Standardizer.from_rows(x, w)
+                x = self.standardizer_.transform(x)
             self.kernel_ = chosen_kernel(self, x, w)
         if isinstance(self.kernel_, Precomputed) and len(kept) < x.shape[1]:
             x = np.ascontiguousarray(x[:, kept])
@@ -79,14 +80,13 @@ class SupportVectors(RowsEstimator):
         if self._structures:
             return list(X)
         x = self._design(X)
-        return x if self.footing_ is None else self.footing_.place(x)
+        return x if self.standardizer_ is None else self.standardizer_.transform(x)
 
     def _linear(self, weights: Floats, anchors: Any, offset: Floats) -> tuple[Floats, Floats]:
         """Coefficients and intercepts in the table's units, for the linear kernel."""
         coef = np.asarray(weights.T @ anchors)
-        if self.footing_ is not None:
-            coef = coef / self.footing_.scale
-            offset = offset - coef @ self.footing_.mean
+        if self.standardizer_ is not None:
+            return self.standardizer_.unscale(coef, offset)
         return coef, offset
 
     @property
@@ -106,7 +106,7 @@ class SupportVectors(RowsEstimator):
             joint: Any = sparse.vstack(kept, format="csr")
         else:
             joint = np.concatenate(kept)
-        return joint if self.footing_ is None else self.footing_.back(joint)
+        return joint if self.standardizer_ is None else self.standardizer_.inverse_transform(joint)
 
     @property
     def alpha_(self) -> Floats:

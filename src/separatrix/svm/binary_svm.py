@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from separatrix.geometry.separation_solver import HullIntersection, decide
 from separatrix.kernels import Kernel, Linear, kernel_from
@@ -219,52 +218,16 @@ def _no_hyperplane(proof: HullIntersection) -> InputError:
 # -- rows and kernels --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Footing:
-    """Columns measured in their own deviations: (x − mean) / scale."""
-
-    mean: Floats
-    scale: Floats
-
-    @classmethod
-    def of(cls, x: Any, w: Floats) -> Footing:
-        """From weighted rows; CSR is scaled and not moved, a constant column stays as it is."""
-        total = w.sum()
-        mean = np.asarray(w @ x).ravel() / total
-        if sparse.issparse(x):
-            square = np.asarray(w @ x.multiply(x)).ravel() / total - mean**2
-            deviation, origin = np.sqrt(np.maximum(square, 0.0)), np.zeros_like(mean)
-        else:
-            deviation, origin = np.sqrt(w @ (x - mean) ** 2 / total), mean
-        flat = deviation <= 4 * np.finfo(float).eps * np.abs(mean)
-        return cls(origin, np.where(flat, np.maximum(np.abs(mean), 1.0), deviation))
-
-    def place(self, x: Any) -> Any:
-        """Rows on this footing."""
-        if sparse.issparse(x):
-            return sparse.csr_array(x.multiply(1.0 / self.scale))
-        return (x - self.mean) / self.scale
-
-    def back(self, x: Any) -> Any:
-        """Rows in the table's units."""
-        if sparse.issparse(x):
-            return sparse.csr_array(x.multiply(self.scale))
-        return x * self.scale + self.mean
-
-
 def chosen_kernel(model: Any, x: Any, w: Floats) -> Kernel:
     """The kernel of an estimator; ``gamma="scale"`` counts a row as often as its weight says."""
-    gamma = model.gamma
-    named = model.kernel in ("rbf", "poly", "sigmoid") if isinstance(model.kernel, str) else False
-    if named and gamma == "scale":
-        share = w / (w.sum() * x.shape[1])
-        mean = float(np.asarray(share @ x).sum())
-        if sparse.issparse(x):
-            square = float(np.asarray(share @ x.multiply(x)).sum()) - mean**2
-        else:
-            square = float((share @ (x - mean) ** 2).sum())
-        gamma = 1.0 / (x.shape[1] * square) if square > 0.0 else 1.0
-    return kernel_from(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0, x=x)
+    return kernel_from(
+        model.kernel,
+        gamma=model.gamma,
+        degree=model.degree,
+        coef0=model.coef0,
+        x=x,
+        sample_weight=w,
+    )
 
 
 def groups(svm: BinarySVM, problem_high: Floats, n: int) -> NDArray[np.str_]:

@@ -256,7 +256,7 @@ class LinearSVR(RegressorMixin, MarginModel):
             prepared = prepare(rows)
             one_number(prepared.moments.targets)
             block, encoding = prepared.rows.collect(), prepared.encoding
-        w = np.ones(block.n) if block.w is None else block.w
+        w = block.weights
         return block.x, block.y[:, 0], w, encoding
 
 

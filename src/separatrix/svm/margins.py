@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import LinearModel
-from separatrix.estimators.scaling import varying
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import Encoding
+from separatrix.statistics.standardizer import zero_if_constant
 from separatrix.svm.primal.options import Settings
 from separatrix.svm.primal.problem import Hinges
 from separatrix.svm.primal.solve import SupportVectors
@@ -80,7 +80,7 @@ class MarginModel(LinearModel):
                 w[i : i + 20_000] @ (x[i : i + 20_000] - mean) ** 2
                 for i in range(0, len(w), 20_000)
             ) / float(w.sum())
-        spread = varying(np.sqrt(np.maximum(variance, 0.0)), mean)
+        spread = zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), mean)
         return np.where(spread > 0.0, spread, 1.0) ** 2
 
     def _keep(self, fitted: FittedHinges, encoding: Encoding, *, flat: bool) -> None:

@@ -15,7 +15,7 @@ from separatrix.kernels.base import pick
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
-from separatrix.svm.binary_svm import Footing
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.linear_svc import LinearSVC, weighted_by_class
 from separatrix.svm.svc import SVC
 from separatrix.svm.svr import SVR
@@ -102,7 +102,7 @@ def _trial(
 
     The choice is then the same in whatever units the columns are: their last digits are gone.
     """
-    placed = Footing.of(x, w).place(pick(x, some))
+    placed = Standardizer.from_rows(x, w).transform(pick(x, some))
     if sparse.issparse(placed):
         placed.data = placed.data.round(DIGITS)
     else:

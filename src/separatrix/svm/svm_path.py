@@ -142,7 +142,12 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def _pairs(self, coded: CodedRows) -> PathTraining:
         x = coded.x
         self.kernel_ = kernel_from(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=x
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            x=x,
+            sample_weight=coded.w,
         )
         if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.given:
             x = x[:, coded.rows]

@@ -14,7 +14,7 @@ from separatrix.estimators.targets import one_number
 from separatrix.kernels.base import pick
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.encoding import identity
 from separatrix.statistics.preparation import prepare
 from separatrix.svm.base import SupportVectors
@@ -114,7 +114,7 @@ class SVR(RegressorMixin, SupportVectors):
             prepared = prepare(rows)
             block, self.encoding_ = prepared.rows.collect(), prepared.encoding
         one_number(block.targets)
-        return block.x, block.y[:, 0], np.ones(block.n) if block.w is None else block.w
+        return block.x, block.y[:, 0], block.weights
 
     def _listed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats]:
         """Python objects, as a kernel on structures takes them."""
@@ -123,7 +123,7 @@ class SVR(RegressorMixin, SupportVectors):
         target = column_or_1d(y).astype(float)
         check_consistent_length(X, target)
         w = check_sample_weight(sample_weight, len(target))
-        return list(X), target, np.ones(len(target)) if w is None else w
+        return list(X), target, unit_weights(w, len(target))
 
     def _expose(self, found: BinarySVM, points: Any, kept: Any, n: int) -> None:
         self.rows_given_ = n

@@ -53,7 +53,7 @@ def facts_of_moments(moments: Moments, coef: Floats, target: int, *, fit_interce
 
 def facts_of_block(block: Block, coef: Floats, target: int, *, fit_intercept: bool) -> Facts:
     """Residual and gradient from the rows themselves, about their means."""
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     share = w / w.sum()
     y = block.y[:, target]
     mean = block.rmatvec(share) if fit_intercept else np.zeros(len(coef))
@@ -105,6 +105,7 @@ def certify_elastic_net(
         scale=scale,
         statistic="moments" if isinstance(source, Moments) else "the rows",
         notes=(f"{np.count_nonzero(coef)} of {coef.size} coefficients are not zero.",),
+        promised=("gap", "kkt") if alpha else ("kkt",),
     )
 
 

@@ -95,7 +95,7 @@ def problem_from_block(block: Block, settings: Settings, target: int = 0) -> Pro
     """The elastic net of one target, from rows in memory."""
     if block.w is not None and (block.w == 0.0).any():  # a row of weight zero is a row removed
         block = block.take(np.flatnonzero(block.w > 0.0))
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     v = np.sqrt(w / w.sum())
     x, y = block.x, block.y[:, target]
     y_mean = float(v**2 @ y) if settings.fit_intercept else 0.0

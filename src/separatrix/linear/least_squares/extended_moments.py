@@ -35,7 +35,7 @@ class ExtendedMoments:
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block, densified in pieces."""
-        w = np.ones(block.n) if block.w is None else block.w
+        w = block.weights
         step = max(1, 4_000_000 // len(self.shift))
         for start in range(0, block.n, step):
             rows = slice(start, start + step)

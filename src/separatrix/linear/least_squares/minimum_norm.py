@@ -68,7 +68,7 @@ def solve_wide(block: Block, *, fit_intercept: bool) -> LeastSquares:
 
 def centred(block: Block, fit_intercept: bool) -> tuple[Floats, Floats, Floats, Floats, float]:
     """Rows about their mean (or the origin), times √w; the means; the total weight."""
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     x, y = block.dense(), block.y
     x_mean, y_mean = np.zeros(x.shape[1]), np.zeros(y.shape[1])
     if fit_intercept:

@@ -27,7 +27,7 @@ def too_many_columns(block: Block) -> bool:
 
 def solve_sparse(block: Block, alphas: Floats, *, fit_intercept: bool) -> Solution:
     """One α per target; 0 is least squares. The certificate is the worst of the targets'."""
-    w = np.ones(block.n) if block.w is None else block.w
+    w = block.weights
     x_mean = (block.x.T @ w) / w.sum() if fit_intercept else np.zeros(block.x.shape[1])
     y_mean = w @ block.y / w.sum() if fit_intercept else np.zeros(block.y.shape[1])
     rows = CentredMap(block.x, x_mean, np.sqrt(w))

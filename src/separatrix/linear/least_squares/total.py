@@ -139,6 +139,7 @@ def _certificate(
         rank=len(slopes),
         dependent=dependent,
         notes=tuple(notes),
+        promised=("gap",),
     )
 
 

@@ -276,4 +276,5 @@ def _certify(problem: _HuberProblem, found: Solution, moments: Moments, tol: flo
         tolerance=max(tol, blur),
         dependent=s.frame.dependent,
         notes=("A majority of rows lies on the plane exactly: the scale is zero.",) * at_floor,
+        promised=("gap",) if at_floor else ("gap", "kkt"),
     )

@@ -183,6 +183,7 @@ def _certificate(
         rank=frame.rank,
         dependent=frame.dependent,
         notes=notes,
+        promised=("gap",),
     )
 
 

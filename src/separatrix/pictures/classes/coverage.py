@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import exact, measure, scored
 from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, label_measure, style_axes
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.coverage import CoverageRisk, coverage_risk
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
 #: Points of the line at most.
 POINTS = 300
@@ -130,7 +130,7 @@ class CoverageRiskDisplay(Display):
 
 def _chosen(answered: NDArray[np.bool_], paid: Floats, w: Floats | None) -> tuple[float, float]:
     """Share of the rows that the rule answers, and what they cost on average."""
-    weight = np.ones(paid.size) if w is None else w
+    weight = unit_weights(w, paid.size)
     taken = weight * answered
     risk = float(taken @ paid / taken.sum()) if taken.sum() > 0 else 0.0
     return float(taken.sum() / weight.sum()), risk

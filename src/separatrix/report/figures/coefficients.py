@@ -11,7 +11,7 @@ from separatrix.pictures import CoefficientDisplay, PathDisplay, ValidationCurve
 from separatrix.pictures.inference import Inference
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.verdict import spoken
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.result import Study, TrainingRows
 
 
@@ -93,7 +93,7 @@ def _scale(part: TrainingRows | None) -> Floats | None:
     if part is None or part.scale is not None or part.x is None:
         return None if part is None else part.scale
     x = np.asarray(part.x, dtype=float)
-    w = np.ones(x.shape[0]) if part.w is None else part.w
+    w = unit_weights(part.w, x.shape[0])
     mean = np.average(x, axis=0, weights=w)
     return np.asarray(np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w)))
 

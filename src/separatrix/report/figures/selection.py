@@ -11,7 +11,7 @@ from separatrix.pictures.formatting import measure
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
 from separatrix.report.verdict import chosen_by, counterpart, spoken, winner_of
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.result import Study
 
 
@@ -56,7 +56,7 @@ def _training_score(study: Study, metric: str) -> float:
         if curve is None or measure(curve.metric).short != known:
             return math.nan
         return float(np.mean(curve.train[-1]))
-    w = np.ones(len(part.y)) if part.w is None else part.w
+    w = unit_weights(part.w, len(part.y))
     if study.task == "classification":
         right = np.array([str(a) == str(b) for a, b in zip(part.y, part.predicted, strict=True)])
         share = float(np.average(right, weights=w))

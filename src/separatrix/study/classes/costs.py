@@ -17,7 +17,7 @@ from separatrix.estimators.targets import codes_of
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.reject import RejectOption
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.measure import mean_score, share_score
 from separatrix.study.result import Decision, Predictions, Score
 
@@ -117,7 +117,7 @@ def decided(prices: Prices, known: NDArray[Any], held: Predictions) -> Decision:
     assert held.probabilities is not None
     own, truth = prices.among(known), codes_of(held.truth, prices.classes)
     place = codes_of(known, prices.classes)
-    w = np.ones(len(truth)) if held.w is None else held.w
+    w = unit_weights(held.w, len(truth))
     chosen = own.decide(held.probabilities)
     answered = chosen < len(known)
     paid = _paid(prices.costs, truth, place, chosen)

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.classes.boundary import Numbers
 from separatrix.study.data import RowFolds, truth_of
 from separatrix.study.result import Margins, PlaneView
@@ -34,7 +34,7 @@ def margins_of(core: Any, bench: RowFolds) -> Margins | None:
     alpha = np.abs(core.alpha_)
     some = thinned(np.arange(len(bench.training)), SHOWN_ROWS)
     rows = bench.table.take(bench.training[some])
-    w = np.ones(len(some)) if rows.block.w is None else rows.block.w
+    w = unit_weights(rows.block.w, len(some))
     price = float(getattr(core, "C_", getattr(core, "C", np.inf)))
     labels = np.array([str(v) for v in truth_of(rows)])
     scores = np.asarray(core.decision_function(rows), dtype=float)

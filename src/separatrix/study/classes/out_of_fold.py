@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from separatrix.estimators.targets import codes_of
 from separatrix.estimators.wrapped import scores_of
 from separatrix.messages import SeparatrixWarning
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.study import test_predictions as held
 from separatrix.study.candidates import Candidate
 from separatrix.study.data import RowFolds, truth_of
@@ -139,7 +139,7 @@ def _answers(
     complete = len(model.classes_) == len(classes)
     scores = scores_of(model, rows) if complete and has_scores(model) else None
     predicted = p.argmax(axis=1) if p is not None else codes_of(model.predict(rows), classes)
-    w = np.ones(len(truth)) if rows.block.w is None else rows.block.w
+    w = unit_weights(rows.block.w, len(truth))
     return outside, np.full(len(truth), fold), truth, predicted, w, scores, p
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.block import unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.study import inferred as announce
 from separatrix.study.candidates import BASELINE, Candidate, Size, few_rows
@@ -239,7 +240,7 @@ def _scores(
 ) -> tuple[Score, ...]:
     """Log loss and error of the most probable class; what answers cost, where that was asked."""
     truth = held.truth
-    w = np.ones(len(truth)) if held.w is None else held.w
+    w = unit_weights(held.w, len(truth))
     p, found = held.probabilities, []
     most = held.predicted if p is None else classes[p.argmax(axis=1)]
     if p is not None:

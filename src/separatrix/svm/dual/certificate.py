@@ -66,6 +66,7 @@ def certify_support(
             tolerance=tolerance,
             statistic="the support vectors",
             notes=notes,
+            promised=("kkt",),
         )
     return Certificate(
         "Support vectors: no other hyperplane in the space of the kernel has a lower objective",

@@ -1,0 +1,78 @@
+"""Standardization: z = (x − μ)/σ, with one rule for constant columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.rows.block import Floats, Matrix
+from separatrix.statistics.moments import Moments
+
+EPS = float(np.finfo(float).eps)
+
+
+def zero_if_constant(scale: Floats, mean: Floats) -> Floats:
+    """Standard deviations, exactly 0 where they are no more than rounding errors of the mean."""
+    return np.where(scale > 4 * EPS * np.abs(mean), scale, 0.0)
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """z = (x − μ)/σ by column, weights counted as repeated rows; a constant column becomes 0.
+
+    ``scale`` holds σ (1/N), exactly 0 for a constant column. CSR matrices are divided and not
+    centered, so that they stay sparse: their ``mean`` is 0.
+    """
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def from_moments(cls, moments: Moments) -> Standardizer:
+        """Means and standard deviations of the features."""
+        scale = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
+        return cls(moments.x_mean.copy(), zero_if_constant(scale, moments.x_mean))
+
+    @classmethod
+    def from_rows(cls, x: Matrix, w: Floats, *, keep_mean: bool = False) -> Standardizer:
+        """Means and standard deviations of rows in memory, dense or CSR.
+
+        ``keep_mean`` is for callers that center sparse rows implicitly: the mean of a CSR matrix
+        is then the true one.
+        """
+        total = w.sum()
+        mean = np.asarray(x.T @ w) / total
+        if not sparse.issparse(x):
+            scale = np.sqrt(np.maximum(w @ (x - mean) ** 2 / total, 0.0))
+            return cls(mean, zero_if_constant(scale, mean))
+        square = np.asarray(x.multiply(x).T @ w) / total - mean**2
+        scale = zero_if_constant(np.sqrt(np.maximum(square, 0.0)), mean)
+        return cls(mean if keep_mean else np.zeros_like(mean), scale)
+
+    @property
+    def inverse_scale(self) -> Floats:
+        """1/σ, and 0 for a constant column."""
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+    def transform(self, x: Matrix) -> Any:
+        """(x − μ)/σ; CSR stays CSR."""
+        if sparse.issparse(x):
+            return sparse.csr_array(x.multiply(self.inverse_scale))
+        return np.ascontiguousarray((x - self.mean) * self.inverse_scale)
+
+    def inverse_transform(self, z: Matrix) -> Any:
+        """σz + μ: rows in the units of the table."""
+        if sparse.issparse(z):
+            return sparse.csr_array(z.multiply(self.scale))
+        return z * self.scale + self.mean
+
+    def unscale(self, coef: Floats, intercept: Any) -> tuple[Floats, Any]:
+        """(coefficients of x, intercepts) from those of z; the last axis of ``coef`` is columns.
+
+        b·z + a = (b/σ)·x + a − (b/σ)·μ; a constant column has the coefficient 0.
+        """
+        unscaled = coef * self.inverse_scale
+        return unscaled, intercept - unscaled @ self.mean

@@ -1,0 +1,66 @@
+"""Every public name documents itself: numpydoc sections with types, and an example that runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import importlib
+import inspect
+
+import pytest
+from numpydoc.docscrape import ClassDoc, FunctionDoc
+from numpydoc.validate import validate
+from sklearn.base import BaseEstimator
+
+import separatrix as sx
+from separatrix import pictures
+
+#: numpydoc's codes: a docstring, a summary that ends in a period, parameters (all, none unknown,
+#: in order, with type and description), returns with description, See Also, Examples.
+CODES = {
+    "GL08", "SS01", "SS03", "PR01", "PR02", "PR03", "PR04", "PR07", "PR10", "RT01", "RT03",
+    "SA01", "EX01", "SA04",
+}  # fmt: skip
+PUBLIC = {name: f"{home}.{name}" for name, home in sx.HOMES.items()}
+PUBLIC |= {name: f"separatrix.pictures.{name}" for name in pictures.__all__}
+
+
+def resolved(path: str):
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_sections_are_complete(name: str) -> None:
+    faults = [f"{code}: {text}" for code, text in validate(PUBLIC[name])["errors"] if code in CODES]
+    assert not faults
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_estimators_and_records_list_their_attributes_and_functions_what_they_return(name) -> None:
+    thing = resolved(PUBLIC[name])
+    if not inspect.isclass(thing):
+        assert FunctionDoc(thing)["Returns"]
+        return
+    listed = {n.strip() for a in ClassDoc(thing)["Attributes"] for n in a.name.split(",")}
+    if issubclass(thing, BaseEstimator):
+        assert any(n.endswith("_") for n in listed), "no fitted attribute is documented"
+    elif dataclasses.is_dataclass(thing):
+        documented = listed | {p.name for p in ClassDoc(thing)["Parameters"]}
+        fields = {f.name for f in dataclasses.fields(thing) if not f.name.startswith("_")}
+        assert fields <= documented
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_examples_run(name: str) -> None:
+    thing = resolved(PUBLIC[name])
+    finder = doctest.DocTestFinder(recurse=inspect.isclass(thing))
+    examples = finder.find(thing, name, globs={})
+    runner = doctest.DocTestRunner(
+        optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.FAIL_FAST
+    )
+    out: list[str] = []
+    for example in examples:
+        runner.run(example, out=out.append)
+    assert runner.tries > 0, "there is no example"
+    assert not runner.failures, "".join(out)
