@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.kernels.mercer import lowest_eigenvalue, warn_if_indefinite
+from separatrix.kernels import Custom
+from separatrix.kernels.mercer import check_mercer, lowest_eigenvalue
 
 
 @pytest.fixture
@@ -50,15 +51,42 @@ def test_large_matrices_are_judged_in_time() -> None:
     assert lowest_eigenvalue(flat - 1e-3 * np.eye(1200)) == pytest.approx(-1e-3, rel=1e-6)
 
 
-def test_indefinite_kernels_are_doubted_with_their_worst_eigenvalue(x) -> None:
-    gram = sx.Sigmoid(1.0, -1.0).gram(x)
-    worst = np.linalg.eigvalsh(gram)[0]
-    with pytest.warns(sx.SeparatrixWarning, match=f"SEP007.*{worst:.3g}"):
-        assert warn_if_indefinite(sx.Sigmoid(1.0, -1.0), gram) == pytest.approx(worst)
+def test_indefinite_kernels_are_warned_of_with_their_lowest_eigenvalue(x) -> None:
+    kernel = sx.Sigmoid(1.0, -1.0)
+    lowest = np.linalg.eigvalsh(kernel.gram(x))[0]
+    with pytest.warns(sx.SeparatrixWarning, match=f"SEP007.*{lowest:.3g}"):
+        assert not check_mercer(kernel, x)
+    with pytest.warns(sx.SeparatrixWarning, match=f"SEP007.*{lowest:.3g}"):
+        assert not check_mercer(sx.Precomputed(), kernel.gram(x))
 
 
-def test_no_doubt_without_evidence(x) -> None:
+def test_no_warning_without_evidence(x) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert warn_if_indefinite(sx.Precomputed(), x @ x.T) == pytest.approx(0.0, abs=1e-10)
-        assert warn_if_indefinite(sx.Gaussian(1.0), -np.eye(2)) == 0.0  # Mercer: not looked at
+        assert check_mercer(sx.Precomputed(), x @ x.T)
+        assert check_mercer(sx.Precomputed() + sx.Precomputed(), x @ x.T)
+        assert check_mercer(Custom(lambda a, b: a @ b.T), x)
+        assert check_mercer(sx.Gaussian(1.0), np.full((2, 1), np.nan))  # Mercer: not evaluated
+        assert check_mercer(sx.Precomputed(), np.empty((0, 0)))
+
+
+def test_many_rows_are_sampled_evenly() -> None:
+    seen = []
+
+    def product(a, b):
+        seen.append(a[:, 0])
+        return a @ b.T - 10.0
+
+    x = np.arange(5000.0).reshape(-1, 1)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
+        assert not check_mercer(Custom(product), x)
+    rows = max(seen, key=len)
+    assert 400 <= len(rows) < 800
+    assert np.ptp(np.diff(rows)) == 0.0
+    assert rows[0] == 0.0
+    assert rows[-1] >= 4988.0
+
+
+def test_a_gram_matrix_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(sx.InputError, match="finite"):
+        check_mercer(sx.Precomputed(), np.full((3, 3), np.nan))

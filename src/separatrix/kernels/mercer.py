@@ -13,14 +13,14 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from separatrix.kernels.base import Array, Kernel
+from separatrix.kernels.base import Array, Items, Kernel
 from separatrix.messages import InputError, warn
 from separatrix.threads import one_blas_thread
 
 #: Gram matrices up to this size are decomposed outright.
 _DIRECT = 400
-#: Rows that are enough to doubt a kernel.
-_SAMPLE = 2000
+#: A sample of the Gram matrix has at least this many rows (fewer than twice as many).
+_SAMPLE = 400
 
 
 def is_mercer(gram: Any, tolerance: float | None = None) -> bool:
@@ -32,7 +32,7 @@ def is_mercer(gram: Any, tolerance: float | None = None) -> bool:
     k = _square(gram)
     if k.size == 0:
         return True
-    slack = _slack(k, tolerance)
+    slack = _rounding(k, tolerance)
     if float(np.abs(k - k.T).max()) > 2.0 * slack:
         return False
     if len(k) > _DIRECT:
@@ -48,7 +48,7 @@ def lowest_eigenvalue(gram: Any) -> float:
     k = _square(gram).astype(float)
     k = 0.5 * (k + k.T)
     if len(k) > _DIRECT:
-        if _has_factor(k, _slack(k, None)):
+        if _has_factor(k, _rounding(k, None)):
             return 0.0
         try:
             start = np.random.default_rng(0).standard_normal(len(k))
@@ -60,30 +60,34 @@ def lowest_eigenvalue(gram: Any) -> float:
         return float(linalg.eigh(k, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
-def warn_if_indefinite(kernel: Kernel, gram: Any) -> float:
-    """Doubt SEP007 if ``gram`` disproves that ``kernel`` is Mercer; the lowest eigenvalue found.
+def check_mercer(kernel: Kernel, x: Items) -> bool:
+    """Whether ``kernel`` may be treated as Mercer on the rows ``x``; warns SEP007 if it may not.
 
-    Kernels that are Mercer by construction are not checked: zero is returned. Of a large matrix
-    the first rows are enough: what they disprove is disproved.
+    Kernels that are Mercer by construction are not checked. Of the others, the Gram matrix of
+    evenly spaced rows decides: a negative eigenvalue there disproves the kernel. ``x`` is what
+    the kernel is fitted on: rows, a list of objects, or the square matrix of a precomputed kernel.
     """
     if kernel.mercer:
-        return 0.0
-    k = _square(gram)[:_SAMPLE, :_SAMPLE]
+        return True
+    prepared = kernel.against(x)
+    rows = np.arange(len(prepared))[:: max(1, len(prepared) // _SAMPLE)]
+    k = _square(prepared.subset(rows).gram())
     if k.size == 0:
-        return 0.0
+        return True
     lowest = lowest_eigenvalue(k)
-    if lowest < -_slack(k, None):
-        warn(
-            "SEP007",
-            f"{kernel} is not a Mercer kernel on these rows: their Gram matrix has an eigenvalue "
-            f"of {lowest:.3g} (largest entry {np.abs(k).max():.3g}), so no feature map stands "
-            "behind it and what is found need not be the best there is.",
-        )
-    return lowest
+    if lowest >= -_rounding(k, None):
+        return True
+    warn(
+        "SEP007",
+        f"{kernel} is not a Mercer kernel on these rows: their Gram matrix has an eigenvalue "
+        f"of {lowest:.3g} (largest entry {np.abs(k).max():.3g}), so the kernel is not an inner "
+        "product and the solution need not be a global optimum.",
+    )
+    return False
 
 
 def _has_factor(k: Array, slack: float) -> bool:
-    """Whether K + slack·I has a Cholesky factor: no eigenvalue lies below −slack."""
+    """Whether K + slack·I has a Cholesky factor, so that no eigenvalue lies below −slack."""
     raised = k.astype(float)
     raised[np.diag_indices(len(k))] += slack
     try:
@@ -93,11 +97,11 @@ def _has_factor(k: Array, slack: float) -> bool:
     return True
 
 
-def _slack(k: Array, tolerance: float | None) -> float:
+def _rounding(k: Array, tolerance: float | None) -> float:
     """How far below zero an eigenvalue may lie by rounding alone."""
     eps = np.finfo(k.dtype).eps if k.dtype.kind == "f" else np.finfo(float).eps
-    share = 10.0 * len(k) * float(eps) if tolerance is None else tolerance
-    return share * float(np.abs(k).max())
+    relative = 10.0 * len(k) * float(eps) if tolerance is None else tolerance
+    return relative * float(np.abs(k).max())
 
 
 def _square(gram: Any) -> Array:

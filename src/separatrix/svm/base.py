@@ -10,16 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.base import RowsEstimator
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Linear, Precomputed
-from separatrix.kernels.mercer import is_mercer, warn_if_indefinite
+from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import require_symmetric
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.binary_svm import BinarySVM, chosen_kernel, groups
 from separatrix.svm.dual.points import Points
-
-#: Rows of the Gram matrix whose eigenvalues are looked at.
-_SAMPLE = 400
 
 
 class SupportVectors(RowsEstimator):
@@ -51,13 +48,7 @@ class SupportVectors(RowsEstimator):
             x = np.ascontiguousarray(x[:, kept])
         if isinstance(self.kernel_, Precomputed):
             require_symmetric(x)
-        points = Points(self.kernel_, x)
-        if not self.kernel_.mercer:
-            some = np.arange(points.n)[:: max(1, points.n // _SAMPLE)]
-            gram = points.gram(some)
-            warn_if_indefinite(self.kernel_, gram)
-            points.mercer = is_mercer(gram)
-        return points
+        return Points(self.kernel_, x, mercer=check_mercer(self.kernel_, x))
 
     def _expansion(
         self,
