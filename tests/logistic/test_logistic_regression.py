@@ -323,6 +323,7 @@ def test_weights_of_classes_that_cannot_be():
         ("even", "no mapping"),
         ({"z": 2.0}, "names 'z'"),
         ({"a": -1.0}, "not neg"),
+        ({"a": 0.0}, "zero for class 'a'"),
     ):
         with pytest.raises(sx.InputError, match=text):
             sx.LogisticRegression(1.0, class_weight=given).fit(x, y)

@@ -295,7 +295,7 @@ def test_probabilities_of_a_precomputed_kernel_are_those_of_its_rows() -> None:
 
 def test_class_weights_are_checked() -> None:
     x, y = np.arange(6.0)[:, None], np.arange(6) // 3
-    with pytest.raises(sx.InputError, match="zero for a class"):
+    with pytest.raises(sx.InputError, match="zero for class 0"):
         sx.SVC(class_weight={0: 0.0}).fit(x, y)
     with pytest.raises(sx.InputError, match="names 7"):
         sx.SVC(class_weight={7: 1.0}).fit(x, y)

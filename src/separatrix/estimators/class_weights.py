@@ -1,4 +1,4 @@
-"""Weights of classes: given by label, or such that every class weighs the same."""
+"""The one reader of ``class_weight``: a factor for every class, multiplied into the row weights."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
-from separatrix.estimators.targets import classes
+from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.coded_rows import CodedRows
+from separatrix.estimators.targets import classes, codes_of
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.rows.encoded import EncodedRows
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import InMemory, Rows
@@ -19,10 +23,10 @@ from separatrix.statistics.moments import Moments
 
 
 def weights_by_class(given: Any, labels: list[Any], total: Floats) -> Floats:
-    """One factor for each class; ``total`` is what the rows of each weigh already.
+    """One positive factor for each class; ``total`` holds the class weights Wₖ before.
 
-    Balanced is W / (K Wₖ): afterwards every class weighs W / K. Classes that a mapping leaves out
-    keep their weight.
+    "balanced" is W / (K Wₖ): afterwards every class weighs W / K. Classes that a mapping leaves out
+    have the factor 1. A factor of zero would remove a class from ``classes_`` silently: refused.
     """
     if isinstance(given, str) and given == "balanced":
         return np.asarray(total.sum() / (len(total) * total))
@@ -37,12 +41,37 @@ def weights_by_class(given: Any, labels: list[Any], total: Floats) -> Floats:
     factor = np.array([float(given.get(label, 1.0)) for label in labels])
     if not (np.isfinite(factor) & (factor >= 0.0)).all():
         raise InputError("class_weight must be finite and not negative.")
+    if not factor.all():
+        raise InputError(
+            f"class_weight is zero for class {labels[int(np.argmin(factor))]!r}.",
+            remedy="Leave its rows out instead.",
+        )
     return factor
+
+
+def weighted_samples(y: Any, sample_weight: Any, given: Any) -> Floats:
+    """Sample weights times the weights of their classes, for labels in an array."""
+    labels = column_or_1d(y)
+    w = unit_weights(check_sample_weight(sample_weight, len(labels)), len(labels))
+    known = np.unique(labels[w > 0])
+    codes = codes_of(labels, known)
+    total = np.bincount(codes[w > 0], w[w > 0], len(known)).astype(np.float64)
+    factor = weights_by_class(given, known.tolist(), total)
+    return w * np.where(codes < 0, 0.0, factor[codes])
+
+
+def weighted_coded_rows(coded: CodedRows, given: Any, labels: NDArray[Any]) -> CodedRows:
+    """Coded rows whose weights are multiplied by those of their classes; None changes nothing."""
+    if given is None:
+        return coded
+    total = np.bincount(coded.codes, coded.w, len(labels)).astype(np.float64)
+    factor = weights_by_class(given, labels.tolist(), total)
+    return replace(coded, w=coded.w * factor[coded.codes])
 
 
 @dataclass(frozen=True)
 class ClassFactors:
-    """Multiplies the weights of rows by the factor of their class, wherever the rows are."""
+    """Multiplies the weights of rows by the factor of their class, block by block."""
 
     factor: dict[Term, float]
 
@@ -52,14 +81,14 @@ class ClassFactors:
         return replace(block, w=by_row if block.w is None else by_row * block.w)
 
 
-def weigh_classes(rows: Rows, given: Any) -> Rows:
-    """The rows of a table with weights times those of their classes; balancing costs one pass."""
+def weighted_rows(rows: Rows, given: Any) -> Rows:
+    """A table whose weights are multiplied by those of the classes; balancing costs one pass."""
     if isinstance(rows, EncodedRows):
-        return EncodedRows(weigh_classes(rows.rows, given), rows.encoding)
+        return EncodedRows(weighted_rows(rows.rows, given), rows.encoding)
     moments = rows.reduce(Moments())
-    met = moments.y_mean > 0.0
-    targets = [term for term, there in zip(moments.targets, met, strict=True) if there]
-    total = moments.weight * moments.y_mean[met]
+    present = moments.y_mean > 0.0
+    targets = [term for term, there in zip(moments.targets, present, strict=True) if there]
+    total = moments.weight * moments.y_mean[present]
     factors = weights_by_class(given, list(classes(targets)), total)
     through = ClassFactors(dict(zip(targets, factors.tolist(), strict=True)))
     if not isinstance(rows, InMemory):

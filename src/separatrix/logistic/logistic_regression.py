@@ -9,8 +9,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.additive import KEPT
-from separatrix.estimators.base import check_sample_weight
-from separatrix.estimators.class_weights import weigh_classes, weights_by_class
+from separatrix.estimators.class_weights import weighted_rows, weighted_samples
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.logistic.fit import (
     LogisticSolution,
@@ -24,7 +23,7 @@ from separatrix.logistic.separation import Separation
 from separatrix.logistic.summary import LogisticEvidence, LogisticSummary, summarise
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.class_moments import ClassMoments
@@ -69,16 +68,8 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
         if given is None or (y is None and not isinstance(X, Rows)):
             return self._class_rows(X, y, sample_weight)
         if isinstance(X, Rows):
-            return weigh_classes(self._class_rows(X, y, sample_weight), given)
-        labels = np.ravel(np.asarray(y))
-        w = check_sample_weight(sample_weight, len(labels))
-        w = unit_weights(w, len(labels))
-        known, codes = np.unique(labels, return_inverse=True)
-        total = np.bincount(codes, w).astype(float)
-        met = total > 0
-        each = np.zeros(len(known))
-        each[met] = weights_by_class(given, known[met].tolist(), total[met])
-        return self._class_rows(X, y, each[codes] * w)
+            return weighted_rows(self._class_rows(X, y, sample_weight), given)
+        return self._class_rows(X, y, weighted_samples(y, sample_weight, given))
 
     def _place(self, solution: LogisticSolution, encoding: Encoding) -> None:
         """Expose a solution; with a reference class its scores are zero."""

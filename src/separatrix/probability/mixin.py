@@ -9,18 +9,15 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.class_weights import weigh_classes, weights_by_class
-from separatrix.estimators.targets import codes_of
+from separatrix.estimators.class_weights import weighted_rows, weighted_samples
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.calibrated import CalibratedClassifier, probabilities_of
 from separatrix.probability.calibrations import Calibration
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -49,9 +46,9 @@ class ProbabilityMixin(ClassLabels):
         plain = clone(self).set_params(probability=False)
         if self.class_weight is not None:  # the calibration counts rows as the model does
             if isinstance(X, Rows):
-                X = weigh_classes(X, self.class_weight)
+                X = weighted_rows(X, self.class_weight)
             elif y is not None:
-                sample_weight = _weights(y, sample_weight, self.class_weight)
+                sample_weight = weighted_samples(y, sample_weight, self.class_weight)
             plain.set_params(class_weight=None)
         both = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
         given = self.get_params(deep=False)
@@ -84,15 +81,3 @@ class ProbabilityMixin(ClassLabels):
             scores = self._class_scores(X)
             chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
-
-
-def _weights(y: Any, sample_weight: Any, class_weight: Any) -> Floats:
-    """Weights of rows times those of their classes."""
-    labels = column_or_1d(y)
-    w = check_sample_weight(sample_weight, len(labels))
-    w = unit_weights(w, len(labels))
-    classes = np.unique(labels[w > 0])
-    codes = codes_of(labels, classes)
-    total = np.bincount(codes[w > 0], w[w > 0], len(classes)).astype(np.float64)
-    factor = weights_by_class(class_weight, classes.tolist(), total)
-    return w * np.where(codes < 0, 0.0, factor[codes])

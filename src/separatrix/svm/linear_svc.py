@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from separatrix.estimators.class_weights import weights_by_class
+from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.targets import one_number
@@ -113,7 +113,7 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
         coded = coded_rows(self, X, y, sample_weight)
-        coded = weighted_by_class(coded, self.class_weight, self.classes_)
+        coded = weighted_coded_rows(coded, self.class_weight, self.classes_)
         ridge = self._ridge(coded.x, coded.w)
         problems, answers = [], []
         with each_notice_once():
@@ -258,15 +258,3 @@ class LinearSVR(RegressorMixin, MarginModel):
             block, encoding = prepared.rows.collect(), prepared.encoding
         w = block.weights
         return block.x, block.y[:, 0], w, encoding
-
-
-def weighted_by_class(coded: CodedRows, given: Any, labels: NDArray[Any]) -> CodedRows:
-    """Weights of rows times those of their classes; a class of weight zero is refused."""
-    if given is None:
-        return coded
-    total = np.bincount(coded.codes, coded.w, len(labels)).astype(np.float64)
-    factor = weights_by_class(given, labels.tolist(), total)
-    if not factor.all():
-        raise InputError("class_weight is zero for a class: leave its rows out instead.")
-    w = coded.w * factor[coded.codes]
-    return CodedRows(coded.x, coded.codes, w, coded.encoding, coded.rows, coded.given)

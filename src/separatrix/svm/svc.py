@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows
 from separatrix.estimators.wrapped import joint_certificate
 from separatrix.messages import InputError
@@ -19,7 +20,6 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import SupportVectors
 from separatrix.svm.binary_svm import BinarySVM, SolverOptions, changes, warn_if_short
 from separatrix.svm.dual.points import Points
-from separatrix.svm.linear_svc import weighted_by_class
 from separatrix.svm.multiclass import by_pairs, part_of, shared, side_by_side, two_sides, votes_of
 from separatrix.threads import one_blas_thread
 
@@ -131,7 +131,7 @@ class SVC(ClassifierMixin, ProbabilityMixin, SupportVectors):
             if self._structures
             else self._table(X, y, sample_weight)
         )
-        data = weighted_by_class(data, self.class_weight, self.classes_)
+        data = weighted_coded_rows(data, self.class_weight, self.classes_)
         points = self._points(data.x, data.w, data.rows)
         bound = float(self.C) * data.w
         self.svms_ = self._svms(points, data.codes, bound, how)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import coded_rows
 from separatrix.kernels import Gaussian
 from separatrix.kernels.base import pick
@@ -16,7 +17,7 @@ from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.svm.linear_svc import LinearSVC, weighted_by_class
+from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.svc import SVC
 from separatrix.svm.svr import SVR
 from separatrix.svm.tuning import (
@@ -232,7 +233,7 @@ class LinearSVCSearch(_Search, LinearSVC):
 def _class_trial(model: Any, X: Any, y: Any, sample_weight: Any, deadline: float) -> Trial:
     """Some of the rows of classes, dealt to folds."""
     coded = coded_rows(model, X, y, sample_weight)
-    coded = weighted_by_class(coded, model.class_weight, model.classes_)
+    coded = weighted_coded_rows(coded, model.class_weight, model.classes_)
     some = some_rows(len(coded.codes), int(model.search_rows), coded.codes)
     codes = coded.codes[some]
     answers = Classes(codes, len(model.classes_), coded.w[some])

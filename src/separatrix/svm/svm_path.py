@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows, outputs_of
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
@@ -19,7 +20,6 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.selection import rules
-from separatrix.svm.linear_svc import weighted_by_class
 from separatrix.svm.path.cross_validation import (
     PathTraining,
     errors_compared,
@@ -103,7 +103,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         """Trace the path of ``X`` and labels ``y``, or of :class:`~separatrix.rows.rows.Rows`."""
         self._check()
         coded = (coded_items if self._structures else coded_rows)(self, X, y, sample_weight)
-        coded = weighted_by_class(coded, self.class_weight, self.classes_)
+        coded = weighted_coded_rows(coded, self.class_weight, self.classes_)
         if len(coded.codes) > MOST_ROWS:
             raise InputError(
                 f"The path needs all {len(coded.codes)} x {len(coded.codes)} inner products.",
