@@ -24,18 +24,18 @@ import separatrix
 from separatrix.pictures import (
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
-    ConcentrationDisplay,
     DendrogramDisplay,
     Display,
+    DistanceConcentrationDisplay,
+    DualCoefficientDisplay,
     ElbowDisplay,
     MarginDisplay,
-    MistakeDisplay,
-    MultiplierDisplay,
     NeighborCountDisplay,
+    PerceptronTraceDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
-    TraceDisplay,
+    TrainingTraceDisplay,
 )
 from separatrix.pictures.inference import inference
 from separatrix.report import figures, write
@@ -55,29 +55,40 @@ ASKED = {
 
 #: Heading → which pictures (by class) of which study, in the order of the page.
 CHAPTERS = {
-    "Choosing a model": ("lines", ("FoldDisplay", "GapDisplay", "LearningCurveDisplay")),
-    "Coefficients": ("lines", ("CoefficientDisplay", "PathDisplay")),
-    "A tuned penalty": ("penalty", ("PathDisplay", "ValidationCurveDisplay")),
+    "Choosing a model": (
+        "lines",
+        ("CrossValidationDisplay", "GeneralizationGapDisplay", "LearningCurveDisplay"),
+    ),
+    "Coefficients": ("lines", ("CoefficientDisplay", "RegularizationPathDisplay")),
+    "A tuned penalty": ("penalty", ("RegularizationPathDisplay", "ValidationCurveDisplay")),
     "Residuals": (
         "lines",
-        ("ResidualDisplay", "QuantileDisplay", "ScaleLocationDisplay", "LeverageDisplay"),
+        ("ResidualDisplay", "QuantileQuantileDisplay", "ScaleLocationDisplay", "LeverageDisplay"),
     ),
     "Two classes": (
         "two classes",
         (
             "CoefficientDisplay",
-            "ConfusionDisplay",
-            "ClassBoundaryDisplay",
+            "ConfusionMatrixDisplay",
+            "DecisionBoundaryDisplay",
             "RocDisplay",
             "PrecisionRecallDisplay",
-            "DistanceDisplay",
+            "SignedDistanceDisplay",
             "CalibrationDisplay",
         ),
     ),
-    "Doubt": ("reject", ("ConfusionDisplay", "ClassBoundaryDisplay", "CoverageRiskDisplay")),
+    "Doubt": (
+        "reject",
+        ("ConfusionMatrixDisplay", "DecisionBoundaryDisplay", "CoverageRiskDisplay"),
+    ),
     "Several classes": (
         "three classes",
-        ("ConfusionDisplay", "ClassBoundaryDisplay", "RocClassesDisplay", "LogOddsDisplay"),
+        (
+            "ConfusionMatrixDisplay",
+            "DecisionBoundaryDisplay",
+            "OneVsRestRocDisplay",
+            "LogOddsDisplay",
+        ),
     ),
 }
 
@@ -178,13 +189,13 @@ def _search() -> Display:
     """Plain gradient descent on two of the three wines."""
     wine = separatrix.scan(sample("wine").path, target="cultivar").read()
     kept = wine.take(wine.block.y[:, 2] == 0)
-    return TraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
+    return TrainingTraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
 
 
 def _walk() -> Display:
     """A perceptron on all three wines."""
     wine = separatrix.scan(sample("wine").path, target="cultivar")
-    return MistakeDisplay.from_estimator(separatrix.Perceptron(standardize=True).fit(wine))
+    return PerceptronTraceDisplay.from_estimator(separatrix.Perceptron(standardize=True).fit(wine))
 
 
 def _machine() -> list[Display]:
@@ -198,7 +209,7 @@ def _machine() -> list[Display]:
     return [
         SupportVectorDisplay.from_estimator(svm, x, y),
         MarginDisplay.from_estimator(svm, x, y),
-        MultiplierDisplay.from_estimator(svm, y),
+        DualCoefficientDisplay.from_estimator(svm, y),
         SVMPathDisplay.from_estimator(path),
     ]
 
@@ -222,7 +233,7 @@ def _clusters() -> list[Display]:
         ClusterProfileDisplay.from_rows(x, labels),
         ClusterProjectionDisplay.from_rows(x, labels),
         DendrogramDisplay.from_estimator(tree),
-        ConcentrationDisplay.from_rows(x),
+        DistanceConcentrationDisplay.from_rows(x),
     ]
 
 

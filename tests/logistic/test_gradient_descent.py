@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
-from separatrix.pictures import TraceDisplay
+from separatrix.pictures import TrainingTraceDisplay
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((200, 2)) * [1.0, 30.0] + [0.0, 100.0]
@@ -89,7 +89,7 @@ def test_raw_units_make_a_narrow_valley() -> None:
 
 def test_the_picture_tells_the_walk() -> None:
     model = sx.GradientDescent(learning_rate=0.1).fit(X, Y)
-    display = TraceDisplay.from_estimator(model)
+    display = TrainingTraceDisplay.from_estimator(model)
     assert f"{len(model.trace_.objective) - 1} steps" in display.description
     assert "stopped falling" in display.description
     assert "<svg" in display.to_svg()

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn import linear_model
 
 import separatrix as sx
-from separatrix.pictures import MistakeDisplay
+from separatrix.pictures import PerceptronTraceDisplay
 from separatrix.rows.arrays import ArrayRows
 
 ORDERS = {
@@ -283,7 +283,7 @@ def test_settings_that_make_no_sense(bad: dict[str, object]) -> None:
 
 def test_the_picture_counts_what_was_counted() -> None:
     model = sx.Perceptron(max_epochs=25).fit(*three())
-    picture = MistakeDisplay.from_estimator(model)
+    picture = PerceptronTraceDisplay.from_estimator(model)
     assert f"{model.mistakes_.sum():,} mistakes in {model.n_iter_} epochs" in picture.description
     line = picture.plot().ax_.lines[0]
     assert_array_equal(line.get_ydata(), model.trace_.mistakes.sum(axis=1))

@@ -5,36 +5,36 @@ from scipy.cluster import hierarchy
 
 from separatrix.pictures import (
     CalibrationDisplay,
-    ClassBoundaryDisplay,
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
     CoefficientDisplay,
-    ConcentrationDisplay,
-    ConfusionDisplay,
+    ConfusionMatrixDisplay,
     CoverageRiskDisplay,
+    CrossValidationDisplay,
+    DecisionBoundaryDisplay,
     DendrogramDisplay,
-    DistanceDisplay,
+    DistanceConcentrationDisplay,
+    DualCoefficientDisplay,
     ElbowDisplay,
-    FoldDisplay,
     GeneralizationGapDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
     LogOddsDisplay,
     MarginDisplay,
-    MistakeDisplay,
-    MultiplierDisplay,
     NeighborCountDisplay,
-    PathDisplay,
+    OneVsRestRocDisplay,
+    PerceptronTraceDisplay,
     PrecisionRecallDisplay,
-    QuantileDisplay,
+    QuantileQuantileDisplay,
+    RegularizationPathDisplay,
     ResidualDisplay,
-    RocClassesDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    SignedDistanceDisplay,
     SilhouetteDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
-    TraceDisplay,
+    TrainingTraceDisplay,
     ValidationCurveDisplay,
 )
 from separatrix.probability.decision_surface import decision_surface
@@ -56,12 +56,14 @@ def every_picture(n=120):
     return {
         "coefficients": CoefficientDisplay(NASTY, estimates, intervals, np.ones(6)),
         "raw coefficients": CoefficientDisplay(NASTY, estimates),
-        "path": PathDisplay(alphas, np.exp(-alphas)[:, None] * estimates, NASTY, alphas[9]),
-        "path beside": PathDisplay(
+        "path": RegularizationPathDisplay(
+            alphas, np.exp(-alphas)[:, None] * estimates, NASTY, alphas[9]
+        ),
+        "path beside": RegularizationPathDisplay(
             alphas, np.exp(-alphas)[:, None] * estimates, NASTY, beside=estimates
         ),
         "residuals": ResidualDisplay(fitted, residuals),
-        "quantiles": QuantileDisplay(residuals),
+        "quantiles": QuantileQuantileDisplay(residuals),
         "scale": ScaleLocationDisplay(fitted, residuals),
         "leverage": LeverageDisplay.from_design(x, residuals),
         "learning": LearningCurveDisplay(
@@ -71,21 +73,25 @@ def every_picture(n=120):
             alphas, rng.uniform(1, 2, (30, 5)) + np.log(alphas)[:, None] ** 2, alphas[12]
         ),
         "left out one by one": ValidationCurveDisplay(alphas, 1 + alphas, alphas[0]),
-        "folds": FoldDisplay(NASTY[:2], rng.uniform(size=(2, 5)), "error", NASTY[0]),
+        "folds": CrossValidationDisplay(NASTY[:2], rng.uniform(size=(2, 5)), "error", NASTY[0]),
         "gap": GeneralizationGapDisplay(
             ["training", "test"], [1.0, 1.2], [np.nan, 1.1], [np.nan, 1.3], "rmse", ["test"]
         ),
-        "confusion": ConfusionDisplay.from_predictions(label, np.roll(label, 1)),
+        "confusion": ConfusionMatrixDisplay.from_predictions(label, np.roll(label, 1)),
         "roc": RocDisplay.from_predictions(label, fitted),
         "roc with folds": RocDisplay.from_predictions(
             label, fitted, folds=[roc_curve(label[i::3], fitted[i::3]) for i in range(3)]
         ),
-        "mistakes": MistakeDisplay(300 // np.arange(1, 500), 1000, "converged"),
-        "mistakes in one epoch": MistakeDisplay(np.array([7]), 9, "limit reached"),
-        "trace": TraceDisplay(np.exp(-np.arange(900) / 99), 0.5 / np.arange(1, 901), "settled"),
+        "mistakes": PerceptronTraceDisplay(300 // np.arange(1, 500), 1000, "converged"),
+        "mistakes in one epoch": PerceptronTraceDisplay(np.array([7]), 9, "limit reached"),
+        "trace": TrainingTraceDisplay(
+            np.exp(-np.arange(900) / 99), 0.5 / np.arange(1, 901), "settled"
+        ),
         "precision": PrecisionRecallDisplay.from_predictions(label, fitted),
-        "distances": DistanceDisplay.from_scores(label, fitted, np.arange(5.0), ["no", "yes"]),
-        "three distances": DistanceDisplay.from_scores(
+        "distances": SignedDistanceDisplay.from_scores(
+            label, fitted, np.arange(5.0), ["no", "yes"]
+        ),
+        "three distances": SignedDistanceDisplay.from_scores(
             three, rng.normal(size=(n, 3)), rng.normal(size=(3, 5)), ["a", "b", "c"]
         ),
         **class_pictures(rng, x, fitted, label, three),
@@ -100,7 +106,9 @@ def class_pictures(rng, x, fitted, label, three):
     p = rng.dirichlet(np.ones(3), len(three))
     rejected = np.where(rng.random(len(label)) < 0.1, "reject", np.roll(label, 1))
     return {
-        "confusion with doubt": ConfusionDisplay.from_predictions(label, rejected, reject="reject"),
+        "confusion with doubt": ConfusionMatrixDisplay.from_predictions(
+            label, rejected, reject="reject"
+        ),
         "calibration": CalibrationDisplay.from_predictions(label, odds),
         "calibrations": CalibrationDisplay.from_predictions(
             label, {NASTY[1]: odds, NASTY[3]: odds**2}
@@ -113,7 +121,7 @@ def class_pictures(rng, x, fitted, label, three):
         "coverage at a cost": CoverageRiskDisplay.from_predictions(
             label, np.column_stack([1 - odds, odds]), ["no", "yes"], costs=[[0, 5, 1], [1, 0, 0.5]]
         ),
-        "roc of three": RocClassesDisplay.from_predictions(three, p, ["a", "b", "c"]),
+        "roc of three": OneVsRestRocDisplay.from_predictions(three, p, ["a", "b", "c"]),
         "log odds": LogOddsDisplay.from_probabilities(
             label, np.column_stack([1 - odds, odds]), ["no", "yes"]
         ),
@@ -134,7 +142,7 @@ def boundary(x, codes, labels, *, reject=False):
 
     called = utility(x).argmax(axis=1)
     fixed = ("region at <north>",) if reject else ()
-    return ClassBoundaryDisplay(
+    return DecisionBoundaryDisplay(
         decision_surface((x, codes, None), (x, codes), utility, called, tuple(labels), fixed=fixed)
     )
 
@@ -157,8 +165,8 @@ def machine_pictures(rng, x, fitted, label):
             margin < 1,
             NASTY[1:3],
         ),
-        "multipliers": MultiplierDisplay(alpha, 1.0, label, ["no", "yes"]),
-        "hard margin": MultiplierDisplay(alpha * 3, np.inf, label, ["no", "yes"]),
+        "multipliers": DualCoefficientDisplay(alpha, 1.0, label, ["no", "yes"]),
+        "hard margin": DualCoefficientDisplay(alpha * 3, np.inf, label, ["no", "yes"]),
         "path over C": SVMPathDisplay(
             prices, 100 / (1 + prices), rng.uniform(size=(9, 5)), prices[4]
         ),
@@ -196,5 +204,5 @@ def cluster_pictures(x):
         "many neighbours, numbers": NeighborCountDisplay(
             np.arange(1, 90), np.linspace(2, 1, 89), np.zeros(89), metric="rmse"
         ),
-        "concentration": ConcentrationDisplay.from_rows(x),
+        "concentration": DistanceConcentrationDisplay.from_rows(x),
     }

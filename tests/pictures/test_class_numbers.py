@@ -15,15 +15,15 @@ from separatrix import GaussianNB, LinearDiscriminantAnalysis, LogisticRegressio
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CalibrationDisplay,
-    ClassBoundaryDisplay,
-    ConfusionDisplay,
+    ConfusionMatrixDisplay,
     CoverageRiskDisplay,
-    DistanceDisplay,
+    DecisionBoundaryDisplay,
+    DualCoefficientDisplay,
     GeneralizationGapDisplay,
     LogOddsDisplay,
     MarginDisplay,
-    MultiplierDisplay,
-    RocClassesDisplay,
+    OneVsRestRocDisplay,
+    SignedDistanceDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
 )
@@ -97,7 +97,7 @@ def test_a_group_off_the_diagonal_is_named():
 
 def test_roc_areas_agree_with_scikit_learn():
     model = GaussianNB().fit(WINE.data.iloc[:, :2], WINES)
-    display = RocClassesDisplay.from_estimator(model, WINE.data.iloc[:, :2], WINES)
+    display = OneVsRestRocDisplay.from_estimator(model, WINE.data.iloc[:, :2], WINES)
     p = model.predict_proba(WINE.data.iloc[:, :2])
     for k, label in enumerate(model.classes_):
         assert display.areas[k] == pytest.approx(roc_auc_score(label == WINES, p[:, k]))
@@ -108,13 +108,13 @@ def test_roc_areas_agree_with_scikit_learn():
 def test_a_class_without_rows_has_no_curve():
     p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
     y = np.array(["a", "b"])[np.arange(20) % 2]
-    assert RocClassesDisplay.from_predictions(y, p, "abc").labels == ["a", "b"]
+    assert OneVsRestRocDisplay.from_predictions(y, p, "abc").labels == ["a", "b"]
     with pytest.raises(InputError, match="rows hold 1"):
-        RocClassesDisplay.from_predictions(["a"] * 20, p, "abc")
+        OneVsRestRocDisplay.from_predictions(["a"] * 20, p, "abc")
     with pytest.raises(InputError, match="up to 10"):
-        RocClassesDisplay.from_predictions(y, np.ones((20, 11)), range(11))
+        OneVsRestRocDisplay.from_predictions(y, np.ones((20, 11)), range(11))
     with pytest.raises(InputError, match="shape"):
-        RocClassesDisplay.from_predictions(y, p[:, 0], "abc")
+        OneVsRestRocDisplay.from_predictions(y, p[:, 0], "abc")
 
 
 def test_coverage_and_risk_are_those_of_the_rule(bayes):
@@ -164,8 +164,8 @@ def test_distances_in_standard_deviations_know_no_units():
     scale = np.array([1.0, 1e6, 1e-4])
     model = LogisticRegression(C=np.inf).fit(FEW, MALIGNANT)
     other = LogisticRegression(C=np.inf).fit(FEW * scale, MALIGNANT)
-    one = DistanceDisplay.from_estimator(model, FEW, MALIGNANT, scale=FEW.std(axis=0))
-    two = DistanceDisplay.from_estimator(
+    one = SignedDistanceDisplay.from_estimator(model, FEW, MALIGNANT, scale=FEW.std(axis=0))
+    two = SignedDistanceDisplay.from_estimator(
         other, FEW * scale, MALIGNANT, scale=(FEW * scale).std(axis=0)
     )
     np.testing.assert_allclose(two.distance, one.distance, rtol=1e-5, atol=1e-7)
@@ -178,7 +178,9 @@ def test_distances_in_standard_deviations_know_no_units():
 
 def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
     scores, normals = np.arange(12.0).reshape(4, 3), np.eye(3)
-    display = DistanceDisplay.from_scores(["a", "z", "b", "c"], scores, normals, ["a", "b", "c"])
+    display = SignedDistanceDisplay.from_scores(
+        ["a", "z", "b", "c"], scores, normals, ["a", "b", "c"]
+    )
     assert display.distance.size == 3
     p = np.full((4, 3), 1 / 3)
     assert LogOddsDisplay.from_probabilities(["a", "z", "b", "c"], p, "abc").distance.size == 3
@@ -186,7 +188,7 @@ def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
 
 def test_doubt_is_an_answer_and_no_mistake():
     truth, called = ["a", "a", "b", "b", "b"], ["a", "reject", "b", "a", "reject"]
-    display = ConfusionDisplay.from_predictions(truth, called, reject="reject")
+    display = ConfusionMatrixDisplay.from_predictions(truth, called, reject="reject")
     np.testing.assert_array_equal(display.counts, [[1, 0, 1], [1, 1, 1]])
     assert "2 of 5 rows are right, 2 in doubt" in display.description
     assert "b taken for a, 1 times" in display.description
@@ -196,7 +198,7 @@ def test_doubt_is_an_answer_and_no_mistake():
 
 def test_boundary_is_told_as_a_projection_with_its_errors():
     model = LinearDiscriminantAnalysis().fit(WINE.data, WINES)
-    display = ClassBoundaryDisplay.from_estimator(model, WINE.data, WINES)
+    display = DecisionBoundaryDisplay.from_estimator(model, WINE.data, WINES)
     assert display.description.startswith("A projection: the two directions")
     assert "all directions beside the plane stay at their means" in display.description
     assert "for 100 % of 178 dots" in display.description
@@ -214,7 +216,7 @@ def test_boundary_of_a_matrix_counts_dots_outside_and_doubt():
     x = FEW.copy()
     x[0] *= 50
     model = RejectOption(GaussianNB(), costs=0.05).fit(x, MALIGNANT)
-    display = ClassBoundaryDisplay.from_estimator(model, x, MALIGNANT)
+    display = DecisionBoundaryDisplay.from_estimator(model, x, MALIGNANT)
     assert display.outside >= 1
     assert "outside the window" in display.description
     rejected = np.mean(model.predict(x) == "reject")
@@ -227,7 +229,7 @@ def test_many_dots_are_a_density_and_a_small_svg():
     y = np.arange(6000) % 2
     x = rng.normal(size=(6000, 2)) + 3 * y[:, None]
     model = LinearDiscriminantAnalysis().fit(x, y)
-    text = ClassBoundaryDisplay.from_estimator(model, x, y, many=2000).to_svg()
+    text = DecisionBoundaryDisplay.from_estimator(model, x, y, many=2000).to_svg()
     assert text.count("h0") == 0
     assert len(text) < 70_000
 
@@ -271,7 +273,7 @@ def test_support_vectors_are_the_models_own(svm):
 
 def test_multipliers_fall_into_three_groups(svm):
     model, _, y = svm
-    display = MultiplierDisplay.from_estimator(model, y)
+    display = DualCoefficientDisplay.from_estimator(model, y)
     dual = np.abs(model.dual_coef_[0])
     groups = np.array([display.groups(label) for label in display.labels]).sum(axis=0)
     assert groups.tolist() == [
@@ -282,9 +284,9 @@ def test_multipliers_fall_into_three_groups(svm):
     assert display.share.max() == pytest.approx(1.0)
     assert f"{dual.size} of 200 rows hold the boundary" in display.description
     with pytest.raises(InputError, match="two classes"):
-        MultiplierDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINES)
+        DualCoefficientDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINES)
     with pytest.raises(InputError, match="labels"):
-        MultiplierDisplay([1.0, 0.0], 1.0, ["a"], ["a", "b"])
+        DualCoefficientDisplay([1.0, 0.0], 1.0, ["a"], ["a", "b"])
 
 
 def test_path_over_c_finds_the_best_score():

@@ -15,8 +15,8 @@ import separatrix as sx
 from separatrix.pictures import (
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
-    ConcentrationDisplay,
     DendrogramDisplay,
+    DistanceConcentrationDisplay,
     ElbowDisplay,
     SilhouetteDisplay,
 )
@@ -276,7 +276,7 @@ def test_projections_of_hardly_anything(x: np.ndarray) -> None:
 
 
 def test_distances_are_those_of_scipy() -> None:
-    display = ConcentrationDisplay.from_rows(X)
+    display = DistanceConcentrationDisplay.from_rows(X)
     assert_allclose(np.sort(display.found.distances), np.sort(pdist(X)), atol=1e-9)
     assert display.mean == pytest.approx(pdist(X).mean())
     counts = display.plot().ax_.patches[0].get_data().values
@@ -285,5 +285,5 @@ def test_distances_are_those_of_scipy() -> None:
 
 def test_noise_in_many_columns_is_said() -> None:
     noise = np.random.default_rng(0).standard_normal((80, 300))
-    assert "equally far" in ConcentrationDisplay.from_rows(noise).description
-    assert "tell points apart" in ConcentrationDisplay.from_rows(X).description
+    assert "equally far" in DistanceConcentrationDisplay.from_rows(noise).description
+    assert "tell points apart" in DistanceConcentrationDisplay.from_rows(X).description

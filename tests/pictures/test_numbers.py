@@ -16,17 +16,17 @@ from separatrix import LassoCV, LinearRegression
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,
-    ConfusionDisplay,
-    DistanceDisplay,
-    FoldDisplay,
+    ConfusionMatrixDisplay,
+    CrossValidationDisplay,
     GeneralizationGapDisplay,
     LearningCurveDisplay,
     LeverageDisplay,
-    PathDisplay,
-    QuantileDisplay,
+    QuantileQuantileDisplay,
+    RegularizationPathDisplay,
     ResidualDisplay,
     RocDisplay,
     ScaleLocationDisplay,
+    SignedDistanceDisplay,
     ValidationCurveDisplay,
 )
 from separatrix.pictures.formatting import exact, listed, measure, number, scored
@@ -116,33 +116,38 @@ def test_path_takes_either_orientation_and_knows_the_chosen_point():
     names = [f"c{j}" for j in range(10)]
     model = SimpleNamespace(alphas_=alphas, coefs_=coefs, alpha_=alphas[50])
     tall = SimpleNamespace(alphas_=alphas, coefs_=coefs.T, alpha_=alphas[50])
-    a, b = PathDisplay.from_estimator(model), PathDisplay.from_estimator(tall)
+    a, b = (
+        RegularizationPathDisplay.from_estimator(model),
+        RegularizationPathDisplay.from_estimator(tall),
+    )
     np.testing.assert_array_equal(a.coefs, b.coefs)
     np.testing.assert_array_equal(a.coefs[a.at], coefs[:, 50])
     assert f"{np.count_nonzero(coefs[:, 50])} are not zero" in a.description
     with pytest.raises(InputError, match="shape"):
-        PathDisplay(alphas, coefs, names)
+        RegularizationPathDisplay(alphas, coefs, names)
     with pytest.raises(InputError, match="keeps no path"):
-        PathDisplay.from_estimator(SimpleNamespace())
+        RegularizationPathDisplay.from_estimator(SimpleNamespace())
 
 
 def test_a_model_without_penalty_stands_at_the_end_of_the_path_or_beside_it():
     alphas, names = np.geomspace(1e-3, 1e3, 20), ("a", "b")
     coefs = np.array([4.0, -2.0]) / (1 + alphas)[:, None]
-    end = PathDisplay(alphas, coefs, names, beside=np.array([4.0, -2.0]))
+    end = RegularizationPathDisplay(alphas, coefs, names, beside=np.array([4.0, -2.0]))
     assert "(least squares, no penalty) is where the path ends" in end.description
-    apart = PathDisplay(alphas, coefs, names, beside=np.array([4.0, -1.0]), called="huber")
+    apart = RegularizationPathDisplay(
+        alphas, coefs, names, beside=np.array([4.0, -1.0]), called="huber"
+    )
     assert "(huber) stands beside it" in apart.description
     assert "in b, by 1" in apart.description
     ax = end.plot().ax_
     assert ax.get_xlim()[1] < alphas[0]
     assert min(ax.get_xticks()) >= alphas[0]
     with pytest.raises(InputError, match="2 coefficients"):
-        PathDisplay(alphas, coefs, names, beside=np.zeros(3))
+        RegularizationPathDisplay(alphas, coefs, names, beside=np.zeros(3))
 
 
 def test_path_with_a_penalty_of_zero_and_a_constant_path():
-    display = PathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
+    display = RegularizationPathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
     assert display.alphas.tolist() == [1, 10]
     assert display.named == []
     display.to_svg()
@@ -186,12 +191,12 @@ def test_confusion_counts_as_scikit_learn_does():
     rng = np.random.default_rng(0)
     truth, called = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
     w = rng.uniform(size=200)
-    display = ConfusionDisplay.from_predictions(truth, called, sample_weight=w)
+    display = ConfusionMatrixDisplay.from_predictions(truth, called, sample_weight=w)
     np.testing.assert_allclose(display.counts, confusion_matrix(truth, called, sample_weight=w))
     np.testing.assert_allclose(
         display.shares, confusion_matrix(truth, called, normalize="true", sample_weight=w)
     )
-    absent = ConfusionDisplay.from_predictions([1, 1], [1, 1], labels=[0, 1])
+    absent = ConfusionMatrixDisplay.from_predictions([1, 1], [1, 1], labels=[0, 1])
     assert absent.counts.tolist() == [[0, 0], [0, 2]]
     assert "2 of 2 rows are right" in absent.description
 
@@ -201,7 +206,7 @@ def test_distances_are_geometry():
     x = rng.normal(size=(60, 3))
     y = np.where(x[:, 0] + 0.3 * rng.normal(size=60) > 0, "b", "a")
     model = RidgeClassifier().fit(x, y)
-    display = DistanceDisplay.from_estimator(model, x, y)
+    display = SignedDistanceDisplay.from_estimator(model, x, y)
     w, t = np.ravel(model.coef_), -float(np.ravel(model.intercept_)[0])
     foot = x - np.outer(display.distance, w / np.linalg.norm(w))
     np.testing.assert_allclose(foot @ w, t, atol=1e-12)
@@ -214,7 +219,7 @@ def test_distance_of_several_classes_is_to_the_nearest_own_boundary():
     x, y = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], 30)
     x += np.repeat([[0, 3], [3, 0], [-2, -2]], 30, axis=0)
     model = RidgeClassifier().fit(x, y)
-    display = DistanceDisplay.from_estimator(model, x, y)
+    display = SignedDistanceDisplay.from_estimator(model, x, y)
     np.testing.assert_array_equal(display.distance > 0, model.predict(x) == y)
     row = int(np.argmax(display.distance))
     own = list(model.classes_).index(y[row])
@@ -263,7 +268,7 @@ def test_worst_rows_are_named_by_the_names_given():
     rows = [f"id{i}" for i in range(50)]
     for display in (
         ResidualDisplay(np.arange(50.0), residuals, rows),
-        QuantileDisplay(residuals, rows),
+        QuantileQuantileDisplay(residuals, rows),
         ScaleLocationDisplay(np.arange(50.0), residuals, rows),
     ):
         told = [w.strip("(),.") for w in display.description.split() if w.startswith("id")]
@@ -275,10 +280,10 @@ def test_worst_rows_are_named_by_the_names_given():
 def test_tiny_and_perfect_fits_are_drawn(n):
     for display in (
         ResidualDisplay.from_predictions(np.ones(n), np.ones(n)),
-        QuantileDisplay(np.zeros(n)),
+        QuantileQuantileDisplay(np.zeros(n)),
         ScaleLocationDisplay(np.ones(n), np.zeros(n)),
         LeverageDisplay.from_design(np.ones((n, 2)), np.zeros(n)),
-        ConfusionDisplay.from_predictions(["a"] * n, ["a"] * n),
+        ConfusionMatrixDisplay.from_predictions(["a"] * n, ["a"] * n),
     ):
         assert "nan" not in display.description
         display.to_svg()
@@ -294,7 +299,9 @@ def test_learning_curve_says_whether_more_rows_help():
 
 
 def test_folds_and_gap_speak_in_the_measures_own_direction():
-    folds = FoldDisplay(["low", "high"], [np.array([0.1, 0.2]), np.array([0.8, 0.9])], "accuracy")
+    folds = CrossValidationDisplay(
+        ["low", "high"], [np.array([0.1, 0.2]), np.array([0.8, 0.9])], "accuracy"
+    )
     assert folds.description.index("high") < folds.description.index("low ")
     assert "85.0 %" in folds.description
     gap = GeneralizationGapDisplay(
@@ -316,6 +323,8 @@ def test_wording():
 
 
 def test_a_class_met_in_the_test_part_only_has_a_row_of_its_own():
-    found = ConfusionDisplay.from_predictions(["a", "b", "new"], ["a", "a", "b"], labels=["b", "a"])
+    found = ConfusionMatrixDisplay.from_predictions(
+        ["a", "b", "new"], ["a", "a", "b"], labels=["b", "a"]
+    )
     assert found.labels == ["b", "a", "new"]
     assert found.counts.tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0]]

@@ -7,7 +7,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.messages import InputError
-from separatrix.pictures import MultiplierDisplay, SVMPathDisplay
+from separatrix.pictures import DualCoefficientDisplay, SVMPathDisplay
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,6 @@ def test_of_a_search(rows) -> None:
     assert picture.scores == pytest.approx(model.score_path_)
     with_rows = SVMPathDisplay(model.Cs_, model.n_support_path_, rows=model.searched_)
     assert "the support vectors of 70 rows go" in with_rows.description
-    shares = MultiplierDisplay.from_estimator(model, rows[1])
+    shares = DualCoefficientDisplay.from_estimator(model, rows[1])
     assert shares.bound[0] == model.C_
     assert shares.alpha == pytest.approx(model.alpha_)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import separatrix
-from separatrix.pictures import ClassBoundaryDisplay
+from separatrix.pictures import DecisionBoundaryDisplay
 from separatrix.report import render
 from separatrix.storage import load, load_story, save
 from separatrix.study import run_study
@@ -42,7 +42,7 @@ def test_numbers_move_and_all_else_is_held_at_its_most_frequent_level(study):
     land = study.plane
     assert land.plane.names == ("size", "weight")
     assert land.fixed == ("shop at north", "new at false")
-    assert "shop at north, new at false" in ClassBoundaryDisplay(land).description
+    assert "shop at north, new at false" in DecisionBoundaryDisplay(land).description
     assert np.isfinite(land.dots).all()
     assert np.isfinite(land.utility).all()
     assert len(land.dots) == study.n_test

@@ -121,7 +121,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
 
     Attributes
     ----------
-    trace_ : :class:`Trace`, drawn by ``separatrix.pictures.TraceDisplay``.
+    trace_ : :class:`Trace`, drawn by ``separatrix.pictures.TrainingTraceDisplay``.
     """
 
     _sparse_ok = False

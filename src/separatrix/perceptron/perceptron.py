@@ -66,7 +66,7 @@ class Perceptron(LinearClassifier):
 
     Attributes
     ----------
-    trace_ : mistakes by epoch and output, drawn by ``separatrix.pictures.MistakeDisplay``.
+    trace_ : mistakes by epoch and output, drawn by ``separatrix.pictures.PerceptronTraceDisplay``.
     mistakes_ : all mistakes made, by output; ``partial_fit`` adds to them.
     state_ : where the walk stands, for ``partial_fit``.
     n_iter_ : epochs.

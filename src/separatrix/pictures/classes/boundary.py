@@ -26,7 +26,7 @@ _ONE, _TWO = 1 - np.exp(-0.5), 1 - np.exp(-2.0)
 
 
 @dataclass(eq=False)
-class ClassBoundaryDisplay(Display):
+class DecisionBoundaryDisplay(Display):
     """A projection: dots are rows, ellipses classes at one and two standard deviations.
 
     Regions and lines are what the model answers on the plane itself, all else at its mean.

@@ -20,7 +20,7 @@ _MOST, _TOLD = 12, 6
 
 
 @dataclass(eq=False)
-class SidesDisplay(Display):
+class ClassHistogramDisplay(Display):
     """Histograms one above the other. With two classes the second is on the side above zero.
 
     ``own_side`` says that every row is measured from the side of its own class, as with more than

@@ -17,7 +17,7 @@ WRITTEN = 9
 
 
 @dataclass(eq=False)
-class ConfusionDisplay(Display):
+class ConfusionMatrixDisplay(Display):
     """``counts[i, j]``: rows (or weight) of class i that were called j.
 
     Where the answer may be ``doubt``, the last column counts it: no class, and no mistake.

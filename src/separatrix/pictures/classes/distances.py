@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from separatrix.pictures.classes.class_histograms import SidesDisplay, known_rows
+from separatrix.pictures.classes.class_histograms import ClassHistogramDisplay, known_rows
 from separatrix.rows.block import Floats
 
 
 @dataclass(eq=False)
-class DistanceDisplay(SidesDisplay):
+class SignedDistanceDisplay(ClassHistogramDisplay):
     """``distance`` of each row from the boundary, on the side of the second class or of its own."""
 
     title: ClassVar[str] = "Distance to the boundary by class"

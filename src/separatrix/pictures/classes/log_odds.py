@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from separatrix.pictures.classes.class_histograms import SidesDisplay, known_rows
+from separatrix.pictures.classes.class_histograms import ClassHistogramDisplay, known_rows
 from separatrix.pictures.formatting import counted
 
 #: Log odds as far as they are drawn: one in half a billion.
@@ -20,7 +20,7 @@ _LEAST = 1e-12
 
 
 @dataclass(eq=False)
-class LogOddsDisplay(SidesDisplay):
+class LogOddsDisplay(ClassHistogramDisplay):
     """What is surer than ``SUREST`` is drawn there: p = 0 and p = 1 have no finite odds."""
 
     title: ClassVar[str] = "Margins by class"

@@ -20,7 +20,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)))
 
 
 @dataclass(eq=False)
-class RocClassesDisplay(Display):
+class OneVsRestRocDisplay(Display):
     """One against the rest: ``curves[k]`` belongs to the class ``labels[k]``."""
 
     curves: Sequence[RocCurve]

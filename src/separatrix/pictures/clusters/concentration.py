@@ -18,7 +18,7 @@ BINS = 48
 
 
 @dataclass(eq=False)
-class ConcentrationDisplay(Display):
+class DistanceConcentrationDisplay(Display):
     """A histogram of what :func:`separatrix.distance_concentration` found, the mean being 1."""
 
     found: DistanceConcentration

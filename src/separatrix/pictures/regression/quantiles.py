@@ -21,7 +21,7 @@ POINTS, ENDS = 1_000, 60
 
 
 @dataclass(eq=False)
-class QuantileDisplay(Display):
+class QuantileQuantileDisplay(Display):
     """Standardised residuals, sorted, against the normal quantiles of their ranks."""
 
     residuals: Floats

@@ -24,7 +24,7 @@ _NEAR = 1e-6
 
 
 @dataclass(eq=False)
-class MultiplierDisplay(Display):
+class DualCoefficientDisplay(Display):
     """``alpha`` of every training row, the ``bound`` C of each (or one of all), and its class."""
 
     alpha: Floats

@@ -15,7 +15,7 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(eq=False)
-class FoldDisplay(Display):
+class CrossValidationDisplay(Display):
     """``scores[i]`` are those of ``labels[i]`` over the folds; the ``winner`` is in colour."""
 
     labels: Sequence[str]

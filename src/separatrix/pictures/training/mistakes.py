@@ -17,7 +17,7 @@ POINTS = 240
 
 
 @dataclass(eq=False)
-class MistakeDisplay(Display):
+class PerceptronTraceDisplay(Display):
     """Mistakes in each epoch, all outputs together, out of the ``rows`` of an epoch."""
 
     mistakes: NDArray[Any]

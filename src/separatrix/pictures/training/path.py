@@ -23,7 +23,7 @@ SAME = 0.01
 
 
 @dataclass(eq=False)
-class PathDisplay(Display):
+class RegularizationPathDisplay(Display):
     """Coefficients (penalties x columns) against the penalty, from strong to weak.
 
     ``scale`` multiplies each coefficient, so that lines of different units compare. A model that

@@ -24,7 +24,7 @@ _ENDS = {
 
 
 @dataclass(eq=False)
-class TraceDisplay(Display):
+class TrainingTraceDisplay(Display):
     """Mean loss and share of misclassified rows at the start and after each step."""
 
     objective: Floats

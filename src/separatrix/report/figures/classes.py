@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CalibrationDisplay,
-    ClassBoundaryDisplay,
-    ConfusionDisplay,
+    ConfusionMatrixDisplay,
     CoverageRiskDisplay,
+    DecisionBoundaryDisplay,
     Display,
-    DistanceDisplay,
     LogOddsDisplay,
+    OneVsRestRocDisplay,
     PrecisionRecallDisplay,
-    RocClassesDisplay,
     RocDisplay,
+    SignedDistanceDisplay,
 )
 from separatrix.probability.roc import RocCurve, roc_curve
 from separatrix.report.figures.gallery import MANY, Gallery
@@ -43,7 +43,9 @@ def classification(study: Study) -> Gallery:
         gallery.missing.append(f"A confusion table of {len(labels)} classes cannot be read.")
     else:
         gallery.add(
-            lambda: ConfusionDisplay.from_predictions(truth, called, labels=labels, reject=reject)
+            lambda: ConfusionMatrixDisplay.from_predictions(
+                truth, called, labels=labels, reject=reject
+            )
         )
     gallery.add(lambda: _boundary(study))
     if held.scores is None and held.probabilities is None:
@@ -65,7 +67,7 @@ def _ranked(study: Study, held: Predictions, labels: list[str], gallery: Gallery
     scores = held.scores if held.probabilities is None else held.probabilities
     if len(labels) > 2 and np.ptp(np.asarray(scores)) > 0:
         gallery.add(
-            lambda: RocClassesDisplay.from_predictions(
+            lambda: OneVsRestRocDisplay.from_predictions(
                 held.truth, scores, labels, sample_weight=held.w
             )
         )
@@ -114,7 +116,7 @@ def _boundary(study: Study) -> Display:
         raise InputError(
             "The boundary is drawn for 2 to 10 classes and two columns of numbers that vary."
         )
-    return ClassBoundaryDisplay(study.plane, MANY)
+    return DecisionBoundaryDisplay(study.plane, MANY)
 
 
 def _margins(study: Study, held: Predictions, labels: list[str]) -> Display:
@@ -124,7 +126,7 @@ def _margins(study: Study, held: Predictions, labels: list[str]) -> Display:
         scale = None if study.training is None else study.training.scale
         if scale is not None and len(scale) != np.shape(coef)[-1]:
             scale = None
-        return DistanceDisplay.from_scores(held.truth, held.scores, coef, labels, scale=scale)
+        return SignedDistanceDisplay.from_scores(held.truth, held.scores, coef, labels, scale=scale)
     if held.probabilities is None:
         raise InputError("Margins are drawn for linear models and for those with probabilities.")
     return LogOddsDisplay.from_probabilities(held.truth, held.probabilities, labels)

@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.pictures import CoefficientDisplay, PathDisplay, ValidationCurveDisplay
+from separatrix.pictures import (
+    CoefficientDisplay,
+    RegularizationPathDisplay,
+    ValidationCurveDisplay,
+)
 from separatrix.pictures.inference import Inference
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.verdict import spoken
@@ -57,18 +61,18 @@ def _coefficients(found: Inference, scale: Floats | None, unit: str) -> Coeffici
     )
 
 
-def _path(study: Study, scale: Floats | None) -> PathDisplay:
-    path = PathDisplay.from_estimator(study.core)
+def _path(study: Study, scale: Floats | None) -> RegularizationPathDisplay:
+    path = RegularizationPathDisplay.from_estimator(study.core)
     path.scale = _fitting(scale, study.core, path.coefs.shape[1])
     return path
 
 
-def _path_beside(study: Study, found: Inference, scale: Floats | None) -> PathDisplay:
+def _path_beside(study: Study, found: Inference, scale: Floats | None) -> RegularizationPathDisplay:
     """The ridge path of the training part, with the winner, which has no penalty, at its end."""
     assert study.path is not None
     alphas, coefs = study.path
-    called = PathDisplay.called if study.winner == "linear" else spoken(study.winner)
-    return PathDisplay(
+    called = RegularizationPathDisplay.called if study.winner == "linear" else spoken(study.winner)
+    return RegularizationPathDisplay(
         alphas,
         coefs,
         found.names,

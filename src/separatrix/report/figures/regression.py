@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures import (
     LeverageDisplay,
-    QuantileDisplay,
+    QuantileQuantileDisplay,
     ResidualDisplay,
     ScaleLocationDisplay,
 )
@@ -37,7 +37,7 @@ def regression(study: Study, found: Inference | None) -> Gallery:
     names = _row_names(rows)
     gallery.pictures += [
         ResidualDisplay.from_predictions(y, fitted, rows=names, many=MANY),
-        QuantileDisplay.from_predictions(y, fitted, rows=names),
+        QuantileQuantileDisplay.from_predictions(y, fitted, rows=names),
         ScaleLocationDisplay.from_predictions(y, fitted, rows=names, many=MANY),
     ]
     gallery.add(lambda: _leverage(found, part, y - fitted, names, study.n_train))

@@ -6,7 +6,11 @@ import math
 
 import numpy as np
 
-from separatrix.pictures import FoldDisplay, GeneralizationGapDisplay, LearningCurveDisplay
+from separatrix.pictures import (
+    CrossValidationDisplay,
+    GeneralizationGapDisplay,
+    LearningCurveDisplay,
+)
 from separatrix.pictures.formatting import measure
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
@@ -23,7 +27,7 @@ def comparison(study: Study) -> Gallery:
         names = [spoken(e.name) for e in entries]
         scores = [np.asarray(e.folds, dtype=float) for e in entries]
         winner = spoken(study.winner)
-        gallery.pictures.append(FoldDisplay(names, scores, entries[0].metric, winner))
+        gallery.pictures.append(CrossValidationDisplay(names, scores, entries[0].metric, winner))
     return gallery
 
 

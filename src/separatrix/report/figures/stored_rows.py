@@ -6,10 +6,10 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures import (
-    ConcentrationDisplay,
     Display,
+    DistanceConcentrationDisplay,
+    DualCoefficientDisplay,
     MarginDisplay,
-    MultiplierDisplay,
     NeighborCountDisplay,
     SupportVectorDisplay,
     SVMPathDisplay,
@@ -33,7 +33,9 @@ def rows_kept(study: Study) -> Gallery:
     if hasattr(core, "counts_"):
         gallery.add(lambda: NeighborCountDisplay.from_estimator(core))
     if isinstance(getattr(core, "points_", None), np.ndarray) and len(core.points_) > 2:
-        gallery.add(lambda: ConcentrationDisplay.from_rows(core.points_, metric=core.metric_))
+        gallery.add(
+            lambda: DistanceConcentrationDisplay.from_rows(core.points_, metric=core.metric_)
+        )
     return gallery
 
 
@@ -51,7 +53,7 @@ def _margins(found: Margins, labels: list[str], gallery: Gallery) -> None:
     """The three pictures of a machine of two classes."""
     gallery.add(lambda: MarginDisplay.from_predictions(found.y, found.scores, positive=labels[1]))
     gallery.add(lambda: _support(found, labels))
-    gallery.add(lambda: MultiplierDisplay(found.alpha, found.bound, found.y, labels))
+    gallery.add(lambda: DualCoefficientDisplay(found.alpha, found.bound, found.y, labels))
 
 
 def _support(found: Margins, labels: list[str]) -> Display:
