@@ -101,7 +101,7 @@ def test_strings_and_given_similarities() -> None:
         by_members.predict(gram)
 
 
-def test_rows_of_weight_zero_are_labelled_and_do_not_count() -> None:
+def test_rows_of_weight_zero_are_labeled_and_do_not_count() -> None:
     x = np.random.default_rng(4).standard_normal((50, 2))
     w = np.ones(50)
     w[:10] = 0

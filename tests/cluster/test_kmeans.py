@@ -18,22 +18,22 @@ from separatrix.cluster import lloyd as solver
 from separatrix.cluster.lloyd import lloyd
 
 
-def plain_sweeps(x, w, centres):
+def plain_sweeps(x, w, centers):
     """K-means by the book: every distance, every mean, until the labels repeat."""
     labels, scatters = None, []
     while True:
-        squares = ((x[:, None] - centres) ** 2).sum(axis=2)
+        squares = ((x[:, None] - centers) ** 2).sum(axis=2)
         new = squares.argmin(axis=1)
         scatters.append(float(w @ squares.min(axis=1)))
         if labels is not None and (new == labels).all():
-            return centres, labels, scatters
+            return centers, labels, scatters
         labels = new
-        centres = np.array(
+        centers = np.array(
             [
                 np.average(x[labels == j], axis=0, weights=w[labels == j])
                 if (labels == j).any()
-                else centres[j]
-                for j in range(len(centres))
+                else centers[j]
+                for j in range(len(centers))
             ]
         )
 
@@ -94,9 +94,9 @@ def test_bounds_change_nothing_of_the_sweeps(d: int, k: int) -> None:
     w = rng.uniform(0.5, 2.0, 1500)
     start = x[rng.choice(1500, k, replace=False)]
     found = lloyd(x, w, start, max_iter=1000)
-    centres, labels, scatters = plain_sweeps(x, w, start)
+    centers, labels, scatters = plain_sweeps(x, w, start)
     assert_array_equal(found.labels, labels)
-    assert_allclose(found.centres, centres, atol=1e-12)
+    assert_allclose(found.centers, centers, atol=1e-12)
     assert found.iterations == len(scatters)
     assert_allclose(found.scatter, scatters[-1], rtol=1e-12)
 
@@ -163,7 +163,7 @@ def test_near_ties_are_decided_in_double_precision() -> None:
 
 
 def test_single_moves_are_told_apart_from_reassignments() -> None:
-    # moving the middle row lets both means follow: better, though its own centre is nearer
+    # moving the middle row lets both means follow: better, though its own center is nearer
     x = np.array([[0.0], [2.9], [6.0], [6.0], [6.0], [6.0]])
     model = sx.KMeans(2, init=np.array([[1.45], [6.0]])).fit(x)
     assert "Nor does moving any one row" in str(model.certificate_)
@@ -234,7 +234,7 @@ def test_bad_settings_in_one_sentence() -> None:
     x = np.ones((5, 2))
     with pytest.raises(sx.InputError, match="init='nearest' is unknown"):
         sx.KMeans(2, init="nearest").fit(x)
-    with pytest.raises(sx.InputError, match="2 finite centres of 2 columns"):
+    with pytest.raises(sx.InputError, match="2 finite centers of 2 columns"):
         sx.KMeans(2, init=np.zeros((2, 3))).fit(x)
 
 

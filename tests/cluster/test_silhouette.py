@@ -64,7 +64,7 @@ def test_a_point_alone_and_equal_points() -> None:
     x = np.array([[0.0], [0.0], [5.0]])
     found = sx.silhouette(x, ["a", "a", "b"])
     assert_allclose(found.samples, [1, 1, 0])
-    assert found.neighbour.tolist() == ["b", "b", "a"]
+    assert found.neighbor.tolist() == ["b", "b", "a"]
     assert sx.silhouette(np.ones((4, 2)), [0, 0, 1, 1]).score == 0.0
 
 

@@ -16,7 +16,7 @@ PAGES = [
     ROOT / "docs" / "guide" / "command.md",
     ROOT / "docs" / "guide" / "clusters.md",
     ROOT / "docs" / "guide" / "kernels.md",
-    ROOT / "docs" / "guide" / "neighbours.md",
+    ROOT / "docs" / "guide" / "neighbors.md",
     ROOT / "docs" / "guide" / "perceptrons.md",
     ROOT / "docs" / "guide" / "support-vectors.md",
 ]

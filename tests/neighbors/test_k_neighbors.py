@@ -1,4 +1,4 @@
-"""Neighbours, kernel votes, local means and exemplars against scikit-learn and closed forms."""
+"""Neighbors, kernel votes, local means and exemplars against scikit-learn and closed forms."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_weights_below_one_leave_places_for_others() -> None:
     assert model.predict([[0.1]])[0] == pytest.approx(5.0)  # half of each of the two nearest
 
 
-def test_a_neighbour_at_distance_zero_decides_alone() -> None:
+def test_a_neighbor_at_distance_zero_decides_alone() -> None:
     x = np.array([[0.0], [1e-100], [1.0]])
     model = sx.KNeighborsRegressor(3, weights="distance").fit(x, [1.0, 5.0, 9.0])
     assert model.predict([[0.0]])[0] == 1.0
@@ -94,7 +94,7 @@ def test_local_mean_is_its_formula() -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
-def test_bandwidth_by_leave_one_out_beats_its_neighbours(unit: float) -> None:
+def test_bandwidth_by_leave_one_out_beats_its_neighbors(unit: float) -> None:
     model = sx.NadarayaWatson().fit(X * unit, Y)
 
     def left_out(h: float) -> float:
@@ -113,9 +113,9 @@ def test_words_mixed_rows_and_given_distances() -> None:
     assert model.predict(["car", "dag"]).tolist() == [0, 1]
     assert sx.NearestNeighbors(1, metric="edit").fit(words).retrieve(["carp"]) == [["cart"]]
     assert sx.NearestExemplar("edit", "medoid").fit(words, kinds).exemplars_ == ["cart", "dog"]
-    table = pd.DataFrame({"size": [1.0, 1.1, 5.0, None], "colour": ["red", "red", "blue", "blue"]})
+    table = pd.DataFrame({"size": [1.0, 1.1, 5.0, None], "color": ["red", "red", "blue", "blue"]})
     mixed = sx.KNeighborsClassifier(1, metric="gower").fit(table, [0, 0, 1, 1])
-    assert mixed.predict(pd.DataFrame({"size": [4.0], "colour": ["blue"]})).tolist() == [1]
+    assert mixed.predict(pd.DataFrame({"size": [4.0], "color": ["blue"]})).tolist() == [1]
     d = np.linalg.norm(X[:, None] - X, axis=-1)
     given = sx.KNeighborsClassifier(5, metric="precomputed").fit(d, LABELS)
     direct = sx.KNeighborsClassifier(5).fit(X, LABELS)
@@ -166,7 +166,7 @@ def test_awkward_input() -> None:
     same = np.ones((6, 2))
     assert sx.KNeighborsClassifier(3).fit(same, [0, 0, 0, 0, 1, 1]).predict(same[:1])[0] == 0
     assert sx.NadarayaWatson().fit(same, np.arange(6.0)).predict(same[:1])[0] == 2.5
-    with pytest.raises(sx.InputError, match="7 neighbours were asked for, and n_samples = 6"):
+    with pytest.raises(sx.InputError, match="7 neighbors were asked for, and n_samples = 6"):
         sx.KNeighborsClassifier(7).fit(same, [0, 0, 0, 1, 1, 1])
     with pytest.raises(sx.InputError, match="no count"):
         sx.KNeighborsClassifier(0).fit(same, [0, 0, 0, 1, 1, 1])

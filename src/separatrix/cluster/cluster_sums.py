@@ -1,8 +1,8 @@
-"""What one pass over rows tells of given centres: sums, scatter and possible gains by cluster.
+"""What one pass over rows tells of given centers: sums, scatter and possible gains by cluster.
 
     mass_j = Σ w,    shift_j = Σ w (x − c_j),    scatter = Σ w ‖x − c‖²     over rows nearest c_j
 
-The mean of a cluster is c_j + shift_j / mass_j: sums are taken about the centres, so they keep
+The mean of a cluster is c_j + shift_j / mass_j: sums are taken about the centers, so they keep
 their digits however far the rows are from the origin.
 """
 
@@ -17,42 +17,42 @@ from separatrix.cluster.loops.assignments import add_rows, judge, own_squares
 from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.rows.loops.hashing import add_column
 
-#: Distances of a block of rows to all centres that are held at once.
+#: Distances of a block of rows to all centers that are held at once.
 BLOCK_NUMBERS = 2_000_000
 
 
 class ClusterSums:
-    """Sums of the rows nearest to each of the ``centres`` (k x d), in units of ``scale``.
+    """Sums of the rows nearest to each of the ``centers`` (k x d), in units of ``scale``.
 
     ``far`` holds up to k rows that add most to the scatter (for clusters that are empty), ``gain``
     what moving the best single row would take off the scatter and ``movers`` the number of rows
     that would, when the ``mass`` that the clusters have is ``known``.
     """
 
-    def __init__(self, centres: Floats, scale: Floats, known: Floats | None = None) -> None:
-        k, d = centres.shape
-        self.centres, self.scale, self.known = centres, scale, known
+    def __init__(self, centers: Floats, scale: Floats, known: Floats | None = None) -> None:
+        k, d = centers.shape
+        self.centers, self.scale, self.known = centers, scale, known
         self.mass, self.shift, self.scatter = np.zeros(k), np.zeros((k, d)), 0.0
         self.count = np.zeros(k, dtype=np.int64)
         self.gain, self.movers = 0.0, 0
         self.far, self.far_loss = np.zeros((0, d)), np.zeros(0)
 
     def fresh(self) -> Self:
-        """An empty one about the same centres."""
-        return type(self)(self.centres, self.scale, self.known)
+        """An empty one about the same centers."""
+        return type(self)(self.centers, self.scale, self.known)
 
     def update(self, block: Block) -> None:
         """Take in the rows of a block."""
-        k = len(self.centres)
+        k = len(self.centers)
         step = max(64, BLOCK_NUMBERS // k)
         for start in range(0, block.n, step):
             x = block.dense(start, start + step) / self.scale
             w = np.ones(len(x)) if block.w is None else block.w[start : start + step]
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
-            label, square, gain = nearest_centres(x, self.centres, w, self.known)
+            label, square, gain = nearest_centers(x, self.centers, w, self.known)
             add_rows(
-                x - self.centres[label], w, label, 0, len(x), self.shift, self.mass, self.count
+                x - self.centers[label], w, label, 0, len(x), self.shift, self.mass, self.count
             )
             self.scatter += float(w @ square)
             if self.known is not None and len(x):
@@ -61,7 +61,7 @@ class ClusterSums:
             self._keep_far(x, w * square)
 
     def _keep_far(self, x: Floats, loss: Floats) -> None:
-        k = len(self.centres)
+        k = len(self.centers)
         if len(loss) > k:
             most = np.argpartition(-loss, k)[:k]
             x, loss = x[most], loss[most]
@@ -81,7 +81,7 @@ class ClusterSums:
     def means(self) -> Floats:
         """The means of the clusters; empty ones go to the rows that add most to the scatter."""
         kept = self.mass > 0
-        new = self.centres.copy()
+        new = self.centers.copy()
         new[kept] += self.shift[kept] / self.mass[kept, None]
         there = np.flatnonzero(self.far_loss > 0)
         for j, i in zip(np.flatnonzero(~kept), there, strict=False):
@@ -89,16 +89,16 @@ class ClusterSums:
         return new
 
 
-def nearest_centres(
-    x: Floats, centres: Floats, w: Floats | None = None, mass: Floats | None = None
+def nearest_centers(
+    x: Floats, centers: Floats, w: Floats | None = None, mass: Floats | None = None
 ) -> tuple[NDArray[np.int32], Floats, Floats]:
     """Label, squared distance and possible gain (see :func:`judge`) of every row.
 
-    Products are taken about the middle of the centres. Rows for which rounding could decide are
-    measured directly, and the first of equally near centres has them.
+    Products are taken about the middle of the centers. Rows for which rounding could decide are
+    measured directly, and the first of equally near centers has them.
     """
-    middle = centres.mean(axis=0)
-    z, c = np.ascontiguousarray(x - middle), np.ascontiguousarray(centres - middle)
+    middle = centers.mean(axis=0)
+    z, c = np.ascontiguousarray(x - middle), np.ascontiguousarray(centers - middle)
     n = len(z)
     label = np.empty(n, dtype=np.int32)
     square, gain, lead = np.empty(n), np.empty(n), np.empty(n)

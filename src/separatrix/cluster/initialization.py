@@ -32,10 +32,10 @@ def in_order(x: Any) -> NDArray[np.int64]:
 
 
 def spread_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """k-means++: each centre is drawn by weight times squared distance to those before.
+    """k-means++: each center is drawn by weight times squared distance to those before.
 
     Of 2 + log k candidates the one that leaves the least scatter is taken. When every row sits on
-    a centre already, the last centres repeat rows.
+    a center already, the last centers repeat rows.
     """
     z, w, origin = _sorted(x, w)
     square = np.einsum("ij,ij->i", z, z)

@@ -1,4 +1,4 @@
-"""K-means in the space of a kernel, where centres have no coordinates: clusters are partitions.
+"""K-means in the space of a kernel, where centers have no coordinates: clusters are partitions.
 
     ‖φ(x) − μ_j‖² = κ(x,x) − 2 · mean over j of κ(x,·) + mean over j × j of κ        (centroid)
     mean over y in j of ‖φ(x) − φ(y)‖                                                (members)

@@ -1,6 +1,6 @@
-"""K-means: k centres, every row with the nearest, every centre the mean of its rows.
+"""K-means: k centers, every row with the nearest, every center the mean of its rows.
 
-minimise Σ w ‖x − c_{label(x)}‖²
+minimize Σ w ‖x − c_{label(x)}‖²
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state, validate_data
 
-from separatrix.cluster.cluster_sums import RowSample, nearest_centres
+from separatrix.cluster.cluster_sums import RowSample, nearest_centers
 from separatrix.cluster.initialization import random_start, spread_start
 from separatrix.cluster.lloyd import Clustering, lloyd
 from separatrix.cluster.streaming_lloyd import certify, lloyd_streamed
@@ -36,25 +36,25 @@ STARTS = {"k-means++": spread_start, "random": random_start}
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowsEstimator):
-    """K-means, to the end: sweeps stop when no row changes its centre, and a certificate says so.
+    """K-means, to the end: sweeps stop when no row changes its center, and a certificate says so.
 
     Parameters
     ----------
-    n_clusters : number of centres.
-    init : ``"k-means++"``, ``"random"`` or an array (n_clusters, d) of centres to start from.
+    n_clusters : number of centers.
+    init : ``"k-means++"``, ``"random"`` or an array (n_clusters, d) of centers to start from.
     n_init : starts, of which the best is kept; ``"auto"`` is 1, and 10 for ``"random"``.
     max_iter : most sweeps.
-    tol : stop when the squared steps of the centres sum to less than this share of the mean
+    tol : stop when the squared steps of the centers sum to less than this share of the mean
         variance of the columns; 0 sweeps until nothing moves.
     standardize : measure every column in units of its deviation. Distances depend on units
-        otherwise: a length in millimetres counts a million times as much as in metres.
+        otherwise: a length in millimeters counts a million times as much as in meters.
     random_state : seed of the starts.
 
     Attributes
     ----------
     cluster_centers_ : (n_clusters, d), in the units of the table.
     labels_ : cluster of every training row; absent for streamed tables (use ``predict``).
-    inertia_ : the scatter Σ w ‖x − c‖², of standardised columns where asked for.
+    inertia_ : the scatter Σ w ‖x − c‖², of standardized columns where asked for.
     sizes_ : sum of weights of every cluster.
     n_iter_, certificate_, encoding_, scale_.
     """
@@ -84,7 +84,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Find centres for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
+        """Find centers for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
         given = self._rows_of(X, sample_weight)
         prepared = prepare(given)
         if isinstance(given, InMemory) and not isinstance(given, ArrayRows):
@@ -133,7 +133,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         if isinstance(self.init, str) and self.init not in STARTS:
             raise InputError(
                 f"init={self.init!r} is unknown.",
-                remedy="Use 'k-means++', 'random' or an array of centres.",
+                remedy="Use 'k-means++', 'random' or an array of centers.",
             )
 
     # -- starts and sweeps ---------------------------------------------------------------------
@@ -173,13 +173,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         given = np.array(self.init, dtype=np.float64)
         if given.shape != (self.n_clusters, x.shape[1]) or not np.isfinite(given).all():
             raise InputError(
-                f"init has shape {given.shape}; {self.n_clusters} finite centres of "
+                f"init has shape {given.shape}; {self.n_clusters} finite centers of "
                 f"{x.shape[1]} columns are needed."
             )
         return [given / self.scale_]
 
     def _accept(self, rows: Rows, best: Clustering, variance: float) -> None:
-        self.cluster_centers_ = best.centres * self.scale_
+        self.cluster_centers_ = best.centers * self.scale_
         self.inertia_, self.n_iter_, self.sizes_ = best.scatter, best.iterations, best.mass
         self.certificate_ = certify(rows, self.scale_, best, variance)
         self.__dict__.pop("labels_", None)
@@ -204,17 +204,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
     def _nearest(self, x: Any) -> NDArray[np.int32]:
         return np.concatenate(
             [
-                nearest_centres(part, self.cluster_centers_ / self.scale_)[0]
+                nearest_centers(part, self.cluster_centers_ / self.scale_)[0]
                 for part in _pieces(x, self.scale_)
             ]
         )
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """The nearest centre of every row."""
+        """The nearest center of every row."""
         return self._nearest(self._design(X))
 
     def transform(self, X: Any) -> Floats:
-        """Distance of every row to every centre."""
+        """Distance of every row to every center."""
         x, c = self._design(X), self.cluster_centers_ / self.scale_
         out = [
             np.stack([np.sqrt(((part - one) ** 2).sum(axis=1)) for one in c], axis=1)
@@ -223,11 +223,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         return np.concatenate(out)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Minus the scatter of these rows about the centres."""
+        """Minus the scatter of these rows about the centers."""
         x = self._design(X)
         w = check_sample_weight(sample_weight, x.shape[0])
         c = self.cluster_centers_ / self.scale_
-        squares = np.concatenate([nearest_centres(p, c)[1] for p in _pieces(x, self.scale_)])
+        squares = np.concatenate([nearest_centers(p, c)[1] for p in _pieces(x, self.scale_)])
         return -float(squares.sum() if w is None else w @ squares)
 
     @property

@@ -1,6 +1,6 @@
 """K-medoids: k of the rows themselves stand for all, in any metric and of any objects.
 
-minimise Σ w d(x, nearest medoid)
+minimize Σ w d(x, nearest medoid)
 """
 
 from __future__ import annotations

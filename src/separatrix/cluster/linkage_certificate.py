@@ -162,7 +162,7 @@ class _Again:
         self.order = np.empty(n, dtype=np.int64)
         self.order[place[:n]] = np.arange(n)
         if method in MEANS:
-            self.centred = points - points.mean(axis=0)
+            self.centerd = points - points.mean(axis=0)
         elif not isinstance(metric, PrecomputedDistances):
             self.state = metric.prepare(points)
 
@@ -187,7 +187,7 @@ class _Again:
         return node
 
     def _of_means(self, labels: Ints, a: int, b: int) -> tuple[Floats, Floats]:
-        size, z = np.bincount(labels).astype(float), self.centred
+        size, z = np.bincount(labels).astype(float), self.centerd
         mean = np.stack([np.bincount(labels, column) for column in z.T], axis=1) / size[:, None]
         ward = self.method == "ward"
         return _between_means(mean, size, a, ward), _between_means(mean, size, b, ward)

@@ -1,6 +1,6 @@
-"""K-means in memory: rows to their nearest centre, centres to the means, until nothing moves.
+"""K-means in memory: rows to their nearest center, centers to the means, until nothing moves.
 
-    minimise Σᵢ wᵢ ‖xᵢ − c_{label(i)}‖²
+    minimize Σᵢ wᵢ ‖xᵢ − c_{label(i)}‖²
 
 Neither step can raise the scatter, and there are finitely many partitions, so the sweeps end; what
 they end in is a local optimum. Sums follow the rows that moved; they are taken afresh when the
@@ -27,15 +27,15 @@ from separatrix.rows.block import Floats
 
 #: Rows whose sums are taken together. Fixed, so that numbers depend on no number of threads.
 ROWS_PER_CHUNK = 16_384
-#: Groups of centres that get a lower bound of their own.
+#: Groups of centers that get a lower bound of their own.
 MOST_GROUPS = 16
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Centres, the label of every row, and how the sweeps went."""
+    """Centers, the label of every row, and how the sweeps went."""
 
-    centres: Floats
+    centers: Floats
     labels: NDArray[np.int32]
     mass: Floats
     scatter: float
@@ -45,7 +45,7 @@ class Clustering:
 
 
 def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.0) -> Clustering:
-    """Sweeps from the centres ``start`` (k x d) until no row moves, or no centre by more than tol.
+    """Sweeps from the centers ``start`` (k x d) until no row moves, or no center by more than tol.
 
     ``tol`` is relative to the mean variance of the columns; weights must be positive.
     """
@@ -64,7 +64,7 @@ def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.
 
 
 class _Sweeps:
-    """Rows and centres about the mean of all rows, in units of the widest deviation."""
+    """Rows and centers about the mean of all rows, in units of the widest deviation."""
 
     def __init__(self, x: Floats, w: Floats, start: Floats) -> None:
         n, d = x.shape
@@ -74,8 +74,8 @@ class _Sweeps:
         self.unit = self.unit or 1.0
         single, square = np.empty((n, d), np.float32), np.empty(n, np.float32)
         self.x, self.cloud = x, Cloud(np.empty((n, d)), single, square, w)
-        self.centres = laid_out(np.ascontiguousarray((start - self.mean) / self.unit))
-        groups = len(self.centres.group_gone) - 1
+        self.centers = laid_out(np.ascontiguousarray((start - self.mean) / self.unit))
+        groups = len(self.centers.group_gone) - 1
         self.state = State(
             np.zeros(n, dtype=np.int32),
             np.full(n, np.inf, dtype=np.float32),
@@ -94,7 +94,7 @@ class _Sweeps:
         self.tasks = np.array_split(np.arange(len(self.cuts) - 1), 4 * workers)
 
         def one(start: int, stop: int, *_: Any) -> None:
-            cluster_rows.centre_rows(self.x, self.mean, self.unit, start, stop, *self.cloud[:3])
+            cluster_rows.center_rows(self.x, self.mean, self.unit, start, stop, *self.cloud[:3])
 
         self._over_chunks(one)
         self.variance = float(self.cloud.weight @ self.cloud.square) / self.cloud.weight.sum()
@@ -126,10 +126,10 @@ class _Sweeps:
     # -- the two steps -------------------------------------------------------------------------
 
     def assign(self) -> int:
-        """Every row to its nearest centre; how many moved."""
+        """Every row to its nearest center; how many moved."""
 
         def one(start: int, stop: int, *parts: Any) -> int:
-            rows = (self.cloud, self.centres, self.state, self.slack, start, stop)
+            rows = (self.cloud, self.centers, self.state, self.slack, start, stop)
             return int(compiled.sweep(*rows, *parts))
 
         moved = sum(self._over_chunks(one))
@@ -141,21 +141,21 @@ class _Sweeps:
         return int(moved)
 
     def step(self) -> float:
-        """Centres to means, empty ones to far rows; the sum of squares of their steps."""
+        """Centers to means, empty ones to far rows; the sum of squares of their steps."""
         for j in np.flatnonzero(self.count == 0):
             self._refill(int(j))
         kept = self.count > 0
-        new = self.centres.exact.copy()
+        new = self.centers.exact.copy()
         new[kept] = self.sums[kept] / self.mass[kept, None]
         return self._move_to(new)
 
     def afresh(self) -> float:
-        """Sums from the rows as they are; how far the centres step from the updated ones."""
-        before = self.centres.exact.copy()
+        """Sums from the rows as they are; how far the centers step from the updated ones."""
+        before = self.centers.exact.copy()
         self._sum_afresh()
         self.step()
-        moved = np.abs(before - self.centres.exact).max()
-        return float(moved) if moved > 1e-15 * np.sqrt(self.centres.reach) else 0.0
+        moved = np.abs(before - self.centers.exact).max()
+        return float(moved) if moved > 1e-15 * np.sqrt(self.centers.reach) else 0.0
 
     def _sum_afresh(self) -> None:
         for total in (self.sums, self.mass, self.count, *self.parts):
@@ -170,7 +170,7 @@ class _Sweeps:
         self._gather()
 
     def _move_to(self, new: Floats) -> float:
-        old = self.centres
+        old = self.centers
         steps = np.sqrt(((new - old.exact) ** 2).sum(axis=1))
         old.gone[:] += steps
         groups = len(old.group_gone) - 1
@@ -179,7 +179,7 @@ class _Sweeps:
         old.group_gone[:groups] += fastest
         old.group_gone[groups] += steps.max()
         fill_tiles(old, new)
-        self.centres = old._replace(reach=float((new**2).sum(axis=1).max()))
+        self.centers = old._replace(reach=float((new**2).sum(axis=1).max()))
         return float((steps**2).sum())
 
     def _refill(self, j: int) -> None:
@@ -187,7 +187,7 @@ class _Sweeps:
         loss = self.cloud.weight * self.own_squares()
         i = int(loss.argmax())
         if loss[i] <= 0.0:
-            return  # every row sits on its centre: there is nothing to gain
+            return  # every row sits on its center: there is nothing to gain
         a, w, x = int(self.state.label[i]), self.cloud.weight[i], self.cloud.exact[i]
         self.state.label[i] = j
         self.state.upper[i] = np.inf
@@ -196,19 +196,19 @@ class _Sweeps:
         self.mass[a], self.mass[j] = self.mass[a] - w, w
         self.sums[a] -= w * x
         self.sums[j] = w * x
-        moved = self.centres.exact.copy()
+        moved = self.centers.exact.copy()
         moved[j] = x
         self._move_to(moved)
 
     # -- what came out -------------------------------------------------------------------------
 
     def own_squares(self) -> Floats:
-        """‖x − c‖² of every row to its own centre, in the inner unit."""
+        """‖x − c‖² of every row to its own center, in the inner unit."""
         out = np.empty(len(self.state.label))
 
         def one(start: int, stop: int, *_: Any) -> None:
             cluster_rows.own_squares(
-                self.cloud.exact, self.centres.exact, self.state.label, start, stop, out
+                self.cloud.exact, self.centers.exact, self.state.label, start, stop, out
             )
 
         self._over_chunks(one)
@@ -219,7 +219,7 @@ class _Sweeps:
         squares = self.cloud.weight * self.own_squares()
         parts = [float(squares[a:b].sum()) for a, b in pairwise(self.cuts)]
         return Clustering(
-            self.centres.exact * self.unit + self.mean,
+            self.centers.exact * self.unit + self.mean,
             self.state.label,
             self.mass,
             sum(parts) * self.unit**2,
@@ -229,20 +229,20 @@ class _Sweeps:
         )
 
 
-# -- the layout of centres ---------------------------------------------------------------------
+# -- the layout of centers ---------------------------------------------------------------------
 
 
-def laid_out(centres: Floats) -> Centers:
-    """Centres in groups of near ones, each group a whole number of tiles."""
-    k, d = centres.shape
+def laid_out(centers: Floats) -> Centers:
+    """Centers in groups of near ones, each group a whole number of tiles."""
+    k, d = centers.shape
     tiles = -(-k // LANES)
     per_group = -(-tiles // MOST_GROUPS)
     groups = -(-tiles // per_group)
     lanes = groups * per_group * LANES
-    order = near_together(centres, np.arange(k), per_group * LANES)
-    lane_of, centre_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
+    order = near_together(centers, np.arange(k), per_group * LANES)
+    lane_of, center_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
     lane_of[order] = np.arange(k)
-    centre_of[:k] = order
+    center_of[:k] = order
     layout = Centers(
         np.zeros((k, d)),
         np.zeros((k, d), dtype=np.float32),
@@ -250,33 +250,33 @@ def laid_out(centres: Floats) -> Centers:
         np.zeros((lanes // LANES, d, LANES), dtype=np.float32),
         np.full((lanes // LANES, LANES), np.inf, dtype=np.float32),
         lane_of,
-        centre_of,
+        center_of,
         lane_of // (per_group * LANES),
         np.zeros(k),
         np.zeros(groups + 1),
-        float((centres**2).sum(axis=1).max()),
+        float((centers**2).sum(axis=1).max()),
     )
-    fill_tiles(layout, centres)
+    fill_tiles(layout, centers)
     return layout
 
 
-def fill_tiles(layout: Centers, centres: Floats) -> None:
-    """Write the centres into their lanes."""
-    layout.exact[:] = layout.single[:] = centres
-    layout.halves[:] = 0.5 * (centres**2).sum(axis=1)
+def fill_tiles(layout: Centers, centers: Floats) -> None:
+    """Write the centers into their lanes."""
+    layout.exact[:] = layout.single[:] = centers
+    layout.halves[:] = 0.5 * (centers**2).sum(axis=1)
     tile, lane = np.divmod(layout.lane_of, LANES)
-    layout.tiles[tile, :, lane] = centres
+    layout.tiles[tile, :, lane] = centers
     layout.norms[tile, lane] = layout.halves
 
 
-def near_together(centres: Floats, index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The centres in an order in which runs of ``size`` are near each other: halved, and so on."""
+def near_together(centers: Floats, index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The centers in an order in which runs of ``size`` are near each other: halved, and so on."""
     if len(index) <= size:
         return index
-    spread = centres[index]
+    spread = centers[index]
     order = index[np.argsort(spread[:, spread.var(axis=0).argmax()], kind="stable")]
     runs = -(-len(index) // size)
     half = (runs // 2) * size
     return np.concatenate(
-        [near_together(centres, order[:half], size), near_together(centres, order[half:], size)]
+        [near_together(centers, order[:half], size), near_together(centers, order[half:], size)]
     )

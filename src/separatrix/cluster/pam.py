@@ -1,6 +1,6 @@
 """K-medoids from a matrix of distances: k rows such that the rows are near one of them.
 
-    minimise Σ w d(x, nearest medoid)
+    minimize Σ w d(x, nearest medoid)
 
 Alternating (rows to the nearest medoid, medoid to the middle of its rows) is quick and stops early;
 exchanges of one medoid for one other row go on from there until none helps.

@@ -31,7 +31,7 @@ WORTH_THREADS = 1_500
 class Silhouette:
     """``samples``: s of every point; ``by_cluster``: its mean in each of ``clusters``; ``score``.
 
-    ``neighbour`` is the cluster that a point is nearest to besides its own. A point alone in its
+    ``neighbor`` is the cluster that a point is nearest to besides its own. A point alone in its
     cluster has s = 0.
     """
 
@@ -39,7 +39,7 @@ class Silhouette:
     labels: NDArray[Any]
     clusters: NDArray[Any]
     by_cluster: Floats
-    neighbour: NDArray[Any]
+    neighbor: NDArray[Any]
     score: float
 
     def __str__(self) -> str:

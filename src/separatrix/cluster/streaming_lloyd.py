@@ -14,28 +14,28 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 
-#: A step below this share of the typical distance to a centre is rounding.
+#: A step below this share of the typical distance to a center is rounding.
 ROUNDING = 1e-12
 
 
 def lloyd_streamed(
     rows: Rows, scale: Floats, start: Floats, *, max_iter: int, tol: float, variance: float
 ) -> Clustering:
-    """Sweeps from ``start`` (in units of ``scale``) until no centre moves. Labels stay empty."""
-    centres, history, settled = start, [], False
+    """Sweeps from ``start`` (in units of ``scale``) until no center moves. Labels stay empty."""
+    centers, history, settled = start, [], False
     for _ in range(max_iter):
-        sums = rows.reduce(ClusterSums(centres, scale))
+        sums = rows.reduce(ClusterSums(centers, scale))
         new = sums.means()
-        step = float(((new - centres) ** 2).sum())
-        centres = new
+        step = float(((new - centers) ** 2).sum())
+        centers = new
         history.append(step)
         typical = sums.scatter / sums.mass.sum()
         settled = step <= ROUNDING**2 * (typical + variance)
         if settled or (tol > 0 and step <= tol * variance):
             break
-    final = rows.reduce(ClusterSums(centres, scale))
+    final = rows.reduce(ClusterSums(centers, scale))
     return Clustering(
-        centres,
+        centers,
         np.zeros(0, dtype=np.int32),
         final.mass,
         final.scatter,
@@ -46,15 +46,15 @@ def lloyd_streamed(
 
 
 def certify(rows: Rows, scale: Floats, found: Clustering, variance: float) -> Certificate:
-    """Nearest centres and means taken afresh from the rows, in double precision.
+    """Nearest centers and means taken afresh from the rows, in double precision.
 
-    ``kkt`` is the largest distance of a centre from the mean of the rows nearest to it, as a share
+    ``kkt`` is the largest distance of a center from the mean of the rows nearest to it, as a share
     of the typical deviation of a row: zero exactly at the partitions where sweeps stand still.
     """
-    sums = rows.reduce(ClusterSums(found.centres, scale, found.mass))
+    sums = rows.reduce(ClusterSums(found.centers, scale, found.mass))
     kept = sums.mass > 0
     off = np.sqrt(((sums.shift[kept] / sums.mass[kept, None]) ** 2).sum(axis=1))
-    spread = np.sqrt(variance * found.centres.shape[1]) or 1.0
+    spread = np.sqrt(variance * found.centers.shape[1]) or 1.0
     if sums.movers:
         single = (
             f"Moving one row with both means following would still help for {sums.movers} rows, "
@@ -66,7 +66,7 @@ def certify(rows: Rows, scale: Floats, found: Clustering, variance: float) -> Ce
     if not kept.all():
         notes.append(f"{int((~kept).sum())} of the {len(kept)} clusters are empty.")
     return Certificate(
-        claim="With the centres held, no reassignment lowers the scatter; centres are the means",
+        claim="With the centers held, no reassignment lowers the scatter; centers are the means",
         primal=float(sums.scatter),
         kkt=float(off.max(initial=0.0)) / spread,
         tolerance=1e-9,

@@ -101,7 +101,7 @@ def _others(points: Prepared, w: Floats, rows: Floats) -> tuple[Floats, Floats]:
 
 
 def _range(square: Floats, w: Floats) -> tuple[float, float]:
-    """From a tenth of the usual distance between neighbours to twice the widest."""
+    """From a tenth of the usual distance between neighbors to twice the widest."""
     nearest = np.where(square > 0, square, np.inf).min(axis=1)
     order = np.argsort(nearest)
     usual = nearest[order[np.searchsorted(np.cumsum(w[order]), w.sum() / 2)]]

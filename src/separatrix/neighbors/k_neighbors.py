@@ -1,4 +1,4 @@
-"""k nearest neighbours: class, probability, number, or the neighbours themselves."""
+"""k nearest neighbors: class, probability, number, or the neighbors themselves."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Asked(InstanceBasedModel):
 
 
 class _Voting(_Asked):
-    """Neighbours that vote, for a class or with their number."""
+    """Neighbors that vote, for a class or with their number."""
 
     n_neighbors: int | str
     weights: Any
@@ -87,7 +87,7 @@ class _Voting(_Asked):
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """Check the number of neighbours, or choose it; then say what is certain."""
+        """Check the number of neighbors, or choose it; then say what is certain."""
         self._index()
         total = self.weights_.sum()
         if self.n_neighbors == "auto":
@@ -97,7 +97,7 @@ class _Voting(_Asked):
             self.n_neighbors_ = _counted(self.n_neighbors)
             if self.n_neighbors_ > total:
                 raise InputError(
-                    f"{self.n_neighbors_} neighbours were asked for, and n_samples = "
+                    f"{self.n_neighbors_} neighbors were asked for, and n_samples = "
                     f"{len(self.points_)} rows of total weight {total:g} were given: a row of "
                     "weight w fills w places.",
                     remedy="Ask for fewer, or give weights that count rows.",
@@ -109,7 +109,7 @@ class _Voting(_Asked):
         )
 
     def leave_one_out(self, most: int | None = None) -> NeighborCounts:
-        """Error of 1, 2, … neighbours, every row judged by the others, from one search.
+        """Error of 1, 2, … neighbors, every row judged by the others, from one search.
 
         ``most`` bounds the count; by default twice the square root of the number of rows, at most
         128.
@@ -118,7 +118,7 @@ class _Voting(_Asked):
         return errors_by_count(self, most)
 
     def _near(self, x: Any) -> tuple[Neighbors, Floats]:
-        """Enough neighbours to fill k places, and the places that each takes."""
+        """Enough neighbors to fill k places, and the places that each takes."""
         k, n = self.n_neighbors_, len(self.points_)
         asked = min(k, n)
         while True:
@@ -159,7 +159,7 @@ class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, _Voting):
     n_neighbors : int or "auto", default=5
         k; "auto" takes the count with the least leave-one-out error.
     weights : {"uniform", "distance", "gaussian"}, Gaussian or function, default="uniform"
-        The vote of a neighbour at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the
+        The vote of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the
         k-th; that of a kernel :class:`Gaussian`; or any function of an array of distances.
     metric : name, Metric or function of two points, default="euclidean"
         Also "precomputed". Metrics of strings or mixed rows take lists of objects for ``X``.
@@ -211,7 +211,7 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, _Voting):
         return np.asarray(np.einsum("ij,ijk->ik", shares, self.targets_[indices]))
 
     def predict(self, X: Any) -> Floats:
-        """The mean of the neighbours, by their votes."""
+        """The mean of the neighbors, by their votes."""
         return self._shaped(self._averaged(X))
 
 

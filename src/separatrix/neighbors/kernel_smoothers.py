@@ -121,7 +121,7 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, _LocalAvera
 class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, _LocalAverage):
     """f(x) = Σ κ(x, xᵢ) yᵢ / Σ κ(x, xᵢ) with κ = exp(−d²/2h²): a mean that moves along.
 
-    Parameters and attributes as for :class:`KernelVoteClassifier`; "loo" minimises the squared
+    Parameters and attributes as for :class:`KernelVoteClassifier`; "loo" minimizes the squared
     error. Beyond the data the nearest training rows decide.
     """
 

@@ -1,4 +1,4 @@
-"""How many neighbours? Every row is judged by all others, for all counts from one search."""
+"""How many neighbors? Every row is judged by all others, for all counts from one search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 128
 
 @dataclass(frozen=True)
 class NeighborCounts:
-    """Leave-one-out ``error`` of ``count`` = 1, 2, … neighbours, with its ``standard_error``.
+    """Leave-one-out ``error`` of ``count`` = 1, 2, … neighbors, with its ``standard_error``.
 
     The share of wrong classes, or the mean squared error of numbers.
     """
@@ -38,9 +38,9 @@ class NeighborCounts:
 
 
 def errors_by_count(model: Any, most: int | None) -> NeighborCounts:
-    """Votes accumulated from near to far: after the k-th neighbour they are those of k.
+    """Votes accumulated from near to far: after the k-th neighbor they are those of k.
 
-    A row of weight w is w rows: one of them is left out, the others are its nearest neighbours.
+    A row of weight w is w rows: one of them is left out, the others are its nearest neighbors.
     """
     w = model.weights_
     n = len(w)
@@ -68,7 +68,7 @@ def errors_by_count(model: Any, most: int | None) -> NeighborCounts:
 def _mistakes(model: Any, d: Floats, near: Any, part: slice) -> Floats:
     """The loss of every row (i) for every count (k)."""
     w = model.weights_
-    # Copies of the row itself come first; then every neighbour with as many places as its weight.
+    # Copies of the row itself come first; then every neighbor with as many places as its weight.
     mass = np.column_stack([w[part] - 1.0, w[near]])
     distances = np.column_stack([np.zeros(len(d)), d])
     numbers = np.column_stack([np.arange(part.start, part.start + len(d)), near])
@@ -77,7 +77,7 @@ def _mistakes(model: Any, d: Floats, near: Any, part: slice) -> Floats:
     if model.weights != "gaussian":
         loss(model, mass, _votes(model, mass, distances), numbers, last, losses)
         return losses
-    for k in range(1, d.shape[1] + 1):  # votes depend on how far the k-th neighbour is
+    for k in range(1, d.shape[1] + 1):  # votes depend on how far the k-th neighbor is
         farthest = np.take_along_axis(distances, last[:, k - 1 : k], 1)
         votes = votes_of(model.weights, np.minimum(distances, farthest))
         loss(model, mass, votes, numbers, last[:, k - 1 : k], losses[:, k - 1 : k], k)
@@ -85,7 +85,7 @@ def _mistakes(model: Any, d: Floats, near: Any, part: slice) -> Floats:
 
 
 def _filled(mass: Floats, most: int) -> NDArray[np.int64]:
-    """The neighbour that fills the k-th place, for every row and k = 1 … most."""
+    """The neighbor that fills the k-th place, for every row and k = 1 … most."""
     counts = np.arange(1, most + 1)
     return np.array([np.searchsorted(row, counts) for row in np.cumsum(mass, axis=1)])
 
@@ -123,7 +123,7 @@ def _means(
 ) -> Floats:
     """Σ v y / Σ v over the first k places, for every row and count; alike where votes vanish.
 
-    Sums run from near to far. ``last`` is the neighbour that fills the k-th place; what it has
+    Sums run from near to far. ``last`` is the neighbor that fills the k-th place; what it has
     beyond that place is taken off again.
     """
     said = np.concatenate([opinions, np.ones((*mass.shape, 1))], axis=2)

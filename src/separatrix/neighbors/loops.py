@@ -1,4 +1,4 @@
-"""Which class leads after one neighbour more has voted, for every count of neighbours."""
+"""Which class leads after one neighbor more has voted, for every count of neighbors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 def wrong_by_count(mass, votes, codes, truth, classes, first, last, out):
     """out[i, k − first] = 1 where the class with most votes among k places is not the true one.
 
-    Neighbours come from near to far, neighbour j with ``mass[i, j]`` places, a whole number. Of
+    Neighbors come from near to far, neighbor j with ``mass[i, j]`` places, a whole number. Of
     equals the first class leads; where all votes vanish, places are counted instead.
     """
     weighed, counted = np.zeros(classes), np.zeros(classes)

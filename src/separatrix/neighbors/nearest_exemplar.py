@@ -35,7 +35,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
 
     Attributes
     ----------
-    exemplars_ : e, in the order of ``classes_`` (standardised if that was asked for).
+    exemplars_ : e, in the order of ``classes_`` (standardized if that was asked for).
     exemplar_indices_ : numbers of the training rows that are medoids.
     """
 

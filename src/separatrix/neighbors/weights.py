@@ -1,4 +1,4 @@
-"""How much the voice of a neighbour counts."""
+"""How much the voice of a neighbor counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _uniform(distances: Floats) -> Floats:
 
 
 def _reciprocal(distances: Floats) -> Floats:
-    """1/d. A neighbour at distance zero leaves the others nothing to say."""
+    """1/d. A neighbor at distance zero leaves the others nothing to say."""
     on_it = distances == 0
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         # Relative to the nearest, so that no unit makes the reciprocal overflow.
@@ -28,7 +28,7 @@ def _reciprocal(distances: Floats) -> Floats:
 
 
 def _adaptive(distances: Floats) -> Floats:
-    """exp(−d²/2h²) with h the distance of the farthest of the k neighbours."""
+    """exp(−d²/2h²) with h the distance of the farthest of the k neighbors."""
     h = distances.max(axis=1)[:, None]
     return np.exp(-0.5 * (distances / np.where(h > 0, h, 1.0)) ** 2)
 
@@ -41,7 +41,7 @@ VOTES: dict[str, Callable[[Floats], Floats]] = {
 
 
 def votes_of(weights: Any, distances: Floats) -> Floats:
-    """The vote of every neighbour, from its distance.
+    """The vote of every neighbor, from its distance.
 
     ``weights`` is a name, a :class:`Gaussian` kernel, whose votes fall off with its bandwidth, or
     a function of an array of distances.
@@ -66,7 +66,7 @@ def votes_of(weights: Any, distances: Floats) -> Floats:
 
 
 def share_of(indices: NDArray[np.int64], w: Floats, k: float) -> Floats:
-    """How many of the k places each neighbour takes: its weight, while places are left."""
+    """How many of the k places each neighbor takes: its weight, while places are left."""
     mass = w[indices]
     before = np.cumsum(mass, axis=1) - mass
     return np.clip(k - before, 0.0, mass)

@@ -1,4 +1,4 @@
-"""Passes over rows in clusters: centring, sums, own distances, and what a move would gain."""
+"""Passes over rows in clusters: centering, sums, own distances, and what a move would gain."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def more(a, b):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def square_to(x, i, centres, a):
-    """‖x − c‖² of row i and centre a, in double precision."""
+def square_to(x, i, centers, a):
+    """‖x − c‖² of row i and center a, in double precision."""
     total = 0.0
     for j in range(x.shape[1]):
-        step = x[i, j] - centres[a, j]
+        step = x[i, j] - centers[a, j]
         total += step * step
     return total
 
 
 @njit(cache=True, nogil=True)
-def centre_rows(x, mean, unit, start, stop, exact, single, square):
+def center_rows(x, mean, unit, start, stop, exact, single, square):
     """Rows about the mean, in the given unit: exact, in single precision, and ‖x‖²."""
     for i in range(start, stop):
         total = np.float32(0.0)
@@ -54,22 +54,22 @@ def add_rows(x, weight, label, start, stop, sums, mass, count):
 
 
 @njit(cache=True, nogil=True)
-def own_squares(x, centres, label, start, stop, out):
-    """‖x − c‖² of every row to the centre of its own cluster."""
+def own_squares(x, centers, label, start, stop, out):
+    """‖x − c‖² of every row to the center of its own cluster."""
     for i in range(start, stop):
-        out[i] = square_to(x, i, centres, label[i])
+        out[i] = square_to(x, i, centers, label[i])
 
 
 @njit(cache=True, nogil=True)
 def judge(product, square, norms, mass, weight, label, nearest, lead, gain):
-    """From x·c of every row and centre: the nearest centre, and what a move to another would gain.
+    """From x·c of every row and center: the nearest center, and what a move to another would gain.
 
     Moving a row of weight w from cluster a to b lowers the scatter, with both means following, by
 
         w · (mₐ/(mₐ − w) ‖x − cₐ‖² − m_b/(m_b + w) ‖x − c_b‖²)
 
     ``gain`` gets the largest of these over b; a row alone in its cluster gains nothing. ``lead`` is
-    by how much the second nearest centre is farther, squared. Unknown masses are infinite.
+    by how much the second nearest center is farther, squared. Unknown masses are infinite.
     """
     for i in range(product.shape[0]):
         best, value, second = 0, np.inf, np.inf

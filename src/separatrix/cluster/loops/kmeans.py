@@ -1,14 +1,14 @@
-"""One sweep of K-means with bounds: rows that cannot have changed their centre are passed over.
+"""One sweep of K-means with bounds: rows that cannot have changed their center are passed over.
 
-For a row x with centre a, keep u ≥ ‖x − c_a‖ and, for every group of centres, l ≤ the distance to
-any other centre of the group. A centre that moves by δ moves its bounds by δ, so while u < l the
-row stays without a look at its numbers. Movements are summed once per centre (``gone``) and once
+For a row x with center a, keep u ≥ ‖x − c_a‖ and, for every group of centers, l ≤ the distance to
+any other center of the group. A center that moves by δ moves its bounds by δ, so while u < l the
+row stays without a look at its numbers. Movements are summed once per center (``gone``) and once
 per group (``group_gone``), and bounds are stored relative to those sums: a row that stays costs
 one comparison and no write.
 
-Distances are taken in single precision, sixteen centres at a time, as ½‖c‖² − x·c. Their error is
-at most ``error``; bounds include it, and where it could decide between two centres the row is
-settled in double precision (the first of equally near centres wins).
+Distances are taken in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Their error is
+at most ``error``; bounds include it, and where it could decide between two centers the row is
+settled in double precision (the first of equally near centers wins).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Whole = NDArray[np.int64]
 
 
 class Centers(NamedTuple):
-    """The centres, laid out for the search: lane t·16 + j is column j of tile t."""
+    """The centers, laid out for the search: lane t·16 + j is column j of tile t."""
 
     exact: Floats  # k x d
     single: Singles  # k x d
@@ -36,10 +36,10 @@ class Centers(NamedTuple):
     tiles: Singles  # tiles x d x 16
     norms: Singles  # tiles x 16: ½‖c‖², infinite where a lane is empty
     lane_of: Whole  # k
-    centre_of: Whole  # lanes
+    center_of: Whole  # lanes
     group_of: Whole  # k
-    gone: Floats  # k: how far each centre has moved, all steps together
-    group_gone: Floats  # groups + 1: the same of the fastest centre of a group; last, of all groups
+    gone: Floats  # k: how far each center has moved, all steps together
+    group_gone: Floats  # groups + 1: the same of the fastest center of a group; last, of all groups
     reach: float  # largest ‖c‖²
 
 
@@ -53,7 +53,7 @@ class Cloud(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of every row. Bounds are relative to how far the centres have gone."""
+    """What is known of every row. Bounds are relative to how far the centers have gone."""
 
     label: NDArray[np.int32]
     upper: Singles
@@ -87,12 +87,12 @@ def _above(value):
 
 
 @njit(cache=True, nogil=True)
-def _settle(x, i, centres, group_of, least):
-    """Nearest centre in double precision; ``least`` gets the nearest other of every group."""
+def _settle(x, i, centers, group_of, least):
+    """Nearest center in double precision; ``least`` gets the nearest other of every group."""
     best, value = 0, np.inf
     least[:] = np.inf
-    for j in range(centres.shape[0]):
-        square = square_to(x, i, centres, j)
+    for j in range(centers.shape[0]):
+        square = square_to(x, i, centers, j)
         loser, lost = j, square
         if square < value:
             loser, lost = best, value
@@ -107,7 +107,7 @@ def _doubtful(
     x, square, single, halves, gone, group_gone, label, upper, lower, lowest,
     slack, reach, start, stop, chosen, value,
 ):  # fmt: skip
-    """Rows whose bounds leave a doubt, after a look at the own centre; returns their number.
+    """Rows whose bounds leave a doubt, after a look at the own center; returns their number.
 
     The loops write every candidate and step on only past those that stay: no branch to mispredict.
     """
@@ -139,9 +139,9 @@ def _search(
     x, tiles, norms, lane_of, gone, group_gone, label, upper, lower,
     g, kept, chosen, value, second, spare, lane, group, alive, least, listed,
 ):  # fmt: skip
-    """Compare the doubtful rows whose bound for group g is below their distance with its centres.
+    """Compare the doubtful rows whose bound for group g is below their distance with its centers.
 
-    ``least`` gets the smallest value of the group without the own centre; ``value`` and ``second``
+    ``least`` gets the smallest value of the group without the own center; ``value`` and ``second``
     are the two smallest of all, ``spare`` the next in the group of the smallest.
     """
     per_group = norms.shape[0] // alive.shape[1]
@@ -174,10 +174,10 @@ def _search(
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def _renew(
-    x, square, exact, centre_of, group_of, gone, group_gone, label, upper, lower, lowest,
+    x, square, exact, center_of, group_of, gone, group_gone, label, upper, lower, lowest,
     slack, reach, kept, chosen, own, value, second, spare, lane, group, alive, least, nearest_of,
 ):  # fmt: skip
-    """Nearest centres of the doubtful rows after the search, to ``group``; renews their bounds."""
+    """Nearest centers of the doubtful rows after the search, to ``group``; renews their bounds."""
     groups = least.shape[1]
     for c in range(kept):
         i = chosen[c]
@@ -189,7 +189,7 @@ def _renew(
             best, nearest = _settle(x, i, exact, group_of, nearest_of)
             error = 1e-7 * nearest
         elif group[c] >= 0:
-            best = centre_of[lane[c]]
+            best = center_of[lane[c]]
             least[c, group[c]] = spare[c]
             if not alive[c, mine]:
                 bound = more(np.float64(lower[i, mine]) - group_gone[mine], 0.0)
@@ -232,15 +232,15 @@ def _move(x, weight, label, kept, chosen, new, sums, mass, count):
 
 
 @njit(cache=True, nogil=True)
-def sweep(cloud, centres, state, slack, start, stop, sums, mass, count):
-    """Move the rows ``start:stop`` to their nearest centres; add the change to the sums.
+def sweep(cloud, centers, state, slack, start, stop, sums, mass, count):
+    """Move the rows ``start:stop`` to their nearest centers; add the change to the sums.
 
     ``sums`` (k x d), ``mass`` and ``count`` (k) gain and lose the rows that moved; returns their
-    number. Rows go through in batches, one group of centres after the other: work on one row does
+    number. Rows go through in batches, one group of centers after the other: work on one row does
     not wait for another's.
     """
-    x, square, reach = cloud.single, cloud.square, centres.reach
-    gone, group_gone = centres.gone, centres.group_gone
+    x, square, reach = cloud.single, cloud.square, centers.reach
+    gone, group_gone = centers.gone, centers.group_gone
     label, upper, lower, lowest = state.label, state.upper, state.lower, state.lowest
     groups, moved = group_gone.size - 1, 0
     chosen, listed = np.empty(BATCH + 1, np.int64), np.empty(BATCH + 1, np.int64)
@@ -251,18 +251,18 @@ def sweep(cloud, centres, state, slack, start, stop, sums, mass, count):
     nearest_of = np.empty(groups)
     for first in range(start, stop, BATCH):
         kept = _doubtful(
-            x, square, centres.single, centres.halves, gone, group_gone, label, upper, lower,
+            x, square, centers.single, centers.halves, gone, group_gone, label, upper, lower,
             lowest, slack, reach, first, min(first + BATCH, stop), chosen, own,
         )  # fmt: skip
         for r in range(kept):
             value[r], second[r], group[r] = own[r], np.inf, -1
         for g in range(groups):
             _search(
-                x, centres.tiles, centres.norms, centres.lane_of, gone, group_gone, label, upper,
+                x, centers.tiles, centers.norms, centers.lane_of, gone, group_gone, label, upper,
                 lower, g, kept, chosen, value, second, spare, lane, group, alive, least, listed,
             )  # fmt: skip
         _renew(
-            cloud.exact, square, centres.exact, centres.centre_of, centres.group_of, gone,
+            cloud.exact, square, centers.exact, centers.center_of, centers.group_of, gone,
             group_gone, label, upper, lower, lowest, slack, reach, kept, chosen, own, value,
             second, spare, lane, group, alive, least, nearest_of,
         )  # fmt: skip

@@ -92,7 +92,7 @@ def _join(a, b, share, kind, out):
 
 @njit(cache=True, nogil=True)
 def chain_of_distances(d, size, kind, first, second, height):
-    """Nearest-neighbour chains over a square of distances, which is overwritten.
+    """Nearest-neighbor chains over a square of distances, which is overwritten.
 
     From any cluster go to its nearest, from there to the nearest of that, and so on: distances only
     shrink, so that two clusters are met that are nearest to each other, and merge.
@@ -219,7 +219,7 @@ def _packed(columns, size, name, nearest, square, sure, slots):
 
 @njit(cache=True, nogil=True)
 def ward_chain(columns, size, first, second, height):
-    """Nearest-neighbour chains by the rise of the scatter, from centroids alone.
+    """Nearest-neighbor chains by the rise of the scatter, from centroids alone.
 
     Merging a and b raises the scatter by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height is the root of
     twice that. ``columns`` (d x n) and ``size`` are overwritten; empty slots lie at infinity.

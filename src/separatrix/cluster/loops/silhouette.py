@@ -15,7 +15,7 @@ def _summed(columns, i, a, m, acc):
     acc[:m] = np.float32(0.0)
     for f in range(0, columns.shape[0], 4):
         q, r, s, t = columns[f, i], columns[f + 1, i], columns[f + 2, i], columns[f + 3, i]
-        # views start at zero: an index that might be negative is not vectorised
+        # views start at zero: an index that might be negative is not vectorized
         one, two = columns[f, a : a + m], columns[f + 1, a : a + m]
         three, four = columns[f + 2, a : a + m], columns[f + 3, a : a + m]
         for j in range(m):

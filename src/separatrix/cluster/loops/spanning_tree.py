@@ -21,27 +21,27 @@ def _shorter(d, i, j, e, k, m):
 
 
 @njit(cache=True, nogil=True)
-def _colour(order, starts, tree, colours):
+def _color(order, starts, tree, colors):
     """The tree that all points of a node belong to, or −1 if they belong to several."""
     nodes = starts.shape[0]
     for node in range(nodes - 1, -1, -1):
         left, right = 2 * node + 1, 2 * node + 2
         if left < nodes:
-            same = colours[left] == colours[right] or starts[right, 0] == starts[right, 1]
-            colours[node] = colours[left] if same else -1
+            same = colors[left] == colors[right] or starts[right, 0] == starts[right, 1]
+            colors[node] = colors[left] if same else -1
             continue
-        colours[node] = -1
+        colors[node] = -1
         a, b = starts[node, 0], starts[node, 1]
         if a < b:
-            colours[node] = tree[order[a]]
+            colors[node] = tree[order[a]]
             for s in range(a + 1, b):
-                if tree[order[s]] != colours[node]:
-                    colours[node] = -1
+                if tree[order[s]] != colors[node]:
+                    colors[node] = -1
                     break
 
 
 @njit(cache=True, nogil=True)
-def _nearest_stranger(x, i, bound, kd, kind, tree, colours, near, stack, bounds):
+def _nearest_stranger(x, i, bound, kd, kind, tree, colors, near, stack, bounds):
     """The nearest point of another tree that is not farther than ``bound``: (distance, number)."""
     columns, order, starts, low, high = kd
     nodes = starts.shape[0]
@@ -52,7 +52,7 @@ def _nearest_stranger(x, i, bound, kd, kind, tree, colours, near, stack, bounds)
     while top > 0:
         top -= 1
         node = stack[top]
-        if bounds[top] > best or colours[node] == mine:
+        if bounds[top] > best or colors[node] == mine:
             continue
         left, right = 2 * node + 1, 2 * node + 2
         if left >= nodes:
@@ -70,10 +70,10 @@ def _nearest_stranger(x, i, bound, kd, kind, tree, colours, near, stack, bounds)
         if to_right < to_left:
             left, right = right, left
             to_left, to_right = to_right, to_left
-        if to_right <= best and colours[right] != mine:
+        if to_right <= best and colors[right] != mine:
             stack[top], bounds[top] = right, to_right
             top += 1
-        if to_left <= best and colours[left] != mine:
+        if to_left <= best and colors[left] != mine:
             stack[top], bounds[top] = left, to_left
             top += 1
     return best, at
@@ -96,7 +96,7 @@ def grow_together(z, kd, kind, known, numbers, first, second, height):
     near, stack, bounds = np.empty(largest), np.empty(128, dtype=np.int64), np.empty(128)
     parent = np.arange(n)
     tree = np.arange(n)
-    colours = np.empty(starts.shape[0], dtype=np.int64)
+    colors = np.empty(starts.shape[0], dtype=np.int64)
     reach = np.zeros(n)  # no stranger is nearer than this
     stranger = np.full(n, -1)  # who was found at that distance
     seen = np.zeros(n, dtype=np.int64)
@@ -118,13 +118,13 @@ def grow_together(z, kd, kind, known, numbers, first, second, height):
                 d, j = reach[i], stranger[i]
             if source[c] < 0 or _shorter(d, i, j, way[c], source[c], target[c]):
                 way[c], source[c], target[c] = d, i, j
-        _colour(order, starts, tree, colours)
+        _color(order, starts, tree, colors)
         for s in range(n):
             i = order[s]
             c = tree[i]
             if seen[i] < k or (stranger[i] >= 0 and tree[stranger[i]] != c) or reach[i] > way[c]:
                 continue
-            d, j = _nearest_stranger(z[i], i, way[c], kd, kind, tree, colours, near, stack, bounds)
+            d, j = _nearest_stranger(z[i], i, way[c], kd, kind, tree, colors, near, stack, bounds)
             reach[i] = max(reach[i], d)
             if j >= 0:
                 stranger[i] = j

@@ -2,7 +2,7 @@
 
     values = start[tile] − Σ_f x[row, f] · tiles[tile, f, :]
 
-The compiler's own vectorisation writes every partial sum to memory and reads it back, because it
+The compiler's own vectorization writes every partial sum to memory and reads it back, because it
 cannot know that arrays do not overlap. Here the sums are a vector value from the first feature to
 the last; the backend spells it in whatever vector registers the machine has.
 """

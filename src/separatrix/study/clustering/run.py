@@ -172,7 +172,7 @@ def _drawn(ground: ClusterDesign, labels: Labels, shape: Silhouette, measured: L
     return Drawn(
         labels[measured[some]],
         shape.samples[some],
-        shape.neighbour[some],
+        shape.neighbor[some],
         replace(plane, places=plane.places[measured[some]]),
         ground.names,
     )
