@@ -21,6 +21,7 @@ from typing import Any
 import pandas as pd
 
 import separatrix
+from separatrix.estimators.coefficient_inference import inference
 from separatrix.pictures import (
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
@@ -37,7 +38,6 @@ from separatrix.pictures import (
     SVMPathDisplay,
     TrainingTraceDisplay,
 )
-from separatrix.pictures.inference import inference
 from separatrix.report import figures, write
 from separatrix.samples import sample
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,24 @@ class Ran:
         return json.loads(self.out)
 
 
+def default_dispositions() -> None:
+    """SIGINT raises KeyboardInterrupt, SIGTERM and SIGHUP end the process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """A parent that ignores signals hands that down: every test starts from the default."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    default_dispositions()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def interrupted(words: list[str], *, at: str, within: int = 30) -> None:
     """Ctrl-C once the command says ``at``: it stops soon, says so, and shows no traceback."""
     with subprocess.Popen(
@@ -40,6 +58,7 @@ def interrupted(words: list[str], *, at: str, within: int = 30) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        preexec_fn=default_dispositions,
     ) as child:
         for line in child.stderr:
             if at in line:

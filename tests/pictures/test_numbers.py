@@ -13,6 +13,7 @@ from sklearn.linear_model import RidgeClassifier, lasso_path
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from separatrix import LassoCV, LinearRegression
+from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures import (
     CoefficientDisplay,
@@ -30,7 +31,6 @@ from separatrix.pictures import (
     ValidationCurveDisplay,
 )
 from separatrix.pictures.formatting import exact, listed, measure, number, scored
-from separatrix.pictures.inference import inference
 from separatrix.pictures.labels import spread
 from separatrix.probability.roc import roc_curve
 

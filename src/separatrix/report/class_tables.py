@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.discriminant.covariance_tests import MardiaTest
+from separatrix.estimators.coefficient_inference import names_of
 from separatrix.pictures.formatting import exact, number, scored
-from separatrix.pictures.inference import names_of
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure, probable
 from separatrix.rows.block import Floats
 from separatrix.study.result import CrossValidatedScore, Score, Study

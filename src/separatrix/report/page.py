@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import Inference, inference
 from separatrix.pictures.formatting import number
-from separatrix.pictures.inference import Inference, inference
 from separatrix.report import class_tables, figures, tables, verdict
 from separatrix.report.figures import Gallery
 from separatrix.report.stored_rows import rows_kept_words, svm_table

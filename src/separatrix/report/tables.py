@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import Inference
 from separatrix.messages import WARNINGS
 from separatrix.pictures.formatting import counted, exact, listed, measure, number, scored
-from separatrix.pictures.inference import Inference
 from separatrix.report.verdict import counterpart, gloss, spoken
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed, number
-from separatrix.pictures.inference import inference
 from separatrix.pictures.scatter import rule
 from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, plain, style_axes
 from separatrix.rows.block import Floats

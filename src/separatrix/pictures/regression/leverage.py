@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed, number
-from separatrix.pictures.inference import inference
 from separatrix.pictures.labels import name_points
 from separatrix.pictures.regression.residuals import called
 from separatrix.pictures.scatter import MANY, rule, scatter, worst

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import names_of
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import listed, number
-from separatrix.pictures.inference import names_of
 from separatrix.pictures.labels import spread
 from separatrix.pictures.scatter import rule
 from separatrix.pictures.style import MUTED, SERIES, ink, log_ticks, plain, style_axes

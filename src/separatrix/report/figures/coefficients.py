@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import Inference
 from separatrix.pictures import (
     CoefficientDisplay,
     RegularizationPathDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.pictures.inference import Inference
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.verdict import spoken
 from separatrix.rows.block import Floats, unit_weights

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.coefficient_inference import Inference
 from separatrix.messages import InputError
 from separatrix.pictures import (
     LeverageDisplay,
@@ -13,7 +14,6 @@ from separatrix.pictures import (
     ResidualDisplay,
     ScaleLocationDisplay,
 )
-from separatrix.pictures.inference import Inference
 from separatrix.report.figures.gallery import MANY, Gallery
 from separatrix.rows.block import Floats
 from separatrix.study.result import Study, TrainingRows
