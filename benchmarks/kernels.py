@@ -19,8 +19,8 @@ def main(quick: bool = False) -> None:
     sigma = 3.0
     gamma = 0.5 / sigma**2
     exact = np.exp(-gamma * ((x[0] - z) ** 2).sum(axis=1))
-    prepared = sx.Gaussian(sigma).against(z)
-    single = sx.Gaussian(sigma).against(z.astype(np.float32))
+    prepared = sx.Gaussian(sigma).prepare(z)
+    single = sx.Gaussian(sigma).prepare(z.astype(np.float32))
     x32 = x.astype(np.float32)
 
     def error(block: Any) -> str:

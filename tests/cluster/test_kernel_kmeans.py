@@ -21,7 +21,7 @@ def partition(x, seed: int, k: int = 4):
 def test_the_linear_kernel_is_k_means(seed: int) -> None:
     x = np.random.default_rng(seed).standard_normal((120, 3)) + 5.0
     labels = partition(x, seed)
-    gram = GramBlocks(Linear().against(x))
+    gram = GramBlocks(Linear().prepare(x))
     found = kernel_sweeps(gram, np.ones(120), labels, 4, assign="centroid", max_iter=200)
     means = np.array([x[labels == j].mean(axis=0) for j in range(4)])
     plain = sx.KMeans(4, init=means).fit(x)
@@ -77,7 +77,7 @@ def test_blocks_change_nothing(assign: str, monkeypatch) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_scatter_never_rises(seed: int) -> None:
     x = np.random.default_rng(seed).standard_normal((80, 2))
-    gram = GramBlocks(Gaussian(0.5).against(x))
+    gram = GramBlocks(Gaussian(0.5).prepare(x))
     found = kernel_sweeps(gram, np.ones(80), partition(x, seed), 4, assign="centroid", max_iter=100)
     assert found.ending == "settled"
     assert (np.diff(found.history) <= 1e-9).all()

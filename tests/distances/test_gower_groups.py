@@ -38,9 +38,9 @@ def test_dummies_of_one_category_count_once() -> None:
     design = sx.Gower(groups=groups).fitted(x)
     plain = sx.Gower().fitted(frame)
     np.testing.assert_allclose(design.distances(x), plain.distances(frame), atol=1e-12)
-    joined = design.accept(x)
+    joined = design.validate(x)
     assert joined.shape == (60, 4)
-    np.testing.assert_array_equal(design.accept(joined), joined)
+    np.testing.assert_array_equal(design.validate(joined), joined)
     np.testing.assert_allclose(design.distances(joined[:5], x), design.distances(x[:5], x))
 
 

@@ -63,7 +63,7 @@ def test_close_points_far_from_the_origin_keep_their_digits() -> None:
 def test_two_threads_and_blocks_change_nothing(d: int) -> None:
     x = points(0, 700, d)
     whole = sx.Euclidean().distances(x)
-    prepared = sx.Euclidean().against(x)
+    prepared = sx.Euclidean().prepare(x)
     parts = [rows for _, rows in prepared.blocks(x, budget=8 * 700 * 13)]
     assert len(parts) > 50
     np.testing.assert_allclose(np.vstack(parts), whole, rtol=1e-9, atol=1e-12)
@@ -245,7 +245,7 @@ def test_rows_that_were_coded_are_not_coded_again() -> None:
     frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.choice(["x", "y"], 40)})
     metric = sx.Gower().fitted(frame)
     d = metric.distances(frame)
-    np.testing.assert_array_equal(metric.distances(metric.accept(frame)), d)
+    np.testing.assert_array_equal(metric.distances(metric.validate(frame)), d)
     assert sx.silhouette(frame, frame.b, "gower").score == pytest.approx(
         sx.silhouette(d, frame.b, "precomputed").score
     )

@@ -115,7 +115,7 @@ def test_both_ways_are_taken_and_agree() -> None:
         search = NeighborSearch(z)._search.search  # type: ignore[attr-defined]
         found = search.nearest(z[:200], 5)
         assert (search._every is None) == (z is flat)
-        again = Exhaustive(sx.Euclidean().against(z)).nearest(z[:200], 5)
+        again = Exhaustive(sx.Euclidean().prepare(z)).nearest(z[:200], 5)
         np.testing.assert_array_equal(found.indices, again.indices)
 
 

@@ -13,7 +13,7 @@ def x() -> np.ndarray:
     return np.random.default_rng(0).standard_normal((60, 4))
 
 
-def test_anchors_without_weight_are_dropped(x) -> None:
+def test_centers_without_weight_are_dropped(x) -> None:
     weights = np.zeros((60, 2))
     weights[::3] = np.random.default_rng(1).standard_normal((20, 2))
     weights[3, 0] = 0.0  # still needed by the second function
@@ -34,7 +34,7 @@ def test_anchors_without_weight_are_dropped(x) -> None:
 def test_sums_over_tiles_equal_the_whole(kernel, dtype) -> None:
     rng = np.random.default_rng(1)
     x, z = rng.standard_normal((333, 4)).astype(dtype), rng.standard_normal((2500, 4)).astype(dtype)
-    z[:5] += 1e4  # anchors far away
+    z[:5] += 1e4  # centers far away
     x[7] = z[0]
     weights = rng.standard_normal((2500, 2)) / 2500
     found = sx.KernelExpansion(kernel, z, weights, np.zeros(2)).scores(x)
@@ -67,7 +67,7 @@ def test_a_linear_expansion_is_a_hyperplane(x) -> None:
     assert shape.squared_norm() == pytest.approx([np.sum((x.T @ weights) ** 2)])
 
 
-def test_no_anchors_leave_the_intercept(x) -> None:
+def test_no_centers_leave_the_intercept(x) -> None:
     shape = sx.KernelExpansion(sx.Gaussian(1.0), x, np.zeros(60), 3.0)
     assert len(shape) == 0
     assert (shape.scores(x) == 3.0).all()
@@ -84,6 +84,6 @@ def test_precomputed_similarities_keep_their_columns(x) -> None:
         shape.scores(gram[:5, :30])
 
 
-def test_weights_and_anchors_must_agree(x) -> None:
-    with pytest.raises(sx.InputError, match="3 weights for 60 anchors"):
+def test_weights_and_centers_must_agree(x) -> None:
+    with pytest.raises(sx.InputError, match="3 weights for 60 centers"):
         sx.KernelExpansion(sx.Linear(), x, np.ones(3), 0.0)

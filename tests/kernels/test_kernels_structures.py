@@ -79,8 +79,8 @@ def test_one_column_of_a_dataframe_is_a_list() -> None:
         assert (sx.Spectrum(2).gram(form) == expected).all()
 
 
-def test_letters_that_no_anchor_has_match_nothing() -> None:
-    prepared = sx.Subsequence(1, 1.0).against(["ab"])
+def test_letters_that_no_center_has_match_nothing() -> None:
+    prepared = sx.Subsequence(1, 1.0).prepare(["ab"])
     assert prepared.rows(["xyx", "xax"]).tolist() == [[0.0], [1.0]]
     assert sx.Subsequence(1, 1.0).diagonal(["xyx"])[0] == 5.0
 
@@ -115,7 +115,7 @@ def test_sets_by_intersection_and_union(groups) -> None:
 
 def test_sets_may_hold_anything_and_be_written_as_lists() -> None:
     assert sx.SetKernel().gram([{1, "a", (2, 3)}], [["a", "a", 1]])[0, 0] == 2.0
-    assert sx.SetKernel().plain([{"b", "a", 3}]) == [(3, "a", "b")]
+    assert sx.SetKernel().serializable([{"b", "a", 3}]) == [(3, "a", "b")]
 
 
 # -- trees -----------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_a_leaf_may_be_its_label_alone_and_lists_are_trees() -> None:
     forms = [("s", "x", "y"), ("s", ("x",), ("y",)), ["s", ["x"], "y"]]
     gram = sx.TreeKernel(0.5).gram(forms)
     assert (gram == gram[0, 0]).all()
-    assert sx.TreeKernel().plain(forms) == [("s", ("x",), ("y",))] * 3
+    assert sx.TreeKernel().serializable(forms) == [("s", ("x",), ("y",))] * 3
 
 
 def test_a_tree_of_any_depth() -> None:

@@ -64,7 +64,7 @@ def test_functions_and_finished_matrices_serve_as_kernels(x, z) -> None:
     gram = kernel.gram(x)
     given = kernel_from("precomputed")
     assert given == Precomputed()
-    prepared = given.against(gram)
+    prepared = given.prepare(gram)
     assert (given.gram(gram) == gram).all()
     assert (prepared.rows(gram[:3]) == gram[:3]).all()
     assert (prepared.take([4, 2]) == gram[[4, 2]]).all()
@@ -125,7 +125,7 @@ def test_neighbours_far_from_everything_keep_their_digits() -> None:
     x[50:60] -= 1e9
     expected = np.exp(-0.5 * cdist(x, x, "sqeuclidean"))
     np.testing.assert_allclose(sx.Gaussian(1.0).gram(x), expected, 1e-9, 1e-300)
-    prepared = sx.Gaussian(1.0).against(x)
+    prepared = sx.Gaussian(1.0).prepare(x)
     found = prepared.take(np.arange(45, 65))
     np.testing.assert_allclose(found, expected[45:65], 1e-9, 1e-300)
 
@@ -184,7 +184,7 @@ def test_tiles_and_threads_change_nothing(n) -> None:
     x, z = rng.standard_normal((n, 7)), rng.standard_normal((2100, 7))
     for kernel in (sx.Gaussian(2.0), sx.Polynomial(3), sx.Linear()):
         whole = kernel.gram(x, z)
-        parts = np.vstack([kernel.against(z).rows(x[a : a + 40]) for a in range(0, n, 40)])
+        parts = np.vstack([kernel.prepare(z).rows(x[a : a + 40]) for a in range(0, n, 40)])
         np.testing.assert_allclose(whole, parts, rtol=1e-11, atol=1e-12)
         square = kernel.gram(x)
         assert (square == square.T).all()
@@ -218,9 +218,9 @@ def test_no_rows_give_an_empty_block(x) -> None:
         (lambda: sx.Linear().gram([1.0, 2.0]), "matrix"),
         (lambda: sx.Linear().gram(["a", "b"]), "not rows of numbers"),
         (lambda: sx.Linear().gram([[1.0]], [[1.0, 2.0]]), "equal length"),
-        (lambda: sx.Linear().against(np.eye(2)).rows(np.eye(2), np.empty((3, 2))), "write to"),
+        (lambda: sx.Linear().prepare(np.eye(2)).rows(np.eye(2), np.empty((3, 2))), "write to"),
         (lambda: sx.Precomputed().gram(np.ones((2, 3))), "square"),
-        (lambda: sx.Precomputed().against(np.eye(3)).rows(np.ones((2, 2))), "one column"),
+        (lambda: sx.Precomputed().prepare(np.eye(3)).rows(np.ones((2, 2))), "one column"),
         (lambda: Custom(lambda x, z: 1.0).gram(np.eye(2)), "every pair"),
     ],
 )

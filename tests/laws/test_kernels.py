@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix.kernels import Kernel
-from separatrix.kernels.base import pick
+from separatrix.kernels.base import take_items
 from separatrix.kernels.mercer import lowest_eigenvalue
 from separatrix.storage.codec import decode, encode
 from tests.registry import KERNELS, KernelRow
@@ -42,7 +42,7 @@ def test_the_gram_matrix_is_exactly_symmetric(row: KernelRow) -> None:
 @ALL
 def test_the_gram_matrix_equals_the_block_of_all_with_all(row: KernelRow) -> None:
     x = draw(row)
-    close(row.kernel.gram(x), row.kernel.gram(x, pick(x, np.arange(len(x)))))
+    close(row.kernel.gram(x), row.kernel.gram(x, take_items(x, np.arange(len(x)))))
     close(row.kernel(x), row.kernel.gram(x))
 
 
@@ -80,10 +80,10 @@ def test_indefinite_kernels_show_it_on_some_data(row: KernelRow) -> None:
 @ALL
 def test_prepared_rows_equal_the_whole(row: KernelRow) -> None:
     x, z = draw(row, 11, 3), draw(row, 13, 4)
-    prepared = row.kernel.against(z)
+    prepared = row.kernel.prepare(z)
     whole = row.kernel.gram(x, z)
     assert len(prepared) == 13
-    blocks = [prepared.rows(pick(x, np.arange(a, min(a + 4, 11)))) for a in range(0, 11, 4)]
+    blocks = [prepared.rows(take_items(x, np.arange(a, min(a + 4, 11)))) for a in range(0, 11, 4)]
     close(np.vstack(blocks), whole)
     chosen = np.array([5, 0, 12, 5])
     close(prepared.take(chosen), row.kernel.gram(z)[chosen])
@@ -94,7 +94,7 @@ def test_prepared_rows_equal_the_whole(row: KernelRow) -> None:
 @ALL
 def test_rows_are_written_where_asked(row: KernelRow) -> None:
     x, z = draw(row, 5, 5), draw(row, 6, 6)
-    prepared = row.kernel.against(z)
+    prepared = row.kernel.prepare(z)
     for out in (np.full((5, 6), np.nan), np.full((6, 5), np.nan).T, np.full((5, 6), np.nan, "f4")):
         assert prepared.rows(x, out) is out
         close(out, row.kernel.gram(x, z), 1e-12 if out.dtype == float else 1e-6)

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage
 from separatrix.cluster.linkage_certificate import certify_linkage
-from separatrix.distances.base import Metric, count
+from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import metric_from
 from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.metric_inputs import points_of
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, did_you_mean
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows
@@ -76,12 +77,12 @@ class AgglomerativeClustering(ClusterMixin, RowsEstimator):
         """Grow the tree of the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
         metric = metric_from(self.metric)
         points = self._points(metric, X)
-        self._check(count(points))
-        self._check_room(count(points))
+        self._check(n_items(points))
+        self._check_room(n_items(points))
         table = linkage(points, self.linkage, metric)
         self.metric_ = metric.fitted(points)
         self.dendrogram_ = Dendrogram(table)
-        proof = certify_linkage(self.metric_.accept(points), self.metric_, self.linkage, table)
+        proof = certify_linkage(self.metric_.validate(points), self.metric_, self.linkage, table)
         self.certificate_ = replace(proof, notes=(*proof.notes, *self._inverted()))
         self.labels_ = self.dendrogram_.cut(self.n_clusters, level=self.distance_threshold)
         self.n_clusters_ = int(self.labels_.max()) + 1

@@ -29,7 +29,7 @@ class Exemplars:
     def nearest(self, x: Any) -> tuple[NDArray[np.int64], Floats]:
         """The nearest point of every row, the first of equally near ones, and its distance."""
         labels, distances = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for _, block in self.metric.against(self.points).blocks(x):
+        for _, block in self.metric.prepare(self.points).blocks(x):
             labels.append(block.argmin(axis=1))
             distances.append(block.min(axis=1))
         return np.concatenate(labels), np.concatenate(distances)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.kernels.base import n_items
 from separatrix.rows.block import Floats
 
 #: Numbers of a sparse matrix that are spread out to sort its rows.
@@ -23,7 +24,7 @@ def in_order(x: Any) -> NDArray[np.int64]:
     if sparse.issparse(x) and x.shape[0] * x.shape[1] <= MOST_SPREAD:
         x = x.toarray()
     if not isinstance(x, np.ndarray) or x.ndim != 2:
-        return np.arange(x.shape[0] if hasattr(x, "shape") else len(x))
+        return np.arange(n_items(x))
     order = np.argsort(x[:, 0], kind="stable")
     first = x[order, 0]
     if (first[1:] == first[:-1]).any():

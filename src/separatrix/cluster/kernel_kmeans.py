@@ -22,6 +22,7 @@ from separatrix.cluster.kernel_lloyd import (
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.metric_inputs import StandardizeMixin, starts_of
 from separatrix.kernels import Kernel, Precomputed, kernel_from
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, unit_weights
@@ -53,7 +54,7 @@ class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
     Attributes
     ----------
     labels_, inertia_ : cluster of every row, and the scatter Σ w ‖φ(x) − μ‖².
-    anchors_ : the training rows: prediction needs them, and a saved model holds them.
+    X_fit_ : the training rows: prediction needs them, and a saved model holds them.
     kernel_, n_iter_, certificate_.
     """
 
@@ -98,15 +99,15 @@ class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
             x=x,
             sample_weight=given,
         )
-        n = x.shape[0] if hasattr(x, "shape") else len(x)
+        n = n_items(x)
         w = unit_weights(given, n)
         order = np.arange(n) if isinstance(self.kernel_, Precomputed) else in_order(x)
         kept = order[w[order] > 0]
         self._check(len(kept))
-        anchors = self.kernel_.against(x).subset(kept)
-        best = self._best(GramBlocks(anchors), w[kept])
-        self.anchors_ = self.kernel_.plain(anchors.anchors)
-        self.anchor_labels_, self.anchor_weights_ = best.labels, w[kept]
+        centers = self.kernel_.prepare(x).subset(kept)
+        best = self._best(GramBlocks(centers), w[kept])
+        self.X_fit_ = self.kernel_.serializable(centers.centers)
+        self.labels_fit_, self.weights_fit_ = best.labels, w[kept]
         self.norms_, self.inertia_, self.n_iter_ = best.norms, best.scatter, best.iterations
         self.certificate_ = _proof(best, self.assign)
         self.labels_ = np.zeros(n, dtype=np.int64)
@@ -169,18 +170,18 @@ class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
         return self._nearest(list(X))
 
     def _nearest(self, x: Any) -> NDArray[np.int64]:
-        anchors = self.kernel_.against(self.anchors_)
-        share, _ = membership(self.anchor_labels_, self.anchor_weights_, len(self.norms_))
-        n = x.shape[0] if hasattr(x, "shape") else len(x)
-        step = max(1, (1 << 22) // len(anchors))
+        centers = self.kernel_.prepare(self.X_fit_)
+        share, _ = membership(self.labels_fit_, self.weights_fit_, len(self.norms_))
+        n = n_items(x)
+        step = max(1, (1 << 22) // len(centers))
         labels = [np.zeros(0, dtype=np.int64)]
         for a in range(0, n, step):
             part = x[a : a + step]
-            block = np.asarray(anchors.rows(part))
+            block = np.asarray(centers.rows(part))
             if self.assign == "centroid":  # κ(x, x) is the same for all clusters
                 measured = self.norms_ - 2.0 * (block @ share)
             else:
-                measured = kernel_distances(block, self._own(part), anchors.diagonal) @ share
+                measured = kernel_distances(block, self._own(part), centers.diagonal) @ share
             labels.append(measured.argmin(axis=1))
         return np.concatenate(labels)
 

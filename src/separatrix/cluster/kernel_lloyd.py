@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.cluster.initialization import drawn
-from separatrix.kernels.base import Prepared
+from separatrix.kernels.base import PreparedKernel
 from separatrix.rows.block import Floats, Ints
 
 #: Bytes of a Gram matrix that is kept between sweeps, and of one block of it.
@@ -39,12 +39,12 @@ class KernelPartition:
 
 
 class GramBlocks:
-    """κ of all anchors with all anchors, some rows at a time."""
+    """κ of all training rows with all training rows, some rows at a time."""
 
-    def __init__(self, anchors: Prepared) -> None:
-        self.anchors, self.n = anchors, len(anchors)
-        self.diagonal = np.asarray(anchors.diagonal, dtype=float)
-        self.whole = anchors.gram() if 8 * self.n**2 <= KEPT else None
+    def __init__(self, prepared: PreparedKernel) -> None:
+        self.prepared, self.n = prepared, len(prepared)
+        self.diagonal = np.asarray(prepared.diagonal, dtype=float)
+        self.whole = prepared.gram() if 8 * self.n**2 <= KEPT else None
 
     def __iter__(self) -> Iterator[tuple[slice, Floats]]:
         step = max(1, BLOCK // (8 * self.n))
@@ -56,8 +56,8 @@ class GramBlocks:
             )
 
     def rows(self, index: Ints) -> Floats:
-        """κ of some anchors with all."""
-        return np.asarray(self.anchors.take(index) if self.whole is None else self.whole[index])
+        """κ of some training rows with all."""
+        return np.asarray(self.prepared.take(index) if self.whole is None else self.whole[index])
 
     def squares_to(self, i: int) -> Floats:
         """‖φ(x) − φ(xᵢ)‖² of all rows."""

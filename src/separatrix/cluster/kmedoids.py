@@ -25,10 +25,11 @@ from separatrix.cluster.pam import (
     spread_start,
 )
 from separatrix.cluster.pam_distances import pair_distances
-from separatrix.distances.base import Metric, count
+from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.metric_inputs import StandardizeMixin, points_of, starts_of
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, unit_weights
@@ -125,13 +126,13 @@ class KMedoids(
             points, given = block.dense(), block.w
         else:
             points = points_of(self, metric, X)
-            given = check_sample_weight(sample_weight, count(points))
+            given = check_sample_weight(sample_weight, n_items(points))
         points = self._fit_standardize(metric, points, given)
         metric = metric.fitted(points, given)
-        points = metric.accept(points)
+        points = metric.validate(points)
         if isinstance(metric, PrecomputedDistances):
-            metric.prepare(points)
-        return metric, points, unit_weights(given, count(points))
+            metric.precompute(points)
+        return metric, points, unit_weights(given, n_items(points))
 
     def _check(self, n: int) -> None:
         if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:
@@ -292,7 +293,7 @@ class KMedoids(
                 isinstance(metric, PrecomputedDistances),
             )
             return self._standardized(x[:, self.medoid_indices_] if given else x)
-        return metric.accept(X)
+        return metric.validate(X)
 
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every medoid (of precomputed distances: their columns)."""

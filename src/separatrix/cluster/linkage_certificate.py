@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.cluster.loops.dendrogram import labels_under, places
-from separatrix.distances.base import Metric, count
+from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import FunctionMetric, PrecomputedDistances
+from separatrix.kernels.base import n_items
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 
@@ -28,7 +29,7 @@ UNITED: dict[str, np.ufunc] = {"single": np.minimum, "complete": np.maximum, "av
 
 def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> Certificate:
     """``points`` as the fitted ``metric`` accepts them, ``table`` in SciPy's form."""
-    n = count(points)
+    n = n_items(points)
     if n <= EVERY:
         fault = _every_merge(points, metric, method, table)
         said = f"All {n - 1} merges were checked by the definition of the linkage."
@@ -57,7 +58,7 @@ def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> 
 def _every_merge(points: Any, metric: Metric, method: str, table: Floats) -> float:
     """The largest fault: a height that is not the distance, or a pair that was closer."""
     pairs = _Means(points, method) if method in MEANS else _Pairs(metric, points, method)
-    n, worst = count(points), 0.0
+    n, worst = n_items(points), 0.0
     node = np.arange(n)
     for s, (a, b, height, _) in enumerate(table):
         live = n - s
@@ -164,7 +165,7 @@ class _Again:
         if method in MEANS:
             self.centerd = points - points.mean(axis=0)
         elif not isinstance(metric, PrecomputedDistances):
-            self.state = metric.prepare(points)
+            self.state = metric.precompute(points)
 
     def fault(self, s: int) -> float:
         """How far merge s misses its height, or the nearest cluster of either side."""
@@ -213,6 +214,6 @@ class _Again:
         if isinstance(self.metric, PrecomputedDistances):
             return np.asarray(points[members])
         some = points[members] if isinstance(points, np.ndarray) else [points[i] for i in members]
-        out = np.empty((len(members), count(points)))
+        out = np.empty((len(members), n_items(points)))
         self.metric.fill(some, self.state, out)
         return out

@@ -31,7 +31,7 @@ def pair_distances(metric: Metric, points: Any, index: NDArray[np.int64]) -> NDA
         return _euclidean(np.asarray(some))
     out = np.empty((len(some), len(some)), dtype=np.float32)
     unit = 0.0
-    for rows, block in metric.against(some).blocks(some):
+    for rows, block in metric.prepare(some).blocks(some):
         unit = unit or float(block.max(initial=0.0))
         out[rows] = block / (unit or 1.0)
     return out
@@ -71,7 +71,7 @@ def _measured_again(halves: Floats, z: Floats, start: int, few_digits: float) ->
     i, j = np.nonzero(halves <= few_digits)
     if len(i) > 4 * len(z):
         metric = SquaredEuclidean()
-        metric.fill(z[start : start + len(halves)], metric.prepare(z), halves)
+        metric.fill(z[start : start + len(halves)], metric.precompute(z), halves)
         halves *= 0.5
     else:
         away = z[start + i] - z[j]

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.cluster.loops import linkage as loops
-from separatrix.distances.base import Metric, Prepared, count
+from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.search.neighbors import NeighborSearch
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
@@ -52,9 +53,9 @@ class Merges:
 
 def merged_by_distance(metric: Metric, X: Any, kind: int) -> Merges:
     """All mergers of complete or average linkage."""
-    x = metric.accept(X)
-    merges = Merges(count(x))
-    member, size = np.arange(count(x)), np.ones(count(x))
+    x = metric.validate(X)
+    merges = Merges(n_items(x))
+    member, size = np.arange(n_items(x)), np.ones(n_items(x))
     if metric.of_vectors:
         x, member, size = _distinct(x, merges)
     if metric.of_vectors and len(x) >= MANY_POINTS:
@@ -70,7 +71,7 @@ def merged_by_distance(metric: Metric, X: Any, kind: int) -> Merges:
         m, member, size = clusters.alive, clusters.member, clusters.size
         square = np.ascontiguousarray(clusters.d[:m, :m])
     else:
-        square = Prepared(metric, x, metric.prepare(x)).among(x)
+        square = PreparedMetric(metric, x, metric.precompute(x)).validated_rows(x)
     one, two, height = merges.room
     loops.chain_of_distances(square, size, kind, one, two, height)
     one[:], two[:] = member[one], member[two]
@@ -115,7 +116,7 @@ def _first_round(
 
 def _united(metric: Metric, x: Floats, one: Ints, two: Ints, share: Floats, kind: int) -> Floats:
     """Distances among clusters of one point or two, a few rows at a time in the same memory."""
-    state, m = metric.prepare(x), len(one)
+    state, m = metric.precompute(x), len(one)
     d = np.empty((m, m))
 
     def fill(starts: range) -> None:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.cluster.loops.silhouette import distance_sums
-from separatrix.distances.base import Metric, count
+from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import Rows
@@ -60,8 +61,8 @@ def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     """
     X = prepare(X).rows.collect().dense() if isinstance(X, Rows) else X
     chosen = metric_from(metric).fitted(X)
-    points = chosen.accept(X)
-    n, given = count(points), np.asarray(labels)
+    points = chosen.validate(X)
+    n, given = n_items(points), np.asarray(labels)
     if given.shape != (n,):
         raise InputError(f"{n} points need {n} labels; the labels have shape {given.shape}.")
     clusters, code = np.unique(given, return_inverse=True)
@@ -108,7 +109,7 @@ def _finished(
 def _sums(metric: Metric, points: Any, order: Ints, ends: Ints) -> Floats:
     """Σ d(x, ·) over every cluster, for the points in the order of their clusters."""
     if isinstance(metric, PrecomputedDistances):
-        metric.prepare(points)
+        metric.precompute(points)
         return np.asarray(np.add.reduceat(points[np.ix_(order, order)], ends[:-1], axis=1))
     if isinstance(points, np.ndarray):
         points = np.ascontiguousarray(points[order])
@@ -119,7 +120,7 @@ def _sums(metric: Metric, points: Any, order: Ints, ends: Ints) -> Floats:
     if type(metric) is Euclidean:
         return _euclidean(points, ends)
     out = np.empty((len(points), len(ends) - 1))
-    for rows, block in metric.against(points).blocks(points):
+    for rows, block in metric.prepare(points).blocks(points):
         np.add.reduceat(block, ends[:-1], axis=1, out=out[rows])
     return out
 
@@ -151,7 +152,7 @@ def _euclidean(x: Floats, ends: Ints) -> Floats:
     displaced = np.finfo(np.float32).eps * np.linalg.norm(z, axis=1)
     blurred = np.flatnonzero(decide < 1e5 * displaced)
     if len(blurred):
-        for rows, block in Euclidean().against(x).blocks(x[blurred]):
+        for rows, block in Euclidean().prepare(x).blocks(x[blurred]):
             sums[blurred[rows]] = np.add.reduceat(block, ends[:-1], axis=1)
     return sums
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.cluster.loops.spanning_tree import grow_from_one, grow_together
-from separatrix.distances.base import Metric, count
+from separatrix.distances.base import Metric
 from separatrix.distances.search.kd_tree import Tree
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
@@ -27,8 +28,8 @@ FEW_POINTS = 200
 
 def spanning_tree(X: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
     """n − 1 edges (point, point, length), in no particular order."""
-    x = metric.accept(X)
-    n = count(x)
+    x = metric.validate(X)
+    n = n_items(x)
     if n < 1:
         raise InputError("No points: nothing to cluster.")
     first, second, height = (
@@ -66,7 +67,7 @@ def _forest(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> 
 
 def _any_metric(metric: Metric, x: Any, first: Ints, second: Ints, height: Floats) -> None:
     """Prim's way, a row of distances at a time."""
-    state, n = metric.prepare(x), count(x)
+    state, n = metric.precompute(x), n_items(x)
     left = np.arange(n - 1)
     nearest, here = np.full(n - 1, n - 1), n - 1
     distance = np.full(n - 1, np.inf)

@@ -66,8 +66,8 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     sample is a square of distances. Of more than 400 points an even selection is tried.
     """
     chosen = metric_from(metric).fitted(sample)
-    x, d = distances_among_some(chosen, chosen.accept(sample), MOST_POINTS)
-    slack = max(ROUNDING * float(np.abs(d).max(initial=0.0)), chosen.blur(x))
+    x, d = distances_among_some(chosen, chosen.validate(sample), MOST_POINTS)
+    slack = max(ROUNDING * float(np.abs(d).max(initial=0.0)), chosen.rounding_error(x))
     found = {
         "zero": _first(np.abs(np.diag(d)) > slack),
         "positive": _first((d <= slack) & ~_same(x)),

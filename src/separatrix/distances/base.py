@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -36,30 +37,30 @@ class Metric(ABC):
         """The metric with what it needs to learn from a sample; row i counts w[i] times."""
         return self
 
-    def blur(self, x: Any) -> float:  # noqa: ARG002
+    def rounding_error(self, x: Any) -> float:  # noqa: ARG002
         """Distances between these points that differ by less may differ by rounding alone."""
         return 0.0
 
-    def accept(self, x: Any) -> Any:
+    def validate(self, x: Any) -> Any:
         """A sample in the form that this metric measures, checked."""
         return vectors(x)
 
     @abstractmethod
-    def prepare(self, z: Any) -> Any:
+    def precompute(self, z: Any) -> Any:
         """What is computed once for points that will be measured against many times."""
 
     @abstractmethod
     def fill(self, x: Any, prepared: Any, out: Floats) -> None:
         """Write the distances of x to the prepared points into ``out``."""
 
-    def against(self, z: Any) -> Prepared:
+    def prepare(self, z: Any) -> PreparedMetric:
         """These points, ready to be measured against."""
-        z = self.accept(z)
-        return Prepared(self, z, self.prepare(z))
+        z = self.validate(z)
+        return PreparedMetric(self, z, self.precompute(z))
 
     def distances(self, x: Any, z: Any = None) -> Floats:
         """Distance of every row of x to every row of z, or of x to itself."""
-        return self.against(x if z is None else z).rows(x)
+        return self.prepare(x if z is None else z).rows(x)
 
     def __call__(self, a: Any, b: Any) -> float:
         """The distance of two points."""
@@ -67,7 +68,7 @@ class Metric(ABC):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedMetric:
     """Points z, with what their metric computes once."""
 
     metric: Metric
@@ -75,24 +76,24 @@ class Prepared:
     state: Any
 
     def __len__(self) -> int:
-        return count(self.points)
+        return n_items(self.points)
 
     def rows(self, x: Any, out: Floats | None = None) -> Floats:
         """Distances of every row of x to all points, on two threads where that pays."""
-        return self.among(self.metric.accept(x), out)
+        return self.validated_rows(self.metric.validate(x), out)
 
     def blocks(self, x: Any, budget: int = 1 << 25) -> Iterator[tuple[slice, Floats]]:
         """Distances a few rows at a time, at most ``budget`` bytes of them together."""
-        x = self.metric.accept(x)
+        x = self.metric.validate(x)
         step = max(1, budget // (8 * max(1, len(self))))
-        for start in range(0, count(x), step):
-            part = slice(start, min(start + step, count(x)))
-            yield part, self.among(x[part])
+        for start in range(0, n_items(x), step):
+            part = slice(start, min(start + step, n_items(x)))
+            yield part, self.validated_rows(x[part])
 
-    def among(self, x: Any, out: Floats | None = None) -> Floats:
+    def validated_rows(self, x: Any, out: Floats | None = None) -> Floats:
         """The same, for rows that the metric has accepted already."""
         self._same_columns(x)
-        n = count(x)
+        n = n_items(x)
         out = np.empty((n, len(self))) if out is None else out
         width = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else 16
         if n < 2 or n * len(self) * width < WORTH_A_THREAD:
@@ -114,11 +115,6 @@ class Prepared:
             )
         if any(numbers) and not all(numbers):
             raise InputError("Rows of a matrix and lists of objects have no distance.")
-
-
-def count(x: Any) -> int:
-    """Number of points in a matrix or a list."""
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
 
 
 def vectors(x: Any, gaps: bool = False) -> Floats:

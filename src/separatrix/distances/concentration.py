@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.distances.base import count
 from separatrix.distances.metric_from import distances_among_some, metric_from
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -50,8 +50,8 @@ class DistanceConcentration:
 def distance_concentration(X: Any, metric: Any = "euclidean") -> DistanceConcentration:
     """Look at the distances between the rows of X (of more than 500 an even selection)."""
     chosen = metric_from(metric).fitted(X)
-    x = chosen.accept(X)
-    n = count(x)
+    x = chosen.validate(X)
+    n = n_items(x)
     if n < 3:
         raise InputError(f"{n} points have too few distances to look at.")
     _, square = distances_among_some(chosen, x, MOST_POINTS)

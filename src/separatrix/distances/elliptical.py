@@ -46,7 +46,7 @@ class Elliptical(Euclidean):
         _, values, _ = _equilibrated(self.M)
         return bool((values > NO_SPREAD).all())
 
-    def mapped(self, about: Floats) -> Floats:
+    def transform(self, about: Floats) -> Floats:
         """The map that turns the ellipse into a circle."""
         return _product(about, self.root)
 
@@ -86,7 +86,7 @@ class Mahalanobis(Euclidean):
         about[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
         return Mahalanobis((about.T * w) @ about / w.sum())
 
-    def mapped(self, about: Floats) -> Floats:
+    def transform(self, about: Floats) -> Floats:
         """Whitening."""
         if self.root is None:
             raise InputError(

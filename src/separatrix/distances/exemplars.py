@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix.distances.base import Prepared, count, vectors
+from separatrix.distances.base import PreparedMetric, vectors
 from separatrix.distances.metric_from import metric_from
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -85,11 +86,11 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     its total is at least |total of x − Σw · d(x, ·)| for every row x that was measured. Among equal
     totals the first row is taken.
     """
-    n = count(X)
+    n = n_items(X)
     if not n:
         raise InputError("No points: nothing to choose a medoid from.")
     w = _weights(sample_weight, n)
-    points = metric_from(metric).fitted(X, w).against(X)
+    points = metric_from(metric).fitted(X, w).prepare(X)
     # A row of weight zero is no row; the others come in an order that owes nothing to the table's.
     order = np.random.default_rng(0).permutation(np.flatnonzero(w))
     bound, total = np.zeros(n), np.full(n, np.inf)
@@ -115,7 +116,7 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     return Medoid(index, given, float(total[index]), measured)
 
 
-def _rows(points: Prepared, batch: Any) -> Floats:
+def _rows(points: PreparedMetric, batch: Any) -> Floats:
     z = points.points
     picked = z[batch] if isinstance(z, np.ndarray) else [z[i] for i in batch]
     out = np.empty((len(batch), len(points)))

@@ -39,20 +39,20 @@ class Gower(Metric):
     def fitted(self, x: Any, w: Floats | None = None) -> Gower:
         """With the ranges and levels of this sample, its rows of positive weight."""
         if self.groups:
-            joined = Gower(groups=self.groups).accept(x)
+            joined = Gower(groups=self.groups).validate(x)
             last = tuple(range(joined.shape[1] - len(self.groups), joined.shape[1]))
             joined = joined if w is None else joined[w > 0]
             return Gower(last, np.ptp(joined, axis=0), None, self.groups)
         columns = _columns(x)
         levels = tuple(_levels(c) if _is_text(c) else () for c in columns)
         new = Gower(tuple(self.categorical), None, levels)
-        codes = new.accept(x)
+        codes = new.validate(x)
         known = ~np.isnan(codes) & np.array([True] if w is None else w > 0)[:, None]
         low = np.min(codes, axis=0, where=known, initial=np.inf)
         high = np.max(codes, axis=0, where=known, initial=-np.inf)
         return Gower(tuple(self.categorical), np.maximum(high - low, 0.0), levels)
 
-    def accept(self, x: Any) -> Floats:
+    def validate(self, x: Any) -> Floats:
         """Numbers as they are, categories as codes; a level never seen gets a code of its own."""
         if self.groups:
             return self._joined(vectors(x))
@@ -77,7 +77,7 @@ class Gower(Metric):
         codes = [x[:, group] @ np.arange(1.0, len(group) + 1) for group in self.groups]
         return np.column_stack([x[:, others], *codes])
 
-    def prepare(self, z: Floats) -> Floats:
+    def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
         if self.ranges is None:
             raise InputError(

@@ -31,13 +31,13 @@ class KernelDistance(Metric):
         """Of whatever the kernel compares."""
         return self.kernel.of_vectors
 
-    def accept(self, x: Any) -> Any:
+    def validate(self, x: Any) -> Any:
         """Rows of numbers, or the objects that the kernel compares."""
         return vectors(x) if self.kernel.of_vectors else list(x)
 
-    def prepare(self, z: Any) -> Any:
+    def precompute(self, z: Any) -> Any:
         """The kernel's own preparation, with κ(z, z)."""
-        return self.kernel.against(z), self.kernel.diagonal(z)
+        return self.kernel.prepare(z), self.kernel.diagonal(z)
 
     def fill(self, x: Any, prepared: Any, out: Floats) -> None:
         """From three products in the feature space."""
@@ -47,7 +47,7 @@ class KernelDistance(Metric):
         square[square <= ROUNDING * np.abs(size)] = 0.0  # the three products cancel
         np.sqrt(square, out=out)
 
-    def blur(self, x: Any) -> float:
+    def rounding_error(self, x: Any) -> float:
         """Squares of distances have the rounding of κ(x, x)."""
         most = np.abs(np.asarray(self.kernel.diagonal(x))).max(initial=0.0)
         return float(np.sqrt(2.0 * ROUNDING * most))

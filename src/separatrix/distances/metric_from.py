@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from separatrix.distances.base import Metric, count
+from separatrix.distances.base import Metric
 from separatrix.distances.elliptical import Mahalanobis
 from separatrix.distances.gower import Gower
 from separatrix.distances.sequences import Edit, Hamming
@@ -20,6 +20,7 @@ from separatrix.distances.vectors import (
     Minkowski,
     SquaredEuclidean,
 )
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats
 
@@ -36,11 +37,11 @@ class FunctionMetric(Metric):
         """Not known; :func:`~separatrix.metric_axioms` can look for a counterexample."""
         return False
 
-    def accept(self, x: Any) -> list[Any]:
+    def validate(self, x: Any) -> list[Any]:
         """A list of anything, or the rows of a matrix."""
         return list(x)
 
-    def prepare(self, z: list[Any]) -> list[Any]:
+    def precompute(self, z: list[Any]) -> list[Any]:
         """As they are."""
         return z
 
@@ -62,14 +63,14 @@ class PrecomputedDistances(Metric):
         """Not known: a detour may be shorter than what was given."""
         return False
 
-    def accept(self, x: Any) -> Floats:
+    def validate(self, x: Any) -> Floats:
         """A matrix of finite distances, none negative."""
         x = np.asarray(x, dtype=np.float64)
         if x.ndim != 2 or not np.isfinite(x).all() or (x < 0).any():
             raise InputError("Distances come as a matrix of finite numbers, none negative.")
         return np.asarray(x)
 
-    def prepare(self, z: Floats) -> Floats:
+    def precompute(self, z: Floats) -> Floats:
         """The distances among the points: square, symmetric, zero to themselves."""
         if z.shape[0] != z.shape[1]:
             raise InputError(f"Distances among points form a square, not {z.shape}.")
@@ -91,7 +92,7 @@ class PrecomputedDistances(Metric):
 
 def distances_among_some(metric: Metric, x: Any, most: int) -> tuple[Any, Floats]:
     """An even selection of at most ``most`` accepted points, and all distances among them."""
-    kept = np.unique(np.linspace(0, count(x) - 1, min(count(x), most)).round().astype(int))
+    kept = np.unique(np.linspace(0, n_items(x) - 1, min(n_items(x), most)).round().astype(int))
     if isinstance(metric, PrecomputedDistances):
         if x.shape[0] != x.shape[1]:
             raise InputError(f"Distances among points form a square, not {x.shape}.")
@@ -99,7 +100,7 @@ def distances_among_some(metric: Metric, x: Any, most: int) -> tuple[Any, Floats
         return some, some.copy()
     some = x[kept] if isinstance(x, np.ndarray) else [x[i] for i in kept]
     square = np.empty((len(kept), len(kept)))
-    metric.fill(some, metric.prepare(some), square)
+    metric.fill(some, metric.precompute(some), square)
     return some, square
 
 

@@ -30,11 +30,11 @@ class Edit(Metric):
 
     of_vectors: ClassVar[bool] = False
 
-    def accept(self, x: Any) -> list[Any]:
+    def validate(self, x: Any) -> list[Any]:
         """A list of strings, or of other sequences of hashable letters."""
         return sequences(x)
 
-    def prepare(self, z: list[Any]) -> Letters:
+    def precompute(self, z: list[Any]) -> Letters:
         """Letters as numbers."""
         return _spelt(z, {})
 
@@ -51,7 +51,7 @@ class Hamming(Metric):
 
     of_vectors: ClassVar[bool] = False
 
-    def accept(self, x: Any) -> Any:
+    def validate(self, x: Any) -> Any:
         """Rows of a matrix, or sequences of one length."""
         if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
             return vectors(x)
@@ -63,7 +63,7 @@ class Hamming(Metric):
             )
         return x
 
-    def prepare(self, z: Any) -> tuple[Floats, dict[Any, int]]:
+    def precompute(self, z: Any) -> tuple[Floats, dict[Any, int]]:
         """Letters as columns."""
         codes, alphabet = _columns(z, {})
         return np.ascontiguousarray(codes.T), alphabet

@@ -21,7 +21,7 @@ FEW_COLUMNS = 16
 class Manhattan(Metric):
     """Σ |x − z|: along the streets of a grid."""
 
-    def prepare(self, z: Floats) -> Floats:
+    def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
         return np.ascontiguousarray(z.T)
 
@@ -60,19 +60,19 @@ class SquaredEuclidean(Metric):
         """No: it breaks the triangle inequality."""
         return False
 
-    def mapped(self, about: Floats) -> Floats:
+    def transform(self, about: Floats) -> Floats:
         """Where a linear map takes the centred points before they are measured."""
         return about
 
-    def prepare(self, z: Floats) -> Points:
+    def precompute(self, z: Floats) -> Points:
         """The points about their centre: a distance does not depend on the origin."""
         centre = z.mean(axis=0) if len(z) else np.zeros(z.shape[1])
-        about = self.mapped(z - centre)
+        about = self.transform(z - centre)
         return Points(centre, np.ascontiguousarray(about.T), np.einsum("ij,ij->i", about, about))
 
     def fill(self, x: Floats, prepared: Points, out: Floats) -> None:
         """Σ (x − z)²."""
-        x = self.mapped(x - prepared.centre)
+        x = self.transform(x - prepared.centre)
         if x.shape[1] <= FEW_COLUMNS:
             loops.plain(x, prepared.columns, EUCLIDEAN, out)
         else:
@@ -114,9 +114,9 @@ class Minkowski(Metric):
         """From p = 1 on."""
         return self.p >= 1
 
-    def prepare(self, z: Floats) -> Any:
+    def precompute(self, z: Floats) -> Any:
         """As the distance prepares them that has this p."""
-        return self._plain().prepare(z)
+        return self._plain().precompute(z)
 
     def fill(self, x: Floats, prepared: Any, out: Floats) -> None:
         """(Σ |x − z|^p)^(1/p)."""
@@ -136,7 +136,7 @@ class Minkowski(Metric):
 class Cosine(SquaredEuclidean):
     """1 − cos(x, z) = ½ ‖x/‖x‖ − z/‖z‖‖². No metric: it has the square's shortcut."""
 
-    def accept(self, x: Any) -> Floats:
+    def validate(self, x: Any) -> Floats:
         """Directions: rows of length one."""
         x = vectors(x)
         size = np.abs(x).max(axis=1, initial=0.0)

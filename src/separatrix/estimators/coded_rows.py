@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.targets import two_or_more
-from separatrix.kernels.base import pick
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, Ints, Matrix, unit_weights
@@ -66,7 +66,7 @@ def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded
     there = np.flatnonzero(w > 0.0)
     model.classes_, codes = np.unique(labels[there], return_inverse=True)
     two_or_more(model.classes_.tolist())
-    items: Any = pick(list(X), there)
+    items: Any = take_items(list(X), there)
     no_columns: Any = None
     return CodedRows(items, codes.astype(np.int64), w[there], no_columns, there, len(w))
 

@@ -17,9 +17,14 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
-from separatrix.geometry.convex_hulls import EPS, nearest_points
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.geometry.separation_solver import AGREE, Separated, decide, mistake_bound
+from separatrix.geometry.min_norm_point import EPS, nearest_points
+from separatrix.geometry.separation_proof import (
+    AGREE,
+    SeparatingHyperplane,
+    mistake_bound,
+    separation_proof,
+)
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import column_names
@@ -148,8 +153,8 @@ def _between(
     """Class pair[1] against class pair[0]."""
     rows_b, rows_a = (np.flatnonzero(codes == k) for k in pair)
     a, b = x[rows_a], x[rows_b]
-    proof = decide(a, b)
-    if isinstance(proof, Separated):
+    proof = separation_proof(a, b)
+    if isinstance(proof, SeparatingHyperplane):
         bound = mistake_bound(a, b, proof.coef, proof.intercept)
         plane = Hyperplane(proof.coef[None, :], np.array([proof.intercept]), names)
         certificate = Certificate(

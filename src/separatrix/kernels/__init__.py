@@ -1,7 +1,7 @@
 """Kernels: an algebra of similarities, on rows of numbers and on structures."""
 
 from separatrix.kernels.algebra import Exponential, Normalized, Product, Scaled, Sum
-from separatrix.kernels.base import Kernel, Parameter, Prepared
+from separatrix.kernels.base import Kernel, Parameter, PreparedKernel
 from separatrix.kernels.gaussian import Gaussian
 from separatrix.kernels.geometry import kernel_cosine, kernel_distance
 from separatrix.kernels.graphs import GraphKernel
@@ -24,7 +24,7 @@ __all__ = [
     "Parameter",
     "Polynomial",
     "Precomputed",
-    "Prepared",
+    "PreparedKernel",
     "Product",
     "Scaled",
     "SetKernel",

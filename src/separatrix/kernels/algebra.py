@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared, hyper, pick
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, hyper, take_items
 from separatrix.messages import InputError
 
 
@@ -35,17 +35,17 @@ class Composite(Kernel):
         """When all that it is made of are."""
         return all(child.mercer for child in self._children())
 
-    def against(self, z: Items) -> Prepared:
-        """Every part with its own preparation of the anchors."""
-        return Combined(self, z, [child.against(z) for child in self._children()], self._combine)
+    def prepare(self, z: Items) -> PreparedKernel:
+        """Every part with its own preparation of the centers."""
+        return Combined(self, z, [child.prepare(z) for child in self._children()], self._combine)
 
     def diagonal(self, x: Items) -> Array:
         """Combined from the parts' diagonals."""
         return self._combine([child.diagonal(x) for child in self._children()])
 
-    def plain(self, items: Items) -> Items:
+    def serializable(self, items: Items) -> Items:
         """As the first of the parts keeps them."""
-        return self._children()[0].plain(items)
+        return self._children()[0].serializable(items)
 
     def _combine(self, entries: list[Array]) -> Array:
         """The entries of this kernel from its parts', which it may overwrite."""
@@ -180,8 +180,8 @@ class Normalized(Composite):
     def _children(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
 
-    def against(self, z: Items) -> Prepared:
-        """Anchors with their lengths."""
+    def prepare(self, z: Items) -> PreparedKernel:
+        """Centers with their lengths."""
         return NormalizedRows(self, z)
 
     def diagonal(self, x: Items) -> Array:
@@ -203,17 +203,17 @@ class Normalized(Composite):
         return slopes
 
 
-class Combined(Prepared):
-    """The anchors of several kernels side by side."""
+class Combined(PreparedKernel):
+    """The centers of several kernels side by side."""
 
     def __init__(
         self,
         kernel: Kernel,
-        anchors: Items,
-        parts: list[Prepared],
+        centers: Items,
+        parts: list[PreparedKernel],
         combine: Callable[[list[Array]], Array],
     ) -> None:
-        super().__init__(kernel, anchors)
+        super().__init__(kernel, centers)
         self._parts, self._combine = parts, combine
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
@@ -224,32 +224,32 @@ class Combined(Prepared):
         """The parts' own rows, combined."""
         return _into(self._combine([part.take(indices) for part in self._parts]), out)
 
-    def subset(self, indices: Items) -> Prepared:
-        """Every part on the chosen anchors."""
+    def subset(self, indices: Items) -> PreparedKernel:
+        """Every part on the chosen centers."""
         parts = [part.subset(indices) for part in self._parts]
-        return Combined(self.kernel, pick(self.anchors, indices), parts, self._combine)
+        return Combined(self.kernel, take_items(self.centers, indices), parts, self._combine)
 
     def gram(self) -> Array:
         """Symmetric, because every part is."""
         return self._combine([part.gram() for part in self._parts])
 
 
-class NormalizedRows(Prepared):
-    """Anchors z with 1/‖φ(z)‖."""
+class NormalizedRows(PreparedKernel):
+    """Centers z with 1/‖φ(z)‖."""
 
-    def __init__(self, kernel: Normalized, anchors: Items) -> None:
-        super().__init__(kernel, anchors)
-        self._inner = kernel.kernel.against(anchors)
+    def __init__(self, kernel: Normalized, centers: Items) -> None:
+        super().__init__(kernel, centers)
+        self._inner = kernel.kernel.prepare(centers)
         self._inverse = _inverse_lengths(self._inner.diagonal)
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
-        """Cosines between x and the anchors."""
+        """Cosines between x and the centers."""
         out = self._inner.rows(x, out)
         kernel: Normalized = self.kernel  # type: ignore[assignment]
         return self._divide(out, _inverse_lengths(kernel.kernel.diagonal(x)))
 
     def take(self, indices: Items, out: Array | None = None) -> Array:
-        """Cosines between anchors."""
+        """Cosines between centers."""
         return self._divide(self._inner.take(indices, out), self._inverse[indices])
 
     def gram(self) -> Array:

@@ -46,14 +46,14 @@ def hyper(default: float, low: float, high: float, *, smooth: bool = True) -> An
     return field(default=default, metadata={"low": low, "high": high, "smooth": smooth})
 
 
-class Prepared(ABC):
-    """Anchors z, with everything about them that is computed once: κ(·, z) row by row."""
+class PreparedKernel(ABC):
+    """Centers z, with everything about them that is computed once: κ(·, z) row by row."""
 
-    def __init__(self, kernel: Kernel, anchors: Items) -> None:
-        self.kernel, self.anchors = kernel, anchors
+    def __init__(self, kernel: Kernel, centers: Items) -> None:
+        self.kernel, self.centers = kernel, centers
 
     def __len__(self) -> int:
-        return int(self.anchors.shape[0]) if hasattr(self.anchors, "shape") else len(self.anchors)
+        return n_items(self.centers)
 
     @abstractmethod
     def rows(self, x: Items, out: Array | None = None) -> Array:
@@ -62,24 +62,24 @@ class Prepared(ABC):
     @cached_property
     def diagonal(self) -> Array:
         """κ(zⱼ, zⱼ)."""
-        return self.kernel.diagonal(self.anchors)
+        return self.kernel.diagonal(self.centers)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
-        """The rows κ(z[indices], z) of the Gram matrix of the anchors."""
-        return self.rows(pick(self.anchors, indices), out)
+        """The rows κ(z[indices], z) of the Gram matrix of the centers."""
+        return self.rows(take_items(self.centers, indices), out)
 
-    def subset(self, indices: Any) -> Prepared:
-        """The same for some of the anchors."""
-        return self.kernel.against(pick(self.anchors, indices))
+    def subset(self, indices: Any) -> PreparedKernel:
+        """The same for some of the centers."""
+        return self.kernel.prepare(take_items(self.centers, indices))
 
     def times(self, x: Items, weights: Array) -> Array:
         """Σⱼ κ(xᵢ, zⱼ) wⱼ for every column of ``weights`` (len z, k), a block at a time."""
-        many = int(x.shape[0]) if hasattr(x, "shape") else len(x)
+        many = n_items(x)
         sums = np.zeros((many, weights.shape[1]))
         step = max(1, BLOCK // max(1, len(self)))
         for start in range(0, many, step):
             chosen = np.arange(start, min(start + step, many))
-            sums[chosen] = self.rows(pick(x, chosen)) @ weights
+            sums[chosen] = self.rows(take_items(x, chosen)) @ weights
         return sums
 
     def gram(self) -> Array:
@@ -103,8 +103,8 @@ class Kernel(ABC):
         return True
 
     @abstractmethod
-    def against(self, z: Items) -> Prepared:
-        """The kernel with its second argument fixed to the anchors ``z``."""
+    def prepare(self, z: Items) -> PreparedKernel:
+        """The kernel with its second argument fixed to the centers ``z``."""
 
     @abstractmethod
     def diagonal(self, x: Items) -> Array:
@@ -112,7 +112,7 @@ class Kernel(ABC):
 
     def gram(self, x: Items, z: Items | None = None) -> Array:
         """κ(xᵢ, zⱼ) for all pairs; exactly symmetric when ``z`` is left out."""
-        return self.against(x).gram() if z is None or z is x else self.against(z).rows(x)
+        return self.prepare(x).gram() if z is None or z is x else self.prepare(z).rows(x)
 
     def __call__(self, x: Items, z: Items | None = None) -> Array:
         """κ(xᵢ, zⱼ) for all pairs."""
@@ -128,7 +128,7 @@ class Kernel(ABC):
             np.fill_diagonal(square, 0.0)
         return np.maximum(square, 0.0, out=square)
 
-    def plain(self, items: Items) -> Items:
+    def serializable(self, items: Items) -> Items:
         """Items in a form that can be kept in a file: arrays, or lists of plain Python values."""
         return items
 
@@ -221,7 +221,12 @@ class Kernel(ABC):
         return Normalized(self)
 
 
-def pick(items: Items, indices: Any) -> Items:
+def n_items(items: Items) -> int:
+    """The number of rows of a matrix, or the length of a list."""
+    return int(items.shape[0]) if hasattr(items, "shape") else len(items)
+
+
+def take_items(items: Items, indices: Any) -> Items:
     """Some of the items, as a matrix or as a list like the one given."""
     if hasattr(items, "shape"):
         return items[indices]

@@ -1,7 +1,7 @@
 """Kernels of Python objects that are inner products of counted features.
 
 κ(x, z) = Σ_u φ_u(x) φ_u(z), with φ_u(x) how often the feature u occurs in x: Mercer, because the
-map φ is written out. Features of the anchors are numbered once; others can meet none of them.
+map φ is written out. Features of the centers are numbered once; others can meet none of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel
 from separatrix.kernels.tiles import handed
 from separatrix.messages import InputError
 
@@ -27,8 +27,8 @@ class FeatureKernel(Kernel):
     def features(self, item: Any) -> Mapping[Hashable, float]:
         """Which features an item has, and how often."""
 
-    def against(self, z: Items) -> FeatureRows:
-        """Anchors as a sparse matrix of counts."""
+    def prepare(self, z: Items) -> FeatureRows:
+        """Centers as a sparse matrix of counts."""
         return FeatureRows(self, objects(z))
 
     def diagonal(self, x: Items) -> Array:
@@ -37,13 +37,13 @@ class FeatureKernel(Kernel):
         return np.array(squares, dtype=float)
 
 
-class FeatureRows(Prepared):
-    """Counts of the anchors, and the number of every feature among them."""
+class FeatureRows(PreparedKernel):
+    """Counts of the centers, and the number of every feature among them."""
 
-    def __init__(self, kernel: FeatureKernel, anchors: list[Any]) -> None:
-        super().__init__(kernel, anchors)
+    def __init__(self, kernel: FeatureKernel, centers: list[Any]) -> None:
+        super().__init__(kernel, centers)
         self._features = kernel.features
-        counted = [self._features(item) for item in anchors]
+        counted = [self._features(item) for item in centers]
         self._column: dict[Hashable, int] = {}
         for features in counted:
             for feature in features:
@@ -71,7 +71,7 @@ class FeatureRows(Prepared):
         return handed((counts @ self._counts.T).toarray(), out)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
-        """The anchors' counts are known already."""
+        """The centers' counts are known already."""
         chosen = np.arange(len(self))[indices]
         return handed((self._counts[chosen] @ self._counts.T).toarray(), out)
 

@@ -1,4 +1,4 @@
-"""The Gaussian kernel: a bell of width σ around every anchor.
+"""The Gaussian kernel: a bell of width σ around every center.
 
 κ(x, z) = exp(−‖x − z‖² / 2σ²),    κ(x, x) = 1: all φ(x) lie on a sphere of radius one.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared, hyper, reflect
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, hyper, reflect
 from separatrix.kernels.tiles import (
     below_diagonal,
     handed,
@@ -52,8 +52,8 @@ class Gaussian(Kernel):
         bell = cls(float(np.sqrt(b / 2.0)))
         return bell if a == 1.0 else a * bell
 
-    def against(self, z: Items) -> GaussianRows:
-        """Anchors moved to their mean and measured in bandwidths."""
+    def prepare(self, z: Items) -> GaussianRows:
+        """Centers moved to their mean and measured in bandwidths."""
         return GaussianRows(self, matrix(z))
 
     def diagonal(self, x: Items) -> Array:
@@ -71,23 +71,23 @@ class Gaussian(Kernel):
         return [self.gram(x) * square / self.bandwidth]
 
 
-class GaussianRows(Prepared):
-    """exp(u·v − ½‖u‖² − ½‖v‖²) with u = (x − c)/σ, v = (z − c)/σ and c the mean of the anchors.
+class GaussianRows(PreparedKernel):
+    """exp(u·v − ½‖u‖² − ½‖v‖²) with u = (x − c)/σ, v = (z − c)/σ and c the mean of the centers.
 
     The kernel does not change when both sides move by c, and the product loses no digits to an
     offset. Rows further out than a limit, where ‖u‖² dwarfs the squared distance between
-    neighbours, are compared with the anchors coordinate by coordinate.
+    neighbours, are compared with the centers coordinate by coordinate.
     """
 
-    def __init__(self, kernel: Gaussian, anchors: Items) -> None:
-        super().__init__(kernel, anchors)
+    def __init__(self, kernel: Gaussian, centers: Items) -> None:
+        super().__init__(kernel, centers)
         self._sigma = kernel.bandwidth
-        self._centre = 0.0 if sparse.issparse(anchors) else _middle(anchors)
-        self._placed = self._place(anchors)
+        self._centre = 0.0 if sparse.issparse(centers) else _middle(centers)
+        self._placed = self._place(centers)
         self._half = _half_lengths(self._placed)
-        dense = isinstance(anchors, np.ndarray)
+        dense = isinstance(centers, np.ndarray)
         self._columns = np.ascontiguousarray(self._placed.T) if dense else self._placed.T
-        self._limit = _LIMIT[anchors.dtype.name] if dense else np.inf
+        self._limit = _LIMIT[centers.dtype.name] if dense else np.inf
         self._spread = bool((self._half > self._limit).any())
 
     def _place(self, x: Items) -> Items:
@@ -97,27 +97,27 @@ class GaussianRows(Prepared):
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """exp of minus half the squared distance in bandwidths."""
-        x, z = rows_alike(x, self.anchors)
-        if x.dtype != self.anchors.dtype or type(z) is not type(self.anchors):
+        x, z = rows_alike(x, self.centers)
+        if x.dtype != self.centers.dtype or type(z) is not type(self.centers):
             return GaussianRows(self.kernel, z).rows(x, out)  # type: ignore[arg-type]
         u, block = self._place(x), own_block(x, z, out)
         self._fill(x, u, _half_lengths(u), block)
         return handed(block, out)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
-        """Rows of the anchors' own Gram matrix, one where an anchor meets itself."""
+        """Rows of the centers' own Gram matrix, one where an center meets itself."""
         indices = np.arange(len(self))[indices]
         u = self._placed[indices]
         block = own_block(u, self._placed, out)
-        x = self.anchors[indices] if self._spread else u
+        x = self.centers[indices] if self._spread else u
         self._fill(x, u, self._half[indices], block)
         block[np.arange(len(indices)), indices] = 1.0
         return handed(block, out)
 
     def times(self, x: Items, weights: Array) -> Array:
         """Sums over tiles, none of which is kept."""
-        x, z = rows_alike(x, self.anchors)
-        if x.dtype != self.anchors.dtype or type(z) is not type(self.anchors):
+        x, z = rows_alike(x, self.centers)
+        if x.dtype != self.centers.dtype or type(z) is not type(self.centers):
             return GaussianRows(self.kernel, z).times(x, weights)  # type: ignore[arg-type]
         u = self._place(x)
         half = _half_lengths(u)
@@ -129,7 +129,7 @@ class GaussianRows(Prepared):
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
-        z, u, half = self.anchors, self._placed, self._half
+        z, u, half = self.centers, self._placed, self._half
         block = own_block(u, u, None)
 
         def fill(rows: slice, columns: slice) -> None:
@@ -153,7 +153,7 @@ class GaussianRows(Prepared):
     def _tile(
         self, x: Items, u: Items, half: Array, columns: slice, block: Array, at: tuple[int, int]
     ) -> None:
-        """Rows x (u in bandwidths) with some of the anchors, in the block from corner ``at``."""
+        """Rows x (u in bandwidths) with some of the centers, in the block from corner ``at``."""
         from separatrix.kernels.loops import gaussian as bells
 
         single = block.dtype == np.float32
@@ -165,12 +165,12 @@ class GaussianRows(Prepared):
             (bells.bells32 if single else bells.bells64)(block, *at, half, self._half[columns])
         if len(far):
             recompute = bells.differences32 if single else bells.differences64
-            anchors = np.ascontiguousarray(self.anchors[columns].T)
-            recompute(block, *at, far, x, anchors, block.dtype.type(1.0 / self._sigma))
+            centers = np.ascontiguousarray(self.centers[columns].T)
+            recompute(block, *at, far, x, centers, block.dtype.type(1.0 / self._sigma))
 
 
 #: ½‖u‖² up to which a product keeps enough digits: 5 in single precision, 10 in double. Pairs of a
-#: row within the limit and an anchor far beyond it are so far apart that their entry vanishes.
+#: row within the limit and an center far beyond it are so far apart that their entry vanishes.
 _LIMIT = {"float32": 128.0, "float64": 1e5}
 
 

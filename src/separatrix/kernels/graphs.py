@@ -58,7 +58,7 @@ class GraphKernel(FeatureKernel):
             counts.update((turn, name) for name in names)
         return counts
 
-    def plain(self, items: Items) -> list[Graph]:
+    def serializable(self, items: Items) -> list[Graph]:
         """Graphs as (labels, edges), nodes by number."""
         return [plain_graph(item) for item in objects(items)]
 

@@ -69,7 +69,7 @@ def check_mercer(kernel: Kernel, x: Items) -> bool:
     """
     if kernel.mercer:
         return True
-    prepared = kernel.against(x)
+    prepared = kernel.prepare(x)
     rows = np.arange(len(prepared))[:: max(1, len(prepared) // _SAMPLE)]
     k = _square(prepared.subset(rows).gram())
     if k.size == 0:

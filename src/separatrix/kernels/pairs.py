@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared, mirrored
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, mirrored
 from separatrix.kernels.features import objects
 from separatrix.kernels.tiles import Tile, handed, on_tiles
 
@@ -22,7 +22,7 @@ ALL, LOWER, DIAGONAL = 0, 1, 2
 
 
 class Encoded(ABC):
-    """Items as arrays of numbers; labels are numbered as the anchors' dictionary says."""
+    """Items as arrays of numbers; labels are numbered as the centers' dictionary says."""
 
     largest: int
 
@@ -38,16 +38,16 @@ class Encoded(ABC):
         """The size of every item."""
 
 
-class PairRows(Prepared):
-    """Anchors as arrays; every row of a block is a run of pairs."""
+class PairRows(PreparedKernel):
+    """Centers as arrays; every row of a block is a run of pairs."""
 
-    def __init__(self, kernel: Kernel, anchors: list[Any], encode: Any) -> None:
-        super().__init__(kernel, anchors)
+    def __init__(self, kernel: Kernel, centers: list[Any], encode: Any) -> None:
+        super().__init__(kernel, centers)
         self._encode = encode
-        self._encoded: Encoded = encode(anchors, {}, learn=True)
+        self._encoded: Encoded = encode(centers, {}, learn=True)
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
-        """Every item of x with every anchor."""
+        """Every item of x with every center."""
         new = self._encode(objects(x), self._encoded.known, learn=False)
         block = np.empty((len(new), len(self)))
         fill_pairs(self.kernel, new, self._encoded, block, part=ALL)
@@ -75,8 +75,8 @@ def fill_pairs(kernel: Any, x: Encoded, z: Encoded, block: Array, **how: Any) ->
     """Rows in groups of about equal work, on every processor."""
     if block.size == 0:
         return
-    anchors = z.costs.max() if how["part"] == DIAGONAL else z.costs.sum()
-    work = np.cumsum(x.costs * max(1, int(anchors)))
+    centers = z.costs.max() if how["part"] == DIAGONAL else z.costs.sum()
+    work = np.cumsum(x.costs * max(1, int(centers)))
     groups = np.searchsorted(work, np.linspace(0, work[-1], 33)[1:-1])
     bounds = np.unique(np.concatenate([[0], groups, [len(x)]]))
 

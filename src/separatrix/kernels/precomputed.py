@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel
 from separatrix.kernels.tiles import matrix
 from separatrix.messages import InputError
 
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """κ(x, z) is looked up: "rows" are rows of similarities, one column for every anchor.
+    """κ(x, z) is looked up: "rows" are rows of similarities, one column for every center.
 
     Training takes the square Gram matrix, prediction the block (new rows x training rows).
     """
@@ -26,8 +26,8 @@ class Precomputed(Kernel):
         """Unknown: numbers from elsewhere may be anything."""
         return False
 
-    def against(self, z: Items) -> PrecomputedRows:
-        """The anchors' own Gram matrix."""
+    def prepare(self, z: Items) -> PrecomputedRows:
+        """The centers' own Gram matrix."""
         return PrecomputedRows(self, square(z))
 
     def diagonal(self, x: Items) -> Array:
@@ -35,7 +35,7 @@ class Precomputed(Kernel):
         return np.diagonal(square(x)).copy()
 
 
-class PrecomputedRows(Prepared):
+class PrecomputedRows(PreparedKernel):
     """Rows of a matrix that is there already."""
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
@@ -43,18 +43,18 @@ class PrecomputedRows(Prepared):
         x = matrix(x)
         if x.shape[1] != len(self):
             raise InputError(
-                f"The block of similarities has {x.shape[1]} columns for {len(self)} anchors.",
+                f"The block of similarities has {x.shape[1]} columns for {len(self)} centers.",
                 remedy="Give one column for every row that was trained on.",
             )
         return _copied(x, out)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
-        """Rows of the anchors' Gram matrix."""
-        return _copied(self.anchors[indices], out)
+        """Rows of the centers' Gram matrix."""
+        return _copied(self.centers[indices], out)
 
-    def subset(self, indices: Any) -> Prepared:
-        """The rows and the columns of the chosen anchors."""
-        return PrecomputedRows(self.kernel, self.anchors[indices][:, indices])
+    def subset(self, indices: Any) -> PreparedKernel:
+        """The rows and the columns of the chosen centers."""
+        return PrecomputedRows(self.kernel, self.centers[indices][:, indices])
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Custom(Kernel):
         """Unknown."""
         return False
 
-    def against(self, z: Items) -> CustomRows:
-        """Anchors as they are."""
+    def prepare(self, z: Items) -> CustomRows:
+        """Centers as they are."""
         return CustomRows(self, matrix(z) if self.of_vectors else list(z))
 
     def diagonal(self, x: Items) -> Array:
@@ -82,14 +82,14 @@ class Custom(Kernel):
         return np.concatenate(found) if found else np.empty(0)
 
 
-class CustomRows(Prepared):
-    """Anchors handed to a function."""
+class CustomRows(PreparedKernel):
+    """Centers handed to a function."""
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """What the function returns, checked for its shape."""
         kernel: Custom = self.kernel  # type: ignore[assignment]
         x = matrix(x) if kernel.of_vectors else list(x)
-        block = np.asarray(kernel.function(x, self.anchors))
+        block = np.asarray(kernel.function(x, self.centers))
         wanted = (x.shape[0] if kernel.of_vectors else len(x), len(self))
         if block.shape != wanted or block.dtype.kind not in "fiub":
             raise InputError(

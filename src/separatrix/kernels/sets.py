@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel
 from separatrix.kernels.features import FeatureKernel, FeatureRows, objects
 from separatrix.messages import InputError
 
@@ -26,7 +26,7 @@ class SetKernel(FeatureKernel):
         """The elements, once each."""
         return dict.fromkeys(_elements(item), 1.0)
 
-    def plain(self, items: Items) -> list[Any]:
+    def serializable(self, items: Items) -> list[Any]:
         """Sets as tuples of their elements, in an order that does not depend on the run."""
         return plain_sets(items)
 
@@ -43,26 +43,26 @@ class Jaccard(Kernel):
 
     of_vectors = False
 
-    def against(self, z: Items) -> JaccardRows:
-        """Anchors with their sizes."""
+    def prepare(self, z: Items) -> JaccardRows:
+        """Centers with their sizes."""
         return JaccardRows(self, objects(z))
 
     def diagonal(self, x: Items) -> Array:
         """One."""
         return np.ones(len(objects(x)))
 
-    def plain(self, items: Items) -> list[Any]:
+    def serializable(self, items: Items) -> list[Any]:
         """Sets as tuples of their elements, in an order that does not depend on the run."""
         return plain_sets(items)
 
 
-class JaccardRows(Prepared):
+class JaccardRows(PreparedKernel):
     """Intersections from products of indicators, unions from the sizes."""
 
-    def __init__(self, kernel: Jaccard, anchors: list[Any]) -> None:
-        super().__init__(kernel, anchors)
-        self._common = FeatureRows(SetKernel(), anchors)
-        self._sizes = SetKernel().diagonal(anchors)
+    def __init__(self, kernel: Jaccard, centers: list[Any]) -> None:
+        super().__init__(kernel, centers)
+        self._common = FeatureRows(SetKernel(), centers)
+        self._sizes = SetKernel().diagonal(centers)
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """|A ∩ B| / |A ∪ B|."""
@@ -70,7 +70,7 @@ class JaccardRows(Prepared):
         return self._over_union(self._common.rows(x, out), SetKernel().diagonal(x))
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
-        """The same among the anchors."""
+        """The same among the centers."""
         return self._over_union(self._common.take(indices, out), self._sizes[indices])
 
     def _over_union(self, common: Array, sizes: Array) -> Array:

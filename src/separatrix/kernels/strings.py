@@ -37,7 +37,7 @@ class Spectrum(FeatureKernel):
         s, k = sequence(item, "Spectrum"), int(self.length)
         return Counter(s[i : i + k] for i in range(len(s) - k + 1))
 
-    def plain(self, items: Items) -> list[Any]:
+    def serializable(self, items: Items) -> list[Any]:
         """Strings as str, other sequences as tuples."""
         return [plain_sequence(item) for item in objects(items)]
 
@@ -61,15 +61,15 @@ class Subsequence(Kernel):
         check_length(self.length, "Subsequence")
         check_decay(self.decay)
 
-    def against(self, z: Items) -> PairRows:
-        """Anchors as numbered letters."""
+    def prepare(self, z: Items) -> PairRows:
+        """Centers as numbered letters."""
         return PairRows(self, objects(z), _Letters)
 
     def diagonal(self, x: Items) -> Array:
         """Every string with itself."""
         return pairs_with_themselves(objects(x), _Letters, self)
 
-    def plain(self, items: Items) -> list[Any]:
+    def serializable(self, items: Items) -> list[Any]:
         """Strings as str, other sequences as tuples."""
         return [plain_sequence(item) for item in objects(items)]
 
@@ -84,7 +84,7 @@ class Subsequence(Kernel):
         )
 
     def _slopes(self, x: Items) -> list[Array]:
-        complexes = self.against(x)._square(np.complex128, decay=complex(self.decay, STEP))
+        complexes = self.prepare(x)._square(np.complex128, decay=complex(self.decay, STEP))
         return [complexes.imag / STEP]
 
 

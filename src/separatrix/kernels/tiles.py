@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel, Prepared, reflect
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, reflect
 from separatrix.messages import InputError
 from separatrix.threads import one_blas_thread
 
@@ -27,16 +27,16 @@ STRIP = 64
 ALONE = 1 << 21
 
 
-class Products(Prepared):
-    """κ(x, z) = f(x·z): anchors as a matrix, f applied in place to every tile of products."""
+class Products(PreparedKernel):
+    """κ(x, z) = f(x·z): centers as a matrix, f applied in place to every tile of products."""
 
-    def __init__(self, kernel: Kernel, anchors: Any, entries: Callable[[Array], None]) -> None:
-        super().__init__(kernel, anchors)
+    def __init__(self, kernel: Kernel, centers: Any, entries: Callable[[Array], None]) -> None:
+        super().__init__(kernel, centers)
         self._entries = entries
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """f(x·z) tile by tile."""
-        x, z = rows_alike(x, self.anchors)
+        x, z = rows_alike(x, self.centers)
         block = own_block(x, z, out)
 
         def fill(rows: slice, columns: slice) -> None:
@@ -48,7 +48,7 @@ class Products(Prepared):
 
     def times(self, x: Items, weights: Array) -> Array:
         """Sums over tiles, none of which is kept."""
-        x, z = rows_alike(x, self.anchors)
+        x, z = rows_alike(x, self.centers)
 
         def part(rows: slice, columns: slice, tile: Array) -> None:
             multiply(x[rows], z[columns].T, tile)
@@ -58,7 +58,7 @@ class Products(Prepared):
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
-        z = self.anchors
+        z = self.centers
         block = own_block(z, z, None)
 
         def fill(rows: slice, columns: slice) -> None:
@@ -148,7 +148,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def multiply(x: Any, columns: Any, block: Array) -> None:
-    """x times the matrix ``columns`` (anchors as columns), whatever the two are stored as."""
+    """x times the matrix ``columns`` (centers as columns), whatever the two are stored as."""
     if sparse.issparse(x):
         block[...] = (x @ columns).toarray()
     else:

@@ -41,15 +41,15 @@ class TreeKernel(Kernel):
     def __post_init__(self) -> None:
         check_decay(self.decay)
 
-    def against(self, z: Items) -> PairRows:
-        """Anchors as arrays of nodes, children before parents."""
+    def prepare(self, z: Items) -> PairRows:
+        """Centers as arrays of nodes, children before parents."""
         return PairRows(self, objects(z), _Nodes)
 
     def diagonal(self, x: Items) -> Array:
         """Every tree with itself."""
         return pairs_with_themselves(objects(x), _Nodes, self)
 
-    def plain(self, items: Items) -> list[Any]:
+    def serializable(self, items: Items) -> list[Any]:
         """Trees as nested tuples."""
         return [_nested(item) for item in objects(items)]
 
@@ -62,7 +62,7 @@ class TreeKernel(Kernel):
         fragments(*x.arrays, *z.arrays, top, bottom, how["part"], decay, self._stops, work, out)
 
     def _slopes(self, x: Items) -> list[Array]:
-        complexes = self.against(x)._square(np.complex128, decay=complex(self.decay, STEP))
+        complexes = self.prepare(x)._square(np.complex128, decay=complex(self.decay, STEP))
         return [complexes.imag / STEP]
 
 

@@ -21,8 +21,8 @@ from separatrix.messages import InputError
 class InnerProductKernel(Kernel):
     """κ(x, z) = f(x·z): a matrix product, then a function of every entry."""
 
-    def against(self, z: Items) -> Products:
-        """Anchors, multiplied by blocks of rows."""
+    def prepare(self, z: Items) -> Products:
+        """Centers, multiplied by blocks of rows."""
         return Products(self, matrix(z), self._entries)
 
     def diagonal(self, x: Items) -> Array:
@@ -47,8 +47,8 @@ class Linear(InnerProductKernel):
         """φ(x) = x."""
         return np.asarray(matrix(x))
 
-    def against(self, z: Items) -> LinearRows:
-        """Anchors whose weighted sums are one vector."""
+    def prepare(self, z: Items) -> LinearRows:
+        """Centers whose weighted sums are one vector."""
         return LinearRows(self, matrix(z), self._entries)
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
@@ -62,11 +62,11 @@ class Linear(InnerProductKernel):
 
 
 class LinearRows(Products):
-    """Inner products with the anchors."""
+    """Inner products with the centers."""
 
     def times(self, x: Items, weights: Array) -> Array:
         """x·(Σⱼ wⱼ zⱼ): a hyperplane."""
-        x, z = rows_alike(x, self.anchors)
+        x, z = rows_alike(x, self.centers)
         return np.asarray(x @ (z.T @ weights), dtype=float)
 
 

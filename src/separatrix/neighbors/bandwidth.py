@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from separatrix.distances.base import Prepared
+from separatrix.distances.base import PreparedMetric
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -54,7 +54,9 @@ def local_mean(square: Floats, w: Floats, said: Floats, h: float) -> Floats:
     return np.asarray(votes @ said / votes.sum(axis=1, keepdims=True))
 
 
-def leave_one_out_bandwidth(points: Prepared, w: Floats, said: Floats, loss: RowLoss) -> Bandwidth:
+def leave_one_out_bandwidth(
+    points: PreparedMetric, w: Floats, said: Floats, loss: RowLoss
+) -> Bandwidth:
     """Choose h for the points, whose opinions are ``said`` (n x k) and weights ``w``."""
     n = len(points)
     if n == 1 and not _copies(w).any():
@@ -86,7 +88,7 @@ def _copies(w: Floats) -> Floats:
     return w - 1.0 if (w == w.round()).all() else np.zeros(len(w))
 
 
-def _others(points: Prepared, w: Floats, rows: Floats) -> tuple[Floats, Floats]:
+def _others(points: PreparedMetric, w: Floats, rows: Floats) -> tuple[Floats, Floats]:
     """Squared distances from the rows to all points, and weights with one of each row left out."""
     picked = points.points
     picked = picked[rows] if isinstance(picked, np.ndarray) else [picked[i] for i in rows]

@@ -47,7 +47,7 @@ class _LocalAverage(InstanceBasedModel):
     def _settle(self, said: Floats, loss: RowLoss) -> None:
         """Take the bandwidth that was given, or choose it by leaving one row out."""
         self.__dict__.pop("choice_", None)
-        points = self.metric_.against(self.points_)
+        points = self.metric_.prepare(self.points_)
         if self.bandwidth == "loo":
             self.choice_: Bandwidth = leave_one_out_bandwidth(points, self.weights_, said, loss)
             self.bandwidth_ = self.choice_.value
@@ -66,7 +66,7 @@ class _LocalAverage(InstanceBasedModel):
         )
 
     def _average(self, X: Any, said: Floats) -> Floats:
-        points = self.metric_.against(self.points_)
+        points = self.metric_.prepare(self.points_)
         x = self._located(X)
         out = np.empty((len(x), said.shape[1]))
         for part, rows in points.blocks(x):

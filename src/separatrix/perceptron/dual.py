@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from separatrix.kernels.base import Prepared
+from separatrix.kernels.base import PreparedKernel
 from separatrix.perceptron.epochs import Plan, epochs
 from separatrix.perceptron.loops import next_mistake
 from separatrix.rows.block import Floats, Ints
@@ -43,7 +43,7 @@ class DualWalk:
 class GramRows:
     """Rows κ(xᵢ, ·) + c on demand, the least recently used ones forgotten first."""
 
-    def __init__(self, prepared: Prepared, megabytes: float, constant: float) -> None:
+    def __init__(self, prepared: PreparedKernel, megabytes: float, constant: float) -> None:
         self.prepared, self.constant = prepared, constant
         self.n = len(prepared)
         self.most = max(1, int(megabytes * 1e6 / (8 * self.n)))

@@ -106,7 +106,7 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         if isinstance(self.kernel_, Precomputed) and len(kept) < n:
             items = items[:, kept]
         own = outputs_of(len(self.classes_))
-        gram = GramRows(self.kernel_.against(items), self.cache_size, float(self.fit_intercept))
+        gram = GramRows(self.kernel_.prepare(items), self.cache_size, float(self.fit_intercept))
         found = walk_dual(gram, codes, own, w, plan, check_random_state(self.random_state))
         self._expose(found, gram, items, kept, n)
         self.certificate_ = self._certificate(found, gram, codes, own, w)
@@ -126,8 +126,8 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         self.alpha_ = alpha[:, 0] if alpha.shape[1] == 1 else alpha
         self.support_ = np.flatnonzero(alpha.any(axis=1))
         constant = found.weights.sum(axis=0) * float(self.fit_intercept)
-        anchors = kept if isinstance(self.kernel_, Precomputed) else items
-        self.expansion_ = KernelExpansion(self.kernel_, anchors, found.weights, constant, n)
+        centers = kept if isinstance(self.kernel_, Precomputed) else items
+        self.expansion_ = KernelExpansion(self.kernel_, centers, found.weights, constant, n)
         empty = np.zeros(0)
         self.trace_ = MistakeTrace(found.mistakes, gram.n, found.status, empty, empty)
         self.mistakes_ = found.mistakes.sum(axis=0)

@@ -59,11 +59,11 @@ class SupportVectors(RowsEstimator):
         weights: Floats,
         offset: Floats,
     ) -> KernelExpansion:
-        """The rows of ``index`` as anchors; a precomputed kernel keeps their places."""
+        """The rows of ``index`` as centers; a precomputed kernel keeps their places."""
         if not len(index):  # a constant: any row with no weight stands for none
             index, weights = np.zeros(1, dtype=np.int64), np.zeros((1, weights.shape[1]))
-        anchors = kept[index] if points.given else points.rows(index)
-        return KernelExpansion(self.kernel_, anchors, weights, offset, n if points.given else 0)
+        centers = kept[index] if points.given else points.rows(index)
+        return KernelExpansion(self.kernel_, centers, weights, offset, n if points.given else 0)
 
     def _placed(self, X: Any) -> Any:
         """New rows as the kernel expects them."""
@@ -73,9 +73,9 @@ class SupportVectors(RowsEstimator):
         x = self._design(X)
         return x if self.standardizer_ is None else self.standardizer_.transform(x)
 
-    def _linear(self, weights: Floats, anchors: Any, offset: Floats) -> tuple[Floats, Floats]:
+    def _linear(self, weights: Floats, centers: Any, offset: Floats) -> tuple[Floats, Floats]:
         """Coefficients and intercepts in the table's units, for the linear kernel."""
-        coef = np.asarray(weights.T @ anchors)
+        coef = np.asarray(weights.T @ centers)
         if self.standardizer_ is not None:
             return self.standardizer_.unscale(coef, offset)
         return coef, offset
@@ -88,7 +88,7 @@ class SupportVectors(RowsEstimator):
     def support_vectors_(self) -> Any:
         """The support vectors themselves, in the order of ``support_``."""
         check_is_fitted(self)
-        kept = [expansion.anchors for expansion in self.expansions_]
+        kept = [expansion.centers for expansion in self.expansions_]
         if isinstance(self.kernel_, Precomputed) or self._structures:
             return kept[0] if len(kept) == 1 else [item for part in kept for item in part]
         if hasattr(kept[0], "toarray"):

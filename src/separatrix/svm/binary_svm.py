@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.separation_solver import HullIntersection, decide
+from separatrix.geometry.separation_proof import CommonPoint, separation_proof
 from separatrix.kernels import Kernel, Linear, kernel_from
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
@@ -117,8 +117,8 @@ def _by_columns(
     if problem.hard:
         # the margin γ of any hyperplane bounds Σα by 1/γ²: no coefficient reaches such a bound
         above, below = problem.t > 0, problem.t < 0
-        proof = decide(points.x[above], points.x[below])
-        if isinstance(proof, HullIntersection):
+        proof = separation_proof(points.x[above], points.x[below])
+        if isinstance(proof, CommonPoint):
             raise _no_hyperplane(proof)
         posed = problem.capped(2.0 / proof.margin**2)
     found, steps = solve_columns(points.x, posed, how.deadline)
@@ -191,8 +191,8 @@ def _refuse(points: Points, problem: DualProblem, found: Support) -> None:
     """Classes that no hyperplane in the space of the kernel separates, with the proof."""
     above, below = problem.t > 0, problem.t < 0
     if isinstance(points.kernel, Linear):
-        proof = decide(points.x[above], points.x[below])
-        if isinstance(proof, HullIntersection):
+        proof = separation_proof(points.x[above], points.x[below])
+        if isinstance(proof, CommonPoint):
             raise _no_hyperplane(proof)
     weight = found.beta[above].sum()
     apart = np.sqrt(max(float(found.beta @ found.f), 0.0)) / weight
@@ -206,7 +206,7 @@ def _refuse(points: Points, problem: DualProblem, found: Support) -> None:
     )
 
 
-def _no_hyperplane(proof: HullIntersection) -> InputError:
+def _no_hyperplane(proof: CommonPoint) -> InputError:
     return InputError(
         "C=inf asks for a hyperplane without mistakes, and there is none: a mean of "
         f"{len(proof.rows_a)} rows of one class and one of {len(proof.rows_b)} rows of the "

@@ -14,7 +14,7 @@ from separatrix.estimators.coded_rows import CodedRows, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.targets import one_number
 from separatrix.estimators.wrapped import each_notice_once
-from separatrix.geometry.separation_solver import HullIntersection, decide
+from separatrix.geometry.separation_proof import CommonPoint, separation_proof
 from separatrix.messages import InputError
 from separatrix.probability.mixin import ProbabilityMixin
 from separatrix.rows.arrays import ArrayRows
@@ -154,8 +154,8 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
             )
         root = np.sqrt(ridge)
         x = sparse.csr_array(coded.x) / root if sparse.issparse(coded.x) else coded.x / root
-        proof = decide(x[positive], x[~positive])
-        if isinstance(proof, HullIntersection):
+        proof = separation_proof(x[positive], x[~positive])
+        if isinstance(proof, CommonPoint):
             rest = " and the rest" if len(self.classes_) > 2 else ""
             raise InputError(
                 f"The classes are not separable, so there is no hard margin: {len(proof.rows_a)} "

@@ -12,7 +12,7 @@ from scipy import sparse
 from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import coded_rows
 from separatrix.kernels import Gaussian
-from separatrix.kernels.base import pick
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
@@ -103,7 +103,7 @@ def _trial(
 
     The choice is then the same in whatever units the columns are: their last digits are gone.
     """
-    placed = Standardizer.from_rows(x, w).transform(pick(x, some))
+    placed = Standardizer.from_rows(x, w).transform(take_items(x, some))
     if sparse.issparse(placed):
         placed.data = placed.data.round(DIGITS)
     else:
@@ -289,7 +289,7 @@ class SVRSearch(_Search, SVR):
         deadline = self._begin()
         x, target, w = self._table(X, y, sample_weight)
         kept, given = np.flatnonzero(w > 0.0), len(w)
-        x, target, w = pick(x, kept), target[kept], w[kept]
+        x, target, w = take_items(x, kept), target[kept], w[kept]
         if len(kept) < 2:
             raise InputError(f"n_samples={len(kept)} row cannot be dealt to two folds.")
         away = target - w @ target / w.sum()

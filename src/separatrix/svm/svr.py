@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.targets import one_number
-from separatrix.kernels.base import pick
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, unit_weights
@@ -96,7 +96,7 @@ class SVR(RegressorMixin, SupportVectors):
         )
         kept = np.flatnonzero(w > 0.0)
         t, w_kept = np.ascontiguousarray(target[kept]), w[kept]
-        points = self._points(pick(x, kept), w_kept, kept)
+        points = self._points(take_items(x, kept), w_kept, kept)
         away = t - w_kept @ t / w_kept.sum()
         unit = float(np.sqrt(w_kept @ away**2 / w_kept.sum())) or 1.0
         self.bound_ = float(self.C) * w_kept

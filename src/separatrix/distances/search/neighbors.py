@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.distances.base import Metric, Prepared, count
+from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.loops.nearest import in_order, sift
 from separatrix.distances.metric_from import metric_from
 from separatrix.distances.search.kd_tree import Tree
@@ -20,6 +20,7 @@ from separatrix.distances.vectors import (
     Minkowski,
     SquaredEuclidean,
 )
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -36,12 +37,12 @@ FEW_POINTS = 256
 class Exhaustive:
     """Every distance, a block of rows at a time: any metric, any objects."""
 
-    def __init__(self, points: Prepared) -> None:
+    def __init__(self, points: PreparedMetric) -> None:
         self._points = points
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        n = count(x)
+        n = n_items(x)
         distances = np.empty((n, k))
         numbers = np.empty((n, k), dtype=np.int64)
         for part, rows in self._points.blocks(x):
@@ -61,7 +62,7 @@ class Straight:
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        found = self.search.nearest(self._map(self._metric.accept(x)), k)
+        found = self.search.nearest(self._map(self._metric.validate(x)), k)
         if isinstance(self._metric, Euclidean):
             return found
         share = 0.5 if isinstance(self._metric, Cosine) else 1.0
@@ -71,7 +72,7 @@ class Straight:
         """Plain distances keep the coordinates, and every digit of them."""
         if type(self._metric) in (Euclidean, SquaredEuclidean, Cosine):
             return x
-        return self._metric.mapped(x - self._centre)
+        return self._metric.transform(x - self._centre)
 
 
 class Fastest:
@@ -106,7 +107,7 @@ class Fastest:
         if self._kind == "euclidean":
             return Products(self._points)
         metric: Metric = Manhattan() if self._kind == "manhattan" else Chebyshev()
-        return Exhaustive(metric.against(self._points))
+        return Exhaustive(metric.prepare(self._points))
 
 
 class NeighborSearch:
@@ -118,8 +119,8 @@ class NeighborSearch:
 
     def __init__(self, points: Any, metric: Any = "euclidean") -> None:
         self.metric = metric_from(metric).fitted(points)
-        accepted = self.metric.accept(points)
-        self.n = count(accepted)
+        accepted = self.metric.validate(points)
+        self.n = n_items(accepted)
         if not self.n:
             raise InputError("No points: nobody can be nearest.")
         self._columns = np.shape(accepted)[1:] if isinstance(accepted, np.ndarray) else None
@@ -129,7 +130,7 @@ class NeighborSearch:
         """The k nearest points of every row of x, near to far; ties in the order of the points."""
         if not 1 <= k <= self.n:
             raise InputError(f"{k} neighbours were asked for, among {self.n} points.")
-        accepted = self.metric.accept(x)
+        accepted = self.metric.validate(x)
         if self._columns is not None and np.shape(accepted)[1:] != self._columns:
             raise InputError(
                 f"Rows of {np.shape(accepted)[1]} columns have no neighbours among points with "
@@ -159,7 +160,7 @@ def _search(metric: Metric, accepted: Any, points: Any) -> Search:
     if isinstance(metric, Manhattan):
         kind = "chebyshev" if isinstance(metric, Chebyshev) else "manhattan"
         return _Accepting(metric, Fastest(accepted, kind))
-    return Exhaustive(metric.against(points))
+    return Exhaustive(metric.prepare(points))
 
 
 class _Accepting:
@@ -170,4 +171,4 @@ class _Accepting:
 
     def nearest(self, x: Any, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
-        return self._search.nearest(self._metric.accept(x), k)
+        return self._search.nearest(self._metric.validate(x), k)

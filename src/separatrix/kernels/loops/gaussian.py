@@ -108,7 +108,7 @@ def bells32(block, top, left, half_x, half_z):
 def differences64(block, top, left, far, x, zt, inverse):
     """exp(−½ Σ ((x − z)/σ)²) in the rows ``far``, from the differences, with 1/σ as ``inverse``.
 
-    The anchors are the columns of ``zt``. Neighbours far from the origin have exact differences,
+    The centers are the columns of ``zt``. Neighbours far from the origin have exact differences,
     whatever was lost to their squares.
     """
     for i in far:

@@ -171,7 +171,7 @@ class Search:
             found = lloyd(self.x, self.ones, start, max_iter=300)
             return found.scatter, found.labels.astype(np.int64)
         if self.method.name == "kernel":
-            gram = GramBlocks(Precomputed().against(self._gram))
+            gram = GramBlocks(Precomputed().prepare(self._gram))
             first = spread_partition(gram, self.ones, k, rng)
             swept = kernel_sweeps(gram, self.ones, first, k, assign="centroid", max_iter=300)
             return swept.scatter, swept.labels

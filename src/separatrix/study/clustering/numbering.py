@@ -9,7 +9,7 @@ import numpy as np
 
 #: What a model holds for every cluster, and for every row.
 BY_CLUSTER = ("cluster_centers_", "sizes_", "medoid_indices_", "norms_")
-BY_ROW = ("labels_", "anchor_labels_")
+BY_ROW = ("labels_", "labels_fit_")
 
 
 def largest_first(model: Any) -> Any:

@@ -45,7 +45,7 @@ class KernelRows:
 
     def __init__(self, points: Points, columns: Ints, memory: RowMemory, single: bool) -> None:
         self.points, self.columns, self.single = points, columns, single
-        self.prepared = points.against(columns, single)
+        self.prepared = points.prepare(columns, single)
         self.memory, self.dtype = memory, np.float32 if single and points.single else np.float64
         self.store = memory.store(len(columns), self.dtype)
         self.slot = np.full(len(columns), -1, dtype=np.int64)
@@ -57,7 +57,7 @@ class KernelRows:
         """Similarities of some columns to each other."""
         block = self.memory.lend("square", len(chosen), len(chosen), self.dtype)
         every = np.arange(len(chosen))
-        return self.points.against(self.columns[chosen], self.single).take(every, block)
+        return self.points.prepare(self.columns[chosen], self.single).take(every, block)
 
     def add_to(self, f: Floats, moved: Ints, change: Floats) -> None:
         """f += Σ change · rows of what moved, half of the columns on each processor."""

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix.geometry.convex_hulls import EPS, NearestPoints, nearest_points
+from separatrix.geometry.min_norm_point import EPS, NearestPoints, nearest_points
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix
 
@@ -30,7 +30,7 @@ SEARCH = 2_000
 
 
 @dataclass(frozen=True)
-class Separated:
+class SeparatingHyperplane:
     """w·x + t is at least 1 for the rows of a, at most −1 for those of b; ``margin`` is 1/‖w‖."""
 
     coef: Floats
@@ -40,7 +40,7 @@ class Separated:
 
 
 @dataclass(frozen=True)
-class HullIntersection:
+class CommonPoint:
     """A point of both hulls: rows and weights of a and of b, and how far their means disagree.
 
     ``disagreement`` is the largest difference in a column, as a share of the column's range.
@@ -55,7 +55,7 @@ class HullIntersection:
     iterations: int = 0
 
 
-def decide(a: Matrix, b: Matrix) -> Separated | HullIntersection:
+def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint:
     """The proof for the rows of ``a`` against those of ``b`` (dense or CSR, the same columns)."""
     centre, scale = _even(a, b)
     even_a, even_b = _evened(a, centre, scale), _evened(b, centre, scale)
@@ -103,7 +103,7 @@ def _evened(x: Matrix, centre: Floats, scale: Floats) -> Matrix:
 # -- proof by a hyperplane ---------------------------------------------------------------------
 
 
-def _separated(a: Matrix, b: Matrix, coef: Floats, iterations: int) -> Separated | None:
+def _separated(a: Matrix, b: Matrix, coef: Floats, iterations: int) -> SeparatingHyperplane | None:
     """The hyperplane halfway between the classes along ``coef``, if it has all rows on its side."""
     low, high = float((a @ coef).min()), float((b @ coef).max())
     if not (np.isfinite(coef).all() and coef.any()):
@@ -128,7 +128,7 @@ def _separated(a: Matrix, b: Matrix, coef: Floats, iterations: int) -> Separated
             return None
         low, high = float(least), float(most)
     margin = (low - high) / 2 / float(np.linalg.norm(coef))
-    return Separated(coef, -threshold, margin, iterations)
+    return SeparatingHyperplane(coef, -threshold, margin, iterations)
 
 
 def _distinct(x: Matrix, rows: Ints) -> Floats | None:
@@ -152,7 +152,7 @@ def _exact(x: Floats, coef: Floats) -> list[Fraction]:
 # -- proof by a common point -------------------------------------------------------------------
 
 
-def _intersection(a: Matrix, b: Matrix, found: NearestPoints) -> HullIntersection:
+def _intersection(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
     """Weights on few rows whose means agree, refined to rounding."""
     points_a, points_b = _rows(a, found.rows_a), _rows(b, found.rows_b)
     columns = np.block(
@@ -170,7 +170,7 @@ def _intersection(a: Matrix, b: Matrix, found: NearestPoints) -> HullIntersectio
     weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
     mean_a, mean_b = weights_a @ _rows(a, rows_a), weights_b @ _rows(b, rows_b)
     apart = float(np.abs(mean_a - mean_b).max(initial=0.0)) / 2
-    return HullIntersection((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, apart)
+    return CommonPoint((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, apart)
 
 
 def _few(columns: Floats, weights: Floats) -> tuple[Ints, Floats]:
