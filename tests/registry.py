@@ -15,7 +15,7 @@ import numpy as np
 import separatrix as sx
 from separatrix.estimators import baseline
 from separatrix.kernels import Kernel
-from separatrix.optimize.losses import Absolute, EpsilonInsensitive, Huber, Squared
+from separatrix.optimize.losses import EpsilonInsensitive, Huber, Squared
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,6 @@ def tube_and_length(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> 
 #: Losses of a residual: finite differences and the Fenchel–Young inequality are asked of each.
 LOSSES = [
     Squared(),
-    Absolute(),
     Huber(1.35),
     Huber(0.2),
     EpsilonInsensitive(0.5),

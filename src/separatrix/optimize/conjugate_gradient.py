@@ -141,6 +141,7 @@ def _solution(
         gap=gap,
         kkt=kkt,
         tolerance=10 * tol,
+        promised=("gap", "kkt") if penalty > 0 else ("kkt",),
     )
     return Solution(
         b.reshape(-1, 1), np.zeros(1), certificate, status, len(history) - 1, np.array(history)

@@ -1,13 +1,13 @@
-"""What one residual costs: value, slope, curvature, and the conjugate that bounds it from below.
+"""Convex losses: value, derivatives, conjugate, and the terms of a duality gap.
 
-A loss ℓ is convex, even and zero at zero; every function here works on arrays of residuals
-r = y − prediction, row by row. Its conjugate
+A loss is a function ℓ of one number per row: a residual z = y − prediction, or a margin
+z = y · score. Its conjugate and the Fenchel–Young inequality
 
-    ℓ*(u) = max over r of u·r − ℓ(r)
+    ℓ*(u) = max over z of u·z − ℓ(z),        excess(z, u) = ℓ(z) + ℓ*(u) − u·z ≥ 0
 
-is what dual problems are made of: ℓ(r) + ℓ*(u) ≥ u·r always, with equality where u is a slope
-of ℓ at r. Outside its domain the conjugate is +∞. Losses of classes take margins or scores in
-place of residuals.
+make up every dual problem here: the excess is zero exactly where u is a subgradient of ℓ at z.
+Outside its domain the conjugate, and with it the excess, is +∞. Each excess is written as a sum
+of terms that are not negative, so that it keeps its digits near zero.
 """
 
 from __future__ import annotations
@@ -16,188 +16,183 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
+#: A segment of the graph of ∂ℓ, parallel to an axis: the ends of z, then the ends of u.
+Segment = tuple[float, float, float, float]
+
 
 class Loss(Protocol):
-    """Numbers per residual. A loss knows nothing of matrices."""
+    """What a duality gap needs of a loss; all functions work row by row."""
 
-    def value(self, r: Floats) -> Floats:
-        """ℓ(r)."""
-
-    def slope(self, r: Floats) -> Floats:
-        """ℓ′(r); at a kink, the slope halfway between its two sides."""
-
-    def curvature(self, r: Floats) -> Floats:
-        """ℓ″(r); zero at a kink, where no second derivative exists."""
+    def value(self, z: Floats) -> Floats:
+        """ℓ(z)."""
 
     def conjugate(self, u: Floats) -> Floats:
         """ℓ*(u)."""
 
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """ℓ(z) + ℓ*(u) − u·z."""
+
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """Distance of (z, u) to the graph of ∂ℓ, with z measured in ``unit``."""
+
 
 @dataclass(frozen=True)
 class Squared:
-    """ℓ(r) = r²/2, with ℓ*(u) = u²/2."""
+    """Squared error ℓ(z) = z²/2, with ℓ*(u) = u²/2."""
 
-    def value(self, r: Floats) -> Floats:
-        """r²/2."""
-        return 0.5 * r * r
+    def value(self, z: Floats) -> Floats:
+        """z²/2."""
+        return 0.5 * z * z
 
-    def slope(self, r: Floats) -> Floats:
+    def gradient(self, z: Floats) -> Floats:
         """The residual itself."""
-        return np.array(r, dtype=float)
-
-    def curvature(self, r: Floats) -> Floats:
-        """One everywhere."""
-        return np.ones_like(r, dtype=float)
+        return np.array(z, dtype=float)
 
     def conjugate(self, u: Floats) -> Floats:
         """u²/2."""
         return 0.5 * u * u
 
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """(z − u)²/2."""
+        return np.asarray(0.5 * (z - u) ** 2)
 
-@dataclass(frozen=True)
-class Absolute:
-    """ℓ(r) = |r|, with ℓ*(u) = 0 for |u| ≤ 1: every residual pulls with the same force."""
-
-    def value(self, r: Floats) -> Floats:
-        """|r|."""
-        return np.abs(r)
-
-    def slope(self, r: Floats) -> Floats:
-        """The sign of r."""
-        return np.sign(r)
-
-    def curvature(self, r: Floats) -> Floats:
-        """Zero: the loss is made of two straight lines."""
-        return np.zeros_like(r, dtype=float)
-
-    def conjugate(self, u: Floats) -> Floats:
-        """Zero up to slope one, infinite beyond."""
-        return np.where(np.abs(u) <= 1.0, 0.0, np.inf)
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """|z − u|."""
+        return np.asarray(np.abs(z - u) / unit)
 
 
 @dataclass(frozen=True)
 class Huber:
-    """ℓ(r) = r²/2 for |r| ≤ ε, ε|r| − ε²/2 beyond; ℓ*(u) = u²/2 for |u| ≤ ε.
-
-    A parabola that continues along its tangents: no residual pulls harder than ε.
-    """
+    """Huber's loss ℓ(z) = z²/2 for |z| ≤ ε, ε|z| − ε²/2 beyond; ℓ*(u) = u²/2 for |u| ≤ ε."""
 
     epsilon: float = 1.35
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
             raise InputError(
-                f"epsilon={self.epsilon!r} leaves no parabola.", remedy="Use a positive number."
+                f"epsilon={self.epsilon!r} leaves no quadratic part.",
+                remedy="Use a positive number.",
             )
 
-    def value(self, r: Floats) -> Floats:
-        """r²/2 inside, ε|r| − ε²/2 outside."""
-        u = self.slope(r)
-        return np.asarray(u * r - 0.5 * u * u)
+    def value(self, z: Floats) -> Floats:
+        """z²/2 inside, ε|z| − ε²/2 outside."""
+        u = self.gradient(z)
+        return np.asarray(u * z - 0.5 * u * u)
 
-    def slope(self, r: Floats) -> Floats:
-        """r, held between −ε and ε."""
-        return np.clip(r, -self.epsilon, self.epsilon)
+    def gradient(self, z: Floats) -> Floats:
+        """z, clipped to [−ε, ε]."""
+        return np.clip(z, -self.epsilon, self.epsilon)
 
-    def curvature(self, r: Floats) -> Floats:
+    def second_derivative(self, z: Floats) -> Floats:
         """One inside, zero outside."""
-        return np.asarray(np.abs(r) <= self.epsilon, dtype=float)
+        return np.asarray(np.abs(z) <= self.epsilon, dtype=float)
 
     def conjugate(self, u: Floats) -> Floats:
-        """u²/2 up to slope ε, infinite beyond."""
+        """u²/2 for |u| ≤ ε, infinite beyond."""
         return np.where(np.abs(u) <= self.epsilon, 0.5 * u * u, np.inf)
+
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """(p − u)²/2 + (z − p)(p − u) with p = ℓ′(z)."""
+        p = self.gradient(z)
+        inside = 0.5 * (p - u) ** 2 + (z - p) * (p - u)
+        return np.where(np.abs(u) <= self.epsilon, inside, np.inf)
+
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """|ℓ′(z) − u|."""
+        return np.asarray(np.abs(self.gradient(z) - u) / unit)
 
 
 @dataclass(frozen=True)
 class EpsilonInsensitive:
-    """ℓ(r) = max(0, |r| − ε), with ℓ*(u) = ε|u| for |u| ≤ 1: inside the tube nothing is owed."""
+    """ε-insensitive error ℓ(z) = max(0, |z| − ε), with ℓ*(u) = ε|u| for |u| ≤ 1.
+
+    With ε = 0 it is the absolute error.
+    """
 
     epsilon: float = 0.1
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:
-            raise InputError(
-                f"epsilon={self.epsilon!r} is no width of a tube.", remedy="Use zero or more."
-            )
+            raise InputError(f"epsilon={self.epsilon!r} is negative.", remedy="Use zero or more.")
 
-    def value(self, r: Floats) -> Floats:
-        """How far r is outside the tube."""
-        return np.maximum(np.abs(r) - self.epsilon, 0.0)
+    def value(self, z: Floats) -> Floats:
+        """max(0, |z| − ε)."""
+        return np.maximum(np.abs(z) - self.epsilon, 0.0)
 
-    def slope(self, r: Floats) -> Floats:
-        """The sign of r outside the tube, zero inside, one half of the sign at its wall."""
-        size = np.abs(r)
-        return np.sign(r) * (0.5 * (size > self.epsilon) + 0.5 * (size >= self.epsilon))
-
-    def curvature(self, r: Floats) -> Floats:
-        """Zero: the loss is made of straight lines."""
-        return np.zeros_like(r, dtype=float)
+    def gradient(self, z: Floats) -> Floats:
+        """sign(z) where |z| > ε and zero where |z| < ε; at a kink, halfway between the two."""
+        size = np.abs(z)
+        return np.sign(z) * (0.5 * (size > self.epsilon) + 0.5 * (size >= self.epsilon))
 
     def conjugate(self, u: Floats) -> Floats:
-        """ε|u| up to slope one, infinite beyond."""
+        """ε|u| for |u| ≤ 1, infinite beyond."""
         size = np.abs(u)
         return np.where(size <= 1.0, self.epsilon * size, np.inf)
 
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """(1 − |u|)(|z| − ε)₊ + |u|(ε − |z|)₊ + |u||z| − u·z."""
+        size, outside = np.abs(u), np.abs(z) - self.epsilon
+        beyond = (1.0 - size) * np.maximum(outside, 0.0) + size * np.maximum(-outside, 0.0)
+        against = np.where(u * z < 0.0, 2.0 * size * np.abs(z), 0.0)
+        return np.where(size <= 1.0, beyond + against, np.inf)
 
-@dataclass(frozen=True)
-class Logistic:
-    """ℓ(t) = log(1 + e^−t) for a margin t = ±score, with ℓ*(u) = q log q + (1 − q) log(1 − q).
-
-    Unlike the losses of residuals it is neither even nor zero at zero: a margin is never large
-    enough. Here q = −u is the probability of the other class, between 0 and 1.
-    """
-
-    def value(self, r: Floats) -> Floats:
-        """log(1 + e^−t), finite for margins of any size."""
-        return np.asarray(np.logaddexp(0.0, -np.asarray(r, dtype=float)))
-
-    def slope(self, r: Floats) -> Floats:
-        """−1/(1 + e^t): minus the probability of the other class."""
-        return np.asarray(-special.expit(-np.asarray(r, dtype=float)))
-
-    def curvature(self, r: Floats) -> Floats:
-        """p (1 − p)."""
-        return np.asarray(special.expit(r) * special.expit(-np.asarray(r, dtype=float)))
-
-    def conjugate(self, u: Floats) -> Floats:
-        """Minus the entropy of (q, 1 − q) for q = −u, infinite outside 0 ≤ q ≤ 1."""
-        q = -np.asarray(u, dtype=float)
-        return np.asarray(-(special.entr(q) + special.entr(1.0 - q)))
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """Distance to the graph of ∂ℓ, a staircase through (−ε, −1), (−ε, 0), (ε, 0), (ε, 1)."""
+        e = self.epsilon
+        return _distance_to_segments(
+            z,
+            u,
+            unit,
+            (-np.inf, -e, -1.0, -1.0),
+            (-e, -e, -1.0, 0.0),
+            (-e, e, 0.0, 0.0),
+            (e, e, 0.0, 1.0),
+            (e, np.inf, 1.0, 1.0),
+        )
 
 
 @dataclass(frozen=True)
-class Softmax:
-    """ℓ(s) = log Σₖ e^sₖ − s_y for a row of scores, with ℓ*(u) = Σ p log p at p = u + e_y.
+class Hinge:
+    """Hinge loss ℓ(z) = max(0, 1 − z) of a margin, with ℓ*(u) = u for −1 ≤ u ≤ 0."""
 
-    ``own`` numbers the class of each row; every function works on (n x K) scores.
-    """
+    def value(self, z: Floats) -> Floats:
+        """max(0, 1 − z)."""
+        return np.maximum(1.0 - z, 0.0)
 
-    own: NDArray[np.intp]
-
-    def value(self, r: Floats) -> Floats:
-        """log Σ e^s − s_y by row."""
-        return np.asarray(special.logsumexp(r, axis=1) - r[np.arange(len(r)), self.own])
-
-    def slope(self, r: Floats) -> Floats:
-        """p − e_y."""
-        p = np.asarray(special.softmax(r, axis=1))
-        p[np.arange(len(r)), self.own] -= 1.0
-        return p
-
-    def curvature(self, r: Floats) -> Floats:
-        """p (1 − p): the diagonal of the matrix diag(p) − p pᵀ."""
-        p = np.asarray(special.softmax(r, axis=1))
-        return np.asarray(p * (1.0 - p))
+    def gradient(self, z: Floats) -> Floats:
+        """−1 where z < 1 and zero where z > 1; at the kink, halfway between the two."""
+        return np.asarray(-0.5 * (z < 1.0) - 0.5 * (z <= 1.0))
 
     def conjugate(self, u: Floats) -> Floats:
-        """Minus the entropy of p = u + e_y; infinite where that is no probability."""
-        p = np.array(u, dtype=float)
-        p[np.arange(len(p)), self.own] += 1.0
-        off = np.abs(p.sum(axis=1) - 1.0) > 1e-9
-        return np.where(off, np.inf, -special.entr(p).sum(axis=1))
+        """U for −1 ≤ u ≤ 0, infinite elsewhere."""
+        return np.where((u >= -1.0) & (u <= 0.0), u, np.inf)
+
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """(1 + u)(1 − z)₊ − u (z − 1)₊."""
+        inside = (1.0 + u) * np.maximum(1.0 - z, 0.0) - u * np.maximum(z - 1.0, 0.0)
+        return np.where((u >= -1.0) & (u <= 0.0), inside, np.inf)
+
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """Distance to the graph of ∂ℓ, a step from −1 to 0 at z = 1."""
+        return _distance_to_segments(
+            z,
+            u,
+            unit,
+            (-np.inf, 1.0, -1.0, -1.0),
+            (1.0, 1.0, -1.0, 0.0),
+            (1.0, np.inf, 0.0, 0.0),
+        )
+
+
+def _distance_to_segments(z: Floats, u: Floats, unit: float, *segments: Segment) -> Floats:
+    """The smallest max(distance in z / unit, distance in u) to any of the segments."""
+    nearest = np.full(np.shape(z), np.inf)
+    for z_low, z_high, u_low, u_high in segments:
+        along_z = np.maximum(np.maximum(z_low - z, z - z_high), 0.0) / unit
+        along_u = np.maximum(np.maximum(u_low - u, u - u_high), 0.0)
+        nearest = np.minimum(nearest, np.maximum(along_z, along_u))
+    return nearest

@@ -54,28 +54,42 @@ class ElasticNet:
     def excess(self, b: Floats, v: Floats) -> Floats:
         """p(b) + p*(v) − v·b by coordinate: at least zero, and zero exactly where v ∈ ∂p(b).
 
-        Written without subtracting large numbers: |b| (ℓ − |v|) is formed before it is summed.
+        A coordinate without penalty asks for v = 0; what rounding leaves of it is charged |v·b|.
         """
         inside = self.l1 * np.abs(b) + 0.5 * self.l2 * b**2 - v * b
-        return np.asarray(np.maximum(inside + self.conjugate(v), 0.0))
+        penalized = np.maximum(inside + self.conjugate(v), 0.0)
+        return np.where((self.l1 > 0.0) | (self.l2 > 0.0), penalized, np.abs(v * b))
 
-    def feasible_share(self, v: Floats) -> float:
-        """The largest t ≤ 1 with t·v within the thresholds ℓ, where the conjugate is 0."""
+    def feasible_scale(self, v: Floats) -> float:
+        """The largest t ≤ 1 with t·v within the thresholds ℓ > 0, where the conjugate is 0."""
         size = np.maximum(v, 0.0) if self.positive else np.abs(v)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(size > self.l1, self.l1 / size, 1.0)
-        return float(share.min(initial=1.0))
+            ratio = np.where((size > self.l1) & (self.l1 > 0.0), self.l1 / size, 1.0)
+        return float(ratio.min(initial=1.0))
 
 
-class L1(ElasticNet):
-    """p(b) = Σ ℓⱼ|bⱼ|, the lasso's: flat faces and corners, so that coefficients vanish."""
+@dataclass(frozen=True)
+class KernelNorm:
+    """p(f) = ½‖f‖² = ½ βᵀKβ of a function f = Σ βᵢ k(xᵢ, ·) in the space of a kernel.
 
-    def __init__(self, weights: Floats, positive: bool = False) -> None:
-        super().__init__(weights, np.zeros_like(weights), positive)
+    The gradient of p at f is f itself: with v = f, as the coefficients β of a support vector
+    machine have it, there is no excess, and every v has a finite conjugate.
+    """
 
+    squared_norm: float
 
-class L2(ElasticNet):
-    """p(b) = ½ Σ qⱼ bⱼ², ridge's: round, so that coefficients shrink and never vanish."""
+    def value(self, b: Floats) -> float:  # noqa: ARG002
+        """½‖f‖²."""
+        return 0.5 * self.squared_norm
 
-    def __init__(self, weights: Floats, positive: bool = False) -> None:
-        super().__init__(np.zeros_like(weights), weights, positive)
+    def excess(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f; no other v is offered."""
+        return np.zeros(1) if np.array_equal(b, v) else np.full(1, np.inf)
+
+    def distance(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f."""
+        return self.excess(b, v)
+
+    def feasible_scale(self, v: Floats) -> float:  # noqa: ARG002
+        """One: nothing has to be scaled."""
+        return 1.0

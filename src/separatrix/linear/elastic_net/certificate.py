@@ -118,7 +118,7 @@ def _penalty(facts: Facts, alpha: float, settings: Settings) -> ElasticNet:
 def _gap(facts: Facts, penalty: ElasticNet, b: Floats) -> float:
     bounds = [
         0.5 * (1.0 - t) ** 2 * facts.square + float(penalty.excess(b, t * facts.gradient).sum())
-        for t in (1.0, penalty.feasible_share(facts.gradient) * (1.0 - 1e-15))
+        for t in (1.0, penalty.feasible_scale(facts.gradient) * (1.0 - 1e-15))
     ]
     return min(bounds)
 

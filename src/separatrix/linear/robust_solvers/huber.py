@@ -87,14 +87,14 @@ class _Derivatives:
         loss = self.setting.loss
         for z, y, w in self.setting.frame.pieces(block):
             ratio = (self.setting.target(z, y) - z @ beta - constant) / sigma
-            u = loss.slope(ratio)
+            u = loss.gradient(ratio)
             extra = [np.ones_like(u), u] if self.setting.fit_intercept else [u]
             a = np.column_stack([z, *extra])
             self.weight += float(w.sum())
             self.value += float(w @ (1.0 + 2.0 * loss.value(ratio))) * sigma
             self.gradient -= 2.0 * (a.T @ (w * u))
             self.gradient[-1] += float(w @ (1.0 + u * u))  # which makes it Σ w (1 − u²)
-            a *= np.sqrt(w * loss.curvature(ratio) * (2.0 / sigma))[:, None]
+            a *= np.sqrt(w * loss.second_derivative(ratio) * (2.0 / sigma))[:, None]
             self.hessian += a.T @ a
 
     def __add__(self, other: Self) -> Self:
@@ -166,7 +166,7 @@ class _DualSums:
         for z, y, w in self.setting.frame.pieces(block):
             target = self.setting.target(z, y)
             residual = target - z @ beta - constant
-            u = self.setting.loss.slope(residual / sigma) + z @ self.shift[:r]
+            u = self.setting.loss.gradient(residual / sigma) + z @ self.shift[:r]
             u += self.shift[r:].sum()
             outside = np.abs(residual) > 16 * self.setting.noise
             self.work += float((w * u) @ target)
