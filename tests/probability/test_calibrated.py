@@ -47,7 +47,7 @@ def test_fact_of_the_basic_linear_classifier():
         y == model.classes_[1], *(distance[y == c].mean() for c in model.classes_[::-1])
     )
     assert found.slope_ == pytest.approx(np.linalg.norm(means[1] - means[0]) / np.mean(away**2))
-    assert found.centre_ == pytest.approx(0.0, abs=1e-12)
+    assert found.center_ == pytest.approx(0.0, abs=1e-12)
     assert_array_equal(found.predict(distance) > 0.5, model.predict(x) == model.classes_[1])
 
 
@@ -66,7 +66,7 @@ def test_calibrations_are_estimators_that_can_be_kept(kind, tmp_path):
     for scores, labels, text in (
         (np.ones((3, 2)), [0, 1, 1], "one score per row"),
         ([1.0, 2.0], [1, 1], "two classes"),
-        ([1.0, np.nan], [0, 1], "no place"),
+        ([1.0, np.nan], [0, 1], "cannot be ranked"),
     ):
         with pytest.raises(sx.InputError, match=text):
             kind().fit(scores, labels)
@@ -215,18 +215,18 @@ def test_one_temperature_for_all_classes(k):
         return np.mean(np.logaddexp.reduce(s, axis=1) - s[np.arange(len(y)), y])
 
     best = minimize_scalar(loss, bounds=(0.1, 2.0), method="bounded", options={"xatol": 1e-9}).x
-    assert found.map_.sharpness == pytest.approx(best, rel=8e-3)  # smoothed by one row a class
-    assert found.map_.sharpness == pytest.approx(0.5, abs=0.03)
+    assert found.map_.inverse_temperature == pytest.approx(best, rel=8e-3)  # smoothed
+    assert found.map_.inverse_temperature == pytest.approx(0.5, abs=0.03)
     assert_array_equal(found.predict(scores).argmax(axis=1), scores.argmax(axis=1))
-    half = sx.TemperatureCalibration().fit(2e8 * scores, y).map_.sharpness
-    assert half == pytest.approx(1e-8 * found.map_.sharpness, rel=1e-6)
+    half = sx.TemperatureCalibration().fit(2e8 * scores, y).map_.inverse_temperature
+    assert half == pytest.approx(1e-8 * found.map_.inverse_temperature, rel=1e-6)
 
 
 def test_temperatures_of_awkward_scores():
     y = np.arange(12) % 3
     right = np.eye(3)[y]
-    assert 1.0 < sx.TemperatureCalibration().fit(right, y).map_.sharpness < 100.0
-    assert sx.TemperatureCalibration().fit(-right, y).map_.sharpness == 0.0
+    assert 1.0 < sx.TemperatureCalibration().fit(right, y).map_.inverse_temperature < 100.0
+    assert sx.TemperatureCalibration().fit(-right, y).map_.inverse_temperature == 0.0
     flat = sx.TemperatureCalibration().fit(np.full((12, 3), 7.0), y)
     assert_allclose(flat.predict([[1e300, 1e300, 1e300]]), 1 / 3)
     with pytest.raises(sx.InputError, match="2 columns, and y has 3"):
@@ -243,7 +243,7 @@ def test_a_temperature_keeps_every_answer_and_the_journey(k, inner, tmp_path):
     assert_array_equal(model.predict(x), plain.predict(x))
     assert_array_equal(model.predict(x), model.classes_[model.predict_proba(x).argmax(axis=1)])
     if inner is sx.GaussianNB:
-        assert model.calibrations_[0].map_.sharpness < 0.6
+        assert model.calibrations_[0].map_.inverse_temperature < 0.6
         assert log_loss(y, model.predict_proba(x)) < log_loss(y, plain.predict_proba(x))
     sx.save(model, tmp_path / "m.sx")
     assert_array_equal(sx.load(tmp_path / "m.sx").predict_proba(x), model.predict_proba(x))

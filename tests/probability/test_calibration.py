@@ -8,11 +8,10 @@ from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
 from separatrix.messages import InputError
-from separatrix.probability.isotonic import hull_plateaus
-from separatrix.probability.platt import most_likely_sigmoid
+from separatrix.probability.binary_scores import binary_scores
+from separatrix.probability.isotonic import fit_isotonic
 from separatrix.probability.roc import roc_curve
-from separatrix.probability.scored import scored
-from separatrix.probability.sigmoid import class_mean_sigmoid
+from separatrix.probability.sigmoid import fit_class_means, fit_platt
 
 
 def draw(seed, n, decimals=9):
@@ -23,7 +22,7 @@ def draw(seed, n, decimals=9):
 
 
 def rows(y, s, w=None):
-    return scored("A test", y, s, w)
+    return binary_scores("A test", y, s, w)
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 9], ids=["many ties", "some ties", "no ties"])
@@ -31,7 +30,7 @@ def rows(y, s, w=None):
 def test_the_hull_is_pooling_adjacent_violators(decimals, weighted):
     y, s, w = draw(1, 500, decimals)
     w = w if weighted else None
-    plateaus, certificate = hull_plateaus(rows(y, s, w))
+    plateaus, certificate = fit_isotonic(rows(y, s, w))
     reference = IsotonicRegression(out_of_bounds="clip").fit(s, y, sample_weight=w)
     grid = np.concatenate([s, np.linspace(s.min() - 1, s.max() + 1, 333)])
     np.testing.assert_allclose(plateaus.probability(grid), reference.predict(grid), atol=1e-12)
@@ -42,7 +41,7 @@ def test_the_hull_is_pooling_adjacent_violators(decimals, weighted):
 def test_plateaus_are_the_edges_of_the_roc_hull():
     y, s, w = draw(2, 300, 1)
     curve = roc_curve(y, s, sample_weight=w)
-    plateaus, _ = hull_plateaus(rows(y, s, w))
+    plateaus, _ = fit_isotonic(rows(y, s, w))
     np.testing.assert_array_equal(plateaus.low[::-1], curve.thresholds[curve.hull][1:])
     rise = np.diff(curve.true_positives[curve.hull])
     run = np.diff(curve.false_positives[curve.hull])
@@ -57,7 +56,7 @@ def test_any_small_table_agrees_with_pooling(items):
         with pytest.raises(InputError):
             rows(y, s, w)
         return
-    plateaus, certificate = hull_plateaus(rows(y, s, w))
+    plateaus, certificate = fit_isotonic(rows(y, s, w))
     keep = w > 0
     reference = IsotonicRegression().fit(s[keep], y[keep].astype(float), sample_weight=w[keep])
     np.testing.assert_allclose(plateaus.probability(s[keep]), reference.predict(s[keep]))
@@ -79,7 +78,7 @@ def test_the_certificate_of_plateaus_notices_a_wrong_value():
 def test_light_rows_keep_their_digits():
     y = np.array([0, 1, 0, 1, 0, 1])
     w = np.array([1e12, 1e12, 3e-6, 1e-6, 1.0, 1e12])
-    plateaus, _ = hull_plateaus(rows(y, [0.0, 1.0, 5.0, 4.0, 6.0, 7.0], w))
+    plateaus, _ = fit_isotonic(rows(y, [0.0, 1.0, 5.0, 4.0, 6.0, 7.0], w))
     pooled = (1e12 + 1e-6) / (1e12 + 1e-6 + 3e-6 + 1.0)
     np.testing.assert_allclose(plateaus.value, [0.0, pooled, 1.0], rtol=1e-15)
 
@@ -89,17 +88,17 @@ def test_class_means_give_the_posterior_of_two_normals():
     n = 200_000
     y = rng.random(n) < 0.25
     s = 1.5 * rng.standard_normal(n) + np.where(y, 3.0, 1.0)
-    found = class_mean_sigmoid(rows(y, s))
+    found = fit_class_means(rows(y, s))
     assert found.slope == pytest.approx(2.0 / 1.5**2, rel=0.02)
-    assert found.centre == pytest.approx(2.0, abs=0.02)
+    assert found.center == pytest.approx(2.0, abs=0.02)
     assert found.log_ratio == pytest.approx(np.log(1 / 3), abs=0.02)
-    even = class_mean_sigmoid(rows(y, s), ratio=1.0)
-    assert even.probability(np.array([even.centre]))[0] == 0.5
+    even = fit_class_means(rows(y, s), ratio=1.0)
+    assert even.probability(np.array([even.center]))[0] == 0.5
 
 
 def test_units_and_origin_of_scores_do_not_matter():
     y, s, w = draw(3, 200)
-    for fit in (class_mean_sigmoid, lambda r: most_likely_sigmoid(r)[0]):
+    for fit in (fit_class_means, lambda r: fit_platt(r)[0]):
         plain = fit(rows(y, s, w)).probability(s)
         moved = fit(rows(y, 1e8 * s + 1e9, w)).probability(1e8 * s + 1e9)
         np.testing.assert_allclose(moved, plain, atol=1e-6)
@@ -107,11 +106,11 @@ def test_units_and_origin_of_scores_do_not_matter():
 
 def test_scores_without_spread_give_a_step_or_the_ratio():
     y = np.array([0, 0, 1])
-    step = class_mean_sigmoid(rows(y, [-1.0, -1.0, 2.0]))
+    step = fit_class_means(rows(y, [-1.0, -1.0, 2.0]))
     np.testing.assert_array_equal(step.probability(np.array([-1.0, 2.0])), [0.0, 1.0])
     for flat in (
-        class_mean_sigmoid(rows(y, [7.0] * 3)),
-        most_likely_sigmoid(rows(y, [7.0] * 3), smooth=False)[0],
+        fit_class_means(rows(y, [7.0] * 3)),
+        fit_platt(rows(y, [7.0] * 3), smooth=False)[0],
     ):
         np.testing.assert_allclose(flat.probability(np.array([7.0])), 1 / 3)
 
@@ -119,7 +118,7 @@ def test_scores_without_spread_give_a_step_or_the_ratio():
 @pytest.mark.parametrize("smooth", [False, True])
 def test_platt_is_the_greatest_likelihood(smooth):
     y, s, w = draw(4, 300)
-    found, certificate = most_likely_sigmoid(rows(y, s, w), smooth=smooth)
+    found, certificate = fit_platt(rows(y, s, w), smooth=smooth)
     n1, n0 = w[y == 1].sum(), w[y == 0].sum()
     t = np.where(y == 1, (n1 + 1) / (n1 + 2), 1 / (n0 + 2)) if smooth else y
 
@@ -129,7 +128,7 @@ def test_platt_is_the_greatest_likelihood(smooth):
 
     best = minimize(loss, [0.0, 0.0], method="BFGS", options={"gtol": 1e-8})
     assert found.slope == pytest.approx(best.x[0], rel=1e-5)
-    assert found.log_ratio - found.slope * found.centre == pytest.approx(best.x[1], rel=1e-4)
+    assert found.log_ratio - found.slope * found.center == pytest.approx(best.x[1], rel=1e-4)
     assert certificate.primal == pytest.approx(best.fun, rel=1e-9)
     assert certificate.holds
 
@@ -137,8 +136,8 @@ def test_platt_is_the_greatest_likelihood(smooth):
 def test_separated_classes_are_refused_or_smoothed():
     separated = rows(np.array([0, 0, 1, 1]), [0.0, 1.0, 1.0, 2.0])
     with pytest.raises(InputError, match="smooth=True"):
-        most_likely_sigmoid(separated, smooth=False)
-    smooth, certificate = most_likely_sigmoid(separated)
+        fit_platt(separated, smooth=False)
+    smooth, certificate = fit_platt(separated)
     assert np.isfinite(smooth.slope)
     assert certificate.holds
 
@@ -147,9 +146,9 @@ def test_weights_are_repeated_rows():
     y, s, _ = draw(5, 80, 1)
     w = np.random.default_rng(1).integers(0, 4, 80)
     for fit in (
-        class_mean_sigmoid,
-        lambda r: most_likely_sigmoid(r)[0],
-        lambda r: hull_plateaus(r)[0],
+        fit_class_means,
+        lambda r: fit_platt(r)[0],
+        lambda r: fit_isotonic(r)[0],
     ):
         a = fit(rows(y, s, w)).probability(s)
         b = fit(rows(np.repeat(y, w), np.repeat(s, w))).probability(s)
@@ -160,9 +159,9 @@ def test_weights_are_repeated_rows():
 def test_extreme_scores_give_finite_probabilities(scale):
     y, s, _ = draw(6, 50)
     for fit in (
-        class_mean_sigmoid,
-        lambda r: most_likely_sigmoid(r)[0],
-        lambda r: hull_plateaus(r)[0],
+        fit_class_means,
+        lambda r: fit_platt(r)[0],
+        lambda r: fit_isotonic(r)[0],
     ):
         p = fit(rows(y, s)).probability(np.array([-scale, 0.0, scale]))
         assert np.isfinite(p).all()
@@ -175,11 +174,11 @@ def test_units_of_scores_and_weights_may_be_extreme(unit):
     y, s, w = draw(7, 60)
     with np.errstate(all="raise", under="ignore"):
         for fit in (
-            class_mean_sigmoid,
-            lambda r: most_likely_sigmoid(r)[0],
-            lambda r: hull_plateaus(r)[0],
+            fit_class_means,
+            lambda r: fit_platt(r)[0],
+            lambda r: fit_isotonic(r)[0],
         ):
             plain = fit(rows(y, s, w)).probability(s)
             np.testing.assert_allclose(fit(rows(y, s * unit, w)).probability(s * unit), plain)
-        plain = hull_plateaus(rows(y, s, w))[0].value
-        np.testing.assert_allclose(hull_plateaus(rows(y, s, w * unit))[0].value, plain)
+        plain = fit_isotonic(rows(y, s, w))[0].value
+        np.testing.assert_allclose(fit_isotonic(rows(y, s, w * unit))[0].value, plain)

@@ -52,7 +52,7 @@ def test_brier_of_several_classes():
 def test_refusals_teach():
     with pytest.raises(InputError, match="no probability"):
         reliability([0, 1], [0.5, 1.5])
-    with pytest.raises(InputError, match="no group"):
+    with pytest.raises(InputError, match="no bin"):
         reliability([0, 1], [0.5, 0.5], bins=0)
     with pytest.raises(InputError, match="shape"):
         brier_score([0, 1], [[1.0, 0.0]], [0, 1])
@@ -93,11 +93,11 @@ def test_costs_by_name():
     labels = np.array(["ill", "well"])
     found = costs_of({"ill": {"well": 10.0, "reject": 1.0}, "well": {"reject": 1.0}}, labels)
     np.testing.assert_array_equal(found.matrix, [[0, 10], [1, 0]])
-    np.testing.assert_array_equal(found.price, [1, 1])
-    assert costs_of({"ill": {"well": 10.0}}, labels).price is None
+    np.testing.assert_array_equal(found.reject_cost, [1, 1])
+    assert costs_of({"ill": {"well": 10.0}}, labels).reject_cost is None
     with pytest.raises(InputError, match="Did you mean 'well'"):
         costs_of({"ill": {"wel": 1.0}}, labels)
-    with pytest.raises(InputError, match="no price for rows of class"):
+    with pytest.raises(InputError, match="no rejection cost for class"):
         costs_of({"ill": {"reject": 1.0}}, labels)
     with pytest.raises(InputError, match="2 x 3"):
         costs_of([1, 2, 3], labels)

@@ -20,7 +20,7 @@ def test_one_price_is_a_threshold_on_the_posterior():
     assert_array_equal(model.predict(x), expected)
     assert model.predict(x).dtype.kind == "U"
     assert 0 < np.mean(model.predict(x) == "reject") < 0.9
-    assert list(model.answers_) == [*model.classes_, "reject"]
+    assert list(model.labels_) == [*model.classes_, "reject"]
 
 
 def test_no_rule_costs_less_on_true_probabilities():
@@ -81,7 +81,7 @@ def test_refusals_teach():
     x, y = clouds(2)
     with pytest.raises(sx.InputError, match="CalibratedClassifier"):
         sx.RejectOption(sx.LeastSquaresClassifier()).fit(x, y)
-    with pytest.raises(sx.InputError, match="one of the classes"):
+    with pytest.raises(sx.InputError, match="is a class"):
         sx.RejectOption(GaussianNB(), reject_label="class 1").fit(x, y)
     with pytest.raises(sx.InputError, match="below 0"):
         sx.RejectOption(GaussianNB(), costs=-0.2).fit(x, y)

@@ -61,7 +61,7 @@ def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
     said = [NAMES.tolist().index(label) for label in found.held.predicted]
     assert found.decision.cost.value == pytest.approx(matrix[truth, said].mean())
     assert found.decision.cost.value < found.decision.cost_without.value
-    assert found.decision.costs.price is None
+    assert found.decision.costs.reject_cost is None
     assert "coverage" not in {s.metric for s in found.test}
     sx.save(found.model, tmp_path / "m.sx")
     again = sx.load(tmp_path / "m.sx")

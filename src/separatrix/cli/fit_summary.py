@@ -93,7 +93,7 @@ def _answers(found: Decision) -> str:
     plainly = scored(found.cost_without.value, "cost")
     costs = f"a cost of {_value(found.cost)} a row"
     instead = f"({plainly} with the most probable class instead)"
-    if found.costs.price is None:
+    if found.costs.reject_cost is None:
         return f"Answers of least expected cost: {costs} {instead}."
     if math.isnan(found.risk.value):
         return f"With the right to doubt: no row is answered; {costs} {instead}."

@@ -149,15 +149,15 @@ def measured(means: Floats, scatter: str, parts: list[Moments], total: Moments) 
     return _inverse_times(within, flat, means)
 
 
-def _inverse_times(m: Floats, around: Floats, means: Floats) -> Floats:
+def _inverse_times(m: Floats, from_fitted: Floats, means: Floats) -> Floats:
     """M⁻¹μ within the span of the rows, found from ``around``, the scatter of all of them.
 
     A direction in which all rows agree is dropped. One in which only the rows of each class agree
     separates the classes by itself: it is kept, with a scatter of rounding size.
     """
-    unit = np.sqrt(np.maximum(np.diag(around), 0.0))
+    unit = np.sqrt(np.maximum(np.diag(from_fitted), 0.0))
     unit[unit == 0] = 1.0
-    values, v = linalg.eigh(around / np.outer(unit, unit))
+    values, v = linalg.eigh(from_fitted / np.outer(unit, unit))
     kept = values > 10 * len(unit) * EPS * values.max(initial=0.0)
     to_white = v[:, kept] / np.sqrt(values[kept]) / unit[:, None]
     inner, u = linalg.eigh(to_white.T @ m @ to_white)

@@ -99,7 +99,7 @@ class MomentEstimator(LinearModel):
         self._accept(solution, encoding, flat=len(moments.targets) == 1)
         return self
 
-    def adopt(self, encoding: Encoding) -> Self:
+    def with_encoding(self, encoding: Encoding) -> Self:
         """Read new tables by ``encoding``: for a model that was fitted to moments of its design."""
         check_is_fitted(self)
         self.encoding_ = encoding

@@ -1,4 +1,4 @@
-"""What classifiers that are made of other classifiers share."""
+"""Meta-classifiers: fitting, scoring and certifying the classifiers that they wrap."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from separatrix.rows.schema import Schema
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Rows as they were given, a label for each, and weights if there are any."""
+class LabeledRows:
+    """Rows of any kind, a label for each, and weights (None: all one)."""
 
     x: Any
     y: NDArray[Any]
     w: Floats | None
 
-    def take(self, index: NDArray[Any]) -> Labelled:
+    def take(self, index: NDArray[Any]) -> LabeledRows:
         """Some of the rows, by position."""
         x = self.x.take(index) if isinstance(self.x, InMemory) else _safe_indexing(self.x, index)
-        return Labelled(x, self.y[index], None if self.w is None else self.w[index])
+        return LabeledRows(x, self.y[index], None if self.w is None else self.w[index])
 
     @property
-    def counted(self) -> NDArray[np.int64]:
-        """Positions of the rows that have weight."""
+    def positive_weight(self) -> NDArray[np.int64]:
+        """Positions of the rows with positive weight."""
         return np.flatnonzero(np.ones(len(self.y), dtype=bool) if self.w is None else self.w > 0)
 
 
-def labelled(model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
-    """Pair what ``fit`` was given; a table brings its own labels and weights."""
+def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+    """Rows, labels and weights given to ``fit``; a table brings its own labels and weights."""
     if isinstance(X, Rows):
         if y is not None or sample_weight is not None:
             raise InputError(
@@ -54,7 +54,7 @@ def labelled(model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
             )
         rows = X.read()
         levels = np.array(classes(rows.block.targets), dtype=object)
-        return Labelled(rows, levels[rows.block.y.argmax(axis=1)], rows.block.w)
+        return LabeledRows(rows, levels[rows.block.y.argmax(axis=1)], rows.block.w)
     if y is None:
         raise ValueError(
             f"This {type(model).__name__} estimator requires y to be passed, "
@@ -64,17 +64,17 @@ def labelled(model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     X, labels = indexable(X, labels)
-    return Labelled(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
+    return LabeledRows(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
 
 
 @contextmanager
-def each_notice_once() -> Iterator[None]:
-    """Many fits of one model doubt the same thing: say it once, when all are done."""
+def warn_once() -> Iterator[None]:
+    """Collect the warnings of many fits, and issue each of them once at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for said in {str(one.message): one for one in caught}.values():
-        warnings.warn_explicit(said.message, said.category, said.filename, said.lineno)
+    for w in {str(one.message): one for one in caught}.values():
+        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
 def require_classifier(estimator: Any) -> None:
@@ -85,7 +85,7 @@ def require_classifier(estimator: Any) -> None:
         )
 
 
-def fitted(estimator: Any, rows: Labelled) -> Any:
+def fitted(estimator: Any, rows: LabeledRows) -> Any:
     """A copy of the estimator, fitted to the rows."""
     require_classifier(estimator)
     model = clone(estimator)
@@ -105,11 +105,11 @@ def fitted(estimator: Any, rows: Labelled) -> Any:
     return model.fit(rows.x, rows.y, sample_weight=rows.w)
 
 
-def scores_of(model: Any, X: Any) -> Floats:
-    """Scores (n) for the second of two classes, or (n x K): what a calibration can read.
+def decision_scores(model: Any, X: Any) -> Floats:
+    """Scores (n) for the second of two classes, or (n x K), as calibrations take them.
 
-    Several scores mean something beside each other, not by themselves (those of a density share a
-    term in x): there log odds are taken if the model has probabilities.
+    Of several classes log odds are taken if the model has probabilities, since scores such as log
+    densities share a term in x and are only comparable within a row.
     """
     k = len(model.classes_)
     if hasattr(model, "predict_proba") and (k > 2 or not hasattr(model, "decision_function")):
@@ -125,7 +125,7 @@ def scores_of(model: Any, X: Any) -> Floats:
 
 
 def joint_scores(model: Any, scores: Floats) -> Floats:
-    """What :func:`scores_of` gave, as scores (n x K) whose softmax is what the model says."""
+    """Scores of :func:`decision_scores` as (n x K) whose softmax are the probabilities."""
     if scores.ndim == 1:
         return np.column_stack([np.zeros(len(scores)), scores])
     return np.asarray(log_expit(scores)) if hasattr(model, "predict_proba") else scores
@@ -148,19 +148,19 @@ def schema_of(model: Any) -> Schema | None:
 
 
 def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certificate:
-    """The worst of the certificates of several fitted parts, which may be of other libraries."""
+    """The worst of the certificates of several fitted models, some perhaps of other libraries."""
     known = [c for c in (getattr(part, "certificate_", None) for part in parts) if c is not None]
     short = sum(not certificate.holds for certificate in known)
-    said = [f"{len(known)} of its {len(parts)} parts have certificates; {len(known) - short} hold."]
+    text = [f"{len(known)} of {len(parts)} parts have certificates; {len(known) - short} hold."]
     if len(known) == len(parts) == 1 and not short:
-        said = [str(known[0])]
+        text = [str(known[0])]
     elif len(known) == 1:
-        said.append(str(known[0]))
+        text.append(str(known[0]))
     judged = [c for c in known if c.kkt >= 0 and c.tolerance > 0]
     if not judged:
         return Certificate(
             claim,
-            notes=(*said, *notes),
+            notes=(*text, *notes),
             promised=(),
         )
     worst = max(judged, key=lambda c: c.kkt / c.tolerance)
@@ -168,21 +168,21 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
         claim,
         kkt=worst.kkt,
         tolerance=worst.tolerance,
-        notes=(*said, *notes),
+        notes=(*text, *notes),
         promised=("kkt",),
     )
 
 
 class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier around another, which reads the rows itself: ``estimator_`` once fitted."""
+    """A classifier that wraps another one, ``estimator_`` once fitted."""
 
     estimator: Any
     estimator_: Any
     classes_: NDArray[Any]
     certificate_: Certificate
 
-    def _adopt(self, model: Any) -> Self:
-        """Show the columns and classes of the fitted estimator as one's own."""
+    def _expose(self, model: Any) -> Self:
+        """Expose the columns and classes of the fitted estimator."""
         self.estimator_, self.classes_ = model, model.classes_
         for name in ("n_features_in_", "feature_names_in_", "encoding_"):
             self.__dict__.pop(name, None)

@@ -43,17 +43,17 @@ class GraphKernel(FeatureKernel):
     def features(self, item: Any) -> Mapping[Hashable, float]:
         """Names of the neighbourhoods of every size, with their counts."""
         labels, edges = plain_graph(item)
-        around: list[list[tuple[str, int]]] = [[] for _ in labels]
+        from_fitted: list[list[tuple[str, int]]] = [[] for _ in labels]
         for u, v, label in edges:
-            around[u].append((_name(label), v))
+            from_fitted[u].append((_name(label), v))
             if u != v:
-                around[v].append((_name(label), u))
+                from_fitted[v].append((_name(label), u))
         names = [_name(label) for label in labels]
         counts: Counter[Hashable] = Counter((0, name) for name in names)
         for turn in range(1, int(self.rounds) + 1):
             names = [
                 _name((own, *sorted((edge, names[other]) for edge, other in near)))
-                for own, near in zip(names, around, strict=True)
+                for own, near in zip(names, from_fitted, strict=True)
             ]
             counts.update((turn, name) for name in names)
         return counts
@@ -80,9 +80,9 @@ def plain_graph(item: Any) -> Graph:
     )
 
 
-def _neighbours(around: Mapping[Any, Any]) -> Iterable[tuple[Any, ...]]:
+def _neighbours(from_fitted: Mapping[Any, Any]) -> Iterable[tuple[Any, ...]]:
     """The edges of {node: neighbours}; neighbours may carry attributes, {neighbour: {…}}."""
-    for node, near in around.items():
+    for node, near in from_fitted.items():
         for other in near:
             data = near[other] if isinstance(near, Mapping) else None
             yield node, other, data.get("label") if isinstance(data, Mapping) else data

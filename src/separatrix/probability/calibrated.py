@@ -1,4 +1,4 @@
-"""Any classifier with probabilities that can be trusted: calibrated on scores of held-out rows."""
+"""Calibrated probabilities for any classifier, from out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.targets import codes_of, two_or_more
 from separatrix.estimators.wrapped import (
-    Labelled,
+    LabeledRows,
     WrappedClassifier,
-    each_notice_once,
+    decision_scores,
     fitted,
     joint_certificate,
     joint_scores,
-    labelled,
-    scores_of,
+    labeled_rows,
+    warn_once,
 )
 from separatrix.messages import InputError
 from separatrix.probability.calibrations import (
@@ -37,30 +37,52 @@ _METHODS: dict[str, type[Calibration]] = {
     "isotonic": IsotonicCalibration,
     "platt": PlattCalibration,
 }
-#: The method that takes all classes together.
+#: The method with one parameter for all classes.
 JOINT = "temperature"
 
 
 class CalibratedClassifier(WrappedClassifier):
-    """p = calibration(score): fitted on all rows, calibrated on scores of rows that were held out.
+    """Classifier with calibrated probabilities: p = calibration(score).
 
-    Every fold is scored by a copy of the estimator that never saw it; one calibration is learned
-    from all those scores together, and applied to the estimator fitted on all rows. Two classes
-    need one calibration. Of K classes each is calibrated against the rest and the probabilities
-    are divided by their sum; a row that every calibration denies gets 1/K. A temperature is one
-    number for all classes, and leaves every answer as it was.
+    Every fold is scored by a copy of the estimator fitted to the other folds; one calibration is
+    fitted to all these out-of-fold scores, and applied to the estimator fitted to all rows. Two
+    classes need one calibration. With K classes each is calibrated against the rest and the
+    probabilities are normalized to sum to one (1/K where all of them are zero). Temperature scaling
+    has one parameter for all classes and changes no prediction.
 
     Parameters
     ----------
-    estimator : classifier with ``decision_function`` or ``predict_proba``.
+    estimator : classifier
+        A classifier with ``decision_function`` or ``predict_proba``.
     method : {"logistic", "isotonic", "platt", "temperature"}, default="logistic"
-    cv : int, splitter or (train, test) pairs, default=5
-        A number of folds deals the rows of each class to the folds in turn.
+        The calibration.
+    cv : int, splitter or iterable of (train, test), default=5
+        A number of folds is stratified by class.
 
     Attributes
     ----------
-    estimator_ : the estimator, fitted on all rows.
-    calibrations_ : one for two classes or a temperature, else one for each class.
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    estimator_ : classifier
+        The estimator, fitted to all rows.
+    calibrations_ : list of calibrations
+        One for two classes or a temperature, otherwise one for each class.
+    certificate_ : Certificate
+        The worst of those of the estimator and the calibrations.
+
+    See Also
+    --------
+    LogisticCalibration : The default method.
+    RejectOption : Decisions at least expected cost from the probabilities.
+    reliability : Whether probabilities are calibrated.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0]], [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> model = sx.CalibratedClassifier(sx.LinearSVC(), cv=4).fit(X, y)
+    >>> model.predict_proba([[0.0], [7.0]])[:, 1].round(1)
+    array([0.2, 0.8])
     """
 
     calibrations_: list[Any]
@@ -73,62 +95,65 @@ class CalibratedClassifier(WrappedClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         _check(self.method)
-        rows = labelled(self, X, y, sample_weight)
-        two_or_more(np.unique(rows.y[rows.counted]).tolist())
-        with each_notice_once():
-            self._adopt(fitted(self.estimator, rows))
-            scores, codes, w = self._held_out(rows)
-        return self.around(self.estimator_, scores, codes, w)
+        rows = labeled_rows(self, X, y, sample_weight)
+        two_or_more(np.unique(rows.y[rows.positive_weight]).tolist())
+        with warn_once():
+            self._expose(fitted(self.estimator, rows))
+            scores, codes, w = self._out_of_fold(rows)
+        return self.from_fitted(self.estimator_, scores, codes, w)
 
-    def around(self, model: Any, scores: Floats, codes: Ints, w: Floats | None = None) -> Self:
-        """Take a fitted classifier as it is; calibrate it on scores of rows that were held out.
+    def from_fitted(self, model: Any, scores: Floats, codes: Ints, w: Floats | None = None) -> Self:
+        """Calibrate a classifier that is fitted already on out-of-fold scores.
 
         ``codes`` are the positions of their classes in ``model.classes_``.
         """
         _check(self.method)
-        self._adopt(model)
+        self._expose(model)
         if self.method == JOINT:
             joint = TemperatureCalibration().fit(joint_scores(model, scores), codes, w)
             self.calibrations_ = [joint]
         else:
             self.calibrations_ = calibrations(self.method, scores, codes, len(self.classes_), w)
         self.certificate_ = joint_certificate(
-            f"Calibrated ({self.method}) on the scores of {len(codes)} held-out rows",
+            f"Calibrated ({self.method}) on {len(codes)} out-of-fold scores",
             [*self.calibrations_, self.estimator_],
         )
         return self
 
-    def _held_out(self, rows: Labelled) -> tuple[Floats, Ints, Floats | None]:
-        """Scores of rows by models that did not see them, with the positions of their classes."""
+    def _out_of_fold(self, rows: LabeledRows) -> tuple[Floats, Ints, Floats | None]:
+        """Scores of each fold by a model fitted to the others, class codes and weights."""
         codes = codes_of(rows.y, self.classes_)
         scores, truth, weights = [], [], []
         for train, test in self._folds(rows, codes):
-            seen, held = rows.take(train), rows.take(test)
-            if get_tags(self.estimator).input_tags.pairwise:  # a column for each row trained on
-                seen, held = (Labelled(part.x[:, train], part.y, part.w) for part in (seen, held))
-            model = fitted(self.estimator, seen)
+            train_rows, test_rows = rows.take(train), rows.take(test)
+            if get_tags(self.estimator).input_tags.pairwise:  # one column for each training row
+                train_rows, test_rows = (
+                    LabeledRows(part.x[:, train], part.y, part.w)
+                    for part in (train_rows, test_rows)
+                )
+            model = fitted(self.estimator, train_rows)
             if len(model.classes_) != len(self.classes_):
                 known = set(model.classes_.tolist())
-                unseen = next(c for c in self.classes_.tolist() if c not in known)
+                absent = next(c for c in self.classes_.tolist() if c not in known)
                 raise InputError(
-                    f"Class {unseen!r} is absent from the training rows of a fold.",
-                    remedy="Choose folds that hold every class, or give cv as a number.",
+                    f"Class {absent!r} is absent from the training rows of a fold.",
+                    remedy="Choose folds that contain every class, or give cv as a number.",
                 )
-            scores.append(scores_of(model, held.x))
+            scores.append(decision_scores(model, test_rows.x))
             truth.append(codes[test])
-            weights.append(unit_weights(held.w, len(test)))
+            weights.append(unit_weights(test_rows.w, len(test)))
         w = None if rows.w is None else np.concatenate(weights)
         return np.concatenate(scores), np.concatenate(truth), w
 
-    def _folds(self, rows: Labelled, codes: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """(train, test) positions among the rows that have weight."""
-        counted = rows.counted
+    def _folds(self, rows: LabeledRows, codes: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """(train, test) positions among the rows with positive weight."""
+        weighted = rows.positive_weight
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
-            yield from _dealt(counted, codes[counted], int(cv), self.classes_)
+            yield from _stratified(weighted, codes[weighted], int(cv), self.classes_)
             return
         there = np.zeros(len(codes), dtype=bool)
-        there[counted] = True
+        there[weighted] = True
         for train, test in folds_of(cv, len(codes), rows.y).pairs:
             if there[test].any():
                 yield train[there[train]], test[there[test]]
@@ -136,11 +161,11 @@ class CalibratedClassifier(WrappedClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class in ``classes_``; rows sum to one."""
         check_is_fitted(self)
-        scores = scores_of(self.estimator_, X)
+        scores = decision_scores(self.estimator_, X)
         first = self.calibrations_[0]
         if isinstance(first, TemperatureCalibration):
             return first.predict(joint_scores(self.estimator_, scores))
-        return probabilities_of(self.calibrations_, scores)
+        return calibrated_probabilities(self.calibrations_, scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class."""
@@ -157,8 +182,8 @@ def calibrations(
     return [_METHODS[method]().fit(columns[:, j], codes == k, w) for j, k in enumerate(targets)]
 
 
-def probabilities_of(maps: list[Calibration], scores: Floats) -> Floats:
-    """What calibrations make of scores (n, or n x K): a probability for each class."""
+def calibrated_probabilities(maps: list[Calibration], scores: Floats) -> Floats:
+    """Class probabilities from scores (n, or n x K)."""
     if scores.ndim == 1:
         p = maps[0].predict(scores)
         return np.stack([1.0 - p, p], axis=1)
@@ -175,8 +200,8 @@ def _check(method: str) -> None:
         )
 
 
-def _dealt(rows: Ints, codes: Ints, k: int, classes: NDArray[Any]) -> Iterator[Any]:
-    """Deal rows to k folds like cards, class after class: each class is spread over the folds."""
+def _stratified(rows: Ints, codes: Ints, k: int, classes: NDArray[Any]) -> Iterator[Any]:
+    """k folds stratified by class: the rows of each class go to the folds in turn."""
     if not 2 <= k <= len(rows):
         raise InputError(
             f"cv={k} folds cannot be made of n_samples={len(rows)} rows.",
@@ -185,8 +210,8 @@ def _dealt(rows: Ints, codes: Ints, k: int, classes: NDArray[Any]) -> Iterator[A
     sizes = np.bincount(codes, minlength=len(classes))
     if sizes.min() < 2:
         raise InputError(
-            f"Class {classes.tolist()[sizes.argmin()]!r} has one row: held out, no row of it is "
-            "left to train on.",
+            f"Class {classes.tolist()[sizes.argmin()]!r} has one row: a fold that holds it "
+            "leaves none to train on.",
             remedy="Give at least two rows of each class.",
         )
     fold = np.empty(len(rows), dtype=np.int64)

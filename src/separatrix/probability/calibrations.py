@@ -1,4 +1,4 @@
-"""Calibrations: from scores of two classes to the probability of the positive one."""
+"""Calibrations: from classifier scores to probabilities."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.probability.isotonic import Plateaus, hull_plateaus
-from separatrix.probability.platt import most_likely_sigmoid
-from separatrix.probability.scored import Scored, checked_weights, scored
-from separatrix.probability.sigmoid import Sigmoid, class_mean_sigmoid
-from separatrix.probability.temperature import Temperature, most_likely_temperature
+from separatrix.probability.binary_scores import BinaryScores, binary_scores
+from separatrix.probability.isotonic import IsotonicMap, fit_isotonic
+from separatrix.probability.sigmoid import SigmoidMap, fit_class_means, fit_platt
+from separatrix.probability.temperature import TemperatureMap, fit_temperature
 from separatrix.rows.block import Floats, unit_weights
 
 
 class Calibration(BaseEstimator):
-    """``fit(scores, y)`` learns, ``predict(scores)`` gives probabilities of ``classes_[1]``."""
+    """Calibration of two classes: ``predict(scores)`` gives probabilities of ``classes_[1]``."""
 
     classes_: NDArray[Any]
-    map_: Sigmoid | Plateaus
+    map_: SigmoidMap | IsotonicMap
     certificate_: Certificate
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from one score and one label per row; two classes."""
-        rows = scored("A calibration", y, _vector(scores), sample_weight)
+        """Fit to one score and one label of two classes for each row."""
+        rows = binary_scores("A calibration", y, _vector(scores), sample_weight)
         self.classes_, self.n_features_in_ = rows.classes, 1
         self.map_, self.certificate_ = self._learn(rows)
         return self
 
     @abstractmethod
-    def _learn(self, rows: Scored) -> tuple[Sigmoid | Plateaus, Certificate]:
-        """The map from scores to probabilities, and the evidence for it."""
+    def _learn(self, rows: BinaryScores) -> tuple[SigmoidMap | IsotonicMap, Certificate]:
+        """The map from scores to probabilities, and its certificate."""
 
     def predict(self, scores: Any) -> Floats:
         """The probability of ``classes_[1]`` for every score."""
@@ -56,11 +56,13 @@ class Calibration(BaseEstimator):
 
 
 class LogisticCalibration(Calibration):
-    """p = 1 / (1 + exp(−γ(d − d₀)) / r): the sigmoid of the class means, in closed form.
+    """Logistic calibration from the class means of the scores, in closed form.
 
-    γ = (d̄⁺ − d̄⁻)/σ² and d₀ = (d̄⁺ + d̄⁻)/2 for mean distances d̄ and variance σ² about them; exact
-    where distances are normal with one variance. For the basic linear classifier
-    γ = ‖μ⁺ − μ⁻‖/σ² and d₀ = 0.
+        p = 1 / (1 + exp(−γ(d − d₀)) / r),   γ = (d̄⁺ − d̄⁻)/σ²,   d₀ = (d̄⁺ + d̄⁻)/2
+
+    d̄ are the class means of the signed distances and σ² the variance about them; exact where the
+    distances are normal with equal variance. For the basic linear classifier γ = ‖μ⁺ − μ⁻‖/σ² and
+    d₀ = 0.
 
     Parameters
     ----------
@@ -70,18 +72,40 @@ class LogisticCalibration(Calibration):
 
     Attributes
     ----------
-    slope_, centre_ : γ and d₀.
+    slope_ : float
+        γ.
+    center_ : float
+        d₀.
+    classes_ : ndarray of shape (2,)
+        The class labels; probabilities are those of the second.
+    certificate_ : Certificate
+        States that this is a closed form.
+
+    See Also
+    --------
+    PlattCalibration : The same curve by maximum likelihood.
+    IsotonicCalibration : Any nondecreasing curve.
+    CalibratedClassifier : Calibrates a classifier on out-of-fold scores.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.LogisticCalibration().fit([-2.0, -1.0, 1.0, 2.0], [0, 0, 1, 1])
+    >>> float(model.slope_), float(model.center_)
+    (12.0, 0.0)
+    >>> model.predict([-0.1, 0.0, 0.1]).round(2)
+    array([0.23, 0.5 , 0.77])
     """
 
     def __init__(self, *, ratio: float | None = None) -> None:
         self.ratio = ratio
 
-    def _learn(self, rows: Scored) -> tuple[Sigmoid, Certificate]:
+    def _learn(self, rows: BinaryScores) -> tuple[SigmoidMap, Certificate]:
         if self.ratio is not None and not 0 < self.ratio < np.inf:
             raise InputError(
                 f"ratio={self.ratio!r} is no ratio of classes.", remedy="Use a positive number."
             )
-        return class_mean_sigmoid(rows, self.ratio), Certificate(
+        return fit_class_means(rows, self.ratio), Certificate(
             "Sigmoid of the class means: closed form, exact for normal scores of equal variance",
             promised=(),
         )
@@ -89,65 +113,136 @@ class LogisticCalibration(Calibration):
     @property
     def slope_(self) -> float:
         """γ."""
-        assert isinstance(self.map_, Sigmoid)
+        assert isinstance(self.map_, SigmoidMap)
         return self.map_.slope
 
     @property
-    def centre_(self) -> float:
-        """d₀, where both classes are as likely if they are as frequent."""
-        assert isinstance(self.map_, Sigmoid)
-        return self.map_.centre
+    def center_(self) -> float:
+        """d₀, where the likelihood ratio is one."""
+        assert isinstance(self.map_, SigmoidMap)
+        return self.map_.center
 
 
 class PlattCalibration(Calibration):
-    """max over γ, b of the likelihood of p = 1 / (1 + exp(−γ s − b)).
+    """Platt scaling: the sigmoid of maximum likelihood.
+
+        max over γ, b of the likelihood of p = 1 / (1 + exp(−γ s − b))
 
     Parameters
     ----------
     smooth : bool, default=True
-        Aim at (N⁺+1)/(N⁺+2) and 1/(N⁻+2) instead of 1 and 0, which keeps the sigmoid finite where
-        a threshold separates the classes.
+        Use the targets (N⁺+1)/(N⁺+2) and 1/(N⁻+2) instead of 1 and 0, which keeps the sigmoid
+        finite where a threshold separates the classes.
+
+    Attributes
+    ----------
+    map_ : SigmoidMap
+        ``slope``, ``center`` and ``log_ratio``.
+    classes_ : ndarray of shape (2,)
+        The class labels; probabilities are those of the second.
+    certificate_ : Certificate
+        The gradient of the likelihood at the solution.
+
+    See Also
+    --------
+    LogisticCalibration : The sigmoid of the class means, in closed form.
+    IsotonicCalibration : Any nondecreasing curve.
+    TemperatureCalibration : One parameter for all classes.
+
+    References
+    ----------
+    J. Platt, Probabilistic outputs for support vector machines, 1999. H.-T. Lin, C.-J. Lin and
+    R. C. Weng, A note on Platt's probabilistic outputs for support vector machines, 2007.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.PlattCalibration().fit([-2.0, -1.0, 1.0, 2.0], [0, 1, 0, 1])
+    >>> model.predict([-2.0, 0.0, 2.0]).round(2)
+    array([0.4, 0.5, 0.6])
     """
 
     def __init__(self, *, smooth: bool = True) -> None:
         self.smooth = smooth
 
-    def _learn(self, rows: Scored) -> tuple[Sigmoid, Certificate]:
-        return most_likely_sigmoid(rows, smooth=self.smooth)
+    def _learn(self, rows: BinaryScores) -> tuple[SigmoidMap, Certificate]:
+        return fit_platt(rows, smooth=self.smooth)
 
 
 class IsotonicCalibration(Calibration):
-    """The nondecreasing function of least squared error: the slopes of the ROC convex hull.
+    """Isotonic calibration: the nondecreasing function of the score with least squared error.
+
+        min over nondecreasing p of Σ w (p(s) − y)²: the slopes of the ROC convex hull
 
     Attributes
     ----------
-    map_ : plateaus with ``low``, ``high`` and ``value``; straight lines join them.
+    map_ : IsotonicMap
+        Constant pieces with ``low``, ``high`` and ``value``, interpolated linearly in between.
+    classes_ : ndarray of shape (2,)
+        The class labels; probabilities are those of the second.
+    certificate_ : Certificate
+        The largest violation of the optimality conditions.
+
+    See Also
+    --------
+    PlattCalibration : A sigmoid by maximum likelihood.
+    roc_curve : The ROC curve, its convex hull and areas.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.IsotonicCalibration().fit([1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1])
+    >>> model.predict([1.0, 2.5, 4.0]).round(2)
+    array([0. , 0.5, 1. ])
     """
 
-    def _learn(self, rows: Scored) -> tuple[Plateaus, Certificate]:
-        return hull_plateaus(rows)
+    def _learn(self, rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
+        return fit_isotonic(rows)
 
 
 class TemperatureCalibration(BaseEstimator):
-    """p ∝ e^{β s} over the scores s of all classes: one number, which changes no answer.
+    """Temperature scaling: one parameter for all classes, which changes no prediction.
 
-    ``fit(scores, y)`` learns β from a score for every class (n x K), such as the logarithms of
-    probabilities; ``predict(scores)`` gives as many probabilities.
+        p ∝ e^{β s} over the scores s of all classes
+
+    ``fit(scores, y)`` takes a score for every class (n x K), such as log probabilities;
+    ``predict(scores)`` gives as many probabilities.
 
     Attributes
     ----------
-    map_ : with ``sharpness`` β; 1/β is called the temperature.
+    map_ : TemperatureMap
+        ``inverse_temperature`` β; 1/β is the temperature.
+    classes_ : ndarray of shape (K,)
+        The class labels, in the order of the columns.
+    certificate_ : Certificate
+        The gradient of the likelihood at the solution.
+
+    See Also
+    --------
+    PlattCalibration : A sigmoid for two classes.
+    CalibratedClassifier : Calibrates a classifier on out-of-fold scores.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, On calibration of modern neural networks, 2017.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> scores = [[4.0, 0.0], [3.0, 0.0], [0.0, 3.0], [3.0, 0.0]]
+    >>> model = sx.TemperatureCalibration().fit(scores, [0, 0, 1, 1])
+    >>> model.predict([[4.0, 0.0]]).round(2)
+    array([[0.66, 0.34]])
     """
 
     classes_: NDArray[Any]
-    map_: Temperature
+    map_: TemperatureMap
     certificate_: Certificate
 
     def fit(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the scores of every class (n x K) and one label per row."""
+        """Fit to the scores of every class (n x K) and one label for each row."""
         s, truth = _table(scores), np.asarray(y)
-        w = checked_weights(sample_weight, len(s))
-        w = unit_weights(w, len(s))
+        w = unit_weights(check_sample_weight(sample_weight, len(s)), len(s))
         if truth.shape != (len(s),):
             raise InputError(f"y has shape {truth.shape}, and scores {s.shape}: one label per row.")
         self.classes_, codes = np.unique(truth[w > 0], return_inverse=True)
@@ -157,7 +252,7 @@ class TemperatureCalibration(BaseEstimator):
                 remedy="Give one column for each class, in the order of the sorted classes.",
             )
         self.n_features_in_ = s.shape[1]
-        self.map_, self.certificate_ = most_likely_temperature(s[w > 0], codes, w[w > 0])
+        self.map_, self.certificate_ = fit_temperature(s[w > 0], codes, w[w > 0])
         return self
 
     def predict(self, scores: Any) -> Floats:

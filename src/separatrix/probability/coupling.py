@@ -1,8 +1,8 @@
-"""Probabilities of many classes from those of every pair.
+"""Pairwise coupling: class probabilities from those of every pair of classes.
 
     min over p of  Σᵢ Σⱼ≠ᵢ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)²     with Σ p = 1,     rᵢⱼ = P(i | i or j)
 
-If one p fitted all pairs, every term would vanish. This is the second method of Wu, Lin and Weng
+Every term vanishes if one p agrees with all pairs. This is the second method of Wu, Lin and Weng
 (2004): one linear system for each row, whose solution is never negative.
 """
 
@@ -15,34 +15,34 @@ from scipy.special import expit
 
 from separatrix.rows.block import Floats
 
-#: Pairs are never certain: the system would lose its one solution.
+#: Pairwise probabilities stay this far from 0 and 1, where the system would be singular.
 LEAST = 1e-7
-#: Numbers in the systems that are solved at a time.
-ROOM = 2_000_000
+#: Matrix entries of the systems that are solved at a time.
+BATCH = 2_000_000
 
 
 def couple(log_odds: Floats, k: int) -> Floats:
     """n x K probabilities; a column of ``log_odds`` for each pair i < j, positive for j."""
     p = np.empty((len(log_odds), k))
-    step = max(1, ROOM // (k + 1) ** 2)
+    step = max(1, BATCH // (k + 1) ** 2)
     for start in range(0, len(p), step):
         here = slice(start, start + step)
-        p[here] = _solved(log_odds[here], k)
+        p[here] = _solve_batch(log_odds[here], k)
     return p
 
 
-def _solved(log_odds: Floats, k: int) -> Floats:
+def _solve_batch(log_odds: Floats, k: int) -> Floats:
     n = len(log_odds)
     r = np.zeros((n, k, k))
     for s, (i, j) in zip(log_odds.T, combinations(range(k), 2), strict=True):
         r[:, j, i] = np.clip(expit(s), LEAST, 1.0 - LEAST)
         r[:, i, j] = 1.0 - r[:, j, i]
-    whole = np.zeros((n, k + 1, k + 1))
-    whole[:, :k, :k] = -r * r.transpose(0, 2, 1)
+    system = np.zeros((n, k + 1, k + 1))
+    system[:, :k, :k] = -r * r.transpose(0, 2, 1)
     diagonal = np.arange(k)
-    whole[:, diagonal, diagonal] = (r**2).sum(axis=1)
-    whole[:, :k, k] = whole[:, k, :k] = 1.0
+    system[:, diagonal, diagonal] = (r**2).sum(axis=1)
+    system[:, :k, k] = system[:, k, :k] = 1.0
     right = np.zeros((n, k + 1, 1))
     right[:, k] = 1.0
-    p = np.maximum(np.linalg.solve(whole, right)[:, :k, 0], 0.0)
+    p = np.maximum(np.linalg.solve(system, right)[:, :k, 0], 0.0)
     return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -1,6 +1,6 @@
-"""Answering fewer rows to err less: risk against coverage.
+"""Selective classification: risk against coverage.
 
-coverage(t) = share of rows with doubt ≤ t,     risk(t) = mean loss of those rows
+coverage(t) = fraction of rows with uncertainty ≤ t,     risk(t) = mean loss of those rows
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
-from separatrix.probability.scored import checked_weights
 from separatrix.rows.block import Floats, unit_weights
 
 
 @dataclass(frozen=True)
 class CoverageRisk:
-    """The curve from the surest rows to all of them; one entry for each distinct doubt."""
+    """The risk–coverage curve, one entry for each distinct uncertainty, least uncertain first."""
 
     thresholds: Floats
     coverage: Floats
@@ -29,32 +29,60 @@ class CoverageRisk:
         return float(np.diff(self.coverage, prepend=0.0) @ self.risk)
 
     def risk_at(self, coverage: float) -> float:
-        """The risk of answering at least this share of the rows."""
+        """The risk of predicting at least this fraction of the rows."""
         at = int(np.searchsorted(self.coverage, coverage - 1e-12))
         return float(self.risk[min(at, self.risk.size - 1)])
 
     def coverage_at(self, risk: float) -> float:
-        """The largest share of rows that can be answered at no more than this risk."""
+        """The largest fraction of rows that can be predicted at no more than this risk."""
         return float(self.coverage[self.risk <= risk].max(initial=0.0))
 
 
-def coverage_risk(reject: Any, loss: Any, *, sample_weight: Any = None) -> CoverageRisk:
-    """Sort rows by ``doubt`` (smallest first); ``loss`` is what answering a row costs.
+def coverage_risk(uncertainty: Any, loss: Any, *, sample_weight: Any = None) -> CoverageRisk:
+    """Risk–coverage curve: rows are predicted in the order of their uncertainty.
 
-    Rows of equal doubt are answered together: no order among them is made up.
+        coverage(t) = P(uncertainty ≤ t),     risk(t) = E[loss | uncertainty ≤ t]
+
+    Rows of equal uncertainty are predicted together, so that ties have no arbitrary order.
+
+    Parameters
+    ----------
+    uncertainty : array-like of shape (n,)
+        How uncertain the prediction of each row is; any monotone scale.
+    loss : array-like of shape (n,)
+        What predicting the row costs.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows; a weight of w counts as w equal rows.
+
+    Returns
+    -------
+    CoverageRisk
+        ``thresholds``, ``coverage`` and ``risk``, with ``area``, ``risk_at`` and ``coverage_at``.
+
+    See Also
+    --------
+    RejectOption : Classifier that rejects rows where that costs less.
+    brier_score : Mean squared error of probabilities.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> curve = sx.coverage_risk([0.1, 0.2, 0.4, 0.5], [0, 0, 1, 0])
+    >>> curve.coverage
+    array([0.25, 0.5 , 0.75, 1.  ])
+    >>> curve.risk_at(0.5), curve.risk_at(1.0)
+    (0.0, 0.25)
     """
-    d, cost = np.asarray(reject, dtype=float), np.asarray(loss, dtype=float)
-    if d.ndim != 1 or d.shape != cost.shape or not d.size:
-        raise InputError(f"doubt has shape {d.shape} and loss {cost.shape}: one of each per row.")
-    if not (np.isfinite(d).all() and np.isfinite(cost).all()):
-        raise InputError("doubt and loss must be finite numbers.")
-    w = checked_weights(sample_weight, d.size)
-    w = unit_weights(w, d.size)
-    order = np.argsort(d, kind="stable")
-    d, cost, w = d[order], cost[order], w[order]
-    last = np.append(np.flatnonzero(np.diff(d)), d.size - 1)
-    answered, paid = np.cumsum(w)[last], np.cumsum(w * cost)[last]
-    met = answered > 0
-    return CoverageRisk(
-        d[last][met], answered[met] / answered[-1], paid[met] / np.where(met, answered, 1.0)[met]
-    )
+    u, cost = np.asarray(uncertainty, dtype=float), np.asarray(loss, dtype=float)
+    if u.ndim != 1 or u.shape != cost.shape or not u.size:
+        raise InputError(f"uncertainty has shape {u.shape} and loss {cost.shape}: one per row.")
+    if not (np.isfinite(u).all() and np.isfinite(cost).all()):
+        raise InputError("uncertainty and loss must be finite numbers.")
+    w = unit_weights(check_sample_weight(sample_weight, u.size), u.size)
+    order = np.argsort(u, kind="stable")
+    u, cost, w = u[order], cost[order], w[order]
+    last = np.append(np.flatnonzero(np.diff(u)), u.size - 1)
+    predicted, paid = np.cumsum(w)[last], np.cumsum(w * cost)[last]
+    positive = predicted > 0
+    u, predicted, paid = u[last][positive], predicted[positive], paid[positive]
+    return CoverageRisk(u, predicted / predicted[-1], paid / predicted)

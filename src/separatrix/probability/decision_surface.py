@@ -66,8 +66,8 @@ def utilities(model: Any, rows: Any) -> Floats:
     if costs is not None:
         p = np.asarray(model.predict_proba(rows), dtype=float)
         paid = costs.expected(p)
-        if costs.price is not None:
-            paid = np.column_stack([paid, p @ costs.price])
+        if costs.reject_cost is not None:
+            paid = np.column_stack([paid, p @ costs.reject_cost])
         if paid.min(initial=0.0) < 0:
             return np.asarray(-paid)
         return np.asarray(-np.log(np.maximum(paid, _LEAST)))

@@ -1,6 +1,6 @@
-"""Many classes from classifiers of two: one against the rest, or every pair, with doubt.
+"""Several classes from binary classifiers: one-vs-rest and one-vs-one, with a reject option.
 
-The columns of a table are encoded once, and every classifier of two works on the same design.
+The columns of a table are encoded once, and every binary classifier works on the same design.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.wrapped import (
-    Labelled,
-    each_notice_once,
+    LabeledRows,
+    decision_scores,
     fitted,
     joint_certificate,
     log_odds,
     require_classifier,
-    scores_of,
+    warn_once,
 )
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.coupling import couple
-from separatrix.probability.reject_label import answers
+from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
@@ -40,7 +40,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
-    """Classifiers of two classes that decide together among many."""
+    """Binary classifiers that vote among several classes."""
 
     estimators_: list[Any]
     encoding_: Encoding
@@ -58,24 +58,24 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         require_classifier(self.estimator)
         rows = self._coded(X, y, sample_weight)
         if self.reject:
-            answers(self.classes_, self.reject_label)
+            labels_with_reject(self.classes_, self.reject_label)
         if len(self.classes_) == 2:
             self.estimators_ = [fitted(self.estimator, rows)]
         else:
-            with each_notice_once():
+            with warn_once():
                 self.estimators_ = [fitted(self.estimator, part) for part in self._parts(rows)]
         self.certificate_ = joint_certificate(
-            f"{len(self.estimators_)} classifiers of two classes decide among {len(self.classes_)}",
+            f"{len(self.estimators_)} binary classifiers for {len(self.classes_)} classes",
             self.estimators_,
         )
         return self
 
-    def _coded(self, X: Any, y: Any, sample_weight: Any) -> Labelled:
-        """The design, the position of each row's class, and weights; rows of no weight are gone."""
+    def _coded(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+        """Design, class codes and weights of the rows with positive weight."""
         if isinstance(X, Rows):
-            given = self._class_rows(X, y, sample_weight)
-            prepared = prepare(given)
-            terms = self._class_terms(given, prepared.moments.targets)
+            table = self._class_rows(X, y, sample_weight)
+            prepared = prepare(table)
+            terms = self._class_terms(table, prepared.moments.targets)
             block = prepared.rows.collect()
             block = block.aligned(block.terms, terms)
             self.encoding_, codes = prepared.encoding, block.y.argmax(axis=1)
@@ -84,19 +84,19 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             block, self.encoding_ = rows.block, identity(rows.schema)
             assert block.parts is not None
             codes = block.parts
-        all_rows = Labelled(block.x, codes, block.w)
-        counted = all_rows.counted
-        return all_rows if len(counted) == len(codes) else all_rows.take(counted)
+        all_rows = LabeledRows(block.x, codes, block.w)
+        weighted = all_rows.positive_weight
+        return all_rows if len(weighted) == len(codes) else all_rows.take(weighted)
 
     @abstractmethod
-    def _parts(self, rows: Labelled) -> Iterator[Labelled]:
-        """The rows of each classifier, labelled 0 and 1."""
+    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
+        """The rows of each binary classifier, labeled 0 and 1."""
 
     def _scores(self, X: Any) -> Floats:
-        """A column for each classifier: positive where it says 1."""
+        """One column for each binary classifier, positive for its class 1."""
         check_is_fitted(self)
         x = self._design(X)
-        score = log_odds if hasattr(self.estimators_[0], "predict_proba") else scores_of
+        score = log_odds if hasattr(self.estimators_[0], "predict_proba") else decision_scores
         return np.stack([score(model, x) for model in self.estimators_], axis=1)
 
     def decision_function(self, X: Any) -> Floats:
@@ -106,14 +106,14 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
 
     @abstractmethod
     def _by_class(self, scores: Floats) -> Floats:
-        """One score for each class from those of the classifiers."""
+        """One score for each class from those of the binary classifiers."""
 
     @abstractmethod
-    def _claimed(self, scores: Floats) -> NDArray[np.bool_]:
-        """Which classes claim a row (n x K)."""
+    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
+        """Which classes accept a row (n x K)."""
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; with ``doubt``, the one class that claims the row."""
+        """The class with the largest score; with ``reject``, the only one that accepts the row."""
         scores = self._scores(X)
         if len(self.classes_) == 2:
             chosen = (scores[:, 0] > 0).astype(np.int64)
@@ -122,13 +122,13 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         if not self.reject:
             return np.asarray(self.classes_[chosen])
         if len(self.classes_) > 2:
-            claimed = self._claimed(scores)
-            alone = claimed.sum(axis=1) == 1
-            chosen = np.where(alone, claimed.argmax(axis=1), len(self.classes_))
-        return np.asarray(answers(self.classes_, self.reject_label)[chosen])
+            accepted = self._accepted(scores)
+            one = accepted.sum(axis=1) == 1
+            chosen = np.where(one, accepted.argmax(axis=1), len(self.classes_))
+        return np.asarray(labels_with_reject(self.classes_, self.reject_label)[chosen])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows that were answered, and rightly: doubt counts as no right answer."""
+        """Fraction of rows predicted right; a rejected row is not."""
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -146,36 +146,58 @@ _if_probabilities: Callable[[Method], Method] = available_if(_gives_probabilitie
 
 
 class OneVsRest(BinaryEnsemble):
-    """K classifiers, class k against all others; the largest score wins.
+    """One-vs-rest: K binary classifiers, and the class with the largest score.
 
-    With ``doubt`` a row belongs to the one class that claims it (score above zero) and is in doubt
-    where none or several do. Two classes need one classifier, which always decides.
+        prediction = argmax over k of fₖ(x),     fₖ: class k against all others
+
+    With ``reject`` a row is predicted if exactly one class accepts it (score above zero) and
+    rejected otherwise. Two classes need one classifier, which always decides.
 
     Parameters
     ----------
-    estimator : classifier of two classes.
-    doubt : bool, default=False
-        Whether rows that no class or several claim are answered ``reject_label``.
-    reject_label : default="reject"
+    estimator : classifier
+        A binary classifier.
+    reject : bool, default=False
+        Whether rows that no class or several classes accept are rejected.
+    reject_label : object, default="reject"
+        What ``predict`` returns for rejected rows.
 
     Attributes
     ----------
-    estimators_ : the classifiers in the order of ``classes_`` (one for two classes).
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    estimators_ : list of classifiers
+        In the order of ``classes_`` (one for two classes).
+    certificate_ : Certificate
+        The worst of theirs.
+
+    See Also
+    --------
+    OneVsOne : One classifier for each pair of classes.
+    RejectOption : Rejects by expected cost.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [0.5], [5.0], [5.5], [9.0], [9.5]], [0, 0, 1, 1, 2, 2]
+    >>> model = sx.OneVsRest(sx.LeastSquaresClassifier(), reject=True, reject_label=-1).fit(X, y)
+    >>> model.predict([[0.2], [9.3], [5.2]]).tolist()
+    [0, 2, -1]
     """
 
-    def _parts(self, rows: Labelled) -> Iterator[Labelled]:
+    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
         for k in range(len(self.classes_)):
-            yield Labelled(rows.x, (rows.y == k).astype(np.int64), rows.w)
+            yield LabeledRows(rows.x, (rows.y == k).astype(np.int64), rows.w)
 
     def _by_class(self, scores: Floats) -> Floats:
         return scores
 
-    def _claimed(self, scores: Floats) -> NDArray[np.bool_]:
+    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
         return scores > 0
 
     @_if_probabilities
     def predict_proba(self, X: Any) -> Floats:
-        """The probabilities against the rest, divided by their sum."""
+        """Probabilities of each class against the rest, normalized to sum to one."""
         x = self._design(X)
         p = np.stack([m.predict_proba(x)[:, 1] for m in self.estimators_], axis=1)
         if len(self.classes_) == 2:
@@ -185,26 +207,51 @@ class OneVsRest(BinaryEnsemble):
 
 
 class OneVsOne(BinaryEnsemble):
-    """K(K − 1)/2 classifiers, one for each pair of classes.
+    """One-vs-one: K(K − 1)/2 binary classifiers, one for each pair of classes.
 
-    Where they give probabilities, those of the pairs are coupled: the p with Σ p = 1 that minimises
-    Σᵢⱼ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)², rᵢⱼ being P(i) against j (Wu, Lin and Weng's second method), and the
-    most probable class wins. Else the class with most votes does, and equal votes are decided by
-    the sum of the scores. With ``doubt`` a row belongs to the class that wins against every other
-    one, and is in doubt where there is none.
+        min over p of Σᵢⱼ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)²  with Σ p = 1,     rᵢⱼ = P(i | i or j)
+
+    Where the classifiers give probabilities, those of the pairs are coupled as above and the most
+    probable class is predicted. Otherwise the class with most votes is, ties being broken by the
+    sum of the scores. With ``reject`` a row is rejected unless one class wins all of its pairs.
 
     Parameters
     ----------
-    estimator : classifier of two classes.
-    doubt : bool, default=False
-        Whether rows that no class wins outright are answered ``reject_label``.
-    reject_label : default="reject"
+    estimator : classifier
+        A binary classifier.
+    reject : bool, default=False
+        Whether rows that no class wins outright are rejected.
+    reject_label : object, default="reject"
+        What ``predict`` returns for rejected rows.
     max_classes : int, default=100
-        More classes are refused: the number of classifiers grows with its square.
+        More classes are refused: the number of classifiers grows with the square.
 
     Attributes
     ----------
-    estimators_ : the classifiers in the order (0, 1), (0, 2), …, (1, 2), …
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    estimators_ : list of classifiers
+        In the order (0, 1), (0, 2), …, (1, 2), …
+    certificate_ : Certificate
+        The worst of theirs.
+
+    See Also
+    --------
+    OneVsRest : One classifier for each class.
+    SVC : Pairs of classes by itself.
+
+    References
+    ----------
+    T.-F. Wu, C.-J. Lin and R. C. Weng, Probability estimates for multi-class classification by
+    pairwise coupling, 2004.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [4.0], [5.0], [9.0], [9.5]], ["a", "a", "b", "b", "c", "c"]
+    >>> model = sx.OneVsOne(sx.LinearSVC()).fit(X, y)
+    >>> len(model.estimators_), model.predict([[0.2], [4.4], [9.1]]).tolist()
+    (3, ['a', 'b', 'c'])
     """
 
     def __init__(
@@ -218,7 +265,7 @@ class OneVsOne(BinaryEnsemble):
         super().__init__(estimator, reject=reject, reject_label=reject_label)
         self.max_classes = max_classes
 
-    def _parts(self, rows: Labelled) -> Iterator[Labelled]:
+    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
         k = len(self.classes_)
         if k > self.max_classes:
             raise InputError(
@@ -229,11 +276,11 @@ class OneVsOne(BinaryEnsemble):
         own = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
         for i, j in combinations(range(k), 2):
             pair = rows.take(np.sort(np.concatenate([own[i], own[j]])))
-            yield Labelled(pair.x, (pair.y == j).astype(np.int64), pair.w)
+            yield LabeledRows(pair.x, (pair.y == j).astype(np.int64), pair.w)
 
     @_if_probabilities
     def predict_proba(self, X: Any) -> Floats:
-        """The probabilities of all classes that fit those of the pairs best."""
+        """Class probabilities by pairwise coupling."""
         return couple(self._scores(X), len(self.classes_))
 
     def _votes(self, scores: Floats) -> Floats:
@@ -244,7 +291,7 @@ class OneVsOne(BinaryEnsemble):
         return votes
 
     def _by_class(self, scores: Floats) -> Floats:
-        """Probabilities; or votes, and less than half a vote for how clearly they were won."""
+        """Coupled probabilities; or votes, plus less than half a vote for the sum of the scores."""
         if _gives_probabilities(self):
             return couple(scores, len(self.classes_))
         total = np.zeros((len(scores), len(self.classes_)))
@@ -253,5 +300,5 @@ class OneVsOne(BinaryEnsemble):
             total[:, j] += s
         return self._votes(scores) + total / (3.0 * (np.abs(total) + 1.0))
 
-    def _claimed(self, scores: Floats) -> NDArray[np.bool_]:
+    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
         return np.asarray(self._votes(scores) == len(self.classes_) - 1)

@@ -1,4 +1,4 @@
-"""Any classifier with the right to doubt: the cheapest answer, given what errors and doubt cost."""
+"""Reject option: predict the decision of least expected cost, or reject the row."""
 
 from __future__ import annotations
 
@@ -9,40 +9,87 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.targets import known_codes
-from separatrix.estimators.wrapped import WrappedClassifier, fitted, joint_certificate, labelled
+from separatrix.estimators.wrapped import WrappedClassifier, fitted, joint_certificate, labeled_rows
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.coverage import CoverageRisk, coverage_risk
-from separatrix.probability.reject_label import answers
 from separatrix.rows.block import Floats
 
 
-class RejectOption(WrappedClassifier):
-    """answer = argmin over j of Σᵢ pᵢ cost[i, j], with doubt as one of the answers.
+def labels_with_reject(classes: NDArray[Any], reject_label: Any) -> NDArray[Any]:
+    """The classes and, last, the label of a rejection, in the type of the classes if it fits."""
+    if reject_label in classes.tolist():
+        raise InputError(
+            f"reject_label={reject_label!r} is a class: predictions would be ambiguous.",
+            remedy="Choose another label for rejected rows.",
+        )
+    text = classes.dtype.kind == "U" and isinstance(reject_label, str)
+    number = classes.dtype.kind in "iuf" and type(reject_label) in (int, float)
+    if text or number:
+        return np.array([*classes.tolist(), reject_label])
+    labels = np.empty(len(classes) + 1, dtype=object)
+    labels[:-1] = classes.tolist()
+    labels[-1] = reject_label
+    return labels
 
-    The rule is optimal where the probabilities are true, so calibrate first: a
-    :class:`~separatrix.CalibratedClassifier` makes probabilities of any scores.
+
+class RejectOption(WrappedClassifier):
+    """Classifier that predicts at least expected cost, and rejects where that is cheaper.
+
+        prediction = argmin over j of Σᵢ pᵢ cost[i, j],     rejection being one of the j
+
+    The rule is optimal where the probabilities are right, so calibrate first:
+    :class:`~separatrix.CalibratedClassifier` gives probabilities to any classifier.
 
     Parameters
     ----------
-    estimator : classifier with ``predict_proba``.
-    costs : number, matrix or mapping, default=0.2
-        A number is the price of doubt where every error costs 1: doubt when the largest
-        probability is below 1 − price. A K x K matrix holds the cost of each answer (column) for
-        each true class (row); a further column prices doubt. ``{truth: {answer: cost}}`` names
-        what differs from 0 for right and 1 for wrong, with ``reject_label`` as an answer.
-    reject_label : default="reject"
-        What ``predict`` answers in doubt. A number keeps predictions of numeric classes numeric.
+    estimator : classifier
+        A classifier with ``predict_proba``.
+    costs : float, array-like or mapping, default=0.2
+        A number is the cost of a rejection where every error costs 1: a row is rejected when its
+        largest probability is below 1 − costs. A K x K matrix holds the cost of each prediction
+        (column) for each true class (row); one more column holds the rejection cost.
+        ``{truth: {prediction: cost}}`` names what differs from 0 for right and 1 for wrong, with
+        ``reject_label`` as a prediction.
+    reject_label : object, default="reject"
+        What ``predict`` returns for rejected rows. A number keeps predictions of numeric classes
+        numeric.
 
     Attributes
     ----------
-    classes_ : the classes of the estimator, the columns of ``predict_proba``.
-    answers_ : the classes and doubt.
-    costs_ : ``matrix`` (K x K) and ``price`` (K), None where doubt has no price.
+    classes_ : ndarray of shape (K,)
+        The classes of the estimator, the columns of ``predict_proba``.
+    labels_ : ndarray of shape (K + 1,)
+        The classes and ``reject_label``.
+    costs_ : Costs
+        ``matrix`` (K x K) and ``reject_cost`` (K), None where rows are never rejected.
+    estimator_ : classifier
+        The fitted estimator.
+    certificate_ : Certificate
+        That of the estimator.
+
+    See Also
+    --------
+    CalibratedClassifier : Calibrated probabilities for any classifier.
+    coverage_risk : Risk against the fraction of rows predicted.
+    OneVsOne : Rejects rows that no class wins outright.
+
+    References
+    ----------
+    C. K. Chow, On optimum recognition error and reject tradeoff, 1970.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+    >>> y = ["a", "a", "b", "a", "b", "b"]
+    >>> model = sx.RejectOption(sx.LogisticRegression(), costs=0.3).fit(X, y)
+    >>> model.predict([[0.0], [2.5], [5.0]]).tolist()
+    ['a', 'reject', 'b']
     """
 
     costs_: Costs
-    answers_: NDArray[Any]
+    labels_: NDArray[Any]
 
     def __init__(self, estimator: Any, *, costs: Any = 0.2, reject_label: Any = "reject") -> None:
         self.estimator = estimator
@@ -53,18 +100,18 @@ class RejectOption(WrappedClassifier):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         if not hasattr(self.estimator, "predict_proba"):
             raise InputError(
-                f"{type(self.estimator).__name__} gives no probabilities to weigh costs by.",
+                f"{type(self.estimator).__name__} has no predict_proba to weight costs with.",
                 remedy="Wrap it: RejectOption(CalibratedClassifier(…)).",
             )
-        return self.around(fitted(self.estimator, labelled(self, X, y, sample_weight)))
+        return self.from_fitted(fitted(self.estimator, labeled_rows(self, X, y, sample_weight)))
 
-    def around(self, model: Any) -> Self:
-        """Take a fitted classifier as it is: costs need no rows."""
-        self._adopt(model)
+    def from_fitted(self, model: Any) -> Self:
+        """Wrap a classifier that is fitted already: costs need no rows."""
+        self._expose(model)
         self.costs_ = costs_of(self.costs, self.classes_, self.reject_label)
-        self.answers_ = answers(self.classes_, self.reject_label)
+        self.labels_ = labels_with_reject(self.classes_, self.reject_label)
         self.certificate_ = joint_certificate(
-            "The answer of least expected cost: optimal where the probabilities are true",
+            "The decision of least expected cost: optimal where the probabilities are right",
             [self.estimator_],
         )
         return self
@@ -75,30 +122,25 @@ class RejectOption(WrappedClassifier):
         return np.asarray(self.estimator_.predict_proba(X), dtype=float)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The cheapest answer for every row: a class, or doubt where that is cheaper."""
-        p = self.predict_proba(X)
-        chosen = self.costs_.decide(p)
-        return np.asarray(self.answers_[chosen])
+        """The class of least expected cost, or ``reject_label`` where rejecting costs less."""
+        return np.asarray(self.labels_[self.costs_.decide(self.predict_proba(X))])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows that were answered, and rightly: doubt counts as no right answer."""
+        """Fraction of rows predicted right; a rejected row is not."""
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
 
     def mean_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """What the answers cost on these rows, on average; classes not trained on are refused."""
-        p = self.predict_proba(X)
-        chosen, truth = self.costs_.decide(p), known_codes(y, self.classes_)
-        prices = np.zeros(len(self.classes_)) if self.costs_.price is None else self.costs_.price
-        paid = np.column_stack([self.costs_.matrix, prices])[truth, chosen]
+        """Mean cost of the decisions on these rows; classes not trained on are refused."""
+        decision = self.costs_.decide(self.predict_proba(X))
+        paid = self.costs_.with_reject[known_codes(y, self.classes_), decision]
         return float(np.average(paid, weights=sample_weight))
 
     def coverage_risk(self, X: Any, y: Any, sample_weight: Any = None) -> CoverageRisk:
-        """Cost of the answers against the share of rows answered, surest rows first.
+        """Cost of the predictions against the fraction of rows predicted.
 
-        Doubt is measured by the expected cost of the best class; whatever its price, the rule
-        takes one point of this curve where one price holds for all classes.
+        The uncertainty of a row is the expected cost of its best class. Where one rejection cost
+        holds for all classes, the rule in use is one point of this curve.
         """
-        p = self.predict_proba(X)
-        expected = self.costs_.expected(p)
+        expected = self.costs_.expected(self.predict_proba(X))
         paid = self.costs_.matrix[known_codes(y, self.classes_), expected.argmin(axis=1)]
         return coverage_risk(expected.min(axis=1), paid, sample_weight=sample_weight)

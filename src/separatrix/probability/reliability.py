@@ -1,10 +1,10 @@
-"""How far probabilities can be trusted: by groups of rows that were given nearly the same one.
+"""Calibration of probabilities, measured in bins of predicted probability.
 
-    Brier = mean (p − hit)² = reliability − resolution + uncertainty + within
+    Brier = mean (p − y)² = reliability − resolution + uncertainty + within
 
-With nₖ, p̄ₖ and ōₖ the share, mean probability and observed frequency of group k, and ō of all:
-reliability Σ nₖ (p̄ₖ − ōₖ)², resolution Σ nₖ (ōₖ − ō)², uncertainty ō (1 − ō). ``within`` is what
-the grouping hides: zero where every group holds one probability only.
+With nₖ, p̄ₖ and ōₖ the fraction, mean probability and observed frequency of bin k, and ō of all:
+reliability Σ nₖ (p̄ₖ − ōₖ)², resolution Σ nₖ (ōₖ − ō)², uncertainty ō (1 − ō). ``within`` is the
+variance that the binning hides: zero where every bin holds one probability only.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
-from separatrix.probability.scored import checked_weights, scored
+from separatrix.probability.binary_scores import binary_scores
 from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """One entry per group, by rising probability; ``weight`` sums to one."""
+    """One entry for each bin, by increasing probability; ``weight`` sums to one."""
 
     predicted: Floats
     observed: Floats
@@ -41,22 +42,22 @@ class Reliability:
 
     @property
     def reliability(self) -> float:
-        """Squared distance between what was said and what was seen: zero is best."""
+        """Mean squared difference of predicted probability and observed frequency: zero is best."""
         return float(self.weight @ (self.predicted - self.observed) ** 2)
 
     @property
     def resolution(self) -> float:
-        """How far the groups differ in what was seen: more is better."""
+        """Variance of the observed frequencies over the bins: more is better."""
         return float(self.weight @ (self.observed - self._base) ** 2)
 
     @property
     def uncertainty(self) -> float:
-        """What saying the overall frequency of every row would cost."""
+        """Brier score of predicting the overall frequency for every row."""
         return float(self._base * (1.0 - self._base))
 
     @property
     def within(self) -> float:
-        """What of the Brier score lies between rows of one group."""
+        """The part of the Brier score within bins."""
         return self.brier - (self.reliability - self.resolution + self.uncertainty)
 
     @property
@@ -72,45 +73,154 @@ def reliability(
     bins: int | None = 10,
     sample_weight: Any = None,
 ) -> Reliability:
-    """Group rows by the probability of the positive class (default: the second of two classes).
+    """Reliability diagram: observed frequency against predicted probability, bin by bin.
 
-    ``bins`` cuts [0, 1] into so many equal pieces; None makes a group of every distinct
-    probability. A ``y`` of truth values may be all true or all false: with the probability of the
-    predicted class and ``y == predicted`` this judges classifiers of any number of classes.
+        Brier = reliability − resolution + uncertainty + within
+
+    A boolean ``y`` may be all true or all false: with the probability of the predicted class and
+    ``y == predicted`` this measures classifiers of any number of classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes.
+    probability : array-like of shape (n,)
+        Predicted probability of the positive class.
+    positive : object, default=None
+        The positive class; None takes the second of the two.
+    bins : int or None, default=10
+        Number of equal bins of [0, 1]; None makes a bin of every distinct probability.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows; a weight of w counts as w equal rows.
+
+    Returns
+    -------
+    Reliability
+        ``predicted``, ``observed`` and ``weight`` by bin, ``brier`` and its decomposition.
+
+    See Also
+    --------
+    expected_calibration_error : One number from the same bins.
+    brier_score : Mean squared error of probabilities of all classes.
+
+    References
+    ----------
+    A. H. Murphy, A new vector partition of the probability score, 1973.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.reliability([0, 0, 1, 1], [0.15, 0.15, 0.15, 0.95])
+    >>> found.predicted.round(2), found.observed.round(2)
+    (array([0.15, 0.95]), array([0.33, 1.  ]))
+    >>> round(found.expected_calibration_error, 3)
+    0.15
     """
     p = np.asarray(probability, dtype=float)
-    hit = _hits(y, p, positive)
+    is_positive = _positives(y, p, positive)
     if not ((p >= 0) & (p <= 1)).all():
         row = int(np.flatnonzero(~((p >= 0) & (p <= 1)))[0])
         raise InputError(f"{p[row]} is no probability.", row=row)
-    w = checked_weights(sample_weight, p.size)
+    w = check_sample_weight(sample_weight, p.size)
     w = np.full(p.size, 1.0 / p.size) if w is None else w / w.sum()
     if bins is None:
-        group = np.unique(p, return_inverse=True)[1]
+        bin_of = np.unique(p, return_inverse=True)[1]
     elif bins < 1:
-        raise InputError(f"bins={bins} makes no group.", remedy="Use a number from 1, or None.")
+        raise InputError(f"bins={bins} makes no bin.", remedy="Use a number from 1, or None.")
     else:
-        group = np.minimum((p * bins).astype(np.int64), bins - 1)
-    share: Floats = np.bincount(group, w).astype(float)
-    met = share > 0
-    share = share[met]
+        bin_of = np.minimum((p * bins).astype(np.int64), bins - 1)
+    weight: Floats = np.bincount(bin_of, w).astype(float)
+    filled = weight > 0
+    weight = weight[filled]
     return Reliability(
-        np.bincount(group, w * p)[met] / share,
-        np.bincount(group, w * hit)[met] / share,
-        share,
-        float(w @ (p - hit) ** 2),
+        np.bincount(bin_of, w * p)[filled] / weight,
+        np.bincount(bin_of, w * is_positive)[filled] / weight,
+        weight,
+        float(w @ (p - is_positive) ** 2),
     )
 
 
-def expected_calibration_error(y: Any, probability: Any, **options: Any) -> float:
-    """Σ nₖ |p̄ₖ − ōₖ| over ten groups; the options are those of :func:`reliability`."""
-    return reliability(y, probability, **options).expected_calibration_error
+def expected_calibration_error(
+    y: Any,
+    probability: Any,
+    *,
+    positive: Any = None,
+    bins: int | None = 10,
+    sample_weight: Any = None,
+) -> float:
+    """Expected calibration error: mean absolute difference of probability and frequency by bin.
+
+        ECE = Σ nₖ |p̄ₖ − ōₖ|
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes.
+    probability : array-like of shape (n,)
+        Predicted probability of the positive class.
+    positive : object, default=None
+        The positive class; None takes the second of the two.
+    bins : int or None, default=10
+        Number of equal bins of [0, 1]; None makes a bin of every distinct probability.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows; a weight of w counts as w equal rows.
+
+    Returns
+    -------
+    float
+        The error, between 0 and 1.
+
+    See Also
+    --------
+    reliability : All bins, and the decomposition of the Brier score.
+    brier_score : Mean squared error of probabilities of all classes.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> round(sx.expected_calibration_error([0, 0, 1, 1], [0.15, 0.15, 0.15, 0.95]), 3)
+    0.15
+    """
+    found = reliability(y, probability, positive=positive, bins=bins, sample_weight=sample_weight)
+    return found.expected_calibration_error
 
 
 def brier_score(y: Any, probabilities: Any, classes: Any, *, sample_weight: Any = None) -> float:
-    """Mean of Σₖ (pₖ − [y = class k])²; ``probabilities`` has a column for each class.
+    """Brier score: mean squared error of predicted probabilities over all classes.
 
-    With two classes this is twice the mean of (p − hit)².
+        mean of Σₖ (pₖ − [y = class k])²
+
+    With two classes this is twice the mean of (p − y)².
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels.
+    probabilities : array-like of shape (n, K)
+        Predicted probabilities, one column for each class.
+    classes : array-like of shape (K,)
+        The classes, in the order of the columns.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows; a weight of w counts as w equal rows.
+
+    Returns
+    -------
+    float
+        The score, between 0 (best) and 2.
+
+    See Also
+    --------
+    reliability : Decomposition of the Brier score of two classes.
+
+    References
+    ----------
+    G. W. Brier, Verification of forecasts expressed in terms of probability, 1950.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> round(sx.brier_score(["a", "b"], [[0.9, 0.1], [0.2, 0.8]], ["a", "b"]), 3)
+    0.05
     """
     p, labels = np.asarray(probabilities, dtype=float), np.asarray(classes)
     truth = np.asarray(y)
@@ -120,10 +230,10 @@ def brier_score(y: Any, probabilities: Any, classes: Any, *, sample_weight: Any 
             f"{(truth.size, labels.size)}."
         )
     square = ((p - (truth[:, None] == labels)) ** 2).sum(axis=1)
-    return float(np.average(square, weights=checked_weights(sample_weight, truth.size)))
+    return float(np.average(square, weights=check_sample_weight(sample_weight, truth.size)))
 
 
-def _hits(y: Any, p: Floats, positive: Any) -> NDArray[np.bool_]:
+def _positives(y: Any, p: Floats, positive: Any) -> NDArray[np.bool_]:
     truth = np.asarray(y)
     if truth.shape != p.shape or p.ndim != 1 or not p.size:
         raise InputError(f"y has shape {truth.shape} and probability {p.shape}: one per row.")
@@ -131,4 +241,4 @@ def _hits(y: Any, p: Floats, positive: Any) -> NDArray[np.bool_]:
         return np.asarray(truth == positive)
     if truth.dtype == bool:
         return truth
-    return scored("A table of reliability", truth, p).hit
+    return binary_scores("A reliability diagram", truth, p).is_positive

@@ -1,9 +1,9 @@
-"""Every threshold of a score at once: the ROC curve, its convex hull, precision and recall.
+"""ROC curve with its convex hull, precision and recall.
 
     tpr(t) = P(score ≥ t | positive),     fpr(t) = P(score ≥ t | negative)
 
-A row of equal scores is crossed in one step, so ties give a slanted edge and count one half in the
-area. The hull is the best that any choice of threshold, or a mixture of two, can reach.
+Rows of equal score are one step, so that ties give a slanted edge and count one half in the area.
+The hull is the best that any threshold, or a mixture of two, can reach.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.probability.scored import scored
+from separatrix.probability.binary_scores import binary_scores
 from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
 class RocCurve:
-    """Weights of the positives and negatives at or above each threshold, from (0, 0) onwards.
+    """Weights of positives and negatives at or above each threshold, from (0, 0) onwards.
 
-    ``thresholds`` fall from infinity (nothing is called positive); ``positive`` is the class that
-    a high score speaks for.
+    ``thresholds`` decrease from infinity (no row is predicted positive); ``positive`` is the class
+    of high scores.
     """
 
     thresholds: Floats
@@ -34,25 +34,25 @@ class RocCurve:
 
     @property
     def tpr(self) -> Floats:
-        """Share of the positives found at each threshold."""
+        """True positive rate (recall) at each threshold."""
         return np.asarray(self.true_positives / self.true_positives[-1])
 
     @property
     def fpr(self) -> Floats:
-        """Share of the negatives called positive at each threshold."""
+        """False positive rate at each threshold."""
         return np.asarray(self.false_positives / self.false_positives[-1])
 
     def tpr_at(self, fpr: Floats) -> Floats:
-        """The largest true positive rate at each false positive rate, mixing where it must.
+        """The largest true positive rate at each false positive rate, linearly interpolated.
 
-        Between two thresholds a mixture of both reaches every point of the line that joins them.
+        A mixture of two thresholds reaches every point of the line that joins them.
         """
         x, y = self.fpr, self.tpr
         left = np.searchsorted(x, fpr, side="right") - 1
         right = np.minimum(left + 1, x.size - 1)
         width = x[right] - x[left]
-        share = np.where(width > 0, (fpr - x[left]) / np.where(width > 0, width, 1.0), 0.0)
-        return np.asarray(y[left] + share * (y[right] - y[left]))
+        fraction = np.where(width > 0, (fpr - x[left]) / np.where(width > 0, width, 1.0), 0.0)
+        return np.asarray(y[left] + fraction * (y[right] - y[left]))
 
     @property
     def area(self) -> float:
@@ -76,9 +76,11 @@ class RocCurve:
 
     @property
     def precision(self) -> Floats:
-        """Share of the rows called positive that are; 1 where none is called so."""
-        called = self.true_positives + self.false_positives
-        return np.divide(self.true_positives, called, out=np.ones_like(called), where=called > 0)
+        """Fraction of rows predicted positive that are; 1 where none is predicted so."""
+        predicted = self.true_positives + self.false_positives
+        return np.divide(
+            self.true_positives, predicted, out=np.ones_like(predicted), where=predicted > 0
+        )
 
     @property
     def average_precision(self) -> float:
@@ -87,14 +89,52 @@ class RocCurve:
 
 
 def roc_curve(y: Any, score: Any, *, positive: Any = None, sample_weight: Any = None) -> RocCurve:
-    """Sweep the threshold over ``score``; ``positive`` is by default the second of two classes."""
-    rows = scored("A ROC curve", y, score, sample_weight, positive=positive)
+    """ROC curve of a score: true and false positive rates at every threshold.
+
+        tpr(t) = P(score ≥ t | positive),     fpr(t) = P(score ≥ t | negative)
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of two classes.
+    score : array-like of shape (n,)
+        Scores, higher for the positive class.
+    positive : object, default=None
+        The positive class; None takes the second of the two.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows; a weight of w counts as w equal rows.
+
+    Returns
+    -------
+    RocCurve
+        ``thresholds``, ``tpr``, ``fpr``, ``area``, ``hull``, ``hull_area``, ``precision`` and
+        ``average_precision``.
+
+    See Also
+    --------
+    IsotonicCalibration : Probabilities from the ROC convex hull.
+    coverage_risk : Risk against the fraction of rows predicted.
+
+    References
+    ----------
+    F. Provost and T. Fawcett, Robust classification for imprecise environments, 2001.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> curve = sx.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> curve.area, curve.hull_area
+    (0.75, 0.875)
+    >>> curve.tpr
+    array([0. , 0.5, 0.5, 1. , 1. ])
+    """
+    rows = binary_scores("A ROC curve", y, score, sample_weight, positive=positive)
     order = np.argsort(-rows.score, kind="stable")
-    s, w, hit = rows.score[order], rows.weights[order], rows.hit[order]
+    s, w, is_positive = rows.score[order], rows.weights[order], rows.is_positive[order]
     last = np.append(np.flatnonzero(np.diff(s)), s.size - 1)
     return RocCurve(
         thresholds=np.concatenate([[np.inf], s[last]]),
-        true_positives=np.concatenate([[0.0], np.cumsum(w * hit)[last]]),
-        false_positives=np.concatenate([[0.0], np.cumsum(w * ~hit)[last]]),
+        true_positives=np.concatenate([[0.0], np.cumsum(w * is_positive)[last]]),
+        false_positives=np.concatenate([[0.0], np.cumsum(w * ~is_positive)[last]]),
         positive=rows.positive,
     )

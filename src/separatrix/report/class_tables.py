@@ -161,8 +161,11 @@ def cost_table(study: Study) -> Table | None:
         return None
     costs, labels = study.decision.costs, list(study.classes)
     columns = costs.matrix
-    if costs.price is not None:
-        columns, labels = np.column_stack([columns, costs.price]), [*labels, study.decision.label]
+    if costs.reject_cost is not None:
+        columns, labels = (
+            np.column_stack([columns, costs.reject_cost]),
+            [*labels, study.decision.label],
+        )
     lines = tuple(
         Line(label, tuple(figure(float(v), exact(float(v))) for v in row))
         for label, row in zip(study.classes, columns, strict=True)
@@ -177,11 +180,11 @@ def cost_sentence(study: Study) -> str:
     costs = study.decision.costs
     if (costs.matrix != 1.0 - np.eye(len(costs.matrix))).any():
         return ""
-    if costs.price is None:
+    if costs.reject_cost is None:
         return "Every wrong answer costs 1."
-    if np.ptp(costs.price) > 0:
+    if np.ptp(costs.reject_cost) > 0:
         return ""
-    return f"Every wrong answer costs 1, and doubt {exact(float(costs.price[0]))}."
+    return f"Every wrong answer costs 1, and doubt {exact(float(costs.reject_cost[0]))}."
 
 
 def decision_table(study: Study) -> Table | None:
@@ -193,7 +196,7 @@ def decision_table(study: Study) -> Table | None:
         _measured("Mean cost", made.cost, made.cost.metric),
         _measured("Mean cost, always the most probable class", made.cost_without, "cost"),
     ]
-    if made.costs.price is not None:
+    if made.costs.reject_cost is not None:
         lines += [
             _measured("Share of the rows answered", made.coverage, "accuracy"),
             _measured("Mean cost of those answered", made.risk, "cost"),

@@ -237,8 +237,8 @@ def _asked(study: Study) -> str:
     costs = study.decision.costs
     if not (costs.matrix == 1.0 - np.eye(len(costs.matrix))).all():
         text += f", costs={costs.matrix.tolist()}"
-    if costs.price is not None and np.ptp(costs.price) == 0:
-        text += f", reject={float(costs.price[0]):g}"
+    if costs.reject_cost is not None and np.ptp(costs.reject_cost) == 0:
+        text += f", reject={float(costs.reject_cost[0]):g}"
     return text
 
 

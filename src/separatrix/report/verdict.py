@@ -157,7 +157,7 @@ def _also(study: Study, own: Score) -> list[str]:
 def _doubted(study: Study) -> list[str]:
     """What the right to doubt came to."""
     made = study.decision
-    if made is None or made.costs.price is None:
+    if made is None or made.costs.reject_cost is None:
         return []
     return [
         f"Free to doubt, it answers {scored(made.coverage.value, 'coverage')} of these rows, at a "

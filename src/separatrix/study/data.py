@@ -71,7 +71,7 @@ def _fit(candidate: Candidate, kept: MomentRows) -> Any:
         return model.fit(kept)
     raw = kept.reduce(Moments())
     encoding = learn_encoding(kept.schema, raw)
-    return model.fit(design_moments(encoding, raw)).adopt(encoding)
+    return model.fit(design_moments(encoding, raw)).with_encoding(encoding)
 
 
 def mse(model: Any, raw: Moments) -> float:

@@ -90,7 +90,7 @@ def _decision(study: Study) -> dict[str, Any] | None:
     found = study.decision
     if found is None:
         return None
-    matrix, price = found.costs.matrix, found.costs.price
+    matrix, price = found.costs.matrix, found.costs.reject_cost
     answers = [*study.classes] if price is None else [*study.classes, found.label]
     table = matrix if price is None else np.column_stack([matrix, price])
     costs = {

@@ -121,7 +121,7 @@ class CalibrationCheck:
 class Decision:
     """What answers cost, and how the cheapest ones did on the test part.
 
-    ``costs.matrix[i, j]``: the truth is class i, the answer j; ``costs.price[i]``: the answer is
+    ``costs.matrix[i, j]``: the truth is class i, the answer j; ``costs.reject_cost[i]``: the answer is
     doubt (None where doubt has no price). ``label`` is the answer in doubt. ``coverage`` is the
     share of rows answered, ``risk`` the mean cost of those; ``cost`` that of all rows, doubt
     included; ``cost_without`` that of answering with the most probable class instead.

@@ -13,10 +13,10 @@ from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.targets import one_number
-from separatrix.estimators.wrapped import each_notice_once
+from separatrix.estimators.wrapped import warn_once
 from separatrix.geometry.separation_proof import CommonPoint, separation_proof
 from separatrix.messages import InputError
-from separatrix.probability.mixin import ProbabilityMixin
+from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import Encoding, identity
@@ -116,7 +116,7 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
         coded = weighted_coded_rows(coded, self.class_weight, self.classes_)
         ridge = self._ridge(coded.x, coded.w)
         problems, answers = [], []
-        with each_notice_once():
+        with warn_once():
             for own in outputs_of(len(self.classes_)):
                 positive = coded.codes == own
                 cost = coded.w * self._price(coded, positive, ridge, self.classes_.tolist()[own])

@@ -15,7 +15,7 @@ from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows
 from separatrix.estimators.wrapped import joint_certificate
 from separatrix.messages import InputError
-from separatrix.probability.mixin import ProbabilityMixin
+from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import SupportVectors
 from separatrix.svm.binary_svm import BinarySVM, SolverOptions, changes, warn_if_short

@@ -21,7 +21,7 @@ import numpy as np
 from separatrix.estimators.coded_rows import outputs_of
 from separatrix.kernels import Gaussian, Linear
 from separatrix.messages import InputError
-from separatrix.probability.calibrated import calibrations, probabilities_of
+from separatrix.probability.calibrated import calibrated_probabilities, calibrations
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.folds import folds_of
 from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
@@ -65,7 +65,9 @@ class Classes:
     def losses(self, scores: Floats, fold: Ints) -> Floats:
         """−log of the probability of the truth."""
         given = scores[:, 0] if self.k == 2 else scores
-        p = probabilities_of(calibrations("platt", given, self.codes, self.k, self.w), given)
+        p = calibrated_probabilities(
+            calibrations("platt", given, self.codes, self.k, self.w), given
+        )
         own = np.maximum(p[np.arange(len(fold)), self.codes], SMALLEST)
         return _by_fold(-np.log(own), self.w, fold)
 

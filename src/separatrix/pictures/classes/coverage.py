@@ -62,10 +62,10 @@ class CoverageRiskDisplay(Display):
         paid = known.matrix[codes, expected.argmin(axis=1)]
         curve = coverage_risk(expected.min(axis=1), paid, sample_weight=w)
         metric = "error" if np.array_equal(known.matrix, none.matrix) else "mean_cost"
-        if known.price is None:
+        if known.reject_cost is None:
             return cls(curve, metric=metric)
         answered = known.decide(p) < len(labels)
-        price = float(known.price[0]) if np.ptp(known.price) == 0 else None
+        price = float(known.reject_cost[0]) if np.ptp(known.reject_cost) == 0 else None
         return cls(curve, _chosen(answered, paid, w), price, metric)
 
     @classmethod

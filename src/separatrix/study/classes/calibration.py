@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.probability.calibrated import CalibratedClassifier, calibrations, probabilities_of
+from separatrix.probability.calibrated import (
+    CalibratedClassifier,
+    calibrated_probabilities,
+    calibrations,
+)
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.candidates import BASELINE, Candidate
@@ -134,7 +138,7 @@ def calibrated(candidate: Candidate, model: Any, found: Read) -> Any:
     assert asked.scores is not None
     folds = len(asked.folds)
     wrapped = CalibratedClassifier(candidate.make(folds), method=found.method, cv=folds)
-    return wrapped.around(model, asked.scores, asked.truth, asked.w)
+    return wrapped.from_fitted(model, asked.scores, asked.truth, asked.w)
 
 
 def _reread(asked: OutOfFold, method: str) -> Floats:
@@ -149,7 +153,7 @@ def _reread(asked: OutOfFold, method: str) -> Floats:
         inside = asked.fold != fold
         _refuse_absent(asked.truth[inside & (asked.w > 0)], asked.classes)
         maps = calibrations(method, asked.scores[inside], asked.truth[inside], k, asked.w[inside])
-        p[~inside] = probabilities_of(maps, asked.scores[~inside])
+        p[~inside] = calibrated_probabilities(maps, asked.scores[~inside])
     return p
 
 

@@ -36,18 +36,20 @@ class Prices:
     def among(self, classes: NDArray[Any]) -> Costs:
         """The same for the classes that a model knows."""
         at = codes_of(classes, self.classes)
-        price = None if self.costs.price is None else self.costs.price[at]
+        price = None if self.costs.reject_cost is None else self.costs.reject_cost[at]
         return Costs(self.costs.matrix[np.ix_(at, at)], price)
 
-    def around(self, model: Any) -> RejectOption:
+    def from_fitted(self, model: Any) -> RejectOption:
         """The model with these prices; they do not change what it has learned."""
         costs: Any = self.flat
         if costs is None:
             own = self.among(model.classes_)
-            columns = [own.matrix] if own.price is None else [own.matrix, own.price[:, None]]
+            columns = (
+                [own.matrix] if own.reject_cost is None else [own.matrix, own.reject_cost[:, None]]
+            )
             costs = np.hstack(columns)
         option = RejectOption(clone(model), costs=costs, reject_label=self.label)
-        return option.around(model)
+        return option.from_fitted(model)
 
 
 def prices_of(costs: Any, reject: float | None, classes: NDArray[Any]) -> Prices | None:
@@ -65,7 +67,7 @@ def prices_of(costs: Any, reject: float | None, classes: NDArray[Any]) -> Prices
     if costs is None:
         return Prices(classes, costs_of(reject, classes, label), label, reject)
     found = costs_of(costs, classes, label)
-    if reject is not None and found.price is not None:
+    if reject is not None and found.reject_cost is not None:
         raise InputError(
             "Doubt is priced twice, in the costs and by itself.",
             remedy="Leave out --reject, or the prices of doubt in --costs.",
@@ -93,7 +95,7 @@ def about_prices(prices: Prices, classes: NDArray[Any]) -> list[str]:
     """What the prices mean, said before they are used."""
     own = prices.among(classes)
     said = []
-    if own.price is None:
+    if own.reject_cost is None:
         return ["Answers are those of least expected cost; doubt has no price (add: --reject)."]
     if prices.flat is not None:
         limit = 1 - prices.flat
@@ -104,7 +106,7 @@ def about_prices(prices: Prices, classes: NDArray[Any]) -> list[str]:
     else:
         said.append(f"The answer is {prices.label!r} where that is cheaper than any class.")
     worst = np.full(len(classes), 1 / len(classes))
-    if worst @ own.price >= own.expected(worst[None]).min() and prices.flat is not None:
+    if worst @ own.reject_cost >= own.expected(worst[None]).min() and prices.flat is not None:
         said.append(
             f"At a price of {prices.flat:g} doubt is never cheaper than a guess among "
             f"{len(classes)} classes (lower it: --reject)."
@@ -136,5 +138,5 @@ def decided(prices: Prices, known: NDArray[Any], held: Predictions) -> Decision:
 def _paid(costs: Costs, truth: Any, place: Any, chosen: NDArray[np.int64]) -> Floats:
     """What every answer cost; the position after the last class is doubt."""
     matrix = costs.matrix[:, place]
-    price = np.zeros(len(matrix)) if costs.price is None else costs.price
+    price = np.zeros(len(matrix)) if costs.reject_cost is None else costs.reject_cost
     return np.asarray(np.column_stack([matrix, price])[truth, chosen])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
-from separatrix.estimators.wrapped import scores_of
+from separatrix.estimators.wrapped import decision_scores
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.study import test_predictions as held
@@ -137,7 +137,7 @@ def _answers(
     truth = codes_of(truth_of(rows), classes)
     p = probabilities_for(model, rows, classes)
     complete = len(model.classes_) == len(classes)
-    scores = scores_of(model, rows) if complete and has_scores(model) else None
+    scores = decision_scores(model, rows) if complete and has_scores(model) else None
     predicted = p.argmax(axis=1) if p is not None else codes_of(model.predict(rows), classes)
     w = unit_weights(rows.block.w, len(truth))
     return outside, np.full(len(truth), fold), truth, predicted, w, scores, p

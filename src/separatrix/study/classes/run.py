@@ -202,7 +202,7 @@ def _fitted(
             f"{best.name} won, and costs need probabilities: {_note(best, compared)}",
             remedy="Compare by --metric log_loss, or choose others with --models.",
         )
-    return Winner(core, prices.around(model), rejects, check)
+    return Winner(core, prices.from_fitted(model), rejects, check)
 
 
 def _note(best: Candidate, compared: Compared) -> str:
@@ -252,6 +252,6 @@ def _scores(
     found += [error, accuracy, *area]
     if decision is not None:
         found.append(decision.cost)
-        if decision.costs.price is not None:
+        if decision.costs.reject_cost is not None:
             found += [decision.coverage, decision.risk]
     return tuple(found)

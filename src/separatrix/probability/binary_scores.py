@@ -1,4 +1,4 @@
-"""Rows of two classes with a score each: what thresholds and calibrations are learned from."""
+"""Labels of two classes paired with scores: input of ROC curves and calibrations."""
 
 from __future__ import annotations
 
@@ -8,43 +8,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Scored:
-    """``hit`` marks the rows of the positive class; ``w`` is None where all weights are one."""
+class BinaryScores:
+    """A score for each row, whether it is of the positive class, and its weight (None: all one)."""
 
     score: Floats
-    hit: Flags
+    is_positive: Flags
     w: Floats | None
     classes: NDArray[Any]
     positive: Any
 
     @property
     def weights(self) -> Floats:
-        """One number per row."""
-        return np.ones(self.score.size) if self.w is None else self.w
+        """The weight of each row."""
+        return unit_weights(self.w, self.score.size)
 
-    def of_class(self, hit: bool) -> tuple[Floats, Floats | None]:
+    def of_class(self, is_positive: bool) -> tuple[Floats, Floats | None]:
         """Scores and weights of the positive rows, or of the others."""
-        rows = self.hit if hit else ~self.hit
+        rows = self.is_positive if is_positive else ~self.is_positive
         return self.score[rows], None if self.w is None else self.w[rows]
 
 
-def scored(
+def binary_scores(
     purpose: str, y: Any, score: Any, sample_weight: Any = None, *, positive: Any = None
-) -> Scored:
-    """Check and pair labels with scores; rows of no weight are gone.
+) -> BinaryScores:
+    """Pair labels with scores, checked; rows of weight zero are dropped.
 
     The positive class is by default the second of the two.
     """
     truth, s, w = _checked(y, score, sample_weight)
-    classes, hit = _two_classes(truth)
-    if hit is None:
+    classes, is_positive = _two_classes(truth)
+    if is_positive is None:
         raise InputError(
             f"{purpose} compares two classes; the rows hold {classes.size}.",
             remedy="Compare one class with the rest: give y == label.",
@@ -54,44 +55,32 @@ def scored(
     elif positive not in classes:
         raise InputError(f"No row is of the positive class {positive!r}; found {list(classes)}.")
     elif positive == classes[0]:
-        hit = ~hit
-    return Scored(s, hit, w, classes, positive)
+        is_positive = ~is_positive
+    return BinaryScores(s, is_positive, w, classes, positive)
 
 
 def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats, Floats | None]:
-    """Three vectors of one length; rows of no weight are gone."""
+    """Labels, scores and weights of equal length; rows of weight zero are dropped."""
     truth, s = np.asarray(y), np.asarray(score, dtype=float)
     if truth.ndim != 1 or truth.shape != s.shape:
         raise InputError(f"y has shape {truth.shape} and score {s.shape}: one score per row.")
     if not np.isfinite(s).all():
         row = int(np.flatnonzero(~np.isfinite(s))[0])
-        raise InputError(f"The score is {s[row]}, which has no place in an order.", row=row)
-    w = checked_weights(sample_weight, s.size)
+        raise InputError(f"The score is {s[row]}, which cannot be ranked.", row=row)
+    w = check_sample_weight(sample_weight, s.size)
     if w is None or w.all():
         return truth, s, w
-    keep = w > 0
-    return truth[keep], s[keep], w[keep]
+    positive = w > 0
+    return truth[positive], s[positive], w[positive]
 
 
 def unit_of(values: Floats) -> float:
-    """The power of two next below the largest size: dividing by it loses no digit.
+    """The power of two next below the largest absolute value: dividing by it is exact.
 
-    Squares and products of what is left can neither overflow nor vanish.
+    Squares and products of the scaled values neither overflow nor underflow.
     """
     largest = float(np.abs(values).max(initial=0.0))
     return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest else 1.0
-
-
-def checked_weights(sample_weight: Any, n: int) -> Floats | None:
-    """One finite number that is not negative per row, or None."""
-    if sample_weight is None:
-        return None
-    w = np.asarray(sample_weight, dtype=float)
-    if w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any():
-        raise InputError("sample_weight must hold one finite number ≥ 0 per row.")
-    if n and not w.any():
-        raise InputError("sample_weight is zero for every row: nothing is left to learn from.")
-    return w
 
 
 def _two_classes(truth: NDArray[Any]) -> tuple[NDArray[Any], Flags | None]:
@@ -101,8 +90,8 @@ def _two_classes(truth: NDArray[Any]) -> tuple[NDArray[Any], Flags | None]:
     """
     if truth.dtype.kind in "biuf" and truth.size:
         ends = np.array([truth.min(), truth.max()])
-        hit = truth == ends[1]
-        if ends[0] != ends[1] and (hit | (truth == ends[0])).all():
-            return ends, hit
+        is_positive = truth == ends[1]
+        if ends[0] != ends[1] and (is_positive | (truth == ends[0])).all():
+            return ends, is_positive
     classes = np.unique(truth)
     return classes, truth == classes[1] if classes.size == 2 else None
