@@ -1,16 +1,103 @@
-"""What summaries of linear and logistic models share: refusals, dataframes, p values."""
+"""Wald inference on coefficients, shared by least squares and maximum likelihood.
+
+    statistic = b / se,    p = 2 P(law > |statistic|),    interval = b ± quantile · se
+
+The law is Student's for least squares and the normal one for maximum likelihood.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.rows.block import Floats
+
+
+@dataclass(frozen=True)
+class CoefficientTable:
+    """Estimates with standard errors, test statistics, p values and confidence intervals.
+
+    Vectors start with the intercept where there is one. Coefficients that linearly dependent
+    columns leave undetermined have NaN for a standard error. ``letter`` names the statistic.
+    """
+
+    letter: ClassVar[str] = "t"
+
+    names: tuple[str, ...]
+    estimates: Floats
+    standard_errors: Floats
+    statistics: Floats
+    p_values: Floats
+    intervals: Floats
+    level: float
+
+    def extra_columns(self) -> dict[str, Floats]:
+        """Further columns of the table by name; none unless a subclass has them."""
+        return {}
+
+    def to_frame(self, backend: Any = None) -> Any:
+        """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
+        import narwhals as nw
+
+        columns: dict[str, Any] = {
+            "term": list(self.names),
+            "estimate": self.estimates,
+            "standard_error": self.standard_errors,
+            self.letter: self.statistics,
+            "p": self.p_values,
+            "low": self.intervals[:, 0],
+            "high": self.intervals[:, 1],
+            **self.extra_columns(),
+        }
+        if backend is None:
+            backend = "pandas" if find_spec("pandas") is not None else "pyarrow"
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def table_lines(self) -> list[str]:
+        """The table as text: a line of headings, then one line per coefficient."""
+        width = max([len(name) for name in self.names] + [4])
+        extra = {name.replace("_", " "): column for name, column in self.extra_columns().items()}
+        heads = "".join(f" {name:>{len(name) + 1}}" for name in extra)
+        lines = [
+            f"{'term':<{width}} {'estimate':>12} {'std error':>12} {self.letter:>9} {'p':>9}"
+            f"{heads}   {100 * self.level:g} % interval"
+        ]
+        for i, name in enumerate(self.names):
+            low, high = self.intervals[i]
+            cells = "".join(f" {column[i]:>{len(head) + 1}.5g}" for head, column in extra.items())
+            lines.append(
+                f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
+                f"{self.statistics[i]:>9.3f} {p_text(self.p_values[i]):>9}{cells}"
+                f"   [{low:.6g}, {high:.6g}]"
+            )
+        return lines
+
+
+def wald(
+    estimates: Floats, standard_errors: Floats, law: Any, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Statistics, p values and intervals (p x 2) under a ``scipy.stats`` law symmetric about 0."""
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level={level!r} must be between 0 and 1.")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistics = estimates / standard_errors
+    half = law.isf((1 - level) / 2) * standard_errors
+    intervals = np.stack([estimates - half, estimates + half], axis=1)
+    return statistics, 2 * law.sf(np.abs(statistics)), intervals
 
 
 def no_summary(reason: str) -> NoReturn:
     """Refuse inference where its theory does not hold, and say why."""
     raise InputError(f"No summary: {reason}")
+
+
+def p_text(p: float) -> str:
+    """A p value as a table shows it."""
+    return "< 1e-4" if p < 1e-4 else f"{p:.4f}"
 
 
 def as_frame(columns: dict[str, Any], backend: Any) -> Any:
@@ -20,8 +107,3 @@ def as_frame(columns: dict[str, Any], backend: Any) -> Any:
     if backend is None:
         backend = "pandas" if find_spec("pandas") is not None else "pyarrow"
     return nw.from_dict(columns, backend=backend).to_native()
-
-
-def p_text(p: float) -> str:
-    """A p value as a table shows it."""
-    return "< 1e-4" if p < 1e-4 else f"{p:.4f}"

@@ -1,4 +1,4 @@
-"""How sure the coefficients are: the classical inference of least squares.
+"""Inference on the coefficients of least squares: standard errors, tests, intervals, influence.
 
     Var b = σ²(XᵀX)⁻¹,    σ̂² = Σ w r² / (Σ w − p),    t = b / se ~ Student(Σ w − p)
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.inference import as_frame, no_summary, p_text
+from separatrix.estimators.inference import CoefficientTable, no_summary, p_text, wald
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
 from separatrix.rows.block import Block, Floats
@@ -56,20 +56,9 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Estimates with their doubt. Prints as a table; ``to_frame()`` gives the same as a dataframe.
+class Summary(CoefficientTable):
+    """Coefficients of least squares with their inference; prints as a table."""
 
-    Vectors start with the intercept where there is one. Coefficients that dependent columns leave
-    open have NaN for a standard error.
-    """
-
-    names: tuple[str, ...]
-    estimates: Floats
-    standard_errors: Floats
-    t_values: Floats
-    p_values: Floats
-    intervals: Floats
-    level: float
     r_squared: float
     adjusted_r_squared: float
     sigma: float
@@ -83,6 +72,11 @@ class Summary:
     f_p_value: float
     certificate: str
     _influence: Influence | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def t_values(self) -> Floats:
+        """b / se."""
+        return self.statistics
 
     @property
     def condition_number(self) -> float:
@@ -101,7 +95,7 @@ class Summary:
 
     @property
     def leverage(self) -> Floats:
-        """hᵢ = wᵢ xᵢᵀ(XᵀX)⁻¹xᵢ: how far row i can pull its own fitted value (0 to 1)."""
+        """hᵢ = wᵢ xᵢᵀ(XᵀX)⁻¹xᵢ, the derivative of ŷᵢ with respect to yᵢ (0 to 1)."""
         return self._rows().leverage
 
     @property
@@ -118,33 +112,9 @@ class Summary:
             )
         return self._influence
 
-    def to_frame(self, backend: Any = None) -> Any:
-        """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
-        columns: dict[str, Any] = {
-            "term": list(self.names),
-            "estimate": self.estimates,
-            "standard_error": self.standard_errors,
-            "t": self.t_values,
-            "p": self.p_values,
-            "low": self.intervals[:, 0],
-            "high": self.intervals[:, 1],
-        }
-        return as_frame(columns, backend)
-
     def __str__(self) -> str:
-        width = max([len(name) for name in self.names] + [4])
-        percent = f"{100 * self.level:g} %"
         lines = [
-            f"{'term':<{width}} {'estimate':>12} {'std error':>12} {'t':>9} {'p':>9}   "
-            f"{percent + ' interval'}"
-        ]
-        for i, name in enumerate(self.names):
-            low, high = self.intervals[i]
-            lines.append(
-                f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
-                f"{self.t_values[i]:>9.3f} {p_text(self.p_values[i]):>9}   [{low:.6g}, {high:.6g}]"
-            )
-        lines += [
+            *self.table_lines(),
             "",
             f"R² {self.r_squared:.6g} (adjusted {self.adjusted_r_squared:.6g}), "
             f"σ̂ {self.sigma:.6g} on {self.degrees_of_freedom:g} degrees of freedom, "
@@ -243,9 +213,8 @@ def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summa
     sigma2 = e.rss[output] / freedom
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.where(e.identified, np.sqrt(np.maximum(np.diag(e.inverse), 0) * sigma2), np.nan)
-        t = estimates / error
         r2 = 1.0 - e.rss[output] / e.total[output]
-    half = stats.t.isf((1 - level) / 2, freedom) * error
+    t, p_values, intervals = wald(estimates, error, stats.t(freedom), level)
     slopes = e.parameters - int(with_intercept)
     with np.errstate(divide="ignore", invalid="ignore"):
         f = (e.total[output] - e.rss[output]) / max(slopes, 1) / sigma2
@@ -255,9 +224,9 @@ def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summa
         + tuple(getattr(model, "term_names_", model.encoding_.names)),
         estimates=estimates,
         standard_errors=error,
-        t_values=t,
-        p_values=2 * stats.t.sf(np.abs(t), freedom),
-        intervals=np.stack([estimates - half, estimates + half], axis=1),
+        statistics=t,
+        p_values=p_values,
+        intervals=intervals,
         level=level,
         r_squared=float(r2),
         adjusted_r_squared=float(1 - (1 - r2) * (e.weight - with_intercept) / freedom),
