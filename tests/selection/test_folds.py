@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.selection.folds import fold_moments, folds_of
+from separatrix.selection.folds import fold_moments, folds_of, stratified_labels
 
 
 def table(n: int = 37, d: int = 3, seed: int = 0) -> ArrayRows:
@@ -90,6 +90,47 @@ def test_groups_reach_the_splitter() -> None:
     labels = folds_of(GroupKFold(2), 12, groups=groups).labels
     assert labels is not None
     assert all(len(set(labels[groups == g])) == 1 for g in range(4))
+
+
+def test_stratified_folds_spread_every_class() -> None:
+    codes = np.r_[np.zeros(900, int), np.ones(95, int), np.full(5, 2)]
+    labels = folds_of(3, 1000, codes=codes).labels
+    assert labels is not None
+    for c in range(3):
+        assert np.ptp(np.bincount(labels[codes == c], minlength=3)) <= 1
+    assert np.array_equal(stratified_labels(np.zeros(5, int), 2), [0, 1, 0, 1, 0])
+
+
+def test_folds_among_some_rows_are_positions_among_them() -> None:
+    rows = np.array([1, 3, 4, 6, 8, 9])
+    folds = folds_of(KFold(5), 10, rows=rows)
+    for (train, test), (a, b) in zip(folds.pairs, KFold(5).split(np.empty((10, 1))), strict=True):
+        assert np.array_equal(rows[train], np.intersect1d(a, rows))
+        assert np.array_equal(rows[test], np.intersect1d(b, rows))
+    assert len(folds_of(3, 10, rows=rows).labels) == 6
+    seen = []
+
+    class Spy(KFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(y)
+            return super().split(X, y, groups)
+
+    folds_of(Spy(2), 10, rows=rows, codes=np.arange(6))
+    assert np.array_equal(seen[0], [0, 0, 0, 1, 2, 0, 3, 0, 4, 5])
+    with pytest.raises(InputError, match="no weight"):
+        folds_of([(np.arange(5), np.arange(5, 10))], 10, rows=np.array([7, 8]))
+
+
+def test_predictions_are_assembled_in_the_order_of_the_rows() -> None:
+    folds = folds_of(3, 12, codes=np.arange(12) % 2)
+    parts = folds.map(lambda train, test: 10.0 * test)
+    assert np.array_equal(folds.out_of_fold(parts), 10.0 * np.arange(12))
+    twice = folds_of(RepeatedKFold(n_splits=3, n_repeats=2), 12)
+    with pytest.raises(InputError, match="two test folds"):
+        twice.out_of_fold(twice.map(lambda train, test: test))
+    later = folds_of(TimeSeriesSplit(3), 12)
+    with pytest.raises(InputError, match="no test fold"):
+        later.out_of_fold(later.map(lambda train, test: test))
 
 
 def test_the_rows_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

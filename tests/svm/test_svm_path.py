@@ -95,6 +95,23 @@ def test_every_breakpoint_and_what_lies_between_is_optimal(seed: int, kind: str,
         assert_allclose(dual, best_value(gram, y, w, C), rtol=1e-4)
 
 
+@pytest.mark.parametrize("seed", [0, 4, 11, 15])
+def test_rows_that_nearly_depend_on_one_another_do_not_end_the_path(seed: int) -> None:
+    rng = np.random.RandomState(seed)
+    n = 40 + seed % 3 * 20
+    x = rng.uniform(size=(n, 3))
+    x[x < 0.6] = 0.0  # many equal rows, and a smooth kernel: Gram matrices of low rank
+    labels = (4 * rng.uniform(size=n)).astype(int)
+    gram = gaussian(x, np.sqrt(2.5))
+    for c in (0, 1):
+        y = np.where(labels == c, 1.0, -1.0)
+        path = trace_svm(gram, y, np.ones(n), C_max=1e3, max_changes=10_000)
+        assert path.end >= 1e3
+        Cs = np.concatenate([path.breakpoints, [1e-3, 0.7, 500.0]])
+        assert gaps_along(path, gram, Cs[Cs > 1e-6]).max() < 1e-8
+        assert max(abs(path.alpha(C) @ y) / path.alpha(C).sum() for C in Cs[Cs > 1e-6]) < 1e-8
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_between_breakpoints_it_is_scikit_learns_machine(kernel: str) -> None:
     x, y = table(80)

@@ -1,17 +1,17 @@
-"""Folds from one pass: every fold's moments, and the moments of all the others together.
+"""Cross-validation folds: from ``cv`` to row numbers, and to the moments of both sides.
 
     train(f) = Σ_{g ≠ f} moments(g),     test(f) = moments(f)
 
-The training side is merged from the other folds, never taken as the total minus the fold: a
-difference of two large scatters would lose the digits that the merge keeps.
+The training moments are merged from the other folds, never computed as the total minus the fold: a
+difference of two large scatter matrices would lose the digits that the merge preserves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,57 +28,128 @@ from separatrix.statistics.preparation import prepare, prepare_parts
 
 #: scikit-learn's ``cv``: None (5 folds), a number of folds, a splitter, or (train, test) pairs.
 CV = Any
-#: Moments of the training rows and of the held-out rows of one fold.
+#: Moments of the training rows and of the test rows of one fold.
 FoldMoments = tuple[Moments, Moments]
+Result = TypeVar("Result")
 
 DEFAULT_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Folds:
-    """(train, test) row numbers of every fold; ``labels`` when the test parts tile the table."""
+    """(train, test) row numbers of every fold; ``labels`` if the folds partition the rows."""
 
     pairs: tuple[tuple[Ints, Ints], ...]
     labels: Ints | None
 
+    @classmethod
+    def from_labels(cls, labels: Ints) -> Folds:
+        """The partition that a fold number for each row describes."""
+        folds = range(int(labels.max()) + 1)
+        pairs = ((np.flatnonzero(labels != f), np.flatnonzero(labels == f)) for f in folds)
+        return cls(tuple(pairs), labels)
+
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def map(self, function: Callable[[Ints, Ints], Result]) -> list[Result]:
+        """``function(train, test)`` for every fold: the one loop of cross-validation."""
+        return [function(train, test) for train, test in self.pairs]
 
-def folds_of(cv: CV, n: int, y: Any = None, groups: Any = None) -> Folds:
+    def out_of_fold(self, parts: Sequence[Floats]) -> Floats:
+        """Predictions for the test rows of every fold, assembled in the order of the rows."""
+        tests = np.concatenate([test for _, test in self.pairs])
+        if len(np.unique(tests)) < len(tests):
+            raise InputError(
+                "A row is in two test folds.", remedy="Use folds whose test rows do not overlap."
+            )
+        if len(tests) <= max(int(max(a.max(), b.max())) for a, b in self.pairs):
+            raise InputError("A row is in no test fold.", remedy="Use folds that test every row.")
+        together = np.concatenate(parts)
+        assembled = np.empty_like(together)
+        assembled[tests] = together
+        return assembled
+
+
+def folds_of(
+    cv: CV,
+    n: int,
+    y: Any = None,
+    groups: Any = None,
+    *,
+    rows: Ints | None = None,
+    codes: Ints | None = None,
+) -> Folds:
     """What scikit-learn's ``cv`` means for ``n`` rows.
 
-    A whole number k gives k contiguous folds in row order, as scikit-learn does for regression.
+    A whole number k gives k contiguous folds in row order, as scikit-learn does for regression; if
+    ``codes`` (the classes of the rows) are given, k stratified folds. ``rows`` are the numbers of
+    the rows that take part, those of positive weight for example: folds are then positions among
+    them, while a splitter or a list of (train, test) still refers to all ``n`` rows.
     """
-    from sklearn.model_selection import check_cv
-
     cv = DEFAULT_FOLDS if cv is None else cv
-    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
-        cv = list(cv)
-    if isinstance(cv, int | np.integer) and not 2 <= cv <= n:
-        raise InputError(
-            f"cv={cv} folds cannot be made of n_samples={n} rows.",
-            remedy=f"Choose cv between 2 and {n}." if n >= 2 else "Give at least two rows.",
-        )
-    splitter = check_cv(cv, y, classifier=False)
-    pairs = tuple(
-        (_row_numbers(train, n), _row_numbers(test, n))
-        for train, test in splitter.split(np.empty((n, 1)), y, groups)
-    )
+    if isinstance(cv, int | np.integer):
+        n = n if rows is None else len(rows)
+        if not 2 <= cv <= n:
+            raise InputError(
+                f"cv={cv} folds cannot be made of n_samples={n} rows.",
+                remedy=f"Choose cv between 2 and {n}." if n >= 2 else "Give at least two rows.",
+            )
+        if codes is not None:
+            return Folds.from_labels(stratified_labels(codes, int(cv)))
+        rows = None
+    elif codes is not None and y is None:
+        y = np.zeros(n, dtype=np.int64)
+        y[slice(None) if rows is None else rows] = codes
+    pairs = _split(cv, n, y, groups)
+    if rows is not None:
+        pairs, n = _positions(pairs, rows, n), len(rows)
     return Folds(pairs, _labels(pairs, n))
 
 
-def folding(w: Floats | None, cv: CV) -> slice | NDArray[np.bool_]:
-    """Which rows a number of folds is made of: one without weight is as good as absent.
+def stratified_labels(codes: Ints, k: int) -> Ints:
+    """A fold for every row: the rows of each class are assigned to the k folds in turn."""
+    labels = np.empty(len(codes), dtype=np.int64)
+    labels[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % k
+    return labels
 
-    A splitter or a list of (train, test) names rows as they were given, and keeps them all.
+
+def _split(cv: CV, n: int, y: Any, groups: Any) -> tuple[tuple[Ints, Ints], ...]:
+    from sklearn.model_selection import check_cv
+
+    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        cv = list(cv)
+    splits = check_cv(cv, y, classifier=False).split(np.empty((n, 1)), y, groups)
+    return tuple((_row_numbers(train, n), _row_numbers(test, n)) for train, test in splits)
+
+
+def _positions(
+    pairs: tuple[tuple[Ints, Ints], ...], rows: Ints, n: int
+) -> tuple[tuple[Ints, Ints], ...]:
+    """Folds of ``n`` rows as positions among ``rows``; folds without test rows are dropped."""
+    place = np.full(n, -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    found = [(place[a][place[a] >= 0], place[b][place[b] >= 0]) for a, b in pairs]
+    found = [(train, test) for train, test in found if len(test)]
+    if not found or not all(len(train) for train, _ in found):
+        raise InputError(
+            "The training rows or the test rows of a fold have no weight.",
+            remedy="Use fewer folds, or folds that spread the weighted rows.",
+        )
+    return tuple(found)
+
+
+def folding(w: Floats | None, cv: CV) -> slice | NDArray[np.bool_]:
+    """Index of the rows that a number of folds is made of: those of positive weight.
+
+    A splitter or a list of (train, test) refers to all rows given, so that all of them are used.
     """
     named = not (cv is None or isinstance(cv, int | np.integer))
     return slice(None) if named or w is None or (w > 0).all() else w > 0
 
 
 def _row_numbers(index: Any, n: int) -> Ints:
-    """Row numbers, also where a fold is given as a mask of rows."""
+    """Row numbers from row numbers or from a boolean mask."""
     rows = np.asarray(index)
     if rows.dtype == bool and rows.shape == (n,):
         return np.asarray(np.flatnonzero(rows), dtype=np.int64)
@@ -86,7 +157,7 @@ def _row_numbers(index: Any, n: int) -> Ints:
 
 
 def _labels(pairs: tuple[tuple[Ints, Ints], ...], n: int) -> Ints | None:
-    """The fold of each row, if every row is tested once and trains every other fold."""
+    """The fold of each row, if every row is tested once and trains all other folds."""
     tests = [test for _, test in pairs]
     if sum(map(len, tests)) != n or not all(len(a) + len(b) == n for a, b in pairs):
         return None
@@ -105,9 +176,9 @@ def _labels(pairs: tuple[tuple[Ints, Ints], ...], n: int) -> Ints | None:
 
 @dataclass(frozen=True)
 class Folded:
-    """``moments`` of all rows over the design of ``encoding``, and both sides of every fold.
+    """Moments of all rows in the design of ``encoding``, and training and test moments by fold.
 
-    Each fold's sides are over a design that was learned from its training rows alone.
+    The design of each fold was fitted to its training rows alone.
     """
 
     encoding: Encoding
@@ -116,14 +187,14 @@ class Folded:
 
 
 def fold_moments(rows: Rows, cv: CV = None) -> list[FoldMoments]:
-    """Training and held-out moments of every fold; one pass when the folds tile the table."""
+    """Training and test moments of every fold; one pass if the folds partition the rows."""
     return folded(rows, cv).halves
 
 
 def folded(rows: Rows, cv: CV = None) -> Folded:
-    """Moments of the table and of its folds; one pass when the folds tile the table.
+    """Moments of the table and of its folds; one pass if the folds partition the rows.
 
-    A table that is read as a stream has no row numbers: its folds go by the content of the rows.
+    Rows that are read as a stream have no row numbers: their folds are hashes of their content.
     """
     if not isinstance(rows, InMemory):
         found = _by_part(rows.with_parts(Parts(seed=0, test=0.0, folds=_number(cv))))
@@ -143,7 +214,7 @@ def folded(rows: Rows, cv: CV = None) -> Folded:
 
 
 def _of_arrays(rows: ArrayRows, k: int) -> Folded:
-    """Rows that are a matrix already: before the fold plus after the fold, k merges each way."""
+    """Folds of a matrix: moments before the fold plus moments after it, k merges each way."""
     by_fold = rows.reduce(Grouped(Moments())).parts
     parts = [by_fold.get(fold, Moments()) for fold in range(k)]
     before = list(accumulate(parts, initial=Moments()))
@@ -153,7 +224,7 @@ def _of_arrays(rows: ArrayRows, k: int) -> Folded:
 
 
 def _by_part(rows: Rows) -> Folded:
-    """Folds of a table with levels and gaps, each design learned from its training rows."""
+    """Folds of a table with levels and missing values, each design fitted to its training rows."""
     prepared = prepare_parts(rows)
     whole = prepared.training()
     sides = [prepared.training(without=fold) for fold in prepared.folds]
@@ -161,7 +232,7 @@ def _by_part(rows: Rows) -> Folded:
 
 
 def _overlapping(rows: InMemory, train: Ints, test: Ints) -> FoldMoments:
-    """One fold whose rows are listed: a row may train twice, or not at all."""
+    """One fold given by row numbers, in which a row may occur twice or not at all."""
     index = np.concatenate([train, test])
     labels = np.repeat(np.array([0, 1], dtype=np.int64), [len(train), len(test)])
     side = prepare_parts(rows.take(index).with_parts(labels)).training(without=1)
@@ -182,7 +253,7 @@ def _number(cv: CV) -> int:
 def _refuse_weightless(halves: list[FoldMoments]) -> None:
     for fold, (train, test) in enumerate(halves):
         if not train.weight or not test.weight:
-            side = "held-out" if train.weight else "training"
+            side = "test" if train.weight else "training"
             raise InputError(
                 f"The {side} rows of fold {fold} have no weight.",
                 remedy="Use fewer folds, or folds that spread the weighted rows.",

@@ -20,6 +20,8 @@ INSIDE, ON, OUTSIDE, HELD = 1, 0, -1, 2
 NOBODY = -1
 #: A lead on the wrong side, or α out of its box as a share of it, that is no longer rounding.
 STRAYED = 1e-7
+#: An α out of its box by more than this fraction of it is put on its bound.
+BOX = 1e-10
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,22 @@ class PathState:
         top = self.p[on] + self.tau * self.r[on]
         noise = STRAYED * (top + 1e-3 / self.size)
         return bool((np.maximum(-alpha, alpha - top) > noise).any())
+
+    def out_of_box(self) -> Event | None:
+        """The point on the margin whose α has left [0, top] farthest; it goes to that bound.
+
+        A point that nearly depends on the others there amplifies rounding: its lead changes by the
+        excess of α over the diagonal of the inverse, next to nothing.
+        """
+        if not self.m or self.tau == 0.0:
+            return None
+        on, alpha = self.on[: self.m], self.alphas(self.tau)
+        top = self.p[on] + self.tau * self.r[on]
+        excess = np.maximum(-alpha, alpha - top)
+        worst = int(np.argmax(excess))
+        if excess[worst] <= BOX * float(top.max()):
+            return None
+        return Event(self.tau, int(on[worst]), INSIDE if alpha[worst] > 0.0 else OUTSIDE)
 
     def _grow(self) -> None:
         if self.m + 2 < len(self.inverse):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats
-from separatrix.svm.path.state import HELD, INSIDE, PathState
+from separatrix.svm.path.state import HELD, INSIDE, Event, PathState
 from separatrix.threads import one_blas_thread
 
 #: Changes without progress, per point, after which ties are broken by moving the margins a little.
@@ -164,7 +164,13 @@ def _follow(at: PathState, end: float, max_changes: int, record: _Record | None)
     idle, nudges, patience = 0, 0, TIED * len(at.y) + 50
     for number in range(max_changes):
         at.solve()
-        if at.strayed() and not _recovered(at):
+        if at.strayed():
+            at.refresh()  # sums and inverse anew
+            at.solve()
+        for change in _into_box(at):
+            if record is not None:
+                record.changes.append((number, change.point, change.state))
+        if at.strayed():
             return at.tau
         if record is not None:
             record.segment(at)
@@ -183,11 +189,16 @@ def _follow(at: PathState, end: float, max_changes: int, record: _Record | None)
     return at.tau
 
 
-def _recovered(at: PathState) -> bool:
-    """Whether sums and inverse computed anew put everything back in its place."""
-    at.refresh()
-    at.solve()
-    return not at.strayed()
+def _into_box(at: PathState) -> list[Event]:
+    """Points whose α rounding has put out of its box go to their bounds, the farthest first."""
+    changes: list[Event] = []
+    for _ in range(at.m):
+        event = at.out_of_box()
+        if event is None:
+            break
+        changes += at.change(event)
+        at.solve()
+    return changes
 
 
 def _nudge(at: PathState) -> None:
