@@ -74,7 +74,9 @@ class BasicLinearClassifier(LinearClassifier):
         self._check()
         first = not hasattr(self, "class_moments_")
         before = [] if first else self._terms()
-        rows = self._class_rows(X, y, sample_weight, known=self._remembered(classes), reset=first)
+        rows = self._class_rows(
+            X, y, sample_weight, known=self._known_classes(classes), reset=first
+        )
         if not isinstance(rows, ArrayRows):
             raise InputError(
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."

@@ -197,7 +197,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 class AdditiveGaussian(GaussianClassifier):
     """Gaussian class models that new rows can join: class moments add up."""
 
-    _sums_tell = True
+    _checks_sums = True
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -210,7 +210,9 @@ class AdditiveGaussian(GaussianClassifier):
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
         before = None if first else self.classes_
-        rows = self._coded_rows(X, y, sample_weight, known=self._remembered(classes), reset=first)
+        rows = self._coded_rows(
+            X, y, sample_weight, known=self._known_classes(classes), reset=first
+        )
         moments = self._moments(rows, spread)
         if before is not None:
             at = np.searchsorted(self.classes_, before)

@@ -104,7 +104,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
         first = not hasattr(self, "columns_")
-        known = self._remembered(classes)
+        known = self._known_classes(classes)
         rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
         self.table_ = False
         schema = with_kinds(rows.schema, self.kinds)

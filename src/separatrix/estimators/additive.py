@@ -1,4 +1,4 @@
-"""Models that need only the moments of their rows: they fit tables, streams, sums and updates."""
+"""Estimators that need only moments: they fit arrays, streams, merged moments and updates."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from separatrix.selection.folds import FoldMoments
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
-#: Columns up to which a table with fewer rows than columns keeps its moments, to be added to.
-KEPT = 2_000
+#: Columns up to which a table with fewer rows than columns stores its moments for updates.
+MAX_STORED_COLUMNS = 2_000
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a fit may draw on.
+    """Input of a fit: ``moments`` of the design, its ``rows`` where they can be read again.
 
-    ``moments`` of the design; its ``rows``, where they can be read again; and, for models that hold
-    rows out, the moments of both sides of every fold.
+    ``halves`` are the training and test moments of every fold, for cross-validated models.
     """
 
     moments: Moments
@@ -48,11 +47,11 @@ class MomentEstimator(LinearModel):
 
     @abstractmethod
     def _solve(self, given: TrainingData) -> Solution:
-        """From the moments of the design."""
+        """Solve from the moments of the design."""
 
     @abstractmethod
     def _solve_wide(self, rows: ArrayRows) -> Solution:
-        """From rows that are no more than their columns."""
+        """Solve from rows that are no more than their columns."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
@@ -62,7 +61,7 @@ class MomentEstimator(LinearModel):
         flat = is_flat(rows, None if self._column_is_vector else y)
         if isinstance(rows, ArrayRows) and self._wide(rows.block):
             numeric(rows.block.targets)
-            small = rows.block.x.shape[1] <= KEPT
+            small = rows.block.x.shape[1] <= MAX_STORED_COLUMNS
             self.moments_ = rows.reduce(Moments()) if small else None
             self._rows, encoding = rows, identity(rows.schema)
             solution = self._solve_wide(rows)
@@ -78,7 +77,7 @@ class MomentEstimator(LinearModel):
         return self
 
     def _wide(self, block: Block) -> bool:
-        """Whether the rows, not the columns, are the small side of the table."""
+        """Whether there are no more rows than columns."""
         return bool(block.n <= block.x.shape[1])
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
@@ -91,7 +90,7 @@ class MomentEstimator(LinearModel):
         names = tuple(str(term) for term in moments.terms)
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
-        if names != column_names(len(names)):  # those of a bare matrix are only ours
+        if names != column_names(len(names)):  # a bare matrix has no names of its own
             self.feature_names_in_ = np.array(names, dtype=object)
         self.moments_, self._rows = moments, None
         solution = self._solve(TrainingData(moments))
@@ -100,7 +99,7 @@ class MomentEstimator(LinearModel):
         return self
 
     def with_encoding(self, encoding: Encoding) -> Self:
-        """Read new tables by ``encoding``: for a model that was fitted to moments of its design."""
+        """Encode new tables by ``encoding``: for a model fitted to moments of its design."""
         check_is_fitted(self)
         self.encoding_ = encoding
         self.n_features_in_ = len(encoding.schema.names)
@@ -109,20 +108,20 @@ class MomentEstimator(LinearModel):
 
 
 class PartialFitMixin:
-    """``partial_fit`` for additive models: the moments of new rows join those seen before."""
+    """``partial_fit``: the moments of new rows are added to those of earlier calls."""
 
     moments_: Moments | None
     _rows: Rows | None
 
     def partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to these rows together with all rows given before."""
+        """Fit to these rows together with those of all earlier calls."""
         first = not hasattr(self, "coef_")
         rows = numeric_rows(self._training_rows(X, y, sample_weight, reset=first))
         moments = rows.reduce(Moments())
         if not first:
             if self.moments_ is None:
                 raise InputError(
-                    "The first fit had fewer rows than columns and kept no moments to add to.",
+                    "The first fit had fewer rows than columns and stored no moments to update.",
                     remedy="Start with partial_fit, or give all rows to fit.",
                 )
             moments = self.moments_ + moments
@@ -144,11 +143,11 @@ def as_matrix(rows: Rows) -> ArrayRows:
 
 
 def numeric_rows(rows: Rows) -> ArrayRows:
-    """The rows of an update, which must be numbers already."""
+    """The rows of a ``partial_fit``, which must be numeric."""
     if not isinstance(rows, ArrayRows):
         raise InputError(
             "partial_fit takes numeric X and y.",
-            remedy="For tables with names and levels, merge their moments and fit those.",
+            remedy="For tables with categorical columns, merge their moments and fit those.",
         )
     return rows
 

@@ -1,4 +1,4 @@
-"""What every linear model shares: validated rows in, a hyperplane out."""
+"""Base classes: validation of training and new rows, and linear predictions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from separatrix.statistics.moments import Moments
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
-    """Sample weights as an array of length n, checked; None stays None."""
+    """Sample weights as an array of length n, validated; None stays None."""
     if sample_weight is None:
         return None
     w = np.asarray(sample_weight, dtype=float)
@@ -44,9 +44,9 @@ class RowsEstimator(BaseEstimator):
 
     _sparse_ok = True
     _multi_output = False
-    _missing_ok = False  # NaN marks a value that is missing, and the model can do without it
-    _sums_tell = False  # NaN and infinity show in the sums of the fit, which calls _refuse_gaps
-    _rows: Rows | None = None  # those of the last fit in this process, for leverage and the like
+    _missing_ok = False  # NaN is a missing value, and the model can handle it
+    _checks_sums = False  # the fit finds NaN and infinity in its sums, and calls _refuse_missing
+    _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
 
     def _training_rows(
         self,
@@ -57,7 +57,7 @@ class RowsEstimator(BaseEstimator):
         encode_target: Callable[[Any], tuple[Floats, list[Term]]] | None = None,
         reset: bool = True,
     ) -> Rows:
-        """Validate and wrap what ``fit`` was given; sets ``n_features_in_`` and the names.
+        """Validate the arguments of ``fit``; sets ``n_features_in_`` and ``feature_names_in_``.
 
         ``encode_target`` turns class labels into numbers (n x k) with a term for each column.
         """
@@ -73,11 +73,11 @@ class RowsEstimator(BaseEstimator):
             return X
         if isinstance(X, Moments):
             raise InputError(
-                f"{type(self).__name__} needs rows here, and moments were given.",
+                f"{type(self).__name__} needs rows, and moments were given.",
                 remedy="Give X and y, or scan(…). Moments suffice to fit LinearRegression, Ridge, "
                 "RidgePath, Lasso, ElasticNet and LassoPath; add those of several tables with +.",
             )
-        later = self._sums_tell and sample_weight is None and not sparse.issparse(X)
+        later = self._checks_sums and sample_weight is None and not sparse.issparse(X)
         X, y = validate_data(
             self,
             X,
@@ -104,19 +104,19 @@ class RowsEstimator(BaseEstimator):
         )
 
     def _refuse_missing(self, rows: InMemory) -> None:
-        """Refuse NaN and infinity among the numbers of the rows; else nothing happens."""
+        """Raise if the rows contain NaN or infinity."""
         values = rows.block.x.data if sparse.issparse(rows.block.x) else rows.block.x
         assert_all_finite(values, estimator_name=type(self).__name__, input_name="X")
 
     def _name_columns(self, rows: Rows) -> None:
-        """Number and names of the columns of a table; a bare matrix has no names to keep."""
+        """Set ``n_features_in_`` and, unless the rows are a bare matrix, ``feature_names_in_``."""
         self.n_features_in_ = len(rows.schema.names)
         self.__dict__.pop("feature_names_in_", None)
         if not isinstance(rows, ArrayRows) or rows.named:
             self.feature_names_in_ = np.array(rows.schema.names, dtype=object)
 
     def _design(self, X: Any) -> Matrix:
-        """The design matrix of new rows: by the learned encoding, or plain and validated."""
+        """The design matrix of new rows, encoded as the training rows were."""
         check_is_fitted(self)
         encoding: Encoding | None = getattr(self, "encoding_", None)
         if encoding is not None and not encoding.plain:
@@ -141,7 +141,7 @@ class RowsEstimator(BaseEstimator):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Training rows stay behind: a model is not a copy of its data."""
+        """Training rows are not pickled: a model is not a copy of its data."""
         state = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_rows"}
 
@@ -159,14 +159,14 @@ class LinearModel(RowsEstimator):
     coef_: Floats
     intercept_: Any
     certificate_: Certificate
-    #: Why there are no standard errors; models that have them bring a summary of their own.
+    #: Why there are no standard errors; models that have them define ``summary`` themselves.
     _no_inference = (
-        "standard errors, t and p values are a theory of least squares with measured targets, and "
-        "this model minimises something else. Use LinearRegression for inference."
+        "standard errors, t and p values are those of least squares with a numeric target, and "
+        "this model minimizes another objective. Use LinearRegression for inference."
     )
 
     def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
-        """Expose a solution in scikit-learn's layout: 1-D for one target that came as 1-D."""
+        """Set the fitted attributes in scikit-learn's layout: 1-D for a 1-D target."""
         self.coef_ = solution.coef[:, 0].copy() if flat else solution.coef.T.copy()
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept.copy()
         self.certificate_ = solution.certificate
@@ -175,14 +175,14 @@ class LinearModel(RowsEstimator):
 
     @property
     def hyperplane_(self) -> Hyperplane:
-        """What was learned, as geometry."""
+        """The fitted hyperplane: signed distances, margins and projections."""
         check_is_fitted(self)
         return Hyperplane(
             np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), self.encoding_.names
         )
 
     def summary(self, *_: Any, **__: Any) -> Any:
-        """Refused where the theory of standard errors does not hold, with the reason."""
+        """Raises, with the reason: standard errors are not defined for this model."""
         raise InputError(f"No summary: {self._no_inference}")
 
     def predict(self, X: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""What any model must beat: the mean of the target, or its most frequent class."""
+"""Baselines that ignore the features: the mean of the target, or its most frequent class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,30 @@ from separatrix.statistics.preparation import prepare
 
 
 class MeanRegressor(RegressorMixin, MomentEstimator):
-    """min over a of Σ w (y − a)²: every prediction is the mean of the training rows."""
+    """Baseline regressor: predicts the mean of the training targets.
+
+        min over a of Σ w (y − a)²
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (k, d)
+        Zero.
+    intercept_ : float or ndarray of shape (k,)
+        The mean of the target.
+    certificate_ : Certificate
+        States that this is a closed form.
+
+    See Also
+    --------
+    MostFrequentClassifier : The baseline for classes.
+    LinearRegression : Least squares on the features.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.MeanRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 6.0]).predict([[5.0]])
+    array([3.])
+    """
 
     def _solve(self, given: TrainingData) -> Solution:
         return _mean(given.moments)
@@ -31,14 +54,14 @@ class MeanRegressor(RegressorMixin, MomentEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # by intention
+        tags.regressor_tags.poor_score = True  # it ignores the features
         return tags
 
 
 def _mean(m: Moments, columns: int | None = None) -> Solution:
     d = m.d if columns is None else columns
     certificate = Certificate(
-        "The mean: no constant has a smaller sum of squares",
+        "The mean: no constant prediction has a smaller sum of squares",
         rank=0,
         promised=(),
     )
@@ -46,7 +69,31 @@ def _mean(m: Moments, columns: int | None = None) -> Solution:
 
 
 class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
-    """Every prediction is the class with the largest share (weight) of the training rows."""
+    """Baseline classifier: predicts the most frequent class of the training rows.
+
+        argmax over k of P(class k),     weights counted as repeated rows
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    class_prior_ : ndarray of shape (K,)
+        The proportion of each class.
+    certificate_ : Certificate
+        States that this is a closed form.
+
+    See Also
+    --------
+    MeanRegressor : The baseline for numeric targets.
+    NearestMean : Looks at the class means.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.MostFrequentClassifier().fit([[0], [1], [2]], ["a", "b", "b"])
+    >>> model.predict([[0]]).tolist(), model.class_prior_.round(2).tolist()
+    (['b'], [0.33, 0.67])
+    """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows` with a discrete target."""
@@ -62,32 +109,32 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
         prepared = prepare(rows)
         m = prepared.moments
         self.classes_ = labels[0] if labels else np.array([str(t.level) for t in m.targets])
-        self.class_shares_ = m.y_mean.copy()
+        self.class_prior_ = m.y_mean.copy()
         self.encoding_ = prepared.encoding
         self.certificate_ = Certificate(
-            "The most frequent class; no constant errs less often",
+            "The most frequent class: no constant prediction has fewer errors",
             promised=(),
         )
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """The share of each class; of two classes, by how much the second outweighs the first."""
-        n, shares = self._design(X).shape[0], self.class_shares_
-        if len(shares) == 2:
-            return np.full(n, shares[1] - shares[0])
-        return np.tile(shares, (n, 1))
+        """The proportion of each class; for two classes, that of the second minus the first."""
+        n, prior = self._design(X).shape[0], self.class_prior_
+        if len(prior) == 2:
+            return np.full(n, prior[1] - prior[0])
+        return np.tile(prior, (n, 1))
 
     def predict_proba(self, X: Any) -> Floats:
-        """The share of each class, for every row."""
+        """The proportions of the classes, for every row."""
         n = self._design(X).shape[0]
-        return np.tile(self.class_shares_, (n, 1))
+        return np.tile(self.class_prior_, (n, 1))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The same class for every row."""
         n = self._design(X).shape[0]
-        return np.asarray(np.repeat(self.classes_[[np.argmax(self.class_shares_)]], n))
+        return np.asarray(np.repeat(self.classes_[[np.argmax(self.class_prior_)]], n))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # by intention
+        tags.classifier_tags.poor_score = True  # it ignores the features
         return tags

@@ -1,4 +1,4 @@
-"""What linear classifiers share: labels in, scores and labels out."""
+"""Base classes of linear classifiers: scores, signed distances, margins and predictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from separatrix.rows.block import Floats
 
 
 class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
-    """One hyperplane for two classes, or one score per class and the largest wins."""
+    """One hyperplane for two classes, or one linear score for each of several."""
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
@@ -28,14 +28,14 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
     def signed_distance(self, X: Any) -> Floats:
         """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
 
-        In the units of the columns. For K classes: to the hyperplane of each class's own score.
+        In the units of the columns. For K classes: to the hyperplane fₖ(x) = 0 of each class.
         """
         x = self._design(X)
         distances = self.hyperplane_.signed_distance(x)
         return distances[:, 0] if len(self.classes_) == 2 else distances
 
     def margin(self, X: Any, y: Any) -> Floats:
-        """How far every row lies inside the region of its class ``y``; negative if outside."""
+        """Distance of every row to the boundary of its class ``y``; negative if misclassified."""
         x = self._design(X)
         codes = known_codes(y, self.classes_)
         if len(self.classes_) == 2:
@@ -50,7 +50,7 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
 
 
 class ProbabilisticLinearClassifier(LinearClassifier):
-    """A linear classifier whose scores stand for probabilities."""
+    """A linear classifier with class probabilities."""
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Floats:

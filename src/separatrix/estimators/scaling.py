@@ -1,12 +1,12 @@
-"""Columns brought to a common footing: centred, standardised, or whitened.
+"""Scaling transformers: centering, standardization and whitening.
 
     Center       x − μ
     Standardize  (x − μ) / σ
     Whiten       (x − μ) · M with MᵀΣM = I
     homogeneous  (1, x)
 
-All from the moments of the rows, so they learn from streams and from parts. σ is the deviation
-with 1/N; a column that never varies becomes 0.
+All are computed from moments, so they fit streams and support ``partial_fit``. σ is the standard
+deviation with 1/N; a constant column becomes 0.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ EPS = float(np.finfo(float).eps)
 
 
 class _Scaling(TransformerMixin, RowsEstimator):
-    """Learns from moments: ``fit``, ``partial_fit``; subclasses say what the moments mean."""
+    """``fit`` and ``partial_fit`` from moments; subclasses define the transformation."""
 
     _sparse_ok = False
     moments_: Moments
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn from the rows of ``X`` (a matrix or Rows); ``y`` is not used."""
+        """Fit to the rows of ``X`` (a matrix or Rows); ``y`` is not used."""
         if isinstance(X, Rows):
             prepared = prepare(X)
             self._name_columns(X)
@@ -48,7 +48,7 @@ class _Scaling(TransformerMixin, RowsEstimator):
         return self._finish(moments)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn from these rows together with all rows given before."""
+        """Fit to these rows together with those of all earlier calls."""
         first = not hasattr(self, "moments_")
         moments = self._moments_of(X, sample_weight, reset=first)
         return self._finish(moments if first else self.moments_ + moments)
@@ -73,13 +73,13 @@ class _Scaling(TransformerMixin, RowsEstimator):
         return self
 
     def _learn(self, moments: Moments) -> None:
-        """Set what the transformation needs beyond the mean."""
+        """Set the fitted attributes beyond ``mean_``."""
 
     def _new(self, X: Any) -> Floats:
         return np.asarray(self._design(X))
 
     def _back(self, X: Any, columns: int) -> Floats:
-        """Transformed rows, checked, on their way back."""
+        """Validated rows of the transformed space."""
         check_is_fitted(self)
         x = check_array(X, dtype=np.float64)
         if x.shape[1] != columns:
@@ -91,7 +91,7 @@ class _Scaling(TransformerMixin, RowsEstimator):
 
 
 class _SameColumns(OneToOneFeatureMixin):
-    """Columns keep their names; those of a table with levels are named as its design is."""
+    """Output columns are named as the design columns are."""
 
     def get_feature_names_out(self: Any, input_features: Any = None) -> Any:
         """Names of the transformed columns."""
@@ -102,7 +102,28 @@ class _SameColumns(OneToOneFeatureMixin):
 
 
 class Center(_SameColumns, _Scaling):
-    """x − μ: the mean of every column becomes 0."""
+    """Center columns: subtract the mean.
+
+        z = x − μ
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (d,)
+        μ, the column means.
+    n_features_in_ : int
+        Number of columns.
+
+    See Also
+    --------
+    Standardize : Also divides by the standard deviation.
+    Whiten : Also removes correlations.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Center().fit_transform([[1.0, 10.0], [3.0, 30.0]]).tolist()
+    [[-1.0, -10.0], [1.0, 10.0]]
+    """
 
     def transform(self, X: Any) -> Floats:
         """Subtract the means."""
@@ -114,11 +135,29 @@ class Center(_SameColumns, _Scaling):
 
 
 class Standardize(_SameColumns, _Scaling):
-    """(x − μ)/σ: mean 0 and deviation 1; a column that never varies becomes 0.
+    """Standardize columns to mean 0 and standard deviation 1.
+
+        z = (x − μ)/σ;     a constant column becomes 0
 
     Attributes
     ----------
-    mean_, scale_ : μ and σ (1/N) per column; σ is 0 for a constant one.
+    mean_ : ndarray of shape (d,)
+        μ, the column means.
+    scale_ : ndarray of shape (d,)
+        σ (1/N), exactly 0 for a constant column.
+    n_features_in_ : int
+        Number of columns.
+
+    See Also
+    --------
+    Center : Subtracts the mean only.
+    Whiten : Also removes correlations.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Standardize().fit_transform([[1.0, 5.0], [3.0, 5.0]]).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
     """
 
     def _learn(self, moments: Moments) -> None:
@@ -135,17 +174,37 @@ class Standardize(_SameColumns, _Scaling):
 
 
 class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
-    """(x − μ)·M: uncorrelated columns of deviation 1, one per independent direction.
+    """Whitening: uncorrelated columns of standard deviation 1.
 
-    The directions are the principal ones of the correlations, the largest first, so that they do
-    not depend on units. Columns that are combinations of others add no direction: the result has
-    as many columns as the rank, and ``inverse_transform`` gives such columns back all the same.
+        z = (x − μ) M,     Mᵀ Σ M = I
+
+    The directions are the principal components of the correlation matrix, largest first, so that
+    they do not depend on units. Linearly dependent columns add no direction: the result has as many
+    columns as the rank, and ``inverse_transform`` restores all columns.
 
     Attributes
     ----------
-    matrix_ : M, (d, rank).
-    inverse_ : (rank, d), what leads back.
-    eigenvalues_ : variances of the standardised columns along the directions.
+    mean_ : ndarray of shape (d,)
+        μ, the column means.
+    matrix_ : ndarray of shape (d, rank)
+        M.
+    inverse_ : ndarray of shape (rank, d)
+        The matrix of ``inverse_transform``.
+    eigenvalues_ : ndarray of shape (rank,)
+        Eigenvalues of the correlation matrix.
+
+    See Also
+    --------
+    Standardize : Scales columns one by one.
+    Mahalanobis : Euclidean distance after whitening.
+
+    Examples
+    --------
+    >>> import numpy as np, separatrix as sx
+    >>> Z = sx.Whiten().fit_transform([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0], [3.0, 3.5]])
+    >>> np.cov(Z.T, bias=True).round(6) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     def _learn(self, moments: Moments) -> None:
@@ -158,7 +217,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
         values, v = values[::-1], v[:, ::-1]
         rank = int((values > 10 * len(unit) * EPS * values.max(initial=0.0)).sum())
         values, v = values[:rank], v[:, :rank]
-        # a direction and its opposite are the same: let its largest entry be positive
+        # the sign of an eigenvector is arbitrary: its largest entry is made positive
         v = v * np.sign(v[np.abs(v).argmax(axis=0), np.arange(rank)])
         self.eigenvalues_ = values
         self.matrix_ = v / np.sqrt(values) / unit[:, None]
@@ -169,18 +228,38 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
         return int(self.matrix_.shape[1])
 
     def transform(self, X: Any) -> Floats:
-        """Coordinates along the directions, in units of their deviations."""
+        """(x − μ) M."""
         return np.asarray((self._new(X) - self.mean_) @ self.matrix_)
 
     def inverse_transform(self, X: Any) -> Floats:
-        """The rows that have these coordinates."""
+        """z M⁺ + μ: rows in the units of the table."""
         return np.asarray(self._back(X, self._n_features_out) @ self.inverse_ + self.mean_)
 
 
 def homogeneous(X: Any) -> Matrix:
-    """(1, x): a column of ones in front, so that w·x = t becomes (−t, w)·(1, x) = 0.
+    """Homogeneous coordinates: a column of ones in front.
 
-    Planes that miss the origin become planes through it; sparse input stays sparse.
+        x ↦ (1, x),     so that w·x = t becomes (−t, w)·(1, x) = 0
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n, d + 1)
+        Sparse input stays sparse.
+
+    See Also
+    --------
+    Center : Subtracts the mean instead.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.homogeneous([[2.0, 3.0]])
+    array([[1., 2., 3.]])
     """
     x = check_array(X, accept_sparse="csr", dtype=np.float64)
     ones = np.ones((x.shape[0], 1))

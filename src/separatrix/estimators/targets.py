@@ -1,4 +1,4 @@
-"""What a model asks of its target: one number, numbers, or a class."""
+"""Checks of targets: one number, several numbers, or classes; labels as integer codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from separatrix.rows.schema import Term
 
 
 def numeric(targets: Iterable[Term]) -> None:
-    """Refuse a target of classes where numbers are predicted."""
+    """Raise if the target holds classes."""
     column = next((term.column for term in targets if term.level is not None), None)
     if column is not None:
         raise InputError(
@@ -24,7 +24,7 @@ def numeric(targets: Iterable[Term]) -> None:
 
 
 def one_number(targets: Iterable[Term]) -> None:
-    """Refuse classes, and several targets at once."""
+    """Raise unless the target is one numeric column."""
     terms = tuple(targets)
     numeric(terms)
     if len(terms) != 1:
@@ -50,12 +50,12 @@ def classes(targets: Iterable[Term]) -> tuple[str, ...]:
 
 
 def two_or_more(labels: Iterable[object]) -> None:
-    """Refuse to tell apart what is all one class."""
+    """Raise if there is only one class."""
     known = list(labels)
     if len(known) < 2:
         only = f" ({known[0]!r})" if known else ""
         raise InputError(
-            f"The target has only one class{only}: there is nothing to tell apart.",
+            f"The target has only one class{only}: a classifier needs at least two.",
             remedy="Give rows of at least two classes.",
         )
 
@@ -74,7 +74,7 @@ def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     if (codes < 0).any():
         unknown = np.asarray(labels)[codes < 0].tolist()[0]
         raise InputError(
-            f"Class {unknown!r} was not among the training rows, so nothing is known of it.",
+            f"Class {unknown!r} was not among the training rows.",
             remedy="Leave such rows out, or train on rows of this class too.",
         )
     return codes

@@ -11,7 +11,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.additive import KEPT, MomentEstimator, PartialFitMixin, TrainingData
+from separatrix.estimators.additive import (
+    MAX_STORED_COLUMNS,
+    MomentEstimator,
+    PartialFitMixin,
+    TrainingData,
+)
 from separatrix.linear.elastic_net.path import Stopping
 from separatrix.linear.elastic_net.problem import ElasticNetPath, Settings
 from separatrix.linear.elastic_net.solve import Source, problem_of, solve_elastic_net
@@ -222,7 +227,7 @@ class LassoCV(LassoFamily):
         self.selection = selection
 
     def _wide(self, block: Block) -> bool:
-        return bool(block.x.shape[1] > max(block.n, KEPT))
+        return bool(block.x.shape[1] > max(block.n, MAX_STORED_COLUMNS))
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         parts = folded(rows, self.cv)

@@ -60,7 +60,7 @@ class LeastSquaresClassifier(LinearClassifier):
     ) -> Self:
         """Fit to these rows and all rows given before; ``classes`` lists what may come."""
         first = not hasattr(self, "moments_")
-        known = self._remembered(classes)
+        known = self._known_classes(classes)
         rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
         if not isinstance(rows, ArrayRows):
             raise InputError(

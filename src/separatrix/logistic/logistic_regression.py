@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.additive import KEPT
+from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.estimators.class_weights import weighted_rows, weighted_samples
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.logistic.fit import (
@@ -210,7 +210,7 @@ class LogisticRegression(LogisticClassifier):
 def wide(rows: ArrayRows) -> bool:
     """Whether columns outnumber rows so far that a matrix of columns by columns is out of place."""
     n, d = rows.block.x.shape
-    return bool(d > max(n, 200) or d > max(KEPT, n // 4))
+    return bool(d > max(n, 200) or d > max(MAX_STORED_COLUMNS, n // 4))
 
 
 def _swept(rows: Rows) -> Prepared | None:

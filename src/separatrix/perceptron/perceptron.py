@@ -131,7 +131,7 @@ class Perceptron(LinearClassifier):
         begun = hasattr(self, "state_")
         before = self.classes_ if begun else None
         rows = self._coded_rows(
-            X, y, sample_weight, known=self._remembered(classes), reset=not begun
+            X, y, sample_weight, known=self._known_classes(classes), reset=not begun
         )
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))

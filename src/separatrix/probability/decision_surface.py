@@ -1,7 +1,7 @@
-"""What a classifier answers all over a plane, and where rows and classes lie on it.
+"""Decision surface of a classifier on a plane, with rows and classes projected onto it.
 
-The worth of an answer is on a scale on which boundaries of linear models are straight: log
-probabilities, scores, or minus the logarithm of expected costs. The answer of most worth is given.
+The utility of a prediction is on a scale on which boundaries of linear models are straight: log
+probability, score, or minus log expected cost. The prediction of largest utility is made.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from separatrix.geometry.discriminant_plane import DiscriminantPlane, discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
-#: Places of the grid, across and up; and the most dots that are kept.
+#: Points of the grid, across and up; and the largest number of projected rows.
 GRID = (64, 48)
 MOST_DOTS = 5_000
 
-#: More classes are not told apart in one picture.
+#: More classes cannot be distinguished in one picture.
 MOST_CLASSES = 10
 
 #: Standard deviations about the mean of each class that the window holds.
@@ -32,12 +32,12 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class DecisionSurface:
-    """``worth[i, j, a]`` of answer a at (x[j], y[i]) of the plane; answers are classes, then doubt.
+    """``utility[i, j, a]`` of prediction a (a class, or last a rejection) at (x[j], y[i]).
 
-    ``dots`` (m x 2) are rows with their true class and the answer to the whole row; ``normals`` the
-    classes on the plane. ``agreement`` is the share of the dots whose place on the plane has the
-    answer of the row itself. ``fixed`` names columns without numbers, and the level they were held
-    at.
+    ``dots`` (m x 2) are projected rows with their true class and the prediction of the whole row;
+    ``normals`` are the classes on the plane. ``agreement`` is the fraction of dots for which the
+    surface predicts the same as the model does for the row itself. ``fixed`` names columns without
+    numbers, and the level at which they are fixed.
     """
 
     plane: DiscriminantPlane
@@ -55,12 +55,12 @@ class DecisionSurface:
 
     @property
     def rejects(self) -> bool:
-        """Whether doubt is one of the answers."""
+        """Whether rows may be rejected."""
         return int(self.utility.shape[2]) > len(self.classes)
 
 
 def utilities(model: Any, rows: Any) -> Floats:
-    """How much each answer is worth for each row: a column for each class, and one for doubt."""
+    """Utility of each prediction for each row: a column for each class, and one for rejection."""
     k = len(model.classes_)
     costs = getattr(model, "costs_", None)
     if costs is not None:
@@ -87,7 +87,7 @@ def utilities(model: Any, rows: Any) -> Floats:
 
 
 def _by_answer(model: Any, rows: Any) -> Floats:
-    """One for the answer given and nothing for the others; an answer that is no class is doubt."""
+    """1 for the predicted class, 0 for the others; what is no class is a rejection."""
     called = np.array([str(a) for a in model.predict(rows)])
     labels = np.array([str(c) for c in model.classes_])
     utility: Floats = np.asarray(called[:, None] == labels, dtype=float)
@@ -106,10 +106,11 @@ def decision_surface(
     names: tuple[str, ...] = (),
     fixed: tuple[str, ...] = (),
 ) -> DecisionSurface:
-    """The plane, by the rows ``trained`` (numbers, class codes, weights), with dots ``shown``.
+    """The discriminant plane of the rows ``trained`` (numbers, class codes, weights) as a surface.
 
-    ``worth_at`` tells the worth of every answer at rows of numbers; ``called`` are the answers to
-    the rows shown. A class code outside ``classes`` (met in the test part only) is not drawn.
+    ``utility_at`` gives the utility of every prediction at numeric rows; ``called`` are the
+    predictions of the rows ``shown``. A class code outside ``classes`` (absent from training) is
+    not drawn.
     """
     x, codes, w = trained
     if not 2 <= len(classes) <= MOST_CLASSES:
@@ -143,7 +144,7 @@ def decision_surface(
 
 
 def _thinned(positions: NDArray[np.intp]) -> NDArray[np.intp]:
-    """An even selection of many."""
+    """At most ``MOST_DOTS`` positions, evenly spaced."""
     if positions.size <= MOST_DOTS:
         return positions
     return positions[np.linspace(0, positions.size - 1, MOST_DOTS).round().astype(np.intp)]
@@ -152,11 +153,11 @@ def _thinned(positions: NDArray[np.intp]) -> NDArray[np.intp]:
 def _normals(
     c: Floats, codes: NDArray[np.intp], w: Floats | None, k: int
 ) -> tuple[MultivariateNormal | None, ...]:
-    """Each class as a normal law on the plane; None for one of fewer than three rows."""
+    """A normal distribution for each class on the plane; None for fewer than three rows."""
     found: list[MultivariateNormal | None] = []
     for label in range(k):
         own = c[codes == label]
-        own_w = np.ones(len(own)) if w is None else w[codes == label]
+        own_w = unit_weights(None if w is None else w[codes == label], len(own))
         if len(own) < 3 or own_w.sum() <= 2:
             found.append(None)
             continue
@@ -168,7 +169,7 @@ def _normals(
 
 
 def _window(dots: Floats, normals: tuple[MultivariateNormal | None, ...]) -> tuple[Floats, Floats]:
-    """A window that holds the classes and all but the outermost of the dots."""
+    """A window that shows the classes and all but the outermost dots."""
     low, high = np.full(2, np.inf), np.full(2, -np.inf)
     for normal in normals:
         if normal is not None:
