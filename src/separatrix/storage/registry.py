@@ -49,7 +49,7 @@ RECORDS = {
     "Certificate": "separatrix.optimize.solution",
     "Solution": "separatrix.optimize.solution",
     "LeastSquares": "separatrix.optimize.solution",
-    "Spectrum": "separatrix.linear.least_squares.ridge",
+    "Spectrum": "separatrix.linear.ridge.solve",
     "Evidence": "separatrix.linear.summary",
     "LogisticEvidence": "separatrix.logistic.summary",
     "Separation": "separatrix.logistic.separation",

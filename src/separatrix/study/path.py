@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from separatrix.linear.ridge_path import RidgePath
+from separatrix.linear.ridge.ridge_path import RidgePath
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats

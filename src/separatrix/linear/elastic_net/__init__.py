@@ -1,1 +1,1 @@
-"""Solver of the elastic net, at one penalty or along a path."""
+"""Lasso and elastic net: estimators, the path solver with its loops, and the certificate."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.linear.loops.active_set import shed
+from separatrix.linear.elastic_net.loops import shed
 from separatrix.optimize.loops.coordinate_descent import descend, duality_gap
 from separatrix.rows.block import Floats
 

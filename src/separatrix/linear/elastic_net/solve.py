@@ -13,8 +13,8 @@ from separatrix.linear.elastic_net.moments import problem_from_moments
 from separatrix.linear.elastic_net.path import Stopping
 from separatrix.linear.elastic_net.problem import Problem, Settings
 from separatrix.linear.least_squares.minimum_norm import centred, solve_wide
-from separatrix.linear.least_squares.ridge import Spectrum
 from separatrix.linear.least_squares.solve import fit_least_squares
+from separatrix.linear.ridge.solve import Spectrum
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats

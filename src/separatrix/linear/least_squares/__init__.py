@@ -1,1 +1,1 @@
-"""Solvers of least squares and ridge problems."""
+"""Linear regression by least squares: estimator, solvers from moments or rows, certificate."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.linear.least_squares.solve import say
-from separatrix.linear.robust_solvers.vertex import Corner, polish
+from separatrix.linear.robust.vertex import Corner, polish
 from separatrix.messages import InputError, warn
 from separatrix.optimize.interior_point import Interior, interior_point
 from separatrix.optimize.losses import EpsilonInsensitive

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.additive import PartialFitMixin, TrainingData
-from separatrix.linear.least_squares.leave_one_out import LeaveOneOut
 from separatrix.linear.least_squares.minimum_norm import solve_wide
-from separatrix.linear.least_squares.ridge import RidgeWalk, Spectrum, walk_moments
-from separatrix.linear.ridge import RidgeFamily
+from separatrix.linear.ridge.leave_one_out import LeaveOneOut
+from separatrix.linear.ridge.ridge import RidgeFamily
+from separatrix.linear.ridge.solve import RidgeWalk, Spectrum, walk_moments
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Solution
 from separatrix.rows.arrays import ArrayRows

@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import one_number
-from separatrix.linear.robust_solvers.huber import fit_huber
-from separatrix.linear.robust_solvers.least_absolute import fit_least_absolute
+from separatrix.linear.robust.huber import fit_huber
+from separatrix.linear.robust.least_absolute import fit_least_absolute
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows

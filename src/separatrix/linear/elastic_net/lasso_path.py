@@ -17,10 +17,10 @@ from separatrix.estimators.additive import (
     PartialFitMixin,
     TrainingData,
 )
+from separatrix.linear.elastic_net.lasso import SELECTED, settings_of
 from separatrix.linear.elastic_net.path import Stopping
 from separatrix.linear.elastic_net.problem import ElasticNetPath, Settings
 from separatrix.linear.elastic_net.solve import Source, problem_of, solve_elastic_net
-from separatrix.linear.lasso import SELECTED, settings_of
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Solution
 from separatrix.rows.arrays import ArrayRows

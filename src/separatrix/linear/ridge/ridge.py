@@ -15,9 +15,9 @@ from separatrix.linear.elastic_net.problem import Settings
 from separatrix.linear.elastic_net.solve import Source, claiming, solve_elastic_net
 from separatrix.linear.least_squares.certificate import certify_shrunk
 from separatrix.linear.least_squares.minimum_norm import centred, solve_wide
-from separatrix.linear.least_squares.ridge import CLAIM, Spectrum, fit_ridge
 from separatrix.linear.least_squares.solve import fit_least_squares
 from separatrix.linear.least_squares.sparse import solve_sparse, too_many_columns
+from separatrix.linear.ridge.solve import CLAIM, Spectrum, fit_ridge
 from separatrix.messages import InputError
 from separatrix.optimize.conjugate_gradient import CentredMap
 from separatrix.optimize.solution import Certificate, Solution

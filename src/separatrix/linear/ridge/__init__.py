@@ -1,0 +1,1 @@
+"""Ridge regression: one penalty, the whole path, or the best point of it."""

@@ -1,0 +1,1 @@
+"""Huber and least absolute deviation regression."""

@@ -1,1 +1,0 @@
-"""Solvers of Huber and least absolute deviation regression."""
