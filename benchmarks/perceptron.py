@@ -49,7 +49,7 @@ def dense(x: Any, y: Any, bandwidth: float) -> Any:
 def told(outcome: Any) -> str:
     if isinstance(outcome, tuple):
         return f"{outcome[0].sum():.0f} mistakes, {outcome[1]:.0f} MB of kernel"
-    rows, megabytes = outcome.kernel_rows_
+    rows, megabytes = outcome.n_kernel_rows_, outcome.cache_megabytes_
     return f"{outcome.alpha_.sum():.0f} mistakes, {megabytes:.0f} MB of kernel, {rows} rows of it"
 
 

@@ -1,4 +1,4 @@
-"""The kernel perceptron: the same walk as in the primal, row for row, in bounded memory."""
+"""The kernel perceptron makes the updates of the primal one, row by row, in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ def table(n=80, classes=2, seed=0):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("order", ["given", "shuffled", "random"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_with_the_linear_kernel_it_is_the_perceptron(
-    classes: int, order: str, fit_intercept: bool
-) -> None:
+def test_linear_kernel_is_the_perceptron(classes: int, order: str, fit_intercept: bool) -> None:
     x, y = table(classes=classes)
     make = {"order": order, "max_epochs": 20, "random_state": 1, "fit_intercept": fit_intercept}
     primal = sx.Perceptron(**make).fit(x, y)
@@ -42,7 +40,7 @@ def test_with_the_linear_kernel_it_is_the_perceptron(
 
 
 @pytest.mark.parametrize("choice", [{"average": True}, {"pocket": True}])
-def test_averages_and_pockets_are_those_of_the_perceptron(choice: dict[str, bool]) -> None:
+def test_average_and_pocket_agree_with_the_perceptron(choice: dict[str, bool]) -> None:
     x, y = table(n=150, seed=1)
     primal = sx.Perceptron(max_epochs=15, **choice).fit(x, y)
     dual = sx.KernelPerceptron("linear", max_epochs=15, **choice).fit(x, y)
@@ -50,7 +48,7 @@ def test_averages_and_pockets_are_those_of_the_perceptron(choice: dict[str, bool
     if "average" in choice:
         assert_allclose(dual.decision_function(x), primal.decision_function(x), rtol=1e-9)
     assert wrong[1] <= wrong[0]  # every step is compared here, records of right rows only there
-    assert f"{wrong[1]} of 150 rows" in str(dual.certificate_)
+    assert f"{wrong[1]} of 150 training rows" in str(dual.certificate_)
 
 
 def test_a_polynomial_kernel_is_the_perceptron_on_its_features() -> None:
@@ -66,7 +64,7 @@ def test_a_polynomial_kernel_is_the_perceptron_on_its_features() -> None:
     assert_allclose(dual.decision_function(x), scores, rtol=1e-8, atol=1e-8)
 
 
-def test_weights_are_added_at_mistakes_and_zero_removes_a_row() -> None:
+def test_sample_weights_are_added_at_mistakes_and_zero_removes_a_row() -> None:
     x, y = table(seed=3)
     w = np.random.default_rng(3).integers(0, 3, len(x)).astype(float)
     primal = sx.Perceptron(max_epochs=8).fit(x, y, sample_weight=w)
@@ -80,17 +78,18 @@ def circles(n=600):
     rng = np.random.default_rng(4)
     x = rng.standard_normal((n, 2))
     radius = np.linalg.norm(x, axis=1)
-    kept = np.abs(radius - 1.1) > 0.1
-    return x[kept], np.where(radius > 1.1, "out", "in")[kept]
+    apart = np.abs(radius - 1.1) > 0.1
+    return x[apart], np.where(radius > 1.1, "out", "in")[apart]
 
 
-def test_circles_are_learned_and_proved() -> None:
+def test_circles_are_separated_within_the_mistake_bound() -> None:
     x, y = circles()
     model = sx.KernelPerceptron("rbf", gamma=1.0).fit(x, y)
     assert model.trace_.status == "converged"
     assert model.score(x, y) == 1.0
-    said = next(note for note in model.certificate_.notes if "at most" in note)
-    assert float(said.split("at most ")[1].split()[0]) >= model.mistakes_.sum()
+    assert model.certificate_.holds
+    assert np.inf > model.mistake_bound_ >= model.mistakes_.sum()
+    assert f"at most {model.mistake_bound_:.4g} mistakes" in str(model.certificate_)
     assert len(model.expansion_) == len(model.support_) < len(x) / 3
 
 
@@ -102,14 +101,13 @@ def test_memory_is_bounded_and_changes_nothing(megabytes: float) -> None:
     little = sx.KernelPerceptron(Gaussian(0.7), cache_size=megabytes).fit(x, y)
     assert_array_equal(little.alpha_, much.alpha_)
     row = 8 * len(x) / 1e6
-    computed, peak = little.kernel_rows_
-    assert peak <= max(megabytes, row)
-    assert computed > much.kernel_rows_[0]
-    assert much.kernel_rows_[0] < len(x)  # never the whole matrix
-    assert len(much.support_) <= much.kernel_rows_[0]
+    assert little.cache_megabytes_ <= max(megabytes, row)
+    assert little.n_kernel_rows_ > much.n_kernel_rows_
+    assert much.n_kernel_rows_ < len(x)  # never the whole matrix
+    assert len(much.support_) <= much.n_kernel_rows_
 
 
-def test_a_matrix_given_as_kernel_a_function_and_sparse_rows() -> None:
+def test_precomputed_kernel_callable_and_sparse_rows() -> None:
     x, y = circles(300)
     w = np.ones(len(x))
     w[::7] = 0.0
@@ -120,11 +118,11 @@ def test_a_matrix_given_as_kernel_a_function_and_sparse_rows() -> None:
     assert_allclose(given.decision_function(gram), scores, rtol=1e-9, atol=1e-9)
     called = sx.KernelPerceptron(lambda a, b: Gaussian(0.7).gram(a, b)).fit(x, y, sample_weight=w)
     assert_allclose(called.decision_function(x), scores, rtol=1e-9, atol=1e-9)
-    thin = sx.KernelPerceptron(Gaussian(0.7)).fit(sparse.csr_array(x), y, sample_weight=w)
-    assert_allclose(thin.decision_function(x), scores, rtol=1e-8, atol=1e-8)
+    from_sparse = sx.KernelPerceptron(Gaussian(0.7)).fit(sparse.csr_array(x), y, sample_weight=w)
+    assert_allclose(from_sparse.decision_function(x), scores, rtol=1e-8, atol=1e-8)
 
 
-def test_words_are_told_apart(tmp_path) -> None:
+def test_string_kernel(tmp_path) -> None:
     words = ["banana", "bandana", "ananas", "canada", "mississippi", "missile", "swiss", "kissing"]
     y = ["an"] * 4 + ["ss"] * 4
     model = sx.KernelPerceptron(Spectrum(2)).fit(words, y)
@@ -140,10 +138,36 @@ def test_words_are_told_apart(tmp_path) -> None:
         sx.KernelPerceptron(Spectrum(2)).fit(words, ["one"] * 8)
 
 
-def test_the_limit_is_said() -> None:
+def test_reaching_the_limit_warns_and_does_not_hold() -> None:
     x, y = table(seed=5)
     x[0], y[:2] = x[1], [0, 1]
     with pytest.warns(sx.SeparatrixWarning, match="SEP003.*limit of epochs"):
-        sx.KernelPerceptron("linear", max_epochs=3).fit(x, y)
+        model = sx.KernelPerceptron("linear", max_epochs=3).fit(x, y)
+    assert not model.certificate_.holds
+    assert model.mistake_bound_ == np.inf
     with pytest.raises(sx.InputError, match="cache_size"):
         sx.KernelPerceptron(cache_size=0).fit(x, y)
+
+
+def test_an_indefinite_kernel_claims_counted_mistakes_only() -> None:
+    x, y = circles(120)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
+        model = sx.KernelPerceptron(sx.Sigmoid(1.0, -1.0), max_epochs=20).fit(x, y)
+    assert np.linalg.eigvalsh(sx.Sigmoid(1.0, -1.0).gram(x))[0] < -1e-3
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
+    wrong = int((signs * model.decision_function(x) <= 0.0).sum())
+    assert wrong > 0
+    assert model.certificate_.claim.startswith(f"Kernel perceptron: {wrong} of {len(x)} ")
+    assert model.mistake_bound_ == np.inf
+    assert "at most" not in str(model.certificate_)
+    assert not model.certificate_.holds
+
+
+def test_an_indefinite_kernel_has_no_mistake_bound_even_where_all_rows_are_correct() -> None:
+    x, y = np.array([[-1.0], [1.0], [2.0]]), [0, 1, 1]
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
+        model = sx.KernelPerceptron(sx.Sigmoid(1.0, -1.0)).fit(x, y)
+    assert model.score(x, y) == 1.0
+    assert model.certificate_.holds
+    assert model.mistake_bound_ == np.inf
+    assert "no margin" in str(model.certificate_)

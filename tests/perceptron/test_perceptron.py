@@ -31,7 +31,7 @@ lattice = hnp.arrays(
 )
 
 
-def plain(x, side, *, rate=1.0, epochs=10, order="given", w=None, weights=None, seed=0):
+def plain_loop(x, side, *, rate=1.0, epochs=10, order="given", w=None, weights=None, seed=0):
     """One output, row after row: weights after every row, and mistakes of every epoch."""
     z = np.column_stack([np.ones(len(x)), x])
     w = np.zeros(z.shape[1]) if w is None else np.array(w)
@@ -60,10 +60,10 @@ def table(n=60, d=3, noise=0.0, seed=0):
 
 @pytest.mark.parametrize("order", list(ORDERS))
 @pytest.mark.parametrize("noise", [0.0, 12.0])
-def test_as_the_plain_loop(order: str, noise: float) -> None:
+def test_agrees_with_a_plain_loop(order: str, noise: float) -> None:
     x, y = table(noise=noise)
-    model = sx.Perceptron(order=order, max_epochs=30, random_state=3, keep_weights=True).fit(x, y)
-    seen, mistakes = plain(x, y, order=order, epochs=30, seed=3)
+    model = sx.Perceptron(order=order, max_epochs=30, random_state=3, store_weights=True).fit(x, y)
+    seen, mistakes = plain_loop(x, y, order=order, epochs=30, seed=3)
     assert_array_equal(model.coef_[0], seen[-1][1:])
     assert_array_equal(model.intercept_, seen[-1][:1])
     assert_array_equal(model.trace_.mistakes[:, 0], mistakes)
@@ -73,7 +73,7 @@ def test_as_the_plain_loop(order: str, noise: float) -> None:
     assert model.n_iter_ == len(mistakes)
 
 
-def test_the_same_walk_as_in_scikit_learn() -> None:
+def test_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(6)
     x = rng.standard_normal((300, 8))
     y = (x @ rng.standard_normal(8) + rng.standard_normal(300) > 0).astype(int)
@@ -83,43 +83,43 @@ def test_the_same_walk_as_in_scikit_learn() -> None:
     assert_allclose(model.intercept_, other.intercept_, rtol=1e-9)
 
 
-def test_the_average_is_the_mean_over_all_rows_seen() -> None:
+def test_average_is_the_mean_of_the_weights_over_all_rows_seen() -> None:
     x, y = table(noise=12.0)
     model = sx.Perceptron(average=True, max_epochs=7).fit(x, y)
-    seen, _ = plain(x, y, epochs=7)
+    seen, _ = plain_loop(x, y, epochs=7)
     assert_allclose(model.coef_[0], seen.mean(axis=0)[1:], rtol=1e-12)
     assert_allclose(model.intercept_, seen.mean(axis=0)[:1], rtol=1e-12)
 
 
-def test_the_pocket_holds_the_best_weights_met() -> None:
+def test_pocket_returns_the_weights_with_the_fewest_mistakes() -> None:
     x, y = table(n=150, noise=12.0)
     wrong = {}
     for pocket in (False, True):
-        model = sx.Perceptron(pocket=pocket, max_epochs=40, keep_weights=True).fit(x, y)
+        model = sx.Perceptron(pocket=pocket, max_epochs=40, store_weights=True).fit(x, y)
         wrong[pocket] = int((y * model.decision_function(x) <= 0).sum())
     epochs = zip(model.trace_.coef[:, 0], model.trace_.intercept[:, 0], strict=True)
     assert wrong[True] <= min((y * (x @ w + b) <= 0).sum() for w, b in epochs)
     assert wrong[True] < wrong[False]
-    assert f"{wrong[True]} of 150 rows" in str(model.certificate_)
+    assert f"{wrong[True]} of 150 training rows" in str(model.certificate_)
 
 
-def test_a_weight_multiplies_the_step_and_zero_removes_the_row() -> None:
+def test_sample_weight_multiplies_the_update_and_zero_removes_the_row() -> None:
     x, y = table(noise=12.0)
     w = np.random.default_rng(1).integers(0, 3, len(x)).astype(float)
     model = sx.Perceptron(0.5, max_epochs=5).fit(x, y, sample_weight=w)
-    kept = w > 0
-    seen, _ = plain(x[kept], y[kept], rate=0.5, weights=w[kept], epochs=5)
+    positive = w > 0
+    seen, _ = plain_loop(x[positive], y[positive], rate=0.5, weights=w[positive], epochs=5)
     assert_array_equal(model.coef_[0], seen[-1][1:])
 
 
-def test_from_zero_the_rate_only_sets_the_length() -> None:
+def test_from_zero_the_learning_rate_only_sets_the_norm() -> None:
     x, y = table(noise=12.0)
     one, half = (sx.Perceptron(rate, max_epochs=9).fit(x, y) for rate in (1.0, 0.25))
     assert_array_equal(half.coef_ * 4, one.coef_)
     assert_array_equal(half.trace_.mistakes, one.trace_.mistakes)
 
 
-def test_the_start_from_the_means() -> None:
+def test_start_from_the_class_means() -> None:
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], 40)
     x = rng.standard_normal((80, 3)) + 9.0 * y[:, None]
@@ -130,13 +130,13 @@ def test_the_start_from_the_means() -> None:
     moved = sx.Perceptron(0.1, start="means", max_epochs=3).fit(*table(noise=12.0))
     up, down = (table(noise=12.0)[0][table(noise=12.0)[1] == s].mean(axis=0) for s in (1, -1))
     start = np.append(-(up - down) @ (up + down) / 2, up - down)
-    seen, _ = plain(*table(noise=12.0), rate=0.1, epochs=3, w=start)
+    seen, _ = plain_loop(*table(noise=12.0), rate=0.1, epochs=3, w=start)
     assert_allclose(moved.coef_[0], seen[-1][1:], rtol=1e-9)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(lattice, st.data())
-def test_it_converges_just_where_the_rows_are_separable(x: np.ndarray, data) -> None:
+def test_converges_if_and_only_if_the_rows_are_separable(x: np.ndarray, data) -> None:
     y = np.array(data.draw(st.lists(st.booleans(), min_size=len(x), max_size=len(x))))
     y[:2] = False, True
     model = sx.Perceptron(max_epochs=3000).fit(x, y)
@@ -148,16 +148,19 @@ def test_it_converges_just_where_the_rows_are_separable(x: np.ndarray, data) -> 
         assert (model.margin(x, y) > 0).all()
 
 
-def test_the_certificate_and_the_notice() -> None:
+def test_certificate_and_warning() -> None:
     x, y = table()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         good = sx.Perceptron(max_epochs=1000).fit(x, y)
-    assert "every row is strictly on its own side" in str(good.certificate_)
-    said = next(note for note in good.certificate_.notes if "at most" in note)
-    assert float(said.split("at most ")[1].split()[0]) >= good.mistakes_.sum()
-    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*on the wrong side.*linear_separability"):
-        sx.Perceptron(max_epochs=4).fit(*table(noise=12.0))
+    assert good.certificate_.holds
+    assert "every training row is classified correctly" in str(good.certificate_)
+    assert np.inf > good.mistake_bound_ >= good.mistakes_.sum()
+    assert f"at most {good.mistake_bound_:.4g} mistakes" in str(good.certificate_)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*misclassified.*linear_separability"):
+        bad = sx.Perceptron(max_epochs=4).fit(*table(noise=12.0))
+    assert not bad.certificate_.holds
+    assert bad.mistake_bound_ == np.inf
 
 
 # -- several classes, sparse rows, units -------------------------------------------------------
@@ -172,7 +175,7 @@ def three(n=90, seed=3):
 @pytest.mark.parametrize(
     "settings_", [{}, {"average": True}, {"order": "shuffled"}, {"pocket": True}]
 )
-def test_one_against_the_rest_in_a_shared_pass(settings_: dict[str, object]) -> None:
+def test_one_vs_rest_in_a_shared_pass(settings_: dict[str, object]) -> None:
     x, y = three()
     model = sx.Perceptron(max_epochs=12, random_state=0, **settings_).fit(x, y)
     for k, label in enumerate("abc"):
@@ -185,18 +188,20 @@ def test_one_against_the_rest_in_a_shared_pass(settings_: dict[str, object]) -> 
 
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("extra", [{}, {"average": True}, {"start": "means"}, {"pocket": True}])
-def test_sparse_rows_are_as_dense_ones(standardize: bool, extra: dict[str, object]) -> None:
+def test_sparse_rows_agree_with_dense_ones(standardize: bool, extra: dict[str, object]) -> None:
     rng = np.random.default_rng(4)
     x = sparse.random(200, 9, 0.4, random_state=4, format="csr")
     x.data = np.round(x.data * 8)
     y = np.digitize(x @ rng.standard_normal(9), [-2.0, 2.0])
     make = dict(max_epochs=15, standardize=standardize, **extra)
-    thin, dense = sx.Perceptron(**make).fit(x, y), sx.Perceptron(**make).fit(x.toarray(), y)
-    assert_allclose(thin.coef_, dense.coef_, rtol=1e-9, atol=1e-9)
-    assert_allclose(thin.decision_function(x), dense.decision_function(x), rtol=1e-8, atol=1e-8)
+    sparse_fit, dense = sx.Perceptron(**make).fit(x, y), sx.Perceptron(**make).fit(x.toarray(), y)
+    assert_allclose(sparse_fit.coef_, dense.coef_, rtol=1e-9, atol=1e-9)
+    assert_allclose(
+        sparse_fit.decision_function(x), dense.decision_function(x), rtol=1e-8, atol=1e-8
+    )
 
 
-def test_standardised_is_the_plain_one_on_standardised_columns() -> None:
+def test_standardize_is_training_on_standardized_columns() -> None:
     x, y = table(noise=12.0)
     x = x * np.array([1e-6, 1.0, 1e6]) + np.array([0.0, 50.0, 0.0])
     z = sx.Standardize().fit(x).transform(x)
@@ -205,7 +210,7 @@ def test_standardised_is_the_plain_one_on_standardised_columns() -> None:
     assert_allclose(model.decision_function(x), other.decision_function(z), rtol=1e-8, atol=1e-8)
 
 
-def test_a_table_with_words(tmp_path) -> None:
+def test_table_with_a_discrete_column(tmp_path) -> None:
     lines = [f"{i},{'red' if i % 3 else 'blue'},{'yes' if i > 20 else 'no'}" for i in range(40)]
     (tmp_path / "t.csv").write_text("size,colour,bought\n" + "\n".join(lines))
     rows = sx.scan(tmp_path / "t.csv", target="bought")
@@ -214,12 +219,12 @@ def test_a_table_with_words(tmp_path) -> None:
     assert model.predict(rows).tolist() == ["yes" if i > 20 else "no" for i in range(40)]
 
 
-# -- on-line -----------------------------------------------------------------------------------
+# -- online ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 90])
-def test_in_batches_of_any_size_it_is_one_pass(size: int, average: bool) -> None:
+def test_partial_fit_in_batches_of_any_size_is_one_epoch(size: int, average: bool) -> None:
     x, y = three()
     model = sx.Perceptron(average=average)
     for at in range(0, len(x), size):
@@ -234,7 +239,7 @@ def test_in_batches_of_any_size_it_is_one_pass(size: int, average: bool) -> None
     assert_array_equal(again.coef_, twice.coef_)
 
 
-def test_a_saved_walk_goes_on(tmp_path) -> None:
+def test_saved_model_continues_training(tmp_path) -> None:
     x, y = three()
     model = sx.Perceptron(average=True).partial_fit(x[:40], y[:40], classes=["a", "b", "c"])
     sx.save(model, tmp_path / "m.sx")
@@ -242,14 +247,14 @@ def test_a_saved_walk_goes_on(tmp_path) -> None:
     assert_array_equal(loaded.coef_, model.partial_fit(x[40:], y[40:]).coef_)
 
 
-def test_classes_must_be_announced() -> None:
+def test_partial_fit_needs_all_classes_in_the_first_call() -> None:
     x, y = three()
     with pytest.raises(sx.InputError, match="Call fit for a table"):
         sx.Perceptron().partial_fit(ArrayRows(x, (y[:, None] == ["a", "b", "c"]).astype(float)))
     with pytest.raises(sx.InputError, match="only one class"):
         sx.Perceptron().partial_fit(x[:1], y[:1])
-    kept = y != "c"
-    model = sx.Perceptron().partial_fit(x[kept], y[kept])
+    two = y != "c"
+    model = sx.Perceptron().partial_fit(x[two], y[two])
     before = model.coef_.copy()
     with pytest.raises(sx.InputError, match="Class 'c' is new"):
         model.partial_fit(x, y)
@@ -258,7 +263,7 @@ def test_classes_must_be_announced() -> None:
 
 
 @pytest.mark.parametrize("name", [{"standardize": True}, {"pocket": True}, {"start": "means"}])
-def test_what_needs_all_rows_has_no_partial_fit(name: dict[str, object]) -> None:
+def test_options_that_need_all_rows_have_no_partial_fit(name: dict[str, object]) -> None:
     model = sx.Perceptron(**name)
     assert not hasattr(model, "partial_fit")
     with pytest.raises(AttributeError, match="partial_fit"):
@@ -276,12 +281,12 @@ def test_what_needs_all_rows_has_no_partial_fit(name: dict[str, object]) -> None
         {"average": True, "pocket": True},
     ],
 )
-def test_settings_that_make_no_sense(bad: dict[str, object]) -> None:
+def test_invalid_parameters(bad: dict[str, object]) -> None:
     with pytest.raises(sx.InputError):
         sx.Perceptron(**bad).fit(*table())
 
 
-def test_the_picture_counts_what_was_counted() -> None:
+def test_display_shows_the_counted_mistakes() -> None:
     model = sx.Perceptron(max_epochs=25).fit(*three())
     picture = PerceptronTraceDisplay.from_estimator(model)
     assert f"{model.mistakes_.sum():,} mistakes in {model.n_iter_} epochs" in picture.description

@@ -1,4 +1,4 @@
-"""Perceptron regression against a plain loop, and against the least squares it walks to."""
+"""Perceptron regression against a plain loop, and against the least squares it converges to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def table(noise=0.3, seed=0, n=200):
     return x, x @ [-2.0, 0.5, 1.0] - 3.0 + noise * rng.standard_normal(n)
 
 
-def plain(x, y, rate, epochs, weights=None):
+def plain_loop(x, y, rate, epochs, weights=None):
     z = np.column_stack([np.ones(len(x)), x])
     weights = np.ones(len(x)) if weights is None else weights
     w, seen, squares = np.zeros(z.shape[1]), [], []
@@ -32,9 +32,9 @@ def plain(x, y, rate, epochs, weights=None):
     return np.array(seen), np.array(squares)
 
 
-def test_as_the_plain_loop() -> None:
+def test_agrees_with_a_plain_loop() -> None:
     x, y = table()
-    seen, squares = plain(x, y, 0.01, 4)
+    seen, squares = plain_loop(x, y, 0.01, 4)
     model = sx.PerceptronRegressor(0.01, max_epochs=4, standardize=False).fit(x, y)
     assert_allclose(np.append(model.intercept_, model.coef_), seen[-1], rtol=1e-10)
     assert_allclose(model.trace_.squares, squares, rtol=1e-10)
@@ -43,18 +43,18 @@ def test_as_the_plain_loop() -> None:
     w = np.random.default_rng(1).integers(0, 3, len(x)).astype(float)
     some = sx.PerceptronRegressor(0.01, max_epochs=4, standardize=False)
     some.fit(x, y, sample_weight=w)
-    seen, _ = plain(x[w > 0], y[w > 0], 0.01, 4, w[w > 0] / 2.0)
+    seen, _ = plain_loop(x[w > 0], y[w > 0], 0.01, 4, w[w > 0] / 2.0)
     assert_allclose(np.append(some.intercept_, some.coef_), seen[-1], rtol=1e-10)
 
 
-def test_residuals_keep_their_sign() -> None:
+def test_residuals_of_either_sign() -> None:
     x = np.linspace(-1, 1, 50)[:, None]
     falling = sx.PerceptronRegressor().fit(x, 1.0 - 2.0 * x[:, 0])
     assert_allclose(falling.coef_, [-2.0], rtol=1e-6)
     assert_allclose(falling.intercept_, 1.0, rtol=1e-6)
 
 
-def test_it_walks_to_the_least_squares() -> None:
+def test_converges_to_the_least_squares() -> None:
     x, y = table(n=500)
     best = sx.LinearRegression().fit(x, y)
     last = sx.PerceptronRegressor().fit(x, y)
@@ -63,6 +63,7 @@ def test_it_walks_to_the_least_squares() -> None:
     assert off[0] < 0.1
     assert off[1] < 0.01
     assert "near least squares" in str(last.certificate_)
+    assert last.certificate_.holds
 
 
 def test_units_and_constant_columns_do_not_matter() -> None:
@@ -74,7 +75,7 @@ def test_units_and_constant_columns_do_not_matter() -> None:
     assert scaled.coef_[3] == 0.0
 
 
-def test_a_bound_on_the_squares_ends_the_walk() -> None:
+def test_bound_on_the_squared_residuals_stops_training() -> None:
     x, y = table()
     bound = 1.3 * float(((y - sx.LinearRegression().fit(x, y).predict(x)) ** 2).sum())
     model = sx.PerceptronRegressor(bound=bound).fit(x, y)
@@ -83,10 +84,12 @@ def test_a_bound_on_the_squares_ends_the_walk() -> None:
     assert model.n_iter_ == len(model.trace_.squares) < 200
 
 
-def test_a_rate_that_is_too_long_is_recognised() -> None:
+def test_learning_rate_that_is_too_large_is_detected() -> None:
     x, y = table()
-    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*too long"):
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003.*too large"):
         model = sx.PerceptronRegressor(5.0).fit(x, y)
+    assert model.trace_.status == "diverged"
+    assert not model.certificate_.holds
     assert np.isfinite(model.predict(x)).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -105,6 +108,6 @@ def test_through_the_origin(standardize: bool) -> None:
 
 
 @pytest.mark.parametrize("bad", [{"learning_rate": -1.0}, {"bound": 0.0}, {"order": "no"}])
-def test_settings_that_make_no_sense(bad: dict[str, object]) -> None:
+def test_invalid_parameters(bad: dict[str, object]) -> None:
     with pytest.raises(sx.InputError):
         sx.PerceptronRegressor(**bad).fit(*table())

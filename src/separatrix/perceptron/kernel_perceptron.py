@@ -1,4 +1,4 @@
-"""The kernel perceptron: a hyperplane among the features, made of the rows it was wrong on."""
+"""The kernel perceptron: perceptron training in a feature space, on the rows it misclassified."""
 
 from __future__ import annotations
 
@@ -11,55 +11,103 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.coded_rows import coded_items, coded_rows, outputs_of
+from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows, outputs_of
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Precomputed, kernel_from
+from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.perceptron.dual import DualWalk, GramRows, walk_dual
-from separatrix.perceptron.epochs import MistakeTrace, plan_of
-from separatrix.rows.block import Floats
+from separatrix.perceptron.kernel_training import GramCache, KernelTrainingResult, train_kernel
+from separatrix.perceptron.training import MistakeTrace, TrainingOptions
+from separatrix.rows.block import Floats, Ints
 
 
 class KernelPerceptron(ClassifierMixin, ClassLabels):
-    """f(x) = Σ αⱼ yⱼ (κ(xⱼ, x) + 1): αⱼ counts how often row j was mistaken, y f ≤ 0.
+    """The perceptron in its dual form, with a kernel in place of inner products.
 
-    The perceptron in its dual form. With the kernel ``Linear()`` it is :class:`Perceptron` from
-    zero with learning rate 1, with w = Σ αⱼ yⱼ xⱼ. Several classes are told apart one against the
-    rest and share the rows of the kernel.
+        f(x) = Σ αⱼ yⱼ (κ(xⱼ, x) + 1),     αᵢ ← αᵢ + 1  where yᵢ f(xᵢ) ≤ 0
 
-    Only rows that were mistaken enter the model, and only their rows of the Gram matrix are
-    computed. A row's weight is what a mistake adds to its α.
+    αⱼ counts the mistakes on row j. With the kernel ``Linear()`` it is :class:`Perceptron` from
+    zero with learning rate 1, and w = Σ αⱼ yⱼ xⱼ. Several classes are trained one-vs-rest and share
+    the rows of the kernel. Only misclassified rows enter the model, and only their rows of the Gram
+    matrix are computed. A sample weight is what a mistake adds to α.
+
+    The theory of the perceptron needs a Mercer kernel. With an indefinite one (SEP007) training is
+    the same, but no margin stands behind it: the certificate states counted mistakes only.
 
     Parameters
     ----------
-    kernel : Kernel, function or name, default="rbf"
+    kernel : Kernel, callable or str, default="rbf"
         A kernel of :mod:`separatrix.kernels`, scikit-learn's name of one, "precomputed"
         (``X`` is then the Gram matrix), or a function of two matrices. Kernels on structures take
         lists of Python objects.
-    gamma, degree, coef0 : parameters of a kernel given by name, as in scikit-learn.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of a kernel given by name, as in scikit-learn.
+    degree : int, default=3
+        Degree of the polynomial kernel given by name.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels given by name.
     order : {"given", "shuffled", "random"}, default="given"
-        See :class:`Perceptron`.
+        As in :class:`Perceptron`.
     max_epochs : int, default=200
-        Passes at most.
+        Passes over the rows at most.
     average : bool, default=False
-        Return the mean of the weights over all rows seen.
+        Return the average of the coefficients over all rows seen.
     pocket : bool, default=False
-        Return the weights that had the fewest rows on the wrong side.
+        Return the coefficients that misclassified the fewest rows.
     fit_intercept : bool, default=True
-        Whether 1 is added to the kernel, which is a constant in f.
-    cache_size : float, default=200
-        Megabytes for rows of the Gram matrix. All of it is never there unless it fits.
-    random_state : seed of the order.
+        Whether 1 is added to the kernel, which is an intercept in f.
+    cache_size : float, default=200.0
+        Megabytes for rows of the Gram matrix, which is never stored as a whole unless it fits.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
 
     Attributes
     ----------
-    alpha_ : mistakes of every training row, (n,) for two classes, else (n, K).
-    support_ : the rows that were ever mistaken.
-    expansion_ : f, a :class:`~separatrix.geometry.kernel_expansion.KernelExpansion`.
-    kernel_ : the kernel used.
-    trace_ : mistakes by epoch and output.
-    kernel_rows_ : rows of the Gram matrix computed, and the most megabytes they took.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    alpha_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Mistakes on every training row.
+    support_ : ndarray of int
+        The rows with a mistake.
+    expansion_ : KernelExpansion
+        f.
+    kernel_ : Kernel
+        The kernel used.
+    trace_ : MistakeTrace
+        Mistakes by epoch and output.
+    mistakes_ : ndarray of int
+        All mistakes made, by output.
+    mistake_bound_ : float
+        (R/γ)² with the margin γ reached, in the feature space of a Mercer kernel; else infinite.
+    n_kernel_rows_ : int
+        Rows of the Gram matrix that were computed.
+    cache_megabytes_ : float
+        The most memory that rows of the Gram matrix took.
+    certificate_ : Certificate
+        The misclassified training rows, counted; it holds if there are none.
+    n_iter_ : int
+        Epochs.
+
+    See Also
+    --------
+    Perceptron : The linear perceptron, in the primal.
+    SVC : The maximum margin in the feature space of a kernel.
+
+    References
+    ----------
+    M. A. Aizerman, E. M. Braverman and L. I. Rozonoer, "Theoretical foundations of the potential
+    function method in pattern recognition learning", 1964.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> model = sx.KernelPerceptron("rbf", gamma=1.0).fit(X, y)
+    >>> model.predict(X)
+    array([0, 0, 1, 1])
+    >>> model.trace_.status
+    'converged'
     """
 
     def __init__(
@@ -90,27 +138,33 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from ``X`` (rows, Rows, or a list for kernels on structures) and labels ``y``."""
-        plan = plan_of(self)
+        """Fit to ``X`` (rows, Rows, or a list for kernels on structures) and labels ``y``."""
+        options = TrainingOptions(self.order, self.max_epochs, self.average, self.pocket)
         if not self.cache_size > 0:
-            raise InputError(f"cache_size={self.cache_size!r} holds nothing.", remedy="Give MB.")
+            raise InputError(f"cache_size={self.cache_size!r} must be positive megabytes.")
         if self._structures:
             coded = coded_items(self, X, y, sample_weight)
         else:
             coded = coded_rows(self, X, y, sample_weight)
             self.encoding_ = coded.encoding
-        items, codes, w, kept, n = coded.x, coded.codes, coded.w, coded.rows, coded.given
+        items = coded.x
         self.kernel_ = kernel_from(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=items
         )
-        if isinstance(self.kernel_, Precomputed) and len(kept) < n:
-            items = items[:, kept]
-        own = outputs_of(len(self.classes_))
-        gram = GramRows(self.kernel_.prepare(items), self.cache_size, float(self.fit_intercept))
-        found = walk_dual(gram, codes, own, w, plan, check_random_state(self.random_state))
-        self._expose(found, gram, items, kept, n)
-        self.certificate_ = self._certificate(found, gram, codes, own, w)
-        if found.status != "converged":
+        if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.given:
+            items = items[:, coded.rows]
+        mercer = check_mercer(self.kernel_, items)
+        output_class = outputs_of(len(self.classes_))
+        gram = GramCache(self.kernel_.prepare(items), self.cache_size, float(self.fit_intercept))
+        random = check_random_state(self.random_state)
+        result = train_kernel(gram, coded.codes, output_class, coded.w, options, random)
+        self._store(result, gram, items, coded)
+        signs = np.where(coded.codes[:, None] == output_class, 1.0, -1.0)
+        self.mistake_bound_ = np.inf
+        if mercer and len(set(coded.w.tolist())) == 1:
+            self.mistake_bound_ = self._mistake_bound(result, gram, signs * result.scores)
+        self.certificate_ = self._certificate(result, gram, signs * result.scores, mercer)
+        if result.status != "converged":
             warn("SEP003", f"{self.certificate_}")
         return self
 
@@ -118,51 +172,61 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
     def _structures(self) -> bool:
         return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
-    def _expose(
-        self, found: DualWalk, gram: GramRows, items: Any, kept: NDArray[np.int64], n: int
+    def _store(
+        self, result: KernelTrainingResult, gram: GramCache, items: Any, coded: CodedRows
     ) -> None:
-        alpha = np.zeros((n, found.weights.shape[1]))
-        alpha[kept] = np.abs(found.weights)
+        n = coded.given
+        alpha = np.zeros((n, result.coefficients.shape[1]))
+        alpha[coded.rows] = np.abs(result.coefficients)
         self.alpha_ = alpha[:, 0] if alpha.shape[1] == 1 else alpha
         self.support_ = np.flatnonzero(alpha.any(axis=1))
-        constant = found.weights.sum(axis=0) * float(self.fit_intercept)
-        centers = kept if isinstance(self.kernel_, Precomputed) else items
-        self.expansion_ = KernelExpansion(self.kernel_, centers, found.weights, constant, n)
+        intercept = result.coefficients.sum(axis=0) * float(self.fit_intercept)
+        centers = coded.rows if isinstance(self.kernel_, Precomputed) else items
+        self.expansion_ = KernelExpansion(self.kernel_, centers, result.coefficients, intercept, n)
         empty = np.zeros(0)
-        self.trace_ = MistakeTrace(found.mistakes, gram.n, found.status, empty, empty)
-        self.mistakes_ = found.mistakes.sum(axis=0)
-        self.kernel_rows_ = (found.computed, found.megabytes)
-        self.n_iter_ = len(found.mistakes)
+        self.trace_ = MistakeTrace(result.mistakes, gram.n, result.status, empty, empty)
+        self.mistakes_: Ints = result.mistakes.sum(axis=0)
+        self.n_kernel_rows_, self.cache_megabytes_ = gram.computed, gram.peak_megabytes
+        self.n_iter_ = len(result.mistakes)
+
+    def _mistake_bound(
+        self, result: KernelTrainingResult, gram: GramCache, margins: Floats
+    ) -> float:
+        """Novikoff's R²/γ², the largest over the outputs: γ = min y f / ‖w‖, ‖w‖² = Σ αy f."""
+        if not (margins > 0.0).all() or self.average or self.pocket:
+            return np.inf
+        radius_square = float(gram.prepared.diagonal.max()) + gram.constant
+        norm_square = np.einsum("nk,nk->k", result.coefficients, result.scores)
+        return float((radius_square * norm_square / margins.min(axis=0) ** 2).max())
 
     def _certificate(
-        self, found: DualWalk, gram: GramRows, codes: Any, own: Any, w: Floats
+        self, result: KernelTrainingResult, gram: GramCache, margins: Floats, mercer: bool
     ) -> Certificate:
-        leads = np.where(codes[:, None] == own, 1.0, -1.0) * found.scores
-        wrong = int((leads <= 0.0).any(axis=1).sum())
+        """Misclassified rows, counted. Above none no bound on the fewest possible is known."""
+        wrong, n = int((margins <= 0.0).any(axis=1).sum()), len(margins)
         notes = [
-            f"{int(found.mistakes.sum())} mistakes in {len(found.mistakes)} epochs.",
-            f"{len(self.support_)} of {len(leads)} rows are in the model; "
-            f"{found.computed} rows of the Gram matrix were computed.",
+            f"{int(result.mistakes.sum())} mistakes in {len(result.mistakes)} epochs.",
+            f"{len(self.support_)} of {n} rows are in the model; "
+            f"{gram.computed} rows of the Gram matrix were computed.",
         ]
-        if wrong == 0:
-            claim = "Kernel perceptron: every row is strictly on its own side"
-            if len(set(w.tolist())) == 1 and not (self.average or self.pocket):
-                length = float(gram.prepared.diagonal.max()) + gram.constant
-                norm = np.einsum("nk,nk->k", found.weights, found.scores)
-                bound = float((length * norm / leads.min(axis=0) ** 2).max())
-                each = "" if len(own) == 1 else " for each class"
-                notes.append(
-                    f"By the margin reached, at most {bound:.4g} mistakes{each} were possible."
-                )
-        else:
-            claim = f"Kernel perceptron: {wrong} of {len(leads)} rows are on the wrong side"
-            if found.status != "converged":
-                notes.append("The walk was ended by its limit of epochs.")
-        return Certificate(
-            claim,
-            notes=tuple(notes),
-            promised=(),
-        )
+        claim = "Kernel perceptron: every training row is classified correctly"
+        if wrong:
+            claim = f"Kernel perceptron: {wrong} of {n} training rows are misclassified"
+            if result.status != "converged":
+                notes.append("The limit of epochs was reached.")
+        if np.isfinite(self.mistake_bound_):
+            each = "" if margins.shape[1] == 1 else " for each class"
+            notes.append(
+                f"By the margin reached, at most {self.mistake_bound_:.4g} mistakes{each} were "
+                "possible."
+            )
+        if not mercer:
+            notes.append(
+                "The kernel is not positive semi-definite on these rows: there is no feature space, "
+                "no margin and no bound on the mistakes."
+            )
+        gap = np.inf if wrong else np.nan
+        return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): one score for two classes, positive for ``classes_[1]``; else one for each."""

@@ -1,4 +1,4 @@
-"""The perceptron: learn from mistakes, one row at a time."""
+"""The perceptron: a linear classifier trained on its mistakes, one row at a time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from separatrix.estimators.coded_rows import CodedRows, coded, coded_rows, outpu
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.perceptron.epochs import (
+from separatrix.perceptron.training import (
     MistakeTrace,
-    Plan,
-    Walk,
-    mean_start,
-    novikoff,
-    plan_of,
-    walk,
+    TrainingOptions,
+    TrainingResult,
+    class_mean_weights,
+    mistake_bound,
+    train,
 )
-from separatrix.perceptron.state import PerceptronRows, PerceptronState, ground_of
+from separatrix.perceptron.training_rows import PerceptronState, TrainingRows, training_rows
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
@@ -29,52 +28,95 @@ from separatrix.statistics.standardizer import Standardizer
 
 
 class Perceptron(LinearClassifier):
-    """w ← w + η y x for every row with y (w·x + b) ≤ 0, until no row is on the wrong side.
+    """Rosenblatt's perceptron: a linear classifier updated at every misclassified row.
 
-    On separable rows it stops after finitely many steps, at most (R/γ)² of them from zero, with
-    some separating hyperplane; which one depends on the order of the rows. On others it never
-    settles: ``max_epochs`` ends it, and that is said (SEP003); ``linear_separability(X, y)`` proves
-    which is the case. Several classes are told apart one against the rest, in one pass.
+        w ← w + η y x,  b ← b + η y     for every row with y (w·x + b) ≤ 0
 
-    A row's weight multiplies its step; a weight of zero removes it. In an on-line method, where
-    the order counts, a weight of two is not the same as the row twice.
+    On linearly separable rows it stops after finitely many updates, at most (R/γ)² of them from
+    zero, at some separating hyperplane; which one depends on the order of the rows. On other rows
+    it never converges: ``max_epochs`` ends it with a warning (SEP003), and
+    :func:`linear_separability` proves which is the case. Several classes are trained one-vs-rest,
+    in one pass.
+
+    A sample weight multiplies the update; a weight of zero removes the row. In an online method,
+    where the order counts, a weight of two is not the same as the row twice.
 
     Parameters
     ----------
     learning_rate : float, default=1.0
-        η. From zero it only sets the length of w.
+        η. From zero it only sets the norm of w.
     start : {"zero", "means"}, default="zero"
-        w = 0, or the hyperplane halfway between the class means.
+        Initial weights: w = 0, or the hyperplane halfway between the class means.
     order : {"given", "shuffled", "random"}, default="given"
         The rows as they come; in a new order every epoch; or any misclassified row at random, each
-        as likely as the others (an epoch is then as many draws as there are rows).
+        equally likely (an epoch is then as many draws as there are rows).
     max_epochs : int, default=200
-        Passes at most.
+        Passes over the rows at most.
     average : bool, default=False
-        Return the mean of the weights over all rows seen: steadier where classes overlap.
+        Return the average of the weights over all rows seen, which is more stable where classes
+        overlap.
     pocket : bool, default=False
-        Return the weights that had the fewest rows on the wrong side.
+        Return the weights that misclassified the fewest rows.
     fit_intercept : bool, default=True
-        Whether the hyperplane may miss the origin.
+        Whether there is an intercept b.
     standardize : bool, default=False
-        Walk in columns of mean 0 and deviation 1. By definition the perceptron depends on units:
-        a column of large numbers takes large steps. Standardised it does not, and in raw units of
-        very different sizes it may need far more epochs.
-    keep_weights : bool, default=False
-        Keep the weights after every epoch in ``trace_``.
-    random_state : seed of the order.
+        Train on columns of mean 0 and standard deviation 1. By definition the perceptron depends on
+        units, because a column of large numbers takes large steps; standardized it does not, and
+        in units of very different sizes it may need far fewer epochs.
+    store_weights : bool, default=False
+        Store the weights after every epoch in ``trace_``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
 
     Attributes
     ----------
-    trace_ : mistakes by epoch and output, drawn by ``separatrix.pictures.PerceptronTraceDisplay``.
-    mistakes_ : all mistakes made, by output; ``partial_fit`` adds to them.
-    state_ : where the walk stands, for ``partial_fit``.
-    n_iter_ : epochs.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights w.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts b.
+    trace_ : MistakeTrace
+        Mistakes by epoch and output, drawn by ``separatrix.pictures.PerceptronTraceDisplay``.
+    mistakes_ : ndarray of int
+        All mistakes made, by output; ``partial_fit`` adds to them.
+    mistake_bound_ : float
+        (R/γ)² with the margin γ reached: no order of the rows makes more mistakes from zero.
+        Infinite where rows are misclassified or the theorem does not apply.
+    state_ : PerceptronState
+        The weights in training, from which ``partial_fit`` continues.
+    certificate_ : Certificate
+        The misclassified training rows, counted; it holds if there are none.
+    n_iter_ : int
+        Epochs.
+
+    See Also
+    --------
+    KernelPerceptron : The same training in the feature space of a kernel.
+    linear_separability : Proof that a separating hyperplane exists or not.
+    LinearSVC : The separating hyperplane of largest margin.
+
+    References
+    ----------
+    F. Rosenblatt, "The perceptron: a probabilistic model for information storage and organization
+    in the brain", Psychological Review, 1958.
+    A. B. J. Novikoff, "On convergence proofs on perceptrons", 1962.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [3.0, 3.0], [4.0, 3.0]], [0, 0, 1, 1]
+    >>> model = sx.Perceptron().fit(X, y)
+    >>> model.predict([[0.0, 1.0], [4.0, 4.0]])
+    array([0, 1])
+    >>> model.trace_.status, int(model.mistakes_[0])
+    ('converged', 4)
     """
 
     trace_: MistakeTrace
     state_: PerceptronState
     mistakes_: Ints
+    mistake_bound_: float
 
     def __init__(
         self,
@@ -87,7 +129,7 @@ class Perceptron(LinearClassifier):
         pocket: bool = False,
         fit_intercept: bool = True,
         standardize: bool = False,
-        keep_weights: bool = False,
+        store_weights: bool = False,
         random_state: Any = None,
     ) -> None:
         self.learning_rate = learning_rate
@@ -98,141 +140,147 @@ class Perceptron(LinearClassifier):
         self.pocket = pocket
         self.fit_intercept = fit_intercept
         self.standardize = standardize
-        self.keep_weights = keep_weights
+        self.store_weights = store_weights
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from ``X`` and labels ``y``, or from :class:`~separatrix.rows.rows.Rows`."""
-        plan = self._plan()
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        options = self._options()
         given = coded_rows(self, X, y, sample_weight)
         standardizer = None
         if self.standardize:
             standardizer = Standardizer.from_rows(given.x, given.w, keep_mean=True)
-        ground = self._ground(given, standardizer)
-        zero = np.zeros((len(ground.own), 1 + ground.d))
-        first = mean_start(ground) if self.start == "means" else zero
+        rows = self._training(given, standardizer)
+        zero = np.zeros((len(rows.output_class), 1 + rows.d))
+        first = class_mean_weights(rows) if self.start == "means" else zero
         random = check_random_state(self.random_state)
-        found = walk(ground, PerceptronState(first, zero, 0), plan, random)
-        self._expose(found, ground, standardizer, given.encoding)
-        if found.status != "converged":
+        result = train(rows, PerceptronState(first, zero, 0), options, random)
+        same_rate = rows.rate.min() == rows.rate.max()
+        bound = np.inf
+        if self.start == "zero" and same_rate:
+            bound = mistake_bound(rows, result.weights)
+        certificate = _certificate(result, rows, bound)
+        self._store(result, rows, standardizer, given.encoding, certificate)
+        self.mistakes_, self.mistake_bound_ = result.mistakes.sum(axis=0), bound
+        if result.status != "converged":
             warn("SEP003", f"{self.certificate_}")
         return self
 
-    @available_if(lambda self: self._steps_only())  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self._trains_online())  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Go over these rows once, from where the walk stands; the first call names ``classes``."""
-        plan = self._plan()
+        """Train one epoch on these rows from the present weights; the first call names classes."""
+        options = self._options()
         if isinstance(X, Rows):
             raise InputError(
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
         begun = hasattr(self, "state_")
         before = self.classes_ if begun else None
-        rows = self._coded_rows(
-            X, y, sample_weight, known=self._known_classes(classes), reset=not begun
-        )
+        known = self._remembered(classes)
+        given = coded(self._coded_rows(X, y, sample_weight, known=known, reset=not begun))
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))
             self.classes_ = before
             raise InputError(
-                f"Class {new[0]!r} is new, and the walk has begun without it.",
+                f"Class {new[0]!r} is new, and training began without it.",
                 remedy="Name all classes in the first call: partial_fit(X, y, classes=…).",
             )
-        given = coded(rows)
-        ground = self._ground(given, None)
-        zero = np.zeros((len(ground.own), 1 + ground.d))
+        rows = self._training(given, None)
+        zero = np.zeros((len(rows.output_class), 1 + rows.d))
         state = self.state_ if begun else PerceptronState(zero, zero, 0)
-        once = Plan(max_epochs=1, average=plan.average)
-        made = self.mistakes_ if begun else 0
-        self._expose(walk(ground, state, once), ground, None, given.encoding)
-        self.mistakes_ = self.mistakes_ + made
-        wrong = int(ground.wrong(self.state_.weights).any(axis=1).sum())
-        self.certificate_ = Certificate(
-            f"Perceptron: {wrong} of the last {ground.n} rows are on the wrong side",
-            notes=(f"{int(self.mistakes_.sum())} mistakes in {self.state_.seen} rows.",),
-            promised=(),
+        once = TrainingOptions(max_epochs=1, average=options.average)
+        result = train(rows, state, once)
+        mistakes = result.mistakes.sum(axis=0) + (self.mistakes_ if begun else 0)
+        wrong = int(rows.misclassified(result.state.weights).any(axis=1).sum())
+        certificate = _counted(
+            f"Perceptron: {wrong} of the last {rows.n} rows are misclassified",
+            wrong,
+            [f"{int(mistakes.sum())} mistakes in {result.state.seen} rows."],
         )
+        self._store(result, rows, None, given.encoding, certificate)
+        self.mistakes_, self.mistake_bound_ = mistakes, np.inf
         return self
 
-    def _steps_only(self) -> bool:
-        """Whether nothing asked for looks at all rows beforehand, or again."""
+    def _trains_online(self) -> bool:
+        """Whether no parameter needs all rows beforehand, or a second time."""
         for name, usual in (("standardize", False), ("pocket", False), ("start", "zero")):
             if getattr(self, name) != usual:
                 raise AttributeError(
-                    f"partial_fit cannot do {name}={getattr(self, name)!r}, which looks at all "
+                    f"partial_fit cannot do {name}={getattr(self, name)!r}, which needs all "
                     f"rows. Use {name}={usual!r}, or fit."
                 )
         return True
 
-    def _plan(self) -> Plan:
+    def _options(self) -> TrainingOptions:
         """The parameters, checked."""
         if self.start not in ("zero", "means"):
             raise InputError(f"start={self.start!r} is unknown.", remedy="'zero' or 'means'.")
         if not 0.0 < self.learning_rate < np.inf:
-            raise InputError(
-                f"learning_rate={self.learning_rate!r} leads nowhere.", remedy="Use more than zero."
-            )
-        if self.average and self.pocket:
-            raise InputError("average and pocket are two answers.", remedy="Choose one of them.")
-        return plan_of(self)
+            raise InputError(f"learning_rate={self.learning_rate!r} must be positive and finite.")
+        return TrainingOptions(
+            self.order, self.max_epochs, self.average, self.pocket, self.store_weights
+        )
 
-    def _ground(self, given: CodedRows, standardizer: Standardizer | None) -> PerceptronRows:
-        own = outputs_of(len(self.classes_))
-        rate = self.learning_rate * given.w
-        return ground_of(given.x, given.codes, own, rate, bool(self.fit_intercept), standardizer)
+    def _training(self, given: CodedRows, standardizer: Standardizer | None) -> TrainingRows:
+        return training_rows(
+            given.x,
+            given.codes,
+            outputs_of(len(self.classes_)),
+            self.learning_rate * given.w,
+            bool(self.fit_intercept),
+            standardizer,
+        )
 
-    def _expose(
+    def _store(
         self,
-        found: Walk,
-        ground: PerceptronRows,
+        result: TrainingResult,
+        rows: TrainingRows,
         standardizer: Standardizer | None,
         encoding: Encoding,
+        certificate: Certificate,
     ) -> None:
-        coef, intercept = _unscaled(found.weights, standardizer)
-        kept = [_unscaled(weights, standardizer) for weights in found.kept]
-        self.state_ = found.state
+        coef, intercept = _unscaled(result.weights, standardizer)
+        stored = [_unscaled(weights, standardizer) for weights in result.epoch_weights]
+        self.state_ = result.state
         self.trace_ = MistakeTrace(
-            found.mistakes,
-            ground.n,
-            found.status,
-            np.array([coef for coef, _ in kept]),
-            np.array([intercept for _, intercept in kept]),
+            result.mistakes,
+            rows.n,
+            result.status,
+            np.array([coef for coef, _ in stored]),
+            np.array([intercept for _, intercept in stored]),
         )
-        self.mistakes_ = found.mistakes.sum(axis=0)
-        certificate = self._certificate(found, ground)
-        solution = Solution(coef.T, intercept, certificate, found.status, len(found.mistakes))
+        solution = Solution(coef.T, intercept, certificate, result.status, len(result.mistakes))
         self._accept(solution, encoding, flat=False)
 
-    def _certificate(self, found: Walk, ground: PerceptronRows) -> Certificate:
-        wrong = int(ground.wrong(found.weights).any(axis=1).sum())
-        notes = [f"{int(found.mistakes.sum())} mistakes in {_epochs(found)}."]
-        if wrong == 0:
-            claim = "Perceptron: every row is strictly on its own side"
-            if self.start == "zero" and ground.rate.min() == ground.rate.max():
-                bound = novikoff(ground, found.weights)
-                each = "" if len(ground.own) == 1 else " for each class"
-                notes.append(
-                    f"By the margin reached, at most {bound:.4g} mistakes{each} were possible."
-                )
-        else:
-            claim = f"Perceptron: {wrong} of {ground.n} rows are on the wrong side"
+
+def _certificate(result: TrainingResult, rows: TrainingRows, bound: float) -> Certificate:
+    wrong = int(rows.misclassified(result.weights).any(axis=1).sum())
+    epochs = len(result.mistakes)
+    notes = [f"{int(result.mistakes.sum())} mistakes in {epochs} epoch{'s' * (epochs > 1)}."]
+    if wrong == 0:
+        claim = "Perceptron: every training row is classified correctly"
+        if np.isfinite(bound):
+            each = "" if len(rows.output_class) == 1 else " for each class"
             notes.append(
-                "The walk was ended by its limit; linear_separability(X, y) tells whether any "
-                "hyperplane separates these rows."
-                if found.status != "converged"
-                else "The last weights had none there, their average has."
+                f"By the margin reached, at most {bound:.4g} mistakes{each} were possible."
             )
-        return Certificate(
-            claim,
-            notes=tuple(notes),
-            promised=(),
+    else:
+        claim = f"Perceptron: {wrong} of {rows.n} training rows are misclassified"
+        notes.append(
+            "The limit of epochs was reached; linear_separability(X, y) proves whether any "
+            "hyperplane separates these rows."
+            if result.status != "converged"
+            else "The last weights misclassified none, their average does."
         )
+    return _counted(claim, wrong, notes)
 
 
-def _epochs(found: Walk) -> str:
-    return "1 epoch" if len(found.mistakes) == 1 else f"{len(found.mistakes)} epochs"
+def _counted(claim: str, wrong: int, notes: list[str]) -> Certificate:
+    """Misclassified rows, counted. Above none no bound on the fewest possible is known."""
+    gap = np.inf if wrong else np.nan
+    return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
 
 
 def _unscaled(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Perceptron regression: every row pulls the line towards itself, in proportion to its residual."""
+"""Perceptron regression: online least squares (Widrow and Hoff)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,28 @@ from separatrix.estimators.standard_design import StandardDesign, standard_desig
 from separatrix.estimators.targets import one_number
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.perceptron.epochs import Plan, epochs, plan_of
-from separatrix.perceptron.loops import walk_regression
+from separatrix.perceptron.loops import train_regression
+from separatrix.perceptron.training import TrainingOptions, epoch_orders
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
 
-#: Share of the longest step that cannot overshoot at any row, used where no rate is given.
-CAREFUL = 0.1
+#: Default learning rate, as a fraction of the largest that cannot overshoot at any row.
+RATE_FRACTION = 0.1
+#: Growth of the squared residuals beyond which training has diverged.
+DIVERGED = 1e6
+_CLAIMS = {
+    "limit reached": "all epochs were run; near least squares, without a claim of optimality",
+    "bound reached": "the squared residuals fell to the bound",
+    "diverged": "the learning rate is too large and residuals grew; the best epoch is returned",
+}
 
 
 @dataclass(frozen=True)
 class ResidualTrace:
-    """Sum of the squared residuals met during each epoch, and why the walk ended.
+    """Sum of the squared residuals met during each epoch, and why training ended.
 
-    ``status`` is "bound reached", "epochs done" or "diverged"; ``step`` is the learning rate.
+    ``status`` is "bound reached", "limit reached" or "diverged"; ``step`` is the learning rate.
     """
 
     squares: Floats
@@ -37,36 +44,67 @@ class ResidualTrace:
 
 
 class PerceptronRegressor(RegressorMixin, LinearModel):
-    """w ← w + η (y − w·x) x for every row, over and over.
+    """Least squares by stochastic gradient steps, one row at a time (Widrow and Hoff).
 
-    The on-line form of least squares (Widrow and Hoff). At a constant rate it ends near the least
-    squares, not at them: the rows keep pulling. ``average=True`` lets these pulls cancel. A rate
-    above 2/‖x‖² overshoots; where that makes the residuals grow without bound it is said (SEP003)
-    and the best epoch is returned. :class:`LinearRegression` finds the least squares themselves.
+        w ← w + η (y − w·x) x     for every row, in every epoch
 
-    A row's weight, as a share of the largest, multiplies its step.
+    At a constant learning rate it ends near the least-squares solution, not at it; ``average=True``
+    averages the noise of the steps. A rate above 2/‖x‖² overshoots; where that makes the residuals
+    grow without bound it warns (SEP003) and returns the best epoch. :class:`LinearRegression` finds
+    the least-squares solution itself.
+
+    A sample weight, divided by the largest, multiplies the step of its row.
 
     Parameters
     ----------
-    learning_rate : float, optional
-        η. Without it a tenth of 1/max ‖(1, x)‖², a length that is safe for every row.
+    learning_rate : float or None, default=None
+        η. None is a tenth of 1/max ‖(1, x)‖², which cannot overshoot at any row.
     max_epochs : int, default=200
-        T, the number of passes.
-    bound : float, optional
-        Stop when the sum of the squared residuals met during a pass is no more than this.
+        Passes over the rows at most.
+    bound : float or None, default=None
+        Stop when the sum of the squared residuals met during an epoch is no more than this.
     order : {"given", "shuffled", "random"}, default="given"
         The rows as they come, in a new order every epoch, or drawn at random.
     average : bool, default=False
-        Return the mean of the weights over all rows seen.
+        Return the average of the weights over all rows seen.
     fit_intercept : bool, default=True
-        Whether there is a constant.
+        Whether there is an intercept.
     standardize : bool, default=True
-        Walk in columns of mean 0 and deviation 1. In raw units no rate may suit all columns.
-    random_state : seed of the order.
+        Train on columns of mean 0 and standard deviation 1. In raw units no learning rate may suit
+        all columns.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
 
     Attributes
     ----------
-    trace_ : squared residuals by epoch.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Intercept.
+    trace_ : ResidualTrace
+        Squared residuals by epoch.
+    certificate_ : Certificate
+        How training ended; no optimality is claimed, and after divergence it does not hold.
+    n_iter_ : int
+        Epochs.
+
+    See Also
+    --------
+    LinearRegression : The least-squares solution.
+    Perceptron : The same scheme for classes.
+
+    References
+    ----------
+    B. Widrow and M. E. Hoff, "Adaptive switching circuits", 1960.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> X = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = sx.PerceptronRegressor().fit(X, 1.0 + 2.0 * X[:, 0])
+    >>> model.coef_.round(4), round(model.intercept_, 4)
+    (array([2.]), 1.0)
     """
 
     _sparse_ok = False
@@ -93,16 +131,16 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from ``X`` and numbers ``y``, or from :class:`~separatrix.rows.rows.Rows`."""
-        plan = self._plan()
+        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        options = self._options()
         rows = self._training_rows(X, y, sample_weight)
         prepared = prepare(rows)
         one_number(prepared.moments.targets)
-        block = _counted(prepared.rows.collect())
+        block = _positive_weight(prepared.rows.collect())
         design = standard_design(block, prepared.moments, scaled=self.standardize)
         if not self.fit_intercept:
-            design = _through_origin(design)
-        weights, trace = self._walk(design, block, plan)
+            design = _uncentered(design)
+        weights, trace = self._train(design, block, options)
         self.trace_ = trace
         coef, intercept = design.unscale(weights[:, None])
         residual = block.y[:, 0] - block.dense() @ coef[:, 0] - intercept[0]
@@ -113,55 +151,48 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         self._accept(solution, prepared.encoding, flat=True)
         return self
 
-    def _plan(self) -> Plan:
-        for name in ("learning_rate", "bound"):
-            value = getattr(self, name)
+    def _options(self) -> TrainingOptions:
+        for name, value in (("learning_rate", self.learning_rate), ("bound", self.bound)):
             if value is not None and not 0.0 < value < np.inf:
-                raise InputError(f"{name}={value!r} leads nowhere.", remedy="Use more than zero.")
-        return plan_of(self)
+                raise InputError(f"{name}={value!r} must be positive and finite.")
+        return TrainingOptions(self.order, self.max_epochs, self.average)
 
-    def _walk(
-        self, design: StandardDesign, block: Block, plan: Plan
+    def _train(
+        self, design: StandardDesign, block: Block, options: TrainingOptions
     ) -> tuple[Floats, ResidualTrace]:
         x = np.ascontiguousarray(design.z[:, 1:])
         constant = float(self.fit_intercept)
         longest = float((np.einsum("ij,ij->i", x, x) + constant).max()) or 1.0
-        step = CAREFUL / longest if self.learning_rate is None else float(self.learning_rate)
+        step = RATE_FRACTION / longest if self.learning_rate is None else float(self.learning_rate)
         rate = step * block.weights / block.weights.max()
         y = np.ascontiguousarray(block.y[:, 0])
         random = check_random_state(self.random_state)
-        w, drift = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1)
+        w, step_sums = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1)
         squares: list[float] = []
-        best, status, seen = w.copy(), "epochs done", 0
-        for order in epochs(plan, block.n, random):
-            met = float(walk_regression(x, y, rate, order, constant, w, drift, float(seen)))
+        best, status, seen = w.copy(), "limit reached", 0
+        for order in epoch_orders(options, block.n, random):
+            met = float(train_regression(x, y, rate, order, constant, w, step_sums, float(seen)))
             seen += len(order)
-            if not (np.isfinite(met) and np.isfinite(w).all() and met < 1e6 * _first(squares, met)):
-                status = "diverged"
-                break
+            first = squares[0] if squares and squares[0] > 0.0 else max(met, 1.0)
+            if not (np.isfinite(met) and np.isfinite(w).all() and met < DIVERGED * first):
+                return best, ResidualTrace(np.array(squares), "diverged", step)
             squares.append(met)
             if met <= min(squares):
                 best = w.copy()
             if self.bound is not None and met <= self.bound:
                 status = "bound reached"
                 break
-        if status == "diverged":
-            return best, ResidualTrace(np.array(squares), status, step)
-        final = w - drift / seen if self.average else w
+        final = w - step_sums / seen if self.average else w
         return final, ResidualTrace(np.array(squares), status, step)
 
 
-def _first(squares: list[float], met: float) -> float:
-    return squares[0] if squares and squares[0] > 0.0 else max(met, 1.0)
-
-
-def _counted(block: Block) -> Block:
+def _positive_weight(block: Block) -> Block:
     """The rows of positive weight."""
     return block if block.w is None or block.w.all() else block.take(np.flatnonzero(block.w > 0.0))
 
 
-def _through_origin(design: StandardDesign) -> StandardDesign:
-    """Without a constant columns are scaled but not moved."""
+def _uncentered(design: StandardDesign) -> StandardDesign:
+    """Columns scaled but not centered, for a model without intercept."""
     z = design.z.copy()
     standardizer, scale = design.standardizer, design.standardizer.scale
     z[:, 1:] += standardizer.mean * standardizer.inverse_scale
@@ -169,18 +200,15 @@ def _through_origin(design: StandardDesign) -> StandardDesign:
 
 
 def _certificate(trace: ResidualTrace, residual: Floats, block: Block) -> Certificate:
-    w = block.weights
-    total = float(w @ residual**2)
-    said = {
-        "epochs done": "after its epochs, near least squares and no more than that",
-        "bound reached": "its squared residuals fell to the bound asked for",
-        "diverged": "the learning rate is too long and residuals grew; the best epoch is returned",
-    }
+    """How training ended. No bound on the distance to least squares is known after divergence."""
+    total = float(block.weights @ residual**2)
     return Certificate(
-        f"Perceptron regression: {said[trace.status]}",
+        f"Perceptron regression: {_CLAIMS[trace.status]}",
+        gap=np.inf if trace.status == "diverged" else np.nan,
+        tolerance=0.0,
         notes=(
             f"{len(trace.squares)} epochs with learning rate {trace.step:.3g}.",
-            f"The squared residuals add up to {total:.6g}; no optimality is claimed.",
+            f"The squared residuals add up to {total:.6g}.",
         ),
         promised=(),
     )
