@@ -222,8 +222,8 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
             )
         if not mercer:
             notes.append(
-                "The kernel is not positive semi-definite on these rows: there is no feature space, "
-                "no margin and no bound on the mistakes."
+                "The kernel is not positive semi-definite on these rows: without a feature space "
+                "there is no margin and no bound on the number of mistakes."
             )
         gap = np.inf if wrong else np.nan
         return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())

@@ -110,7 +110,7 @@ class Perceptron(LinearClassifier):
     >>> model.predict([[0.0, 1.0], [4.0, 4.0]])
     array([0, 1])
     >>> model.trace_.status, int(model.mistakes_[0])
-    ('converged', 4)
+    ('converged', 5)
     """
 
     trace_: MistakeTrace
