@@ -178,7 +178,7 @@ class Perceptron(LinearClassifier):
             )
         begun = hasattr(self, "state_")
         before = self.classes_ if begun else None
-        known = self._remembered(classes)
+        known = self._known_classes(classes)
         given = coded(self._coded_rows(X, y, sample_weight, known=known, reset=not begun))
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))
