@@ -1,4 +1,4 @@
-"""Neighbors, kernel votes, local means and exemplars against scikit-learn and closed forms."""
+"""Neighbors, kernel smoothers and exemplars against scikit-learn and closed forms."""
 
 from __future__ import annotations
 
@@ -28,86 +28,88 @@ def _near_only(distances: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
-def test_as_scikit_learn(weights: str, metric: str) -> None:
-    mine = sx.KNeighborsClassifier(7, weights=weights, metric=metric).fit(X, LABELS)
-    theirs = KNeighborsClassifier(7, weights=weights, metric=metric).fit(X, LABELS)
-    np.testing.assert_allclose(mine.predict_proba(NEW), theirs.predict_proba(NEW), atol=1e-12)
+def test_equals_scikit_learn(weights: str, metric: str) -> None:
+    own = sx.KNeighborsClassifier(7, weights=weights, metric=metric).fit(X, LABELS)
+    reference = KNeighborsClassifier(7, weights=weights, metric=metric).fit(X, LABELS)
+    np.testing.assert_allclose(own.predict_proba(NEW), reference.predict_proba(NEW), atol=1e-12)
     both = np.column_stack([Y, X[:, 2]])
     number = sx.KNeighborsRegressor(7, weights=weights, metric=metric).fit(X, both)
     again = KNeighborsRegressor(7, weights=weights, metric=metric).fit(X, both)
     np.testing.assert_allclose(number.predict(NEW), again.predict(NEW), atol=1e-12)
-    for a, b in zip(mine.kneighbors(NEW), theirs.kneighbors(NEW), strict=True):
+    for a, b in zip(own.kneighbors(NEW), reference.kneighbors(NEW), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
-    np.testing.assert_array_equal(mine.kneighbors()[1], theirs.kneighbors()[1])
+    np.testing.assert_array_equal(own.kneighbors()[1], reference.kneighbors()[1])
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", sx.Gaussian(0.5)])
 @pytest.mark.parametrize("model", [sx.KNeighborsClassifier, sx.KNeighborsRegressor])
-def test_leave_one_out_of_every_count_is_that_of_fits_without_the_row(
-    weights: Any, model: Any
-) -> None:
+def test_leave_one_out_error_equals_refitting_without_the_row(weights: Any, model: Any) -> None:
     x, y = X[:60], (LABELS if model is sx.KNeighborsClassifier else Y)[:60]
-    counts = model("auto", weights=weights).fit(x, y).counts_
+    counts = model("auto", weights=weights).fit(x, y).leave_one_out_
     for k in (1, 4, 11):
         wrong = []
         for i in range(60):
             rest = np.arange(60) != i
-            said = model(k, weights=weights).fit(x[rest], y[rest]).predict(x[i : i + 1])[0]
-            wrong.append(said != y[i] if isinstance(said, str) else (said - y[i]) ** 2)
+            predicted = model(k, weights=weights).fit(x[rest], y[rest]).predict(x[i : i + 1])[0]
+            wrong.append(
+                predicted != y[i] if isinstance(predicted, str) else (predicted - y[i]) ** 2
+            )
         assert counts.error[k - 1] == pytest.approx(np.mean(wrong), abs=1e-12)
     assert counts.error[counts.best - 1] == counts.error.min()
 
 
-def test_leave_one_out_of_weighted_rows_is_that_of_repeats() -> None:
+def test_leave_one_out_of_weighted_rows_equals_repeated_rows() -> None:
     w = RNG.integers(0, 4, len(X))
     a = sx.KNeighborsClassifier().fit(X, LABELS, sample_weight=w).leave_one_out(12)
     b = sx.KNeighborsClassifier().fit(np.repeat(X, w, axis=0), np.repeat(LABELS, w))
     np.testing.assert_allclose(a.error, b.leave_one_out(12).error, atol=1e-12)
 
 
-def test_weights_below_one_leave_places_for_others() -> None:
+def test_weights_below_one_take_further_neighbors() -> None:
     x = np.array([[0.0], [1.0], [2.0], [3.0]])
     model = sx.KNeighborsRegressor(1).fit(x, [0.0, 10.0, 20.0, 30.0], sample_weight=[0.5] * 4)
     assert model.predict([[0.1]])[0] == pytest.approx(5.0)  # half of each of the two nearest
 
 
-def test_a_neighbor_at_distance_zero_decides_alone() -> None:
+def test_inverse_distance_weights_at_distance_zero() -> None:
     x = np.array([[0.0], [1e-100], [1.0]])
     model = sx.KNeighborsRegressor(3, weights="distance").fit(x, [1.0, 5.0, 9.0])
     assert model.predict([[0.0]])[0] == 1.0
     assert np.isfinite(model.predict([[1e300]])).all()
 
 
-def test_local_mean_is_its_formula() -> None:
+def test_kernel_smoothers_follow_their_formula() -> None:
     h = 0.6
     votes = np.exp(-((NEW[:, None] - X) ** 2).sum(axis=-1) / (2 * h * h))
     model = sx.NadarayaWatson(h).fit(X, Y)
     np.testing.assert_allclose(model.predict(NEW), votes @ Y / votes.sum(axis=1), rtol=1e-9)
     np.testing.assert_allclose(
-        model.influence(NEW), votes / votes.sum(axis=1, keepdims=True), rtol=1e-7, atol=1e-14
+        model.smoother_matrix(NEW), votes / votes.sum(axis=1, keepdims=True), rtol=1e-7, atol=1e-14
     )
     classifier = sx.KernelVoteClassifier(h).fit(X, LABELS)
-    share = (votes * (LABELS == "yes")).sum(axis=1) / votes.sum(axis=1)
-    np.testing.assert_allclose(classifier.predict_proba(NEW)[:, 1], share, rtol=1e-9)
+    proportion = (votes * (LABELS == "yes")).sum(axis=1) / votes.sum(axis=1)
+    np.testing.assert_allclose(classifier.predict_proba(NEW)[:, 1], proportion, rtol=1e-9)
     far = sx.NadarayaWatson(1e-3).fit(X, Y).predict([[1e3, 0.0, 0.0]])
     assert far[0] == Y[np.argmin(np.linalg.norm(X - [1e3, 0, 0], axis=1))]
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
-def test_bandwidth_by_leave_one_out_beats_its_neighbors(unit: float) -> None:
+def test_leave_one_out_bandwidth_is_a_local_minimum(unit: float) -> None:
     model = sx.NadarayaWatson().fit(X * unit, Y)
 
-    def left_out(h: float) -> float:
+    def leave_one_out_loss(h: float) -> float:
         votes = np.exp(-((X[:, None] - X) ** 2).sum(axis=-1) / (2 * h * h))
         np.fill_diagonal(votes, 0.0)
         return float(np.mean((votes @ Y / votes.sum(axis=1) - Y) ** 2))
 
     h = model.bandwidth_ / unit
-    assert model.choice_.loss == pytest.approx(left_out(h), rel=1e-6)
-    assert all(left_out(h) <= left_out(h * factor) for factor in (0.5, 0.9, 1.1, 2.0))
+    assert model.bandwidth_search_.loss == pytest.approx(leave_one_out_loss(h), rel=1e-6)
+    assert all(
+        leave_one_out_loss(h) <= leave_one_out_loss(h * factor) for factor in (0.5, 0.9, 1.1, 2.0)
+    )
 
 
-def test_words_mixed_rows_and_given_distances() -> None:
+def test_strings_mixed_rows_and_precomputed_distances() -> None:
     words, kinds = ["cat", "cart", "carts", "dog", "dig", "dug"], [0, 0, 0, 1, 1, 1]
     model = sx.KNeighborsClassifier(3, metric="edit").fit(words, kinds)
     assert model.predict(["car", "dag"]).tolist() == [0, 1]
@@ -122,7 +124,7 @@ def test_words_mixed_rows_and_given_distances() -> None:
     np.testing.assert_allclose(given.predict_proba(d), direct.predict_proba(X), atol=1e-12)
 
 
-def test_files_keep_what_was_remembered(tmp_path: Path) -> None:
+def test_saved_models_predict_the_same(tmp_path: Path) -> None:
     words = ["cat", "cart", "dog", "dig"]
     for model, new in [
         (sx.KNeighborsClassifier("auto", standardize=True).fit(X, LABELS), NEW),
@@ -134,11 +136,11 @@ def test_files_keep_what_was_remembered(tmp_path: Path) -> None:
         np.testing.assert_array_equal(sx.load(tmp_path / "m.sx").predict(new), model.predict(new))
 
 
-def test_nearest_mean_is_scikit_learns_centroid_and_the_basic_linear_classifier() -> None:
+def test_nearest_mean_equals_nearest_centroid_and_basic_linear_classifier() -> None:
     three = np.digitize(X[:, 0], [-0.5, 0.5])
-    mine = sx.NearestExemplar().fit(X, three).predict(NEW)
-    np.testing.assert_array_equal(mine, NearestCentroid().fit(X, three).predict(NEW))
-    np.testing.assert_array_equal(mine, sx.BasicLinearClassifier().fit(X, three).predict(NEW))
+    own = sx.NearestExemplar().fit(X, three).predict(NEW)
+    np.testing.assert_array_equal(own, NearestCentroid().fit(X, three).predict(NEW))
+    np.testing.assert_array_equal(own, sx.BasicLinearClassifier().fit(X, three).predict(NEW))
 
 
 def test_manhattan_boundary_runs_at_45_degrees_between_the_exemplars() -> None:
@@ -148,7 +150,7 @@ def test_manhattan_boundary_runs_at_45_degrees_between_the_exemplars() -> None:
     np.testing.assert_array_equal(model.predict(inside), (inside.sum(axis=1) > 3).astype(int))
 
 
-def test_everybody_equally_far_is_said_and_only_then() -> None:
+def test_concentrated_distances_warn_and_only_those() -> None:
     noise = RNG.normal(size=(300, 120))
     with pytest.warns(sx.SeparatrixWarning, match="SEP008"):
         sx.KNeighborsClassifier().fit(noise, LABELS[:240].repeat(2)[:300])
@@ -162,15 +164,17 @@ def test_everybody_equally_far_is_said_and_only_then() -> None:
     assert not sx.distance_concentration(X).concentrated
 
 
-def test_awkward_input() -> None:
+def test_degenerate_and_invalid_input() -> None:
     same = np.ones((6, 2))
     assert sx.KNeighborsClassifier(3).fit(same, [0, 0, 0, 0, 1, 1]).predict(same[:1])[0] == 0
     assert sx.NadarayaWatson().fit(same, np.arange(6.0)).predict(same[:1])[0] == 2.5
-    with pytest.raises(sx.InputError, match="7 neighbors were asked for, and n_samples = 6"):
+    with pytest.raises(
+        sx.InputError, match="n_neighbors=7 exceeds the total weight 6 of n_samples = 6"
+    ):
         sx.KNeighborsClassifier(7).fit(same, [0, 0, 0, 1, 1, 1])
     with pytest.raises(sx.InputError, match="no count"):
         sx.KNeighborsClassifier(0).fit(same, [0, 0, 0, 1, 1, 1])
-    with pytest.raises(sx.InputError, match="no width"):
+    with pytest.raises(sx.InputError, match="not a positive number"):
         sx.NadarayaWatson(-1.0).fit(same, np.arange(6.0))
     with pytest.raises(sx.InputError, match="Objects have no mean"):
         sx.NearestExemplar("edit").fit(["a", "b"], [0, 1])
@@ -178,14 +182,14 @@ def test_awkward_input() -> None:
         sx.NearestExemplar(exemplar="medoids").fit(same, [0, 0, 0, 1, 1, 1])
 
 
-def test_given_distances_with_rows_of_no_weight() -> None:
+def test_precomputed_distances_with_rows_of_weight_zero() -> None:
     w = np.ones(len(X))
     w[::3] = 0.0
-    there = w > 0
+    positive = w > 0
     d, new = sx.Euclidean().distances(X), sx.Euclidean().distances(NEW, X)
     for build, target in ((sx.KNeighborsClassifier, LABELS), (sx.NadarayaWatson, Y)):
         model = build(metric="precomputed").fit(d, target, sample_weight=w)
-        plain = build().fit(X[there], target[there])
+        plain = build().fit(X[positive], target[positive])
         expected = plain.predict(NEW)
         if target is Y:
             np.testing.assert_allclose(model.predict(new), expected, rtol=1e-9)
@@ -193,8 +197,8 @@ def test_given_distances_with_rows_of_no_weight() -> None:
             np.testing.assert_array_equal(model.predict(new), expected)
 
 
-def test_given_distances_have_no_deviation() -> None:
-    with pytest.raises(sx.InputError, match="not distances"):
+def test_precomputed_distances_cannot_be_standardized() -> None:
+    with pytest.raises(sx.InputError, match="numeric columns"):
         sx.KNeighborsClassifier(metric="precomputed", standardize=True).fit(
             sx.Euclidean().distances(X), LABELS
         )
@@ -207,7 +211,7 @@ def test_weights_that_sum_to_one_choose_the_same_bandwidth() -> None:
         assert model.fit(X, target, sample_weight=w).bandwidth_ == pytest.approx(plain, rel=1e-4)
 
 
-def test_learned_metrics_count_rows_by_weight() -> None:
+def test_learned_metrics_use_sample_weights() -> None:
     w = np.random.default_rng(1).integers(0, 4, len(X))
     model = sx.KNeighborsClassifier(metric="mahalanobis")
     weighted = model.fit(X, LABELS, sample_weight=w).predict_proba(NEW)
@@ -216,7 +220,7 @@ def test_learned_metrics_count_rows_by_weight() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 2.5, None, "many"])
-def test_what_is_no_count(count: Any) -> None:
+def test_invalid_n_neighbors(count: Any) -> None:
     for model in (sx.KNeighborsRegressor(count), sx.NearestNeighbors(count)):
         with pytest.raises(sx.InputError, match="no count"):
             model.fit(X, Y)
@@ -234,7 +238,7 @@ def test_sparse_rows() -> None:
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", _near_only])
-def test_leaving_one_of_several_equal_rows_out(weights: Any) -> None:
+def test_leave_one_out_with_repeated_rows(weights: Any) -> None:
     rng = np.random.default_rng(5)
     x, labels, w = np.round(rng.normal(size=(40, 2)), 1), rng.integers(0, 3, 40), np.ones(40)
     w[:20] = rng.integers(1, 4, 20)
@@ -252,7 +256,7 @@ def test_leaving_one_of_several_equal_rows_out(weights: Any) -> None:
         assert counts.error[k - 1] == pytest.approx(wrong / w.sum())
 
 
-def test_many_classes_take_no_room_for_each() -> None:
+def test_memory_does_not_grow_with_the_number_of_classes() -> None:
     rng = np.random.default_rng(6)
     x, labels = rng.normal(size=(3000, 2)), rng.integers(0, 1000, 3000)
     tracemalloc.start()
@@ -264,8 +268,8 @@ def test_many_classes_take_no_room_for_each() -> None:
     np.testing.assert_allclose(model.predict_proba(x[:50]), peer.predict_proba(x[:50]), atol=1e-12)
 
 
-def test_counts_cannot_be_chosen_with_shares_of_rows() -> None:
+def test_leave_one_out_needs_integer_weights_and_two_rows() -> None:
     with pytest.raises(sx.InputError, match="counts of rows"):
         sx.KNeighborsClassifier("auto").fit(X, LABELS, np.full(len(X), 1.0 / len(X)))
-    with pytest.raises(sx.InputError, match="One row has no other"):
+    with pytest.raises(sx.InputError, match="at least two rows"):
         sx.KNeighborsRegressor("auto").fit(X[:1], Y[:1])

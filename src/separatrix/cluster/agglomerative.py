@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.cluster.base import points_of
 from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage
 from separatrix.cluster.linkage_certificate import certify_linkage
 from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import metric_from
 from separatrix.estimators.base import RowsEstimator
-from separatrix.estimators.metric_inputs import points_of
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, did_you_mean
 from separatrix.optimize.solution import Certificate

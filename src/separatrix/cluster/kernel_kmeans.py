@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from separatrix.cluster.base import StandardizeMixin, starts_of
 from separatrix.cluster.initialization import in_order
 from separatrix.cluster.kernel_lloyd import (
     MEASURES,
@@ -20,7 +21,6 @@ from separatrix.cluster.kernel_lloyd import (
     spread_partition,
 )
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.metric_inputs import StandardizeMixin, starts_of
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, warn

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state, validate_data
 
+from separatrix.cluster.base import starts_of
 from separatrix.cluster.cluster_sums import RowSample, nearest_centers
 from separatrix.cluster.initialization import random_start, spread_start
 from separatrix.cluster.lloyd import Clustering, lloyd
 from separatrix.cluster.streaming_lloyd import certify, lloyd_streamed
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.metric_inputs import starts_of
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows

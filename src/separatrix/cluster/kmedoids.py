@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from separatrix.cluster.base import StandardizeMixin, points_of, starts_of
 from separatrix.cluster.exemplars import Exemplars
 from separatrix.cluster.initialization import in_order
 from separatrix.cluster.pam import (
@@ -28,7 +29,6 @@ from separatrix.cluster.pam_distances import pair_distances
 from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.metric_inputs import StandardizeMixin, points_of, starts_of
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate

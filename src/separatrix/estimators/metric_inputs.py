@@ -1,4 +1,8 @@
-"""What models take that need nothing but distances: rows of numbers, distances, or any objects."""
+"""Reading of unlabeled points: tables, matrices, precomputed distances, or any objects.
+
+Neighbors and clusterers compare points by a metric or a kernel. Tables and matrices become rows of
+numbers; anything else stays a list of objects, which the metric or kernel alone understands.
+"""
 
 from __future__ import annotations
 
@@ -10,60 +14,106 @@ from sklearn.utils.validation import validate_data
 
 from separatrix.distances.base import Metric
 from separatrix.distances.metric_from import PrecomputedDistances
+from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.block import Floats, Matrix, unit_weights
+from separatrix.rows.encoding import identity
+from separatrix.rows.rows import Rows
+from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
 
 
-def points_of(model: Any, metric: Metric, X: Any) -> Any:
-    """Numbers checked as scikit-learn does; other things as they are, for the metric to take.
-
-    Sets ``n_features_in_`` and the names of columns, which lists of objects do not have.
-    """
+def holds_objects(metric: Metric, X: Any) -> bool:
+    """Whether X is a collection of objects rather than a table or matrix of numbers."""
     if metric.of_vectors or isinstance(metric, PrecomputedDistances):
-        x = validate_data(model, X, accept_sparse="csr", dtype=np.float64)
-        return x.toarray() if sparse.issparse(x) else x
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
-        return validate_data(model, X, dtype=np.float64)
-    model.__dict__.pop("n_features_in_", None)
-    model.__dict__.pop("feature_names_in_", None)
-    return X if hasattr(X, "columns") else list(X)
+        return False
+    if isinstance(X, Rows) or sparse.issparse(X):
+        return False
+    return not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub")
 
 
-def starts_of(n_init: Any, usual: int, max_iter: Any) -> int:
-    """How many starts; ``n_init`` may be "auto", which is the usual number."""
-    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise InputError(f"max_iter={max_iter!r} must be a whole number from 1 up.")
-    if isinstance(n_init, str) and n_init == "auto":
-        return usual
-    if not isinstance(n_init, int | np.integer) or n_init < 1:
-        raise InputError(f"n_init={n_init!r} must be a whole number from 1 up, or 'auto'.")
-    return int(n_init)
+def as_objects(X: Any) -> list[Any]:
+    """The items of a collection; rows of data frames and arrays as tuples."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return list(frame.iter_rows())
+    return [tuple(item) if isinstance(item, np.ndarray) else item for item in X]
 
 
-class StandardizeMixin:
-    """Standardized columns where the parameter ``standardize`` asks for them.
+def as_dense(x: Matrix) -> Floats:
+    """A matrix as a contiguous array of floats."""
+    return np.ascontiguousarray(x.toarray() if sparse.issparse(x) else x, dtype=np.float64)
 
-    ``standardizer_`` is learned from the training rows and serves for new ones.
+
+class PointsEstimator(RowsEstimator):
+    """An estimator that compares points by a metric or a kernel.
+
+    ``standardizer_`` is fitted to the training points where ``standardize`` is set, else None.
     """
 
     standardize: bool
     standardizer_: Standardizer | None
 
-    def _fit_standardize(self, metric: Any, x: Any, w: Floats | None) -> Any:
-        """The training rows, standardized if asked; ``metric`` is the metric or kernel in use."""
+    # -- training points ---------------------------------------------------------------------------
+
+    def _unlabeled_rows(self, X: Any, sample_weight: Any) -> Rows:
+        """X without a target: Rows as they are, a matrix checked as scikit-learn does."""
+        if isinstance(X, Rows):
+            if sample_weight is not None:
+                raise InputError("Rows carry their own weights.", remedy="scan(…, weight=…).")
+            self._name_columns(X)
+            return X
+        x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        names = getattr(self, "feature_names_in_", None)
+        return ArrayRows(
+            sparse.csr_array(x) if sparse.issparse(x) else x,
+            None,
+            check_sample_weight(sample_weight, x.shape[0]),
+            names=None if names is None else [str(name) for name in names],
+        )
+
+    def _read_points(
+        self, X: Any, sample_weight: Any, *, objects: bool
+    ) -> tuple[Any, Floats | None]:
+        """The points in memory, a matrix or a list of ``objects``, and their weights if any."""
+        if objects:
+            if isinstance(X, Rows):
+                raise InputError("This kernel compares objects in a list, not rows of a table.")
+            items = as_objects(X)
+            for name in ("feature_names_in_", "encoding_"):
+                self.__dict__.pop(name, None)
+            self.n_features_in_ = 1  # one object for each row
+            return items, check_sample_weight(sample_weight, len(items))
+        rows = self._unlabeled_rows(X, sample_weight)
+        if isinstance(rows, ArrayRows):
+            self.encoding_ = identity(rows.schema)
+        else:
+            prepared = prepare(rows)
+            rows, self.encoding_ = prepared.rows, prepared.encoding
+        block = rows.collect()
+        return block.x, block.w
+
+    def _fit_standardize(self, x: Any, w: Floats | None, *, numeric: bool) -> Any:
+        """The training points, standardized if ``standardize``, which needs ``numeric`` columns."""
         self.standardizer_ = None
         if not self.standardize:
             return x
-        precomputed = isinstance(metric, PrecomputedDistances) or metric == "precomputed"
-        if precomputed or not getattr(metric, "of_vectors", True) or not hasattr(x, "shape"):
+        if not numeric:
             raise InputError("standardize=True needs numeric columns, and there are none.")
-        x = x.toarray() if sparse.issparse(x) else x
+        x = as_dense(x)
         self.standardizer_ = Standardizer.from_rows(x, unit_weights(w, len(x)))
-        return self._standardized(x)
+        return self.standardizer_.transform(x)
 
-    def _standardized(self, x: Any) -> Any:
-        """New rows as the training rows were."""
-        if self.standardizer_ is None:
-            return x
-        return self.standardizer_.transform(x.toarray() if sparse.issparse(x) else x)
+    # -- new points --------------------------------------------------------------------------------
+
+    @property
+    def _fitted_to_objects(self) -> bool:
+        """Whether the training points were objects, which have no columns to encode."""
+        return "encoding_" not in vars(self)
+
+    def _standardized(self, x: Matrix) -> Matrix:
+        """New rows standardized as the training rows were."""
+        return x if self.standardizer_ is None else self.standardizer_.transform(as_dense(x))

@@ -1,106 +1,74 @@
-"""What models share that keep their training rows and measure new ones against them."""
+"""Instance-based models: training points are stored, and new points compared with them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from separatrix.distances.base import Metric
 from separatrix.distances.concentration import distance_concentration
 from separatrix.distances.metric_from import PrecomputedDistances, metric_from
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.coded_rows import coded_rows
-from separatrix.estimators.metric_inputs import StandardizeMixin
-from separatrix.estimators.targets import numeric, two_or_more
+from separatrix.estimators.coded_rows import coded_items, coded_rows
+from separatrix.estimators.metric_inputs import (
+    PointsEstimator,
+    as_dense,
+    as_objects,
+    holds_objects,
+)
+from separatrix.estimators.targets import numeric
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, warn
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
 
-#: Fewer columns than this do not make everybody equally far away.
+#: With fewer columns distances do not concentrate.
 MANY_COLUMNS = 20
 
 
-class InstanceBasedModel(StandardizeMixin, RowsEstimator):
-    """``points_`` are the training rows of positive weight, ``weights_`` what each counts.
+class InstanceBasedModel(PointsEstimator):
+    """``points_`` are the training points of positive weight, ``sample_weight_`` their weights.
 
-    Columns are divided by their deviation if ``standardize``: distances then do not depend on
-    units. Metrics of other things than numbers take lists of Python objects for ``X``.
+    ``precomputed_columns_`` are the columns of precomputed distances that belong to them, or None.
     """
 
     metric: Any
     points_: Any
-    weights_: Floats
+    sample_weight_: Floats
     metric_: Metric
+    precomputed_columns_: Ints | None
 
-    # -- what fit was given ------------------------------------------------------------------------
-
-    def _takes_objects(self, X: Any) -> bool:
-        """Whether X is a list of things that only the metric understands."""
+    def _fit_points(self, x: Any, w: Floats, rows: Ints) -> None:
+        """Store the points of positive weight, which are the given ``rows``."""
         metric = metric_from(self.metric)
-        numbers = isinstance(X, Rows) or sparse.issparse(X)
-        if metric.of_vectors or isinstance(metric, PrecomputedDistances) or numbers:
-            return False
-        return not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub")
+        self.precomputed_columns_ = None
+        if not self._fitted_to_objects:
+            x = as_dense(x)
+        if isinstance(metric, PrecomputedDistances):
+            self.precomputed_columns_ = np.asarray(rows, dtype=np.int64)
+            x = np.ascontiguousarray(x[:, rows])
+        if not len(x):
+            raise InputError("There are no rows of positive weight to store.")
+        self.points_ = self._fit_standardize(x, w, numeric=metric.of_vectors)
+        self.sample_weight_ = w
+        self.metric_ = metric.fitted(self.points_, w)
+        if isinstance(x, np.ndarray) and min(x.shape) >= MANY_COLUMNS:
+            found = distance_concentration(self.points_, self.metric_)
+            if found.concentrated:
+                warn("SEP008", str(found))
 
-    def _keep_objects(self, X: Any, sample_weight: Any) -> np.ndarray:
-        """Remember Python objects; returns the positions of those that count."""
-        if hasattr(X, "iter_rows"):
-            items = list(X.iter_rows())
-        elif hasattr(X, "itertuples"):
-            items = list(X.itertuples(index=False, name=None))
-        else:
-            items = [tuple(x) if isinstance(x, np.ndarray) else x for x in X]
-        w = check_sample_weight(sample_weight, len(items))
-        w = unit_weights(w, len(items))
-        there = np.flatnonzero(w > 0)
-        self.n_features_in_ = 1
-        self._keep([items[i] for i in there], w[there])
-        return there
-
-    def _keep_rows(self, x: Any, w: Floats, rows: Any) -> None:
-        """Remember rows of numbers, brought to a common footing if that was asked for.
-
-        ``rows`` are their numbers among those given: the columns of given distances to keep.
-        """
-        x = np.ascontiguousarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
-        self.__dict__.pop("rows_", None)
-        if isinstance(metric_from(self.metric), PrecomputedDistances):
-            if self.standardize:
-                raise InputError("standardize=True is about columns of numbers, not distances.")
-            self.rows_ = np.asarray(rows, dtype=np.int64)
-            x = x[:, self.rows_]
-        self._keep(self._fit_standardize(metric_from(self.metric), x, w), w)
-        if x.shape[1] >= MANY_COLUMNS and len(x) >= MANY_COLUMNS:
-            seen = distance_concentration(self.points_, self.metric_)
-            if seen.concentrated:
-                warn("SEP008", str(seen))
-
-    def _keep(self, points: Any, w: Floats) -> None:
-        self.points_, self.weights_ = points, w
-        if not len(points):
-            raise InputError("No rows are left to remember.")
-        self.metric_ = metric_from(self.metric).fitted(points, w)
-
-    # -- new rows ----------------------------------------------------------------------------------
-
-    def _located(self, X: Any) -> Any:
-        """New rows as the points are."""
+    def _query_points(self, X: Any) -> Any:
+        """New points in the form of the training points."""
         check_is_fitted(self)
-        if isinstance(self.points_, list):
-            if hasattr(X, "itertuples"):
-                return list(X.itertuples(index=False, name=None))
-            return list(X.iter_rows()) if hasattr(X, "iter_rows") else list(X)
-        x = self._design(X)
-        x = np.asarray(x.toarray() if hasattr(x, "toarray") else x)
-        return x[:, self.rows_] if hasattr(self, "rows_") else self._standardized(x)
+        if self._fitted_to_objects:
+            return as_objects(X)
+        x = as_dense(self._design(X))
+        columns = self.precomputed_columns_
+        return self._standardized(x) if columns is None else x[:, columns]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -109,52 +77,47 @@ class InstanceBasedModel(StandardizeMixin, RowsEstimator):
 
 
 class InstanceBasedClassifier(ClassLabels, InstanceBasedModel):
-    """``codes_`` are the classes of the points, by position in ``classes_``."""
+    """``codes_`` are the classes of the training points, as positions in ``classes_``."""
 
-    def _remember_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if not self._takes_objects(X):
+    codes_: Ints
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if holds_objects(metric_from(self.metric), X):
+            coded = coded_items(self, as_objects(X), y, sample_weight)
+        else:
             coded = coded_rows(self, X, y, sample_weight)
-            self.encoding_, self.codes_ = coded.encoding, coded.codes
-            self._keep_rows(coded.x, coded.w, coded.rows)
-            return
-        self._expect_labels(X, y)
-        labels = column_or_1d(y)
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        there = self._keep_objects(X, sample_weight)
-        self.classes_, codes = np.unique(labels[there], return_inverse=True)
-        two_or_more(self.classes_.tolist())
-        self.codes_ = codes.astype(np.int64)
+            self.encoding_ = coded.encoding
+        self.codes_ = coded.codes
+        self._fit_points(coded.x, coded.w, coded.rows)
 
 
 class InstanceBasedRegressor(InstanceBasedModel):
-    """``targets_`` are the numbers of the points, n x k."""
+    """``targets_`` (n x k) are the targets of the training points."""
 
     _multi_output = True
     targets_: Floats
 
-    def _remember_targets(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if self._takes_objects(X):
-            there = self._keep_objects(X, sample_weight)
-            check_consistent_length(X, y)
-            targets = np.asarray(y, dtype=np.float64)[there]
+    def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if holds_objects(metric_from(self.metric), X):
+            x, given = self._read_points(X, sample_weight, objects=True)
+            check_consistent_length(x, y)
+            targets, w = np.asarray(y, dtype=np.float64), unit_weights(given, len(x))
             self.flat_ = targets.ndim == 1
-            self.targets_ = targets.reshape(len(there), -1)
-            return
-        rows = self._training_rows(X, y, sample_weight)
-        encoding = identity(rows.schema)
-        if isinstance(X, Rows):
-            prepared = prepare(rows)
-            rows, encoding = prepared.rows, prepared.encoding
-        block = rows.collect()
-        numeric(block.targets)
-        w = block.weights
-        there = np.flatnonzero(w > 0)
-        self.encoding_ = encoding
-        self.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
-        self.targets_ = block.y[there].copy()
-        self._keep_rows(block.x[there], w[there], there)
+            targets = targets.reshape(len(x), -1)
+        else:
+            table = self._training_rows(X, y, sample_weight)
+            self.encoding_ = identity(table.schema)
+            if isinstance(X, Rows):
+                prepared = prepare(table)
+                table, self.encoding_ = prepared.rows, prepared.encoding
+            block = table.collect()
+            numeric(block.targets)
+            self.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
+            x, w, targets = block.x, block.weights, block.y
+        rows = np.flatnonzero(w > 0)
+        self.targets_ = targets[rows].copy()
+        self._fit_points(take_items(x, rows), w[rows], rows)
 
     def _shaped(self, predicted: Floats) -> Floats:
-        """One number per row if the target came as such."""
+        """1-D if the training targets were."""
         return predicted[:, 0] if self.flat_ and predicted.shape[1] == 1 else predicted

@@ -1,4 +1,4 @@
-"""k nearest neighbors: class, probability, number, or the neighbors themselves."""
+"""k nearest neighbors: classification, regression, and the search itself."""
 
 from __future__ import annotations
 
@@ -7,64 +7,69 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from separatrix.distances.metric_from import metric_from
 from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.distances.search.result import Neighbors
+from separatrix.estimators.metric_inputs import holds_objects
+from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.neighbors.base import (
     InstanceBasedClassifier,
     InstanceBasedModel,
     InstanceBasedRegressor,
 )
-from separatrix.neighbors.leave_one_out import NeighborCounts, errors_by_count
-from separatrix.neighbors.weights import share_of, votes_of
+from separatrix.neighbors.leave_one_out import (
+    CountLoss,
+    LeaveOneOutErrors,
+    SquaredLoss,
+    ZeroOneLoss,
+    leave_one_out_errors,
+)
+from separatrix.neighbors.weights import distance_weights, truncated_weights
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.block import Floats, Ints, unit_weights
 
-#: Rows whose votes are counted together.
+#: Queries that are predicted together.
 BLOCK = 4096
 
 
-class _Asked(InstanceBasedModel):
-    """Remembered rows that can be asked for the nearest of them."""
+class NeighborsModel(InstanceBasedModel):
+    """Training points with an exact search for nearest neighbors."""
 
     n_neighbors_: int
-
-    def _index(self) -> None:
-        """Sort the points for searching, once for all questions."""
-        self.__dict__["_searcher"] = NeighborSearch(self.points_, self.metric_)
+    _search_cache: NeighborSearch | None = None
 
     @property
     def _search(self) -> NeighborSearch:
-        """Built from the points; a model from a file builds it when first asked."""
-        if "_searcher" not in self.__dict__:
-            self._index()
-        found: NeighborSearch = self.__dict__["_searcher"]
-        return found
+        """The index over the training points, built on first use."""
+        if self._search_cache is None:
+            self._search_cache = NeighborSearch(self.points_, self.metric_)
+        return self._search_cache
 
     def __getstate__(self) -> dict[str, Any]:
-        """The search is built again from the points."""
-        return {k: v for k, v in super().__getstate__().items() if k != "_searcher"}
+        """Without the search index, which is rebuilt from the points."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_search_cache"}
+
+    def _build_search(self) -> None:
+        self._search_cache = NeighborSearch(self.points_, self.metric_)
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> Any:
-        """(distances, numbers) of the nearest rows remembered; without X, of each row's others."""
+        """Distances and indices of the nearest training points; without X, of each one's others."""
         check_is_fitted(self, "points_")
         k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        found = (
-            self._search.nearest_others(k, self.points_)
-            if X is None
-            else self._search.nearest(self._located(X), k)
-        )
+        if X is None:
+            found = self._search.nearest_others(k, self.points_)
+        else:
+            found = self._search.nearest(self._query_points(X), k)
         return (found.distances, found.indices) if return_distance else found.indices
 
 
-class _Voting(_Asked):
-    """Neighbors that vote, for a class or with their number."""
+class NeighborsPredictor(NeighborsModel):
+    """ŷ(x) = Σ vᵢ yᵢ / Σ vᵢ over the k nearest training points, with v from their distances."""
 
     n_neighbors: int | str
     weights: Any
@@ -82,143 +87,270 @@ class _Voting(_Asked):
         self.metric = metric
         self.standardize = standardize
 
-    def _said_by(self, indices: NDArray[np.int64], shares: Floats) -> Floats:
-        """The mean of what these points say, each with its share."""
+    def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
+        """Mean target of the training points ``indices``, whose ``weights`` sum to one."""
         raise NotImplementedError
 
-    def _settle(self) -> None:
-        """Check the number of neighbors, or choose it; then say what is certain."""
-        self._index()
-        total = self.weights_.sum()
+    def _loss(self) -> CountLoss:
+        """The loss by which k is chosen."""
+        raise NotImplementedError
+
+    def _fit_neighbors(self) -> None:
+        """Build the search, then check or choose the number of neighbors."""
+        self._build_search()
+        total = self.sample_weight_.sum()
+        self.__dict__.pop("leave_one_out_", None)
         if self.n_neighbors == "auto":
-            self.counts_ = self.leave_one_out()
-            self.n_neighbors_ = self.counts_.best
+            self.leave_one_out_ = self.leave_one_out()
+            self.n_neighbors_ = self.leave_one_out_.best
         else:
-            self.n_neighbors_ = _counted(self.n_neighbors)
+            self.n_neighbors_ = _check_n_neighbors(self.n_neighbors)
             if self.n_neighbors_ > total:
                 raise InputError(
-                    f"{self.n_neighbors_} neighbors were asked for, and n_samples = "
-                    f"{len(self.points_)} rows of total weight {total:g} were given: a row of "
-                    "weight w fills w places.",
-                    remedy="Ask for fewer, or give weights that count rows.",
+                    f"n_neighbors={self.n_neighbors_} exceeds the total weight {total:g} of "
+                    f"n_samples = {len(self.points_)} rows: a row of weight w counts as w "
+                    "neighbors.",
+                    remedy="Use fewer neighbors, or weights that count rows.",
                 )
         self.certificate_ = Certificate(
-            f"The {self.n_neighbors_} nearest of {len(self.points_)} remembered rows, exactly",
-            notes=("The search is exact; ties go to the row that came first.",),
+            f"The {self.n_neighbors_} nearest of {len(self.points_)} training rows are exact",
+            notes=("Ties in distance go to the row that comes first.",),
             promised=(),
         )
 
-    def leave_one_out(self, most: int | None = None) -> NeighborCounts:
-        """Error of 1, 2, … neighbors, every row judged by the others, from one search.
-
-        ``most`` bounds the count; by default twice the square root of the number of rows, at most
-        128.
-        """
+    def leave_one_out(self, max_neighbors: int | None = None) -> LeaveOneOutErrors:
+        """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√n and at most 128."""
         check_is_fitted(self, "points_")
-        return errors_by_count(self, most)
+        return leave_one_out_errors(
+            self._search, self.points_, self.sample_weight_, self.weights, self._loss(),
+            max_neighbors,
+        )  # fmt: skip
 
-    def _near(self, x: Any) -> tuple[Neighbors, Floats]:
-        """Enough neighbors to fill k places, and the places that each takes."""
+    def _neighbors(self, x: Any) -> tuple[Neighbors, Floats]:
+        """Enough neighbors for a total weight of k, and how much of its weight each counts."""
         k, n = self.n_neighbors_, len(self.points_)
-        asked = min(k, n)
+        count = min(k, n)
         while True:
-            found = self._search.nearest(x, asked)
-            places = share_of(found.indices, self.weights_, k)
-            if asked == n or (places.sum(axis=1) >= k * (1 - 1e-12)).all():
-                return found, places
-            asked = min(n, 2 * asked)  # weights below one leave places empty
+            found = self._search.nearest(x, count)
+            copies = truncated_weights(found.indices, self.sample_weight_, k)
+            if count == n or (copies.sum(axis=1) >= k * (1 - 1e-12)).all():
+                return found, copies
+            count = min(n, 2 * count)  # weights below one need more rows
 
-    def _averaged(self, X: Any) -> Floats:
-        x = self._located(X)
+    def _predict_mean(self, X: Any) -> Floats:
+        x = self._query_points(X)
         out: list[Floats] = []
         for start in range(0, len(x), BLOCK):
-            part = slice(start, start + BLOCK)
-            found, places = self._near(x[part])
-            # One that got no place must not be the farthest either.
-            there = np.where(places > 0, found.distances, found.distances[:, :1])
-            votes = places * votes_of(self.weights, there)
-            # Where every vote vanished, all that have a place count alike.
-            votes = np.where(votes.sum(axis=1, keepdims=True) > 0, votes, places)
-            out.append(self._said_by(found.indices, votes / votes.sum(axis=1, keepdims=True)))
+            found, copies = self._neighbors(x[start : start + BLOCK])
+            # A neighbor beyond the k-th must not set the bandwidth of the adaptive Gaussian.
+            distances = np.where(copies > 0, found.distances, found.distances[:, :1])
+            weights = copies * distance_weights(self.weights, distances)
+            # Where all weights vanish, the k neighbors count alike.
+            weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, copies)
+            out.append(
+                self._mean_target(found.indices, weights / weights.sum(axis=1, keepdims=True))
+            )
         return np.concatenate(out)
 
 
-def _counted(k: Any) -> int:
+def _check_n_neighbors(k: Any) -> int:
     if not isinstance(k, int | float | np.number) or k != int(k) or k < 1:
         raise InputError(f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'.")
     return int(k)
 
 
-class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, _Voting):
-    """P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ over the k nearest training rows.
+class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, NeighborsPredictor):
+    """Classification by a weighted vote of the k nearest training rows.
 
-    A training row of weight w fills w of the k places.
+        P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ
+
+    A training row of weight w counts as w neighbors.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default=5
-        k; "auto" takes the count with the least leave-one-out error.
-    weights : {"uniform", "distance", "gaussian"}, Gaussian or function, default="uniform"
-        The vote of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the
-        k-th; that of a kernel :class:`Gaussian`; or any function of an array of distances.
-    metric : name, Metric or function of two points, default="euclidean"
-        Also "precomputed". Metrics of strings or mixed rows take lists of objects for ``X``.
+        k; "auto" takes the k with the least leave-one-out error.
+    weights : {"uniform", "distance", "gaussian"}, Gaussian or callable, default="uniform"
+        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th
+        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
+        array of distances.
+    metric : str, Metric or callable, default="euclidean"
+        A name, a metric, a function of two points, or "precomputed". Metrics of strings or mixed
+        rows take lists of objects for ``X``.
     standardize : bool, default=False
-        Divide columns by their deviation first, so that units do not matter.
+        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
-    n_neighbors_ : k.
-    points_, codes_, weights_ : what is remembered.
-    counts_ : leave-one-out errors by count, if k was chosen.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_neighbors_ : int
+        k.
+    points_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight, standardized if ``standardize``.
+    codes_ : ndarray of shape (n_samples,)
+        Classes of the training rows, as positions in ``classes_``.
+    sample_weight_ : ndarray of shape (n_samples,)
+        Weights of the training rows.
+    leave_one_out_ : LeaveOneOutErrors
+        Leave-one-out errors by k, if k was chosen.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    certificate_ : Certificate
+        What is certain about the fit.
+
+    See Also
+    --------
+    KNeighborsRegressor : The same for numeric targets.
+    KernelVoteClassifier : All training rows vote, with Gaussian weights.
+    NearestExemplar : One point for each class.
+
+    References
+    ----------
+    Cover, T. and Hart, P. (1967). Nearest neighbor pattern classification. IEEE Transactions on
+    Information Theory 13.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.KNeighborsClassifier(3).fit([[0], [1], [2], [8], [9]], list("aaabb"))
+    >>> model.predict([[1.5], [7.0]]).tolist()
+    ['a', 'b']
+    >>> model.predict_proba([[7.0]]).round(2).tolist()
+    [[0.33, 0.67]]
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remember ``X`` and labels ``y``, or :class:`~separatrix.rows.rows.Rows`."""
-        self._remember_classes(X, y, sample_weight)
-        self._settle()
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._fit_classes(X, y, sample_weight)
+        self._fit_neighbors()
         return self
 
-    def _said_by(self, indices: NDArray[np.int64], shares: Floats) -> Floats:
-        n, classes = len(indices), len(self.classes_)
-        cells = np.arange(n)[:, None] * classes + self.codes_[indices]
-        sums = np.bincount(cells.ravel(), shares.ravel(), minlength=n * classes)
-        return np.asarray(sums.reshape(n, classes))
+    def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
+        n, n_classes = len(indices), len(self.classes_)
+        cells = np.arange(n)[:, None] * n_classes + self.codes_[indices]
+        sums = np.bincount(cells.ravel(), weights.ravel(), minlength=n * n_classes)
+        return np.asarray(sums.reshape(n, n_classes))
+
+    def _loss(self) -> CountLoss:
+        return ZeroOneLoss(self.codes_, len(self.classes_))
 
     def predict_proba(self, X: Any) -> Floats:
-        """The share of each class among the votes."""
-        return self._averaged(X)
+        """The weighted proportion of each class among the neighbors."""
+        return self._predict_mean(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with most votes; of equals, the first in ``classes_``."""
+        """The class with the largest weighted vote; of equals, the first in ``classes_``."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
 
-class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, _Voting):
-    """f(x) = Σ vᵢ yᵢ / Σ vᵢ over the k nearest training rows.
+class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredictor):
+    """Regression by the weighted mean of the k nearest training rows.
 
-    Parameters and attributes as for :class:`KNeighborsClassifier`; ``targets_`` are remembered.
+        f(x) = Σ vᵢ yᵢ / Σ vᵢ
+
+    A training row of weight w counts as w neighbors.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default=5
+        k; "auto" takes the k with the least leave-one-out squared error.
+    weights : {"uniform", "distance", "gaussian"}, Gaussian or callable, default="uniform"
+        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th
+        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
+        array of distances.
+    metric : str, Metric or callable, default="euclidean"
+        A name, a metric, a function of two points, or "precomputed". Metrics of strings or mixed
+        rows take lists of objects for ``X``.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        k.
+    points_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight, standardized if ``standardize``.
+    targets_ : ndarray of shape (n_samples, n_targets)
+        Targets of the training rows.
+    sample_weight_ : ndarray of shape (n_samples,)
+        Weights of the training rows.
+    leave_one_out_ : LeaveOneOutErrors
+        Leave-one-out errors by k, if k was chosen.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    certificate_ : Certificate
+        What is certain about the fit.
+
+    See Also
+    --------
+    KNeighborsClassifier : The same for classes.
+    NadarayaWatson : A mean of all training rows with Gaussian weights.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.KNeighborsRegressor(2).fit([[0], [1], [2], [3]], [0.0, 1.0, 4.0, 9.0])
+    >>> model.predict([[0.4], [2.6]]).tolist()
+    [0.5, 6.5]
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remember ``X`` and numbers ``y``, or :class:`~separatrix.rows.rows.Rows`."""
-        self._remember_targets(X, y, sample_weight)
-        self._settle()
+        """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._fit_targets(X, y, sample_weight)
+        self._fit_neighbors()
         return self
 
-    def _said_by(self, indices: NDArray[np.int64], shares: Floats) -> Floats:
-        return np.asarray(np.einsum("ij,ijk->ik", shares, self.targets_[indices]))
+    def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
+        return np.asarray(np.einsum("ij,ijk->ik", weights, self.targets_[indices]))
+
+    def _loss(self) -> CountLoss:
+        return SquaredLoss(self.targets_)
 
     def predict(self, X: Any) -> Floats:
-        """The mean of the neighbors, by their votes."""
-        return self._shaped(self._averaged(X))
+        """The weighted mean of the neighbors' targets."""
+        return self._shaped(self._predict_mean(X))
 
 
-class NearestNeighbors(_Asked):
-    """The k nearest of the rows, or of any objects, that were remembered.
+class NearestNeighbors(NeighborsModel):
+    """Exact search for the k nearest rows, or objects of any kind.
 
-    Parameters as for :class:`KNeighborsClassifier`.
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k.
+    metric : str, Metric or callable, default="euclidean"
+        A name, a metric, a function of two points, or "precomputed". Metrics of strings or mixed
+        rows take lists of objects for ``X``.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        k.
+    points_ : ndarray of shape (n_samples, n_features) or list
+        The rows or objects that are searched.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    certificate_ : Certificate
+        What is certain about the search.
+
+    See Also
+    --------
+    KNeighborsClassifier : Classification by the nearest rows.
+    KNeighborsRegressor : Regression by the nearest rows.
+    medoid : The row of least total distance to all others.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> search = sx.NearestNeighbors(2, metric="edit").fit(["cat", "cart", "dog"])
+    >>> search.retrieve(["car"])
+    [['cat', 'cart']]
+    >>> search.kneighbors(["dig"], 1)[0].tolist()
+    [[1.0]]
     """
 
     def __init__(
@@ -229,31 +361,20 @@ class NearestNeighbors(_Asked):
         self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Remember ``X``: a matrix, Rows, or a list of objects that the metric measures."""
-        if self._takes_objects(X):
-            self._keep_objects(X, None)
-            return self._said()
-        if isinstance(X, Rows):
-            self._name_columns(X)
-            prepared = prepare(X)
-            self.encoding_ = prepared.encoding
-            x = prepared.rows.collect().dense()
-        else:
-            x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        n = x.shape[0]
-        self._keep_rows(x, np.ones(n), np.arange(n))
-        return self._said()
-
-    def _said(self) -> Self:
-        self._index()
-        self.n_neighbors_ = _counted(self.n_neighbors)
+        """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
+        self.n_neighbors_ = _check_n_neighbors(self.n_neighbors)
+        objects = holds_objects(metric_from(self.metric), X)
+        x, given = self._read_points(X, None, objects=objects)
+        w = unit_weights(given, n_items(x))
+        rows = np.flatnonzero(w > 0)
+        self._fit_points(take_items(x, rows), w[rows], rows)
+        self._build_search()
         self.certificate_ = Certificate(
-            f"An exact search among {len(self.points_)} rows",
-            promised=(),
+            f"The search among {len(self.points_)} rows is exact", promised=()
         )
         return self
 
     def retrieve(self, X: Any, n_neighbors: int | None = None) -> list[list[Any]]:
         """The nearest objects themselves, for every row of X."""
-        numbers = self.kneighbors(X, n_neighbors, return_distance=False)
-        return [[self.points_[i] for i in row] for row in numbers]
+        indices = self.kneighbors(X, n_neighbors, return_distance=False)
+        return [[self.points_[i] for i in row] for row in indices]

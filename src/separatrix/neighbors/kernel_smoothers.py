@@ -1,4 +1,4 @@
-"""All training rows vote, each by its closeness: for a class, or with a number."""
+"""Kernel smoothers: means of all training rows with Gaussian weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.messages import InputError
 from separatrix.neighbors.bandwidth import (
-    Bandwidth,
+    BandwidthSearch,
     RowLoss,
+    kernel_mean,
     leave_one_out_bandwidth,
-    local_mean,
     log_loss,
     squared_loss,
 )
@@ -27,8 +27,8 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
 
-class _LocalAverage(InstanceBasedModel):
-    """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), a probability over the training rows."""
+class KernelSmoother(InstanceBasedModel):
+    """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), which sum to one over the training rows."""
 
     bandwidth: float | str
     bandwidth_: float
@@ -44,94 +44,176 @@ class _LocalAverage(InstanceBasedModel):
         self.metric = metric
         self.standardize = standardize
 
-    def _settle(self, said: Floats, loss: RowLoss) -> None:
-        """Take the bandwidth that was given, or choose it by leaving one row out."""
-        self.__dict__.pop("choice_", None)
-        points = self.metric_.prepare(self.points_)
+    def _fit_bandwidth(self, y: Floats, loss: RowLoss) -> None:
+        """Check the bandwidth, or choose it by the leave-one-out loss."""
+        self.__dict__.pop("bandwidth_search_", None)
         if self.bandwidth == "loo":
-            self.choice_: Bandwidth = leave_one_out_bandwidth(points, self.weights_, said, loss)
-            self.bandwidth_ = self.choice_.value
-            claim = f"Bandwidth {self.bandwidth_:.4g}: none that was tried has a smaller loss"
+            points = self.metric_.prepare(self.points_)
+            found = leave_one_out_bandwidth(points, self.sample_weight_, y, loss)
+            self.bandwidth_search_: BandwidthSearch = found
+            self.bandwidth_ = found.bandwidth
+            if np.isfinite(found.loss):
+                claim = f"No bandwidth tried has a lower loss than {found.bandwidth:.4g}"
+            else:
+                claim = "All training rows coincide, and every bandwidth gives their mean"
         else:
             if isinstance(self.bandwidth, str) or not 0 < self.bandwidth < np.inf:
                 raise InputError(
-                    f"bandwidth={self.bandwidth!r} is no width.",
+                    f"bandwidth={self.bandwidth!r} is not a positive number.",
                     remedy="Give a positive number, or 'loo' to choose it by leave-one-out.",
                 )
             self.bandwidth_ = float(self.bandwidth)
-            claim = "A closed form: the average of all training rows, by their closeness"
-        self.certificate_ = Certificate(
-            claim,
-            promised=(),
-        )
+            claim = "A closed form: the kernel-weighted mean of all training rows"
+        self.certificate_ = Certificate(claim, promised=())
 
-    def _average(self, X: Any, said: Floats) -> Floats:
+    def _smooth(self, X: Any, y: Floats) -> Floats:
+        """Kernel-weighted means of the columns of ``y`` (n x k)."""
+        check_is_fitted(self)
         points = self.metric_.prepare(self.points_)
-        x = self._located(X)
-        out = np.empty((len(x), said.shape[1]))
-        for part, rows in points.blocks(x):
-            out[part] = local_mean(rows**2, self.weights_, said, self.bandwidth_)
+        x = self._query_points(X)
+        out = np.empty((len(x), y.shape[1]))
+        for part, distances in points.blocks(x):
+            out[part] = kernel_mean(distances**2, self.sample_weight_, y, self.bandwidth_)
         return out
 
-    def influence(self, X: Any) -> Floats:
-        """pᵢ: the share that every training row has in the answer for every row of X."""
+    def smoother_matrix(self, X: Any) -> Floats:
+        """The weights pᵢ of all training rows in the prediction of every row of X."""
         check_is_fitted(self)
-        return self._average(X, np.eye(len(self.points_)))
+        return self._smooth(X, np.eye(len(self.points_)))
 
 
-class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, _LocalAverage):
-    """P(c | x) = Σ pᵢ 1{yᵢ = c} with pᵢ ∝ exp(−d(x, xᵢ)²/2h²): every training row votes.
+class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoother):
+    """Classification by a vote of all training rows with Gaussian weights.
+
+        P(c | x) = Σ pᵢ 1{yᵢ = c},     pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²)
+
+    This is the Nadaraya–Watson smoother of the one-hot targets.
 
     Parameters
     ----------
     bandwidth : float or "loo", default="loo"
         h; "loo" takes the one with the least leave-one-out log loss.
-    metric : name, Metric or function of two points, default="euclidean"
-        d. Metrics of strings or mixed rows take lists of objects for ``X``.
+    metric : str, Metric or callable, default="euclidean"
+        d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
+        mixed rows take lists of objects for ``X``.
     standardize : bool, default=False
-        Divide columns by their deviation first, so that units do not matter.
+        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
-    bandwidth_ : h.
-    choice_ : the losses along the scan, if h was chosen.
-    points_, codes_, weights_ : what is remembered.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    bandwidth_ : float
+        h.
+    bandwidth_search_ : BandwidthSearch
+        The grid of bandwidths and their losses, if h was chosen.
+    points_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight, standardized if ``standardize``.
+    codes_ : ndarray of shape (n_samples,)
+        Classes of the training rows, as positions in ``classes_``.
+    sample_weight_ : ndarray of shape (n_samples,)
+        w, the weights of the training rows.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    certificate_ : Certificate
+        What is certain about the fit.
+
+    See Also
+    --------
+    NadarayaWatson : The same for numeric targets.
+    KNeighborsClassifier : A vote of the k nearest rows only.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.KernelVoteClassifier(1.0).fit([[0], [1], [4]], list("aab"))
+    >>> model.predict([[0.5], [3.5]]).tolist()
+    ['a', 'b']
+    >>> model.predict_proba([[2.5]]).round(3).tolist()
+    [[0.532, 0.468]]
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remember ``X`` and labels ``y``, or :class:`~separatrix.rows.rows.Rows`."""
-        self._remember_classes(X, y, sample_weight)
-        self._settle(self._opinions(), log_loss)
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._fit_classes(X, y, sample_weight)
+        self._fit_bandwidth(self._one_hot_targets(), log_loss)
         return self
 
-    def _opinions(self) -> Floats:
+    def _one_hot_targets(self) -> Floats:
         return np.eye(len(self.classes_))[self.codes_]
 
     def predict_proba(self, X: Any) -> Floats:
-        """The share of each class among the votes."""
+        """The weighted proportion of each class."""
         check_is_fitted(self)
-        return self._average(X, self._opinions())
+        return self._smooth(X, self._one_hot_targets())
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with most votes."""
+        """The class with the largest weighted vote."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
 
-class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, _LocalAverage):
-    """f(x) = Σ κ(x, xᵢ) yᵢ / Σ κ(x, xᵢ) with κ = exp(−d²/2h²): a mean that moves along.
+class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
+    """Kernel regression: a mean of all training rows with Gaussian weights.
 
-    Parameters and attributes as for :class:`KernelVoteClassifier`; "loo" minimizes the squared
-    error. Beyond the data the nearest training rows decide.
+        f(x) = Σ wᵢ κ(x, xᵢ) yᵢ / Σ wᵢ κ(x, xᵢ),     κ(x, z) = exp(−d(x, z)²/2h²)
+
+    Far from the data the nearest training rows determine the prediction.
+
+    Parameters
+    ----------
+    bandwidth : float or "loo", default="loo"
+        h; "loo" takes the one with the least leave-one-out squared error.
+    metric : str, Metric or callable, default="euclidean"
+        d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
+        mixed rows take lists of objects for ``X``.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+        h.
+    bandwidth_search_ : BandwidthSearch
+        The grid of bandwidths and their losses, if h was chosen.
+    points_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight, standardized if ``standardize``.
+    targets_ : ndarray of shape (n_samples, n_targets)
+        Targets of the training rows.
+    sample_weight_ : ndarray of shape (n_samples,)
+        w, the weights of the training rows.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    certificate_ : Certificate
+        What is certain about the fit.
+
+    See Also
+    --------
+    KernelVoteClassifier : The same for classes.
+    KNeighborsRegressor : The mean of the k nearest rows only.
+
+    References
+    ----------
+    Nadaraya, E. A. (1964). On estimating regression. Theory of Probability and its Applications 9.
+    Watson, G. S. (1964). Smooth regression analysis. Sankhyā A 26.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.NadarayaWatson(1.0).fit([[0], [1], [4]], [0.0, 1.0, 5.0])
+    >>> model.predict([[0.5], [4.0]]).round(3).tolist()
+    [0.506, 4.954]
+    >>> model.smoother_matrix([[0.5]]).round(3).tolist()
+    [[0.499, 0.499, 0.001]]
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remember ``X`` and numbers ``y``, or :class:`~separatrix.rows.rows.Rows`."""
-        self._remember_targets(X, y, sample_weight)
-        self._settle(self.targets_, squared_loss)
+        """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._fit_targets(X, y, sample_weight)
+        self._fit_bandwidth(self.targets_, squared_loss)
         return self
 
     def predict(self, X: Any) -> Floats:
-        """The local mean."""
+        """The kernel-weighted mean."""
         check_is_fitted(self)
-        return self._shaped(self._average(X, self.targets_))
+        return self._shaped(self._smooth(X, self.targets_))

@@ -1,140 +1,184 @@
-"""How many neighbors? Every row is judged by all others, for all counts from one search."""
+"""Leave-one-out error of k nearest neighbors for every k, from one search.
+
+    error(k) = Σ wᵢ ℓ(yᵢ, ŷᵢ(k)) / Σ wᵢ,     ŷᵢ(k) from the k nearest of the other rows
+
+A row of weight w is w equal rows: one of them is left out, the others are its nearest neighbors.
+Sums over neighbors run from near to far, so that those of k neighbors follow from those of k − 1.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.messages import InputError
-from separatrix.neighbors.loops import wrong_by_count
-from separatrix.neighbors.weights import votes_of
-from separatrix.rows.block import Floats
+from separatrix.neighbors.loops import misclassified_by_count
+from separatrix.neighbors.weights import distance_weights
+from separatrix.rows.block import Floats, Ints
 
-#: Rows whose votes are counted together.
+#: Rows whose losses are computed together.
 BLOCK = 512
-#: Counts that are tried unless more are asked for.
-MOST = 128
+#: The largest k that is tried by default.
+MAX_NEIGHBORS = 128
 
 
 @dataclass(frozen=True)
-class NeighborCounts:
-    """Leave-one-out ``error`` of ``count`` = 1, 2, … neighbors, with its ``standard_error``.
+class LeaveOneOutErrors:
+    """Leave-one-out ``error`` of ``n_neighbors`` = 1, 2, …, with its ``standard_error``.
 
-    The share of wrong classes, or the mean squared error of numbers.
+    ``measure`` names the error: misclassification rate, or mean squared error.
     """
 
-    count: NDArray[np.int64]
+    n_neighbors: Ints
     error: Floats
     standard_error: Floats
     measure: str
 
     @property
     def best(self) -> int:
-        """The count with the least error; of equals the largest, which is the smoothest."""
-        return int(self.count[np.flatnonzero(self.error <= self.error.min())[-1]])
+        """The k with the least error; of equals the largest, which is the smoothest."""
+        return int(self.n_neighbors[np.flatnonzero(self.error <= self.error.min())[-1]])
 
 
-def errors_by_count(model: Any, most: int | None) -> NeighborCounts:
-    """Votes accumulated from near to far: after the k-th neighbor they are those of k.
+@dataclass(frozen=True)
+class _Neighborhoods:
+    """Rows with their neighbors: ``indices`` (the row itself first), ``copies``, ``distances``.
 
-    A row of weight w is w rows: one of them is left out, the others are its nearest neighbors.
+    ``copies[i, j]`` is how often neighbor j of row i counts; ``last[i, k]`` is the neighbor with
+    which k + 1 of them are reached.
     """
-    w = model.weights_
-    n = len(w)
-    usual = max(1, min(int(2 * np.sqrt(n)), MOST))
-    most = min(usual if most is None else most, n - 1)
+
+    indices: Ints
+    copies: Floats
+    distances: Floats
+    last: Ints
+
+
+class CountLoss(Protocol):
+    """The loss of every row for k = first, first + 1, … neighbors."""
+
+    measure: ClassVar[str]
+
+    def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
+        """Write the losses to ``out`` (rows x counts)."""
+
+
+@dataclass(frozen=True)
+class ZeroOneLoss:
+    """1 where the class with most votes is not the true one."""
+
+    codes: Ints
+    n_classes: int
+    measure: ClassVar[str] = "misclassification rate"
+
+    def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
+        """Write the losses to ``out`` (rows x counts)."""
+        codes, last = self.codes[near.indices], first + out.shape[1] - 1
+        wrong = np.empty(out.shape)
+        misclassified_by_count(
+            near.copies, weights, codes, codes[:, 0].copy(), self.n_classes, first, last, wrong
+        )
+        out[:] = wrong
+
+
+@dataclass(frozen=True)
+class SquaredLoss:
+    """(mean of the neighbors − y)², averaged over outputs."""
+
+    targets: Floats
+    measure: ClassVar[str] = "mean squared error"
+
+    def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
+        """Write the losses to ``out`` (rows x counts)."""
+        y = self.targets[near.indices]
+        means = _means_by_count(near, y, weights, np.arange(first, first + out.shape[1]))
+        out[:] = ((means - y[:, :1]) ** 2).mean(axis=2)
+
+
+def leave_one_out_errors(
+    search: NeighborSearch,
+    points: Any,
+    sample_weight: Floats,
+    weights: Any,
+    loss: CountLoss,
+    max_neighbors: int | None,
+) -> LeaveOneOutErrors:
+    """Errors of k = 1 … ``max_neighbors``, by default 2√n and at most 128."""
+    w, n = sample_weight, len(sample_weight)
+    default = max(1, min(int(2 * np.sqrt(n)), MAX_NEIGHBORS))
+    most = min(default if max_neighbors is None else max_neighbors, n - 1)
     if most < 1:
-        raise InputError("One row has no other to be compared with.")
+        raise InputError("Leave-one-out needs at least two rows.")
     if (w != w.round()).any():
         raise InputError(
             "Leave-one-out needs weights that are counts of rows.",
             remedy="Give n_neighbors as a number.",
         )
-    found = model._search.nearest_others(most, model.points_)
-    mistakes = np.empty((n, most))
+    found = search.nearest_others(most, points)
+    losses = np.empty((n, most))
     for start in range(0, n, BLOCK):
         part = slice(start, start + BLOCK)
-        mistakes[part] = _mistakes(model, found.distances[part], found.indices[part], part)
+        near = _neighborhoods(w, found.distances[part], found.indices[part], start)
+        _fill_losses(near, weights, loss, losses[part])
     total = w.sum()
-    error = w @ mistakes / total
-    spread = np.sqrt(np.maximum(w @ mistakes**2 / total - error**2, 0.0) / total)
-    measure = "share of wrong classes" if hasattr(model, "codes_") else "mean squared error"
-    return NeighborCounts(np.arange(1, most + 1), error, spread, measure)
+    error = w @ losses / total
+    spread = np.sqrt(np.maximum(w @ losses**2 / total - error**2, 0.0) / total)
+    return LeaveOneOutErrors(np.arange(1, most + 1), error, spread, loss.measure)
 
 
-def _mistakes(model: Any, d: Floats, near: Any, part: slice) -> Floats:
-    """The loss of every row (i) for every count (k)."""
-    w = model.weights_
-    # Copies of the row itself come first; then every neighbor with as many places as its weight.
-    mass = np.column_stack([w[part] - 1.0, w[near]])
-    distances = np.column_stack([np.zeros(len(d)), d])
-    numbers = np.column_stack([np.arange(part.start, part.start + len(d)), near])
-    last, losses = _filled(mass, d.shape[1]), np.empty(d.shape)
-    loss = _wrong if hasattr(model, "codes_") else _squared
-    if model.weights != "gaussian":
-        loss(model, mass, _votes(model, mass, distances), numbers, last, losses)
-        return losses
-    for k in range(1, d.shape[1] + 1):  # votes depend on how far the k-th neighbor is
-        farthest = np.take_along_axis(distances, last[:, k - 1 : k], 1)
-        votes = votes_of(model.weights, np.minimum(distances, farthest))
-        loss(model, mass, votes, numbers, last[:, k - 1 : k], losses[:, k - 1 : k], k)
-    return losses
+def _neighborhoods(w: Floats, distances: Floats, indices: Ints, start: int) -> _Neighborhoods:
+    """Copies of the row itself come first, then its neighbors as often as their weights say."""
+    own = np.arange(start, start + len(distances))
+    copies = np.column_stack([w[own] - 1.0, w[indices]])
+    counts = np.arange(1, distances.shape[1] + 1)
+    last = np.array([np.searchsorted(row, counts) for row in np.cumsum(copies, axis=1)])
+    return _Neighborhoods(
+        np.column_stack([own, indices]),
+        copies,
+        np.column_stack([np.zeros(len(distances)), distances]),
+        last,
+    )
 
 
-def _filled(mass: Floats, most: int) -> NDArray[np.int64]:
-    """The neighbor that fills the k-th place, for every row and k = 1 … most."""
-    counts = np.arange(1, most + 1)
-    return np.array([np.searchsorted(row, counts) for row in np.cumsum(mass, axis=1)])
+def _fill_losses(near: _Neighborhoods, weights: Any, loss: CountLoss, out: Floats) -> None:
+    if weights != "gaussian":
+        loss.fill(near, _weights(near, weights), 1, out)
+        return
+    for k in range(1, out.shape[1] + 1):  # the bandwidth is the distance of the k-th neighbor
+        last = near.last[:, k - 1 : k]
+        farthest = np.take_along_axis(near.distances, last, 1)
+        one = _Neighborhoods(near.indices, near.copies, near.distances, last)
+        values = distance_weights(weights, np.minimum(near.distances, farthest))
+        loss.fill(one, values, k, out[:, k - 1 : k])
 
 
-def _wrong(
-    model: Any, mass: Floats, votes: Floats, numbers: Any, _: Any, out: Floats, first: int = 1
-) -> None:
-    """1 where the class with most votes is another, for counts from ``first`` on."""
-    codes = model.codes_[numbers]
-    wrong, counts = np.empty(out.shape), (first, first + out.shape[1] - 1)
-    wrong_by_count(mass, votes, codes, codes[:, 0].copy(), len(model.classes_), *counts, wrong)
-    out[:] = wrong
-
-
-def _squared(
-    model: Any, mass: Floats, votes: Floats, numbers: Any, last: Any, out: Floats, first: int = 1
-) -> None:
-    """(mean of the first k places − y)², averaged over outputs, for counts from ``first`` on."""
-    said = model.targets_[numbers]
-    means = _means(mass, said, votes, np.arange(first, first + out.shape[1]), last)
-    out[:] = ((means - said[:, :1]) ** 2).mean(axis=2)
-
-
-def _votes(model: Any, mass: Floats, distances: Floats) -> Floats:
-    """Votes by distance; the row itself has none unless copies of it are left."""
-    votes = votes_of(model.weights, distances[:, 1:])
-    alone = np.column_stack([np.zeros(len(votes)), votes])
-    if not mass[:, 0].any():
+def _weights(near: _Neighborhoods, weights: Any) -> Floats:
+    """Weights by distance; zero for the row itself unless copies of it are left."""
+    others = distance_weights(weights, near.distances[:, 1:])
+    alone = np.column_stack([np.zeros(len(others)), others])
+    if not near.copies[:, 0].any():
         return alone
-    return np.where(mass[:, :1] > 0, votes_of(model.weights, distances), alone)
+    return np.where(near.copies[:, :1] > 0, distance_weights(weights, near.distances), alone)
 
 
-def _means(
-    mass: Floats, opinions: Floats, votes: Floats, counts: NDArray[np.int64], last: Any
-) -> Floats:
-    """Σ v y / Σ v over the first k places, for every row and count; alike where votes vanish.
+def _means_by_count(near: _Neighborhoods, y: Floats, weights: Floats, counts: Ints) -> Floats:
+    """Σ v y / Σ v over the first k neighbors, for every row and k; unweighted where Σ v = 0.
 
-    Sums run from near to far. ``last`` is the neighbor that fills the k-th place; what it has
-    beyond that place is taken off again.
+    The sums at ``last`` may count the last neighbor too often; the excess is subtracted.
     """
-    said = np.concatenate([opinions, np.ones((*mass.shape, 1))], axis=2)
-    rows = np.arange(len(mass))[:, None]
-    over = np.maximum(np.cumsum(mass, axis=1)[rows, last] - counts, 0.0)[:, :, None]
+    copies, last = near.copies, near.last
+    extended = np.concatenate([y, np.ones((*copies.shape, 1))], axis=2)
+    rows = np.arange(len(copies))[:, None]
+    excess = np.maximum(np.cumsum(copies, axis=1)[rows, last] - counts, 0.0)[:, :, None]
 
-    def totals(each: Floats) -> Floats:
-        sums = np.cumsum(mass[:, :, None] * each, axis=1)
-        return np.asarray(sums[rows, last] - over * each[rows, last])
+    def totals(terms: Floats) -> Floats:
+        sums = np.cumsum(copies[:, :, None] * terms, axis=1)
+        return np.asarray(sums[rows, last] - excess * terms[rows, last])
 
-    sums = totals(votes[:, :, None] * said)
+    sums = totals(weights[:, :, None] * extended)
     if not (sums[:, :, -1] > 0).all():
-        sums = np.where(sums[:, :, -1:] > 0, sums, totals(said))
+        sums = np.where(sums[:, :, -1:] > 0, sums, totals(extended))
     return np.asarray(sums[:, :, :-1] / sums[:, :, -1:])

@@ -1,4 +1,4 @@
-"""Which class leads after one neighbor more has voted, for every count of neighbors."""
+"""Misclassification of one row by its k nearest neighbors, for every k."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def wrong_by_count(mass, votes, codes, truth, classes, first, last, out):
-    """out[i, k − first] = 1 where the class with most votes among k places is not the true one.
+def misclassified_by_count(copies, weights, codes, truth, n_classes, first, last, out):
+    """out[i, k − first] = 1 where the class with most votes among k neighbors is not the true one.
 
-    Neighbors come from near to far, neighbor j with ``mass[i, j]`` places, a whole number. Of
-    equals the first class leads; where all votes vanish, places are counted instead.
+    Neighbors come from near to far, neighbor j counted ``copies[i, j]`` times, an integer. Ties go
+    to the first class; where all weights are zero, neighbors count alike.
     """
-    weighed, counted = np.zeros(classes), np.zeros(classes)
-    for i in range(mass.shape[0]):
-        weighed[:] = 0.0
+    weighted, counted = np.zeros(n_classes), np.zeros(n_classes)
+    for i in range(copies.shape[0]):
+        weighted[:] = 0.0
         counted[:] = 0.0
-        by_vote, by_place, k = 0, 0, 0
-        for j in range(mass.shape[1]):
+        by_weight, by_count, k = 0, 0, 0
+        for j in range(copies.shape[1]):
             c = codes[i, j]
-            for _ in range(int(mass[i, j])):
+            for _ in range(int(copies[i, j])):
                 if k == last:
                     break
                 k += 1
-                weighed[c] += votes[i, j]
+                weighted[c] += weights[i, j]
                 counted[c] += 1.0
-                by_vote = _leader(weighed, by_vote, c)
-                by_place = _leader(counted, by_place, c)
+                by_weight = _largest(weighted, by_weight, c)
+                by_count = _largest(counted, by_count, c)
                 if k >= first:
-                    leads = by_vote if weighed[by_vote] > 0.0 else by_place
-                    out[i, k - first] = 1.0 if leads != truth[i] else 0.0
+                    predicted = by_weight if weighted[by_weight] > 0.0 else by_count
+                    out[i, k - first] = 1.0 if predicted != truth[i] else 0.0
             if k == last:
                 break
 
 
 @njit(cache=True, nogil=True)
-def _leader(totals, leads, c):
-    """Who leads after c got more."""
-    if totals[c] > totals[leads] or (totals[c] == totals[leads] and c < leads):
+def _largest(totals, largest, c):
+    """The class with the largest total after that of c has grown; the first of equals."""
+    if totals[c] > totals[largest] or (totals[c] == totals[largest] and c < largest):
         return c
-    return leads
+    return largest

@@ -1,4 +1,4 @@
-"""One point stands for each class; a new row goes to the nearest."""
+"""Classification by the nearest exemplar: one mean, geometric median or medoid for each class."""
 
 from __future__ import annotations
 
@@ -10,33 +10,66 @@ from sklearn.base import ClassifierMixin
 
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.metric_from import PrecomputedDistances, metric_from
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, did_you_mean
 from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
 EXEMPLARS = ("mean", "median", "medoid")
+_CLAIMS = {
+    "mean": "Each class mean has the least total squared Euclidean distance to its class",
+    "median": "Each geometric median has the least total Euclidean distance to its class",
+    "medoid": "Each medoid has the least total distance among the rows of its class",
+}
 
 
 class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
-    """argmin_c d(x, e_c), with e_c the mean, geometric median or medoid of class c.
+    """Classification by the nearest class mean, geometric median or medoid.
 
-    The mean has the least total squared Euclidean distance to its class, the median the least total
-    distance, the medoid the least among the rows themselves, in any metric. With means and
-    Euclidean distance this is the basic linear classifier.
+        ŷ(x) = argmin_c d(x, e_c)
+
+    The mean minimizes the total squared Euclidean distance to its class, the geometric median the
+    total Euclidean distance, the medoid the total distance among the rows themselves, in any
+    metric. With means and Euclidean distance this is the basic linear classifier.
 
     Parameters
     ----------
-    metric : name, Metric or function of two points, default="euclidean"
-        d. Metrics of strings or mixed rows take lists of objects, and need medoids.
+    metric : str, Metric or callable, default="euclidean"
+        d: a name, a metric or a function of two points. Metrics of strings or mixed rows take
+        lists of objects for ``X``, and need medoids.
     exemplar : {"mean", "median", "medoid"}, default="mean"
+        What represents a class.
     standardize : bool, default=False
-        Divide columns by their deviation first, so that units do not matter.
+        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
-    exemplars_ : e, in the order of ``classes_`` (standardized if that was asked for).
-    exemplar_indices_ : numbers of the training rows that are medoids.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    exemplars_ : ndarray of shape (n_classes, n_features) or list
+        e_c in the order of ``classes_``, standardized if ``standardize``.
+    exemplar_indices_ : ndarray of shape (n_classes,)
+        The medoids as positions among the training rows of positive weight.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    certificate_ : Certificate
+        For means and medians, how far the gradient of their objective is from zero.
+
+    See Also
+    --------
+    BasicLinearClassifier : Means and Euclidean distance, as a hyperplane.
+    KNeighborsClassifier : A vote of the k nearest rows.
+    geometric_median : The point of least total distance.
+    medoid : The row of least total distance.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> words, kinds = ["cat", "cart", "carts", "dog", "dig", "dug"], list("cccddd")
+    >>> model = sx.NearestExemplar("edit", "medoid").fit(words, kinds)
+    >>> model.exemplars_, model.predict(["car"]).tolist()
+    (['cart', 'dog'], ['c'])
     """
 
     def __init__(
@@ -58,52 +91,51 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
                 remedy=did_you_mean(self.exemplar, list(EXEMPLARS)),
             )
         if isinstance(metric_from(self.metric), PrecomputedDistances):
-            raise InputError("Exemplars are sought among rows: distances alone are not enough.")
-        self._remember_classes(X, y, sample_weight)
-        if isinstance(self.points_, list) and self.exemplar != "medoid":
+            raise InputError("Exemplars are computed from rows, not from precomputed distances.")
+        self._fit_classes(X, y, sample_weight)
+        if self._fitted_to_objects and self.exemplar != "medoid":
             raise InputError(f"Objects have no {self.exemplar}.", remedy="Use exemplar='medoid'.")
-        groups = [np.flatnonzero(self.codes_ == c) for c in range(len(self.classes_))]
         self.__dict__.pop("exemplar_indices_", None)
-        residual = 0.0
-        if self.exemplar == "medoid":
-            self.exemplar_indices_ = np.array([self._medoid(rows) for rows in groups])
-            chosen = [self.points_[i] for i in self.exemplar_indices_]
-            self.exemplars_ = chosen if isinstance(self.points_, list) else np.array(chosen)
-        elif self.exemplar == "median":
-            medians = [geometric_median(self.points_[g], self.weights_[g]) for g in groups]
-            self.exemplars_ = np.array([m.point for m in medians])
-            residual = max(m.residual for m in medians)
-        else:
-            self.exemplars_ = np.array(
-                [np.average(self.points_[g], axis=0, weights=self.weights_[g]) for g in groups]
-            )
-        self._forget(residual)
+        classes = [np.flatnonzero(self.codes_ == c) for c in range(len(self.classes_))]
+        residuals = self._fit_exemplars(classes)
+        self.certificate_ = Certificate(
+            _CLAIMS[self.exemplar],
+            kkt=max(residuals, default=np.nan),
+            tolerance=1e-8,
+            promised=("kkt",) if residuals else (),
+        )
+        # Only the exemplars are needed from here on.
+        self.points_ = self.points_[:0]
+        self.sample_weight_, self.codes_ = self.sample_weight_[:0], self.codes_[:0]
         return self
 
-    def _medoid(self, rows: NDArray[np.int64]) -> int:
-        points = self.points_
-        some = [points[i] for i in rows] if isinstance(points, list) else points[rows]
-        return int(rows[medoid(some, self.metric_, self.weights_[rows]).index])
-
-    def _forget(self, residual: float) -> None:
-        """Only the exemplars are kept; the other rows have done their part."""
-        self.certificate_ = Certificate(
-            f"The {self.exemplar} of every class: no point in its place is closer to the class"
-            if self.exemplar != "medoid"
-            else "The medoid of every class: no other row is closer to all of them",
-            kkt=residual,
-            tolerance=1e-8,
-            promised=(),
+    def _fit_exemplars(self, classes: list[Ints]) -> list[float]:
+        """Set ``exemplars_``; relative gradients at means and medians, none for medoids."""
+        x, w = self.points_, self.sample_weight_
+        if self.exemplar == "medoid":
+            self.exemplar_indices_ = np.array(
+                [rows[medoid(take_items(x, rows), self.metric_, w[rows]).index] for rows in classes]
+            )
+            self.exemplars_ = take_items(x, self.exemplar_indices_)
+            return []
+        if self.exemplar == "median":
+            medians = [geometric_median(x[rows], w[rows]) for rows in classes]
+            self.exemplars_ = np.array([found.point for found in medians])
+            return [found.residual for found in medians]
+        self.exemplars_ = np.array(
+            [np.average(x[rows], axis=0, weights=w[rows]) for rows in classes]
         )
-        self.points_ = self.points_[:0]
-        self.weights_, self.codes_ = self.weights_[:0], self.codes_[:0]
+        return [
+            _mean_residual(x[rows], w[rows], mean)
+            for rows, mean in zip(classes, self.exemplars_, strict=True)
+        ]
 
     def _distances(self, X: Any) -> Floats:
-        x = self._located(X)
+        x = self._query_points(X)
         return self.metric_.distances(x, self.exemplars_)
 
     def decision_function(self, X: Any) -> Floats:
-        """How much nearer: −d to each exemplar; of two classes, d to the first less the second."""
+        """−d to each exemplar; of two classes, d to the first minus d to the second."""
         d = self._distances(X)
         return d[:, 0] - d[:, 1] if d.shape[1] == 2 else -d
 
@@ -111,3 +143,9 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
         """The class of the nearest exemplar; of equals, the first."""
         distances = self._distances(X)
         return np.asarray(self.classes_[distances.argmin(axis=1)])
+
+
+def _mean_residual(x: Floats, w: Floats, mean: Floats) -> float:
+    """‖Σ w (x − m)‖ / Σ w ‖x‖: the relative gradient of the total squared distance at m."""
+    size = float(w @ np.linalg.norm(x, axis=1))
+    return float(np.linalg.norm(w @ (x - mean))) / size if size > 0 else 0.0

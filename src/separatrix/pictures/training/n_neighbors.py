@@ -41,19 +41,21 @@ class NeighborCountDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any) -> Self:
-        """Of a model that chose its number of neighbours (``counts_`` and ``n_neighbors_``)."""
-        found = getattr(model, "counts_", None)
+        """Of a model that chose ``n_neighbors_`` by its ``leave_one_out_`` errors."""
+        found = getattr(model, "leave_one_out_", None)
         if found is None:
             raise InputError(
                 f"{type(model).__name__} did not choose its number of neighbours.",
                 remedy="Fit with n_neighbors='auto'.",
             )
         if hasattr(model, "classes_"):
-            return cls(found.count, found.error, found.standard_error, model.n_neighbors_)
+            return cls(found.n_neighbors, found.error, found.standard_error, model.n_neighbors_)
         root = np.sqrt(found.error)
         # √(e ± s) ≈ √e ± s / 2√e
         spread = found.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
-        return cls(found.count, root, np.where(root > 0, spread, 0.0), model.n_neighbors_, "rmse")
+        return cls(
+            found.n_neighbors, root, np.where(root > 0, spread, 0.0), model.n_neighbors_, "rmse"
+        )
 
     @property
     def best(self) -> int:

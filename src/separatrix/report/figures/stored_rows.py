@@ -30,7 +30,7 @@ def rows_kept(study: Study) -> Gallery:
                 "Margins and multipliers are drawn for two classes; here each class has a machine "
                 "of its own against the rest."
             )
-    if hasattr(core, "counts_"):
+    if hasattr(core, "leave_one_out_"):
         gallery.add(lambda: NeighborCountDisplay.from_estimator(core))
     if isinstance(getattr(core, "points_", None), np.ndarray) and len(core.points_) > 2:
         gallery.add(
