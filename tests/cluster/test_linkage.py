@@ -16,7 +16,7 @@ from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage
 from separatrix.cluster.linkage_certificate import EVERY, certify_linkage
 from separatrix.cluster.spanning_tree import FEW_POINTS, MOST_DIMENSIONS
-from separatrix.distances.metric_from import metric_from
+from separatrix.distances.names import metric_from
 from separatrix.messages import InputError
 
 methods = pytest.mark.parametrize("method", LINKAGES)

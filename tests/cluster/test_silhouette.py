@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
 import separatrix as sx
-from separatrix.distances.metric_from import metric_from
+from separatrix.distances.names import metric_from
 
 
 def table(n: int = 400, d: int = 3, k: int = 5, seed: int = 0):

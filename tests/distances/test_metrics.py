@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 import separatrix as sx
-from separatrix.distances.metric_from import NAMES, metric_from
+from separatrix.distances.names import NAMES, metric_from
 
 SCIPY = {
     "euclidean": {},
@@ -163,6 +163,28 @@ def test_axioms_hold_or_are_refuted_by_example() -> None:
     assert not lopsided.positive
     assert not sx.metric_axioms(lambda a, b: 1.0, x[:3]).zero
     assert sx.metric_axioms("edit", ["cat", "cart", "dog"]).is_metric
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("pair", [(3, 5), (2, 2)])
+def test_a_distance_that_is_not_finite_fails_the_axioms(value: float, pair: tuple) -> None:
+    x = points(0, 8, 2)
+    d = sx.Euclidean().distances(x)
+    d[pair] = value
+    found = sx.metric_axioms(lambda a, b: d[int(a), int(b)], np.arange(8))
+    assert not found.is_metric
+    assert not found.finite
+    assert found.zero == (pair == (3, 5))
+    assert found.positive == (pair == (2, 2))
+    assert not found.symmetric
+    assert not found.triangle
+    assert found.counterexamples["finite"] == pair
+    assert f"from row {pair[0]} to row {pair[1]} is {value}" in str(found)
+
+
+def test_nowhere_finite_distances_satisfy_no_axiom() -> None:
+    found = sx.metric_axioms(lambda a, b: np.nan, [0, 1, 2])
+    assert [found.zero, found.positive, found.symmetric, found.triangle] == [False] * 4
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"precomputed", "mahalanobis", "gower"}))

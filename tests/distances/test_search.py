@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
 import separatrix as sx
-from separatrix.distances.metric_from import metric_from
-from separatrix.distances.search.kd_tree import Tree
-from separatrix.distances.search.neighbors import Exhaustive, NeighborSearch
-from separatrix.distances.search.products import Products
+from separatrix.distances.names import metric_from
+from separatrix.distances.search.kd_tree import KDTree
+from separatrix.distances.search.neighbors import ExhaustiveSearch, NeighborSearch
+from separatrix.distances.search.products import ProductSearch
 
 
 def sorted_all(distances: np.ndarray, k: int) -> np.ndarray:
@@ -28,7 +28,7 @@ def squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("way", [Tree, Products])
+@pytest.mark.parametrize("way", [KDTree, ProductSearch])
 @pytest.mark.parametrize(
     ("n", "d", "k"), [(1, 1, 1), (7, 2, 7), (900, 2, 5), (900, 9, 40), (700, 33, 12)]
 )
@@ -44,7 +44,7 @@ def test_exact(way: type, n: int, d: int, k: int) -> None:
     )
 
 
-@pytest.mark.parametrize("way", [Tree, Products])
+@pytest.mark.parametrize("way", [KDTree, ProductSearch])
 def test_ties_and_repeats_come_in_the_order_of_the_points(way: type) -> None:
     rng = np.random.default_rng(0)
     z = rng.integers(0, 3, size=(500, 3)).astype(float)  # at most 27 different points
@@ -53,7 +53,7 @@ def test_ties_and_repeats_come_in_the_order_of_the_points(way: type) -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-160, 1e-8, 1e8, 1e150])
-@pytest.mark.parametrize("way", [Tree, Products])
+@pytest.mark.parametrize("way", [KDTree, ProductSearch])
 def test_units_change_nothing(way: type, unit: float) -> None:
     rng = np.random.default_rng(0)
     z = rng.normal(size=(400, 5)) + 100.0
@@ -68,7 +68,7 @@ def test_single_precision_is_never_trusted_too_far() -> None:
     z = 1.0 + 1e-10 * rng.normal(size=(600, 30))
     z[:300] += rng.normal(size=(300, 30))
     x = np.vstack([z[300:340] + 1e-11, z[:5] * 1e9])
-    found = Products(z).nearest(x, 4)
+    found = ProductSearch(z).nearest(x, 4)
     np.testing.assert_array_equal(found.indices, sorted_all(squares(x, z), 4))
 
 
@@ -80,7 +80,7 @@ def test_single_precision_is_never_trusted_too_far() -> None:
 def test_small_awkward_clouds(z: np.ndarray, k: int) -> None:
     k = min(k, len(z))
     expected = sorted_all(squares(z, z), k)
-    for way in (Tree, Products):
+    for way in (KDTree, ProductSearch):
         np.testing.assert_array_equal(way(z).nearest(z, k).indices, expected)
 
 
@@ -114,8 +114,8 @@ def test_both_ways_are_taken_and_agree() -> None:
     for z in (flat, thick):
         search = NeighborSearch(z)._search.search  # type: ignore[attr-defined]
         found = search.nearest(z[:200], 5)
-        assert (search._every is None) == (z is flat)
-        again = Exhaustive(sx.Euclidean().prepare(z)).nearest(z[:200], 5)
+        assert (search._exhaustive is None) == (z is flat)
+        again = ExhaustiveSearch(sx.Euclidean().prepare(z)).nearest(z[:200], 5)
         np.testing.assert_array_equal(found.indices, again.indices)
 
 
@@ -134,7 +134,7 @@ def test_others_leave_the_point_itself_out() -> None:
 
 
 def test_bad_questions() -> None:
-    with pytest.raises(sx.InputError, match="3 neighbours were asked for, among 2"):
+    with pytest.raises(sx.InputError, match="3 neighbors were requested, among 2"):
         NeighborSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
     with pytest.raises(sx.InputError, match="columns"):
         NeighborSearch(np.ones((3, 2))).nearest(np.ones((3, 1)), 1)

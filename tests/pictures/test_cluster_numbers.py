@@ -286,4 +286,4 @@ def test_distances_are_those_of_scipy() -> None:
 def test_noise_in_many_columns_is_said() -> None:
     noise = np.random.default_rng(0).standard_normal((80, 300))
     assert "equally far" in DistanceConcentrationDisplay.from_rows(noise).description
-    assert "tell points apart" in DistanceConcentrationDisplay.from_rows(X).description
+    assert "discriminate between points" in DistanceConcentrationDisplay.from_rows(X).description

@@ -15,7 +15,7 @@ from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage
 from separatrix.cluster.linkage_certificate import certify_linkage
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import metric_from
+from separatrix.distances.names import metric_from
 from separatrix.estimators.base import RowsEstimator
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, did_you_mean

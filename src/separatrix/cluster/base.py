@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import PrecomputedDistances
+from separatrix.distances.names import PrecomputedDistances
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.statistics.standardizer import Standardizer

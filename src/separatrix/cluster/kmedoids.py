@@ -27,7 +27,7 @@ from separatrix.cluster.pam import (
 )
 from separatrix.cluster.pam_distances import pair_distances
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import PrecomputedDistances, metric_from
+from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, warn

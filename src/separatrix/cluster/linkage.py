@@ -17,8 +17,8 @@ import numpy as np
 from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.reciprocal_pairs import Merges, merged_by_distance
 from separatrix.cluster.spanning_tree import spanning_tree
-from separatrix.distances.base import vectors
-from separatrix.distances.metric_from import metric_from
+from separatrix.distances.base import as_dense_matrix
+from separatrix.distances.names import metric_from
 from separatrix.distances.vectors import Euclidean
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
@@ -41,7 +41,7 @@ def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Float
                 f"{method} linkage is about means of points, in Euclidean distance.",
                 remedy="Give points and metric='euclidean', or use average linkage.",
             )
-        merges = _from_means(vectors(X), method)
+        merges = _from_means(as_dense_matrix(X), method)
     elif method == "single":
         merges = spanning_tree(X, chosen)
     else:

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.cluster.loops.dendrogram import labels_under, places
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import FunctionMetric, PrecomputedDistances
+from separatrix.distances.names import FunctionMetric, PrecomputedDistances
 from separatrix.kernels.base import n_items
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import PrecomputedDistances
+from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.rows.block import Floats
 from separatrix.threads import one_blas_thread

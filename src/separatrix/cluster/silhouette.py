@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from separatrix.cluster.loops.silhouette import distance_sums
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import PrecomputedDistances, metric_from
+from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError

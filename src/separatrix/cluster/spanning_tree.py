@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.cluster.loops.spanning_tree import grow_from_one, grow_together
 from separatrix.distances.base import Metric
-from separatrix.distances.search.kd_tree import Tree
+from separatrix.distances.search.kd_tree import KDTree
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
@@ -51,16 +51,16 @@ def spanning_tree(X: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
 
 
 def _forest(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> None:
-    tree = Tree(x, kind)
+    tree = KDTree(x, kind)
     n, k = len(x), min(KNOWN, len(x) - 1)
     order = tree.arrays[1]
-    found = tree.raw(x[order], k + 1)  # asked box by box: one question warms the next
+    found = tree.nearest_reduced(x[order], k + 1)  # asked box by box: one question warms the next
     itself = found.indices == order[:, None]
     itself[~itself.any(axis=1), -1] = True  # among many equal points
     others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     others[order] = found.indices[~itself].reshape(n, k)
     lengths[order] = found.distances[~itself].reshape(n, k)
-    grow_together(x, tree.arrays, tree.kind, lengths, others, first, second, height)
+    grow_together(x, tree.arrays, tree.metric, lengths, others, first, second, height)
     if kind == "euclidean":
         np.sqrt(height, out=height)
 

@@ -1,4 +1,4 @@
-"""Does a distance behave like one? Looked for on a sample, with a counterexample."""
+"""The axioms of a metric, tested on a sample: each holds there, or a counterexample is named."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.distances.metric_from import distances_among_some, metric_from
+from separatrix.distances.names import metric_from, sample_distances
 from separatrix.rows.block import Floats
 
-#: Differences below this share of the largest distance are rounding.
+#: Differences below this fraction of the largest distance are rounding.
 ROUNDING = 1e-12
-#: All triples of so many points are tried.
-MOST_POINTS = 400
+#: All triples of this many points are tested.
+MAX_POINTS = 400
 
 
 @dataclass(frozen=True)
 class MetricAxioms:
-    """Which axioms hold on the sample; for each that fails, the rows that show it.
+    """Which axioms hold on the sample, with the rows of a counterexample for each that fails.
 
-    ``zero``: d(x, x) = 0. ``positive``: d(x, y) > 0 for x ≠ y. ``symmetric``: d(x, y) = d(y, x).
-    ``triangle``: d(x, z) ≤ d(x, y) + d(y, z); its counterexample is (x, y, z), y the detour.
+    ``finite``: d(x, y) is a finite number. ``zero``: d(x, x) = 0. ``positive``: d(x, y) > 0 for
+    x ≠ y. ``symmetric``: d(x, y) = d(y, x). ``triangle``: d(x, z) ≤ d(x, y) + d(y, z), with the
+    counterexample (x, y, z). An axiom that a distance is not finite for does not hold.
     """
 
+    finite: bool
     zero: bool
     positive: bool
     symmetric: bool
@@ -33,71 +36,102 @@ class MetricAxioms:
 
     @property
     def is_metric(self) -> bool:
-        """All four hold on the sample; that is no proof for other points."""
+        """Whether no counterexample was found; that is no proof for other points."""
         return not self.counterexamples
 
     def __str__(self) -> str:
         if self.is_metric:
             return f"All four axioms hold on these {len(self.distances)} points."
+        reasons = [self._reason(name, rows) for name, rows in self.counterexamples.items()]
+        return "Not a metric: " + "; ".join(reasons[:1] if not self.finite else reasons) + "."
+
+    def _reason(self, axiom: str, rows: tuple[int, ...]) -> str:
         d = self.distances
-        said = []
-        for name, rows in self.counterexamples.items():
-            if name == "zero":
-                said.append(f"row {rows[0]} is {d[rows[0], rows[0]]:.6g} from itself")
-            elif name == "positive":
-                said.append(f"rows {rows[0]} and {rows[1]} differ and are {d[rows]:.6g} apart")
-            elif name == "symmetric":
-                said.append(
-                    f"{d[rows]:.6g} from row {rows[0]} to {rows[1]}, {d[rows[::-1]]:.6g} back"
-                )
-            else:
-                a, b, c = rows
-                said.append(
-                    f"from row {a} to {c} it is {d[a, c]:.6g}, but only {d[a, b] + d[b, c]:.6g} by "
-                    f"way of {b}"
-                )
-        return "Not a metric: " + "; ".join(said) + "."
+        if axiom == "finite":
+            return f"the distance from row {rows[0]} to row {rows[1]} is {d[rows]}"
+        if axiom == "zero":
+            return f"row {rows[0]} is {d[rows[0], rows[0]]:.6g} from itself"
+        if axiom == "positive":
+            return f"rows {rows[0]} and {rows[1]} differ and are {d[rows]:.6g} apart"
+        if axiom == "symmetric":
+            return f"{d[rows]:.6g} from row {rows[0]} to {rows[1]}, {d[rows[::-1]]:.6g} back"
+        a, b, c = rows
+        return (
+            f"from row {a} to {c} it is {d[a, c]:.6g}, but only {d[a, b] + d[b, c]:.6g} by way "
+            f"of {b}"
+        )
 
 
 def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
-    """Try the four axioms of a metric on all pairs and triples of a sample.
+    """Test the axioms of a metric on all pairs and triples of a sample.
 
-    ``metric`` is a :class:`Metric`, a name or a function of two points; with "precomputed" the
-    sample is a square of distances. Of more than 400 points an even selection is tried.
+        d(x, x) = 0,   d(x, y) > 0 for x ≠ y,   d(x, y) = d(y, x),   d(x, z) ≤ d(x, y) + d(y, z)
+
+    A distance that is not finite fails every axiom that it occurs in.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable
+        The distance. With "precomputed" the sample is a square matrix of distances.
+    sample : array-like or list
+        The points. Of more than 400, as many evenly spaced ones are tested.
+
+    Returns
+    -------
+    MetricAxioms
+        ``finite``, ``zero``, ``positive``, ``symmetric`` and ``triangle`` (bool), ``is_metric``,
+        the rows of ``counterexamples`` by axiom, and the ``distances`` of the sample.
+
+    See Also
+    --------
+    Minkowski : violates the triangle inequality for p < 1.
+    distance_concentration : whether distances discriminate between points.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> print(sx.metric_axioms(sx.Minkowski(0.5), [[0, 0], [0, 1], [1, 1]]))
+    Not a metric: from row 0 to 2 it is 4, but only 2 by way of 1.
     """
-    chosen = metric_from(metric).fitted(sample)
-    x, d = distances_among_some(chosen, chosen.validate(sample), MOST_POINTS)
-    slack = max(ROUNDING * float(np.abs(d).max(initial=0.0)), chosen.rounding_error(x))
+    fitted = metric_from(metric).fitted(sample)
+    x, d = sample_distances(fitted, fitted.validate(sample), MAX_POINTS)
+    invalid = ~np.isfinite(d)
+    valid = np.where(invalid, 0.0, d)
+    tolerance = max(ROUNDING * float(np.abs(valid).max(initial=0.0)), fitted.rounding_error(x))
     found = {
-        "zero": _first(np.abs(np.diag(d)) > slack),
-        "positive": _first((d <= slack) & ~_same(x)),
-        "symmetric": _first(np.abs(d - d.T) > slack),
-        "triangle": _shortcut(d, slack),
+        "finite": _first(invalid),
+        "zero": _first(np.diag(invalid | (np.abs(valid) > tolerance))),
+        "positive": _first((invalid | (valid <= tolerance)) & ~_equal_points(x)),
+        "symmetric": _first(invalid | invalid.T | (np.abs(valid - valid.T) > tolerance)),
+        "triangle": _violated_triangle(d, tolerance),
     }
-    broken = {name: rows for name, rows in found.items() if rows is not None}
-    holds = {name: name not in broken for name in found}
-    return MetricAxioms(**holds, counterexamples=broken, distances=d)
+    violated = {name: rows for name, rows in found.items() if rows is not None}
+    holds = {name: name not in violated for name in found}
+    return MetricAxioms(**holds, counterexamples=violated, distances=d)
 
 
-def _first(fault: Any) -> tuple[int, ...] | None:
-    where = np.argwhere(fault)
+def _first(violated: NDArray[np.bool_]) -> tuple[int, ...] | None:
+    where = np.argwhere(violated)
     return tuple(int(i) for i in where[0]) if len(where) else None
 
 
-def _same(x: Any) -> Any:
-    """Which points are the same one, as the metric takes them in."""
+def _equal_points(x: Any) -> NDArray[np.bool_]:
+    """Which pairs are the same point, as the metric reads them."""
     if isinstance(x, np.ndarray):
         _, label = np.unique(x, axis=0, return_inverse=True)
-        return label[:, None] == label
+        return np.asarray(label[:, None] == label)
     return np.array([[bool(np.all(a == b)) for b in x] for a in x])
 
 
-def _shortcut(d: Floats, slack: float) -> tuple[int, int, int] | None:
-    """The worst detour that is shorter than the straight way."""
-    worst, rows = slack, None
+def _violated_triangle(d: Floats, tolerance: float) -> tuple[int, int, int] | None:
+    """The triple that violates the triangle inequality most; one that is not finite before all."""
+    pair = _first(~np.isfinite(d))
+    if pair is not None:
+        return pair[0], pair[1], pair[1]
+    worst, rows = tolerance, None
     for middle in range(len(d)):
-        gain = d - (d[:, middle, None] + d[middle])
-        i, k = np.unravel_index(int(gain.argmax()), gain.shape)
-        if gain[i, k] > worst:
-            worst, rows = float(gain[i, k]), (int(i), middle, int(k))
+        excess = d - (d[:, middle, None] + d[middle])
+        i, k = np.unravel_index(int(excess.argmax()), excess.shape)
+        if excess[i, k] > worst:
+            worst, rows = float(excess[i, k]), (int(i), middle, int(k))
     return rows

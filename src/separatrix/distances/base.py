@@ -1,4 +1,4 @@
-"""What a distance offers: whole tables of distances, a pair at a time, and rows on demand."""
+"""Interface of a metric d(x, z): distance matrices, single distances, and blocks of rows."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
-#: Pairs of numbers below which a second thread costs more than it saves.
-WORTH_A_THREAD = 1_000_000
+#: Coordinate differences below which a second thread costs more than it saves.
+MIN_PARALLEL_WORK = 1_000_000
 
 
 class Metric(ABC):
-    """A distance. Most are metrics in the strict sense; ``is_metric`` says which are not.
+    """A distance d(x, z) ≥ 0; ``is_metric`` says whether it satisfies the axioms of a metric.
 
-    Values are immutable: what has to be learned from data (a covariance, the range of a column) is
-    learned by :meth:`fitted`, which returns a new metric.
+    Metrics are immutable. Parameters estimated from data (a covariance, the range of a column) are
+    set by :meth:`fitted`, which returns a new metric.
     """
 
     of_vectors: ClassVar[bool] = True  #: rows of numbers; otherwise lists of any objects
 
     @property
     def is_metric(self) -> bool:
-        """Whether zero to itself, positive to others, symmetric, and no detour is a shortcut."""
+        """Whether d(x, x) = 0, d > 0 otherwise, symmetry and the triangle inequality hold."""
         return True
 
     def fitted(self, x: Any, w: Floats | None = None) -> Metric:  # noqa: ARG002
-        """The metric with what it needs to learn from a sample; row i counts w[i] times."""
+        """A copy with its parameters estimated from a sample; row i counts w[i] times."""
         return self
 
     def rounding_error(self, x: Any) -> float:  # noqa: ARG002
-        """Distances between these points that differ by less may differ by rounding alone."""
+        """Distances among these points that differ by less may differ by rounding alone."""
         return 0.0
 
     def validate(self, x: Any) -> Any:
-        """A sample in the form that this metric measures, checked."""
-        return vectors(x)
+        """The sample in the form that :meth:`fill` reads, checked."""
+        return as_dense_matrix(x)
 
     @abstractmethod
     def precompute(self, z: Any) -> Any:
-        """What is computed once for points that will be measured against many times."""
+        """Whatever about the validated points z is computed once for many calls of :meth:`fill`."""
 
     @abstractmethod
-    def fill(self, x: Any, prepared: Any, out: Floats) -> None:
-        """Write the distances of x to the prepared points into ``out``."""
+    def fill(self, x: Any, precomputed: Any, out: Floats) -> None:
+        """Write the distances of x to the precomputed points into ``out``."""
 
     def prepare(self, z: Any) -> PreparedMetric:
-        """These points, ready to be measured against."""
+        """The metric with its second argument fixed to the points z."""
         z = self.validate(z)
         return PreparedMetric(self, z, self.precompute(z))
 
     def distances(self, x: Any, z: Any = None) -> Floats:
-        """Distance of every row of x to every row of z, or of x to itself."""
+        """Distance matrix between the rows of x and those of z, or among the rows of x."""
         return self.prepare(x if z is None else z).rows(x)
 
     def __call__(self, a: Any, b: Any) -> float:
@@ -69,7 +69,7 @@ class Metric(ABC):
 
 @dataclass(frozen=True)
 class PreparedMetric:
-    """Points z, with what their metric computes once."""
+    """A metric with its second argument fixed to ``points``; ``state`` is computed once."""
 
     metric: Metric
     points: Any
@@ -78,25 +78,25 @@ class PreparedMetric:
     def __len__(self) -> int:
         return n_items(self.points)
 
-    def rows(self, x: Any, out: Floats | None = None) -> Floats:
-        """Distances of every row of x to all points, on two threads where that pays."""
-        return self.validated_rows(self.metric.validate(x), out)
+    def rows(self, x: Any) -> Floats:
+        """Distances of every row of x to all points."""
+        return self.validated_rows(self.metric.validate(x))
 
     def blocks(self, x: Any, budget: int = 1 << 25) -> Iterator[tuple[slice, Floats]]:
-        """Distances a few rows at a time, at most ``budget`` bytes of them together."""
+        """Distances by blocks of rows, each of at most ``budget`` bytes."""
         x = self.metric.validate(x)
         step = max(1, budget // (8 * max(1, len(self))))
         for start in range(0, n_items(x), step):
             part = slice(start, min(start + step, n_items(x)))
             yield part, self.validated_rows(x[part])
 
-    def validated_rows(self, x: Any, out: Floats | None = None) -> Floats:
-        """The same, for rows that the metric has accepted already."""
-        self._same_columns(x)
+    def validated_rows(self, x: Any) -> Floats:
+        """Distances of rows that the metric has validated already; large blocks on two threads."""
+        self._check_columns(x)
         n = n_items(x)
-        out = np.empty((n, len(self))) if out is None else out
-        width = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else 16
-        if n < 2 or n * len(self) * width < WORTH_A_THREAD:
+        out = np.empty((n, len(self)))
+        columns = x.shape[1] if isinstance(x, np.ndarray) and x.ndim == 2 else 16
+        if n < 2 or n * len(self) * columns < MIN_PARALLEL_WORK:
             self.metric.fill(x, self.state, out)
             return out
         half = n // 2
@@ -106,19 +106,23 @@ class PreparedMetric:
             other.result()
         return out
 
-    def _same_columns(self, x: Any) -> None:
-        numbers = isinstance(x, np.ndarray), isinstance(self.points, np.ndarray)
-        if numbers == (True, True) and x.shape[1:] != self.points.shape[1:]:
+    def _check_columns(self, x: Any) -> None:
+        matrices = isinstance(x, np.ndarray), isinstance(self.points, np.ndarray)
+        if matrices == (True, True) and x.shape[1:] != self.points.shape[1:]:
             raise InputError(
-                f"Points with {x.shape[1]} columns cannot be measured against points with "
-                f"{self.points.shape[1]}."
+                f"Points with {x.shape[1]} columns have no distance to points with "
+                f"{self.points.shape[1]}.",
+                remedy="Give both the same columns.",
             )
-        if any(numbers) and not all(numbers):
-            raise InputError("Rows of a matrix and lists of objects have no distance.")
+        if any(matrices) and not all(matrices):
+            raise InputError(
+                "Rows of a matrix and lists of objects have no distance.",
+                remedy="Give both in the same form.",
+            )
 
 
-def vectors(x: Any, gaps: bool = False) -> Floats:
-    """A matrix of floats, points in rows; NaN only where gaps are allowed."""
+def as_dense_matrix(x: Any, *, allow_missing: bool = False) -> Floats:
+    """A float64 matrix with points in rows; NaN only if missing values are allowed."""
     if sparse.issparse(x):
         x = x.toarray()
     try:
@@ -131,13 +135,13 @@ def vectors(x: Any, gaps: bool = False) -> Floats:
         ) from None
     if x.ndim != 2:
         raise InputError(
-            f"Points come as rows of a matrix; this has {x.ndim} dimension(s).",
+            f"Points are the rows of a matrix; this has {x.ndim} dimension(s).",
             remedy="A single column of numbers: x.reshape(-1, 1).",
         )
-    if np.isinf(x).any() or (not gaps and np.isnan(x).any()):
-        where = np.argwhere(~np.isfinite(x))[0]
+    if np.isinf(x).any() or (not allow_missing and np.isnan(x).any()):
+        row, column = np.argwhere(~np.isfinite(x))[0]
         raise InputError(
-            f"Row {where[0]}, column {where[1]} is {x[tuple(where)]}: no distance to it exists.",
-            remedy="Fill or drop gaps first; Gower() skips them.",
+            f"Row {row}, column {column} is {x[row, column]}: no distance to it exists.",
+            remedy="Impute or drop missing values first; Gower() skips them.",
         )
     return np.asarray(x)

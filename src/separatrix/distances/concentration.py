@@ -1,4 +1,4 @@
-"""Do distances tell points apart? In many dimensions everybody may be equally far away."""
+"""Concentration of distances: in many dimensions all points may be about equally far apart."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.distances.metric_from import distances_among_some, metric_from
+from separatrix.distances.names import metric_from, sample_distances
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
-#: Rows of the sample.
-MOST_POINTS = 500
-#: Distances that vary less than this share of their mean, with nearest neighbours farther than
-#: this share of it, say little about who is near.
-SPREAD, NEAREST = 0.1, 0.7
+#: Points of the sample.
+MAX_POINTS = 500
+#: Distances are concentrated if their coefficient of variation is below the first, and the median
+#: distance to the nearest neighbor is above the second, as a fraction of the mean distance.
+MAX_SPREAD, MIN_NEAREST = 0.1, 0.7
 
 
 @dataclass(frozen=True)
 class DistanceConcentration:
-    """Distances between all pairs of a sample.
+    """Distances between all pairs of a sample, and how much they vary.
 
-    ``spread`` is their deviation over their mean; ``nearest`` the usual (median) distance to the
-    nearest neighbour over the mean of all. Points in groups or along a surface have a large spread
-    and near neighbours; noise in many columns has neither.
+    ``spread`` is their standard deviation over their mean, ``nearest`` the median distance to the
+    nearest neighbor over the mean distance. Clusters and low-dimensional surfaces have a large
+    spread and near neighbors; noise in many columns has neither.
     """
 
     distances: Floats
@@ -34,27 +34,62 @@ class DistanceConcentration:
 
     @property
     def concentrated(self) -> bool:
-        """Whether the nearest neighbour is hardly nearer than anybody else."""
-        return self.spread < SPREAD and self.nearest > NEAREST
+        """Whether the nearest neighbor is hardly nearer than the average point."""
+        return self.spread < MAX_SPREAD and self.nearest > MIN_NEAREST
 
     def __str__(self) -> str:
-        said = (
-            f"Distances vary by {self.spread:.0%} of their mean, and the nearest neighbour is at "
-            f"{self.nearest:.0%} of it"
+        figures = (
+            f"The standard deviation of the distances is {self.spread:.0%} of their mean, and the "
+            f"nearest neighbor is at {self.nearest:.0%} of it"
         )
         if self.concentrated:
-            return f"{said}: everybody is about equally far away, and to be near means little."
-        return f"{said}: distances tell points apart."
+            return f"{figures}: all points are about equally far apart."
+        return f"{figures}: distances discriminate between points."
 
 
 def distance_concentration(X: Any, metric: Any = "euclidean") -> DistanceConcentration:
-    """Look at the distances between the rows of X (of more than 500 an even selection)."""
-    chosen = metric_from(metric).fitted(X)
-    x = chosen.validate(X)
+    """Measure whether the distances between rows are concentrated around their mean.
+
+        spread = std(d) / mean(d)
+        nearest = median distance to the nearest neighbor / mean(d)
+
+    Parameters
+    ----------
+    X : array-like or list
+        The points. Of more than 500, as many evenly spaced ones are measured.
+    metric : str, Metric or callable, default="euclidean"
+        The distance.
+
+    Returns
+    -------
+    DistanceConcentration
+        ``spread``, ``nearest``, ``concentrated`` (bool), and the ``distances`` of all pairs.
+
+    See Also
+    --------
+    metric_axioms : whether a distance is a metric.
+    KNeighborsClassifier : warns of concentrated distances.
+
+    References
+    ----------
+    K. Beyer et al., When is "nearest neighbor" meaningful?, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> sx.distance_concentration(rng.normal(size=(200, 500))).concentrated
+    True
+    >>> sx.distance_concentration(rng.normal(size=(200, 2))).concentrated
+    False
+    """
+    fitted = metric_from(metric).fitted(X)
+    x = fitted.validate(X)
     n = n_items(x)
     if n < 3:
-        raise InputError(f"{n} points have too few distances to look at.")
-    _, square = distances_among_some(chosen, x, MOST_POINTS)
+        raise InputError(f"{n} points have too few distances.", remedy="Give at least 3 points.")
+    _, square = sample_distances(fitted, x, MAX_POINTS)
     pairs = square[np.triu_indices(len(square), 1)]
     np.fill_diagonal(square, np.inf)
     mean = float(pairs.mean()) or 1.0

@@ -1,4 +1,4 @@
-"""Distances whose circles are ellipses: a linear map, then the crow's flight."""
+"""Euclidean distances after a linear map: the sets of constant distance are ellipsoids."""
 
 from __future__ import annotations
 
@@ -8,21 +8,42 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix.distances.base import vectors
+from separatrix.distances.base import as_dense_matrix
 from separatrix.distances.vectors import Euclidean
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, unit_weights
 
-#: Directions with less than this share of the largest spread are taken to have none.
-NO_SPREAD = 1e-12
+#: Eigenvalues below this fraction of the largest (unit diagonal) are treated as zero.
+ZERO_EIGENVALUE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Elliptical(Euclidean):
-    """√((x − z)ᵀ M (x − z)) for a symmetric M without negative eigenvalues.
+    """Euclidean distance after a linear map, given by a positive semi-definite matrix.
 
-    With rotation R and scaling S, M = RᵀS²R. A zero eigenvalue makes points along its direction
-    indistinguishable (a pseudo-metric).
+        d(x, z) = √((x − z)ᵀ M (x − z))
+
+    Parameters
+    ----------
+    M : array of shape (d, d)
+        Symmetric, with no negative eigenvalue. With a rotation R and a scaling S, M = RᵀS²R. A
+        zero eigenvalue makes points along its eigenvector indistinguishable (a pseudometric).
+
+    Attributes
+    ----------
+    root : array of shape (d, d)
+        L with M = LLᵀ.
+
+    See Also
+    --------
+    Mahalanobis : M is the inverse of a covariance matrix.
+    Euclidean : M is the identity.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Elliptical([[4.0, 0.0], [0.0, 1.0]])([0.0, 0.0], [1.0, 0.0])
+    2.0
     """
 
     M: Floats
@@ -30,32 +51,57 @@ class Elliptical(Euclidean):
 
     def __post_init__(self) -> None:
         m = _symmetric(self.M, "M")
-        scale, values, axes = _equilibrated(m)  # x ↦ Lᵀx with M = LLᵀ
+        scale, values, vectors = _scaled_eigh(m)
         if values.size and values[0] < -1e-10 * max(values[-1], 1.0):
             raise InputError(
-                f"M has the negative eigenvalue {values[0]:.3g} (columns scaled to one): "
-                "some squared distances would be negative."
+                f"M has the negative eigenvalue {values[0]:.3g} (diagonal scaled to one): "
+                "some squared distances would be negative.",
+                remedy="Give a positive semi-definite matrix.",
             )
         object.__setattr__(self, "M", m)
-        root = scale[:, None] * axes * np.sqrt(np.maximum(values, 0.0))
+        root = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
         object.__setattr__(self, "root", root)
 
     @property
     def is_metric(self) -> bool:
-        """Unless some direction has length zero."""
-        _, values, _ = _equilibrated(self.M)
-        return bool((values > NO_SPREAD).all())
+        """Whether M is positive definite."""
+        _, values, _ = _scaled_eigh(self.M)
+        return bool((values > ZERO_EIGENVALUE).all())
 
-    def transform(self, about: Floats) -> Floats:
-        """The map that turns the ellipse into a circle."""
-        return _product(about, self.root)
+    def transform(self, centered: Floats) -> Floats:
+        """x ↦ Lᵀx."""
+        return _product(centered, self.root)
 
 
 @dataclass(frozen=True, eq=False)
 class Mahalanobis(Euclidean):
-    """√((x − z)ᵀ Σ⁻¹ (x − z)), Σ given, or learned from the sample (1/n).
+    """Mahalanobis distance: Euclidean after whitening by a covariance matrix.
 
-    Directions in which the sample does not vary at all are left out: they cannot be scaled.
+        d(x, z) = √((x − z)ᵀ Σ⁻¹ (x − z))
+
+    Parameters
+    ----------
+    covariance : array of shape (d, d), optional
+        Σ. Without it, :meth:`fitted` estimates it from a sample (divisor n).
+
+    Attributes
+    ----------
+    root : array of shape (d, r) or None
+        The whitening matrix, of the rank of Σ: directions without variance are left out.
+
+    See Also
+    --------
+    Elliptical : the same with Σ⁻¹ given.
+    MultivariateNormal : the distribution whose density it determines.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Mahalanobis([[4.0, 0.0], [0.0, 1.0]])([0.0, 0.0], [2.0, 0.0])
+    1.0
+    >>> metric = sx.Mahalanobis().fitted([[-1.0, 0.0], [1.0, 0.0], [0.0, -2.0], [0.0, 2.0]])
+    >>> metric.covariance.round(2).tolist()
+    [[0.5, 0.0], [0.0, 2.0]]
     """
 
     covariance: Floats | None = None
@@ -65,42 +111,42 @@ class Mahalanobis(Euclidean):
         if self.covariance is None:
             return
         c = _symmetric(self.covariance, "The covariance")
-        scale, values, axes = _equilibrated(c)
-        kept = values > NO_SPREAD * max(1.0, values[-1] if values.size else 1.0)
+        scale, values, vectors = _scaled_eigh(c)
+        positive = values > ZERO_EIGENVALUE * max(1.0, values[-1] if values.size else 1.0)
         object.__setattr__(self, "covariance", c)
-        root = (axes / scale[:, None])[:, kept] / np.sqrt(values[kept])
+        root = (vectors / scale[:, None])[:, positive] / np.sqrt(values[positive])
         object.__setattr__(self, "root", root)
 
     @property
     def is_metric(self) -> bool:
-        """Unless some direction was left out."""
+        """Whether the covariance has full rank."""
         return self.root is None or self.root.shape[0] == self.root.shape[1]
 
     def fitted(self, x: Any, w: Floats | None = None) -> Mahalanobis:
         """With the covariance of this sample, unless one was given."""
         if self.covariance is not None:
             return self
-        x = vectors(x)
+        x = as_dense_matrix(x)
         w = unit_weights(w, len(x))
-        about = x - w @ x / w.sum()
-        about[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
-        return Mahalanobis((about.T * w) @ about / w.sum())
+        centered = x - w @ x / w.sum()
+        centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
+        return Mahalanobis((centered.T * w) @ centered / w.sum())
 
-    def transform(self, about: Floats) -> Floats:
+    def transform(self, centered: Floats) -> Floats:
         """Whitening."""
         if self.root is None:
             raise InputError(
                 "Mahalanobis() has no covariance yet.",
                 remedy="Give it one, or call Mahalanobis().fitted(X).",
             )
-        return _product(about, self.root)
+        return _product(centered, self.root)
 
 
-def _equilibrated(m: Floats) -> tuple[Floats, Floats, Floats]:
-    """Scale, eigenvalues and axes with the diagonal scaled to one: units decide nothing."""
+def _scaled_eigh(m: Floats) -> tuple[Floats, Floats, Floats]:
+    """Scale, eigenvalues and eigenvectors of m with unit diagonal: free of the columns' units."""
     scale = np.sqrt(np.where(np.diag(m) > 0, np.diag(m), 1.0))
-    values, axes = linalg.eigh(m / scale / scale[:, None])
-    return scale, values, axes
+    values, vectors = linalg.eigh(m / scale / scale[:, None])
+    return scale, values, vectors
 
 
 def _product(x: Floats, root: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""One point that stands for many: the mean, the geometric median, the medoid."""
+"""Exemplars of a set of points: the geometric median and the medoid."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix.distances.base import PreparedMetric, vectors
-from separatrix.distances.metric_from import metric_from
-from separatrix.kernels.base import n_items
+from separatrix.distances.base import PreparedMetric, as_dense_matrix
+from separatrix.distances.names import metric_from
+from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
-#: Rows whose distances to all others are measured together in the search for a medoid.
+#: Candidates whose distances to all points are computed together in the search for a medoid.
 BATCH = 32
-#: Columns from which a factorisation is much cheaper than least squares.
+#: Columns from which a Cholesky factorization is much cheaper than least squares.
 MANY_COLUMNS = 64
 
 
 @dataclass(frozen=True)
 class GeometricMedian:
-    """argmin_y Σ w ‖x − y‖: the point from which the total way to all others is shortest.
+    """argmin_y Σ w ‖x − y‖, with the value of the sum and the optimality residual.
 
-    ``residual`` is the length of the shortest subgradient, as a share of Σ w: zero at the optimum.
-    Every unit vector towards a point pulls with its weight; a point that y sits on can hold back
-    a pull up to its own weight.
+    ``residual`` is the norm of the smallest subgradient over Σ w, zero at the optimum. At a data
+    point x the subdifferential of w ‖x − y‖ is the ball of radius w.
     """
 
     point: Floats
@@ -37,7 +36,10 @@ class GeometricMedian:
 
 @dataclass(frozen=True)
 class Medoid:
-    """argmin over the given points of Σ w d(x, ·). ``measured`` counts rows of distances taken."""
+    """argmin over the given points of Σ w d(x, ·).
+
+    ``measured`` counts the points whose distances to all others were computed.
+    """
 
     index: int
     point: Any
@@ -48,31 +50,67 @@ class Medoid:
 def geometric_median(
     X: Any, sample_weight: Any = None, *, tolerance: float = 1e-10, max_iter: int = 200
 ) -> GeometricMedian:
-    """The point with the least total Euclidean distance to the rows of X.
+    """Point of least total Euclidean distance to the rows (geometric or spatial median).
 
-    Newton's steps on a convex function, each at least as good as Weiszfeld's average; whether a
-    data point itself is the answer is decided by its subgradient.
+        argmin_y Σᵢ wᵢ ‖xᵢ − y‖
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The points.
+    sample_weight : array-like of shape (n,), optional
+        Weights wᵢ, none negative.
+    tolerance : float, default=1e-10
+        Norm of the smallest subgradient, over Σ w, at which to stop.
+    max_iter : int, default=200
+        Most iterations.
+
+    Returns
+    -------
+    GeometricMedian
+        ``point``, ``total`` (the sum), ``residual`` (optimality) and ``iterations``.
+
+    See Also
+    --------
+    medoid : the same among the given points only, in any metric.
+    KMedoids : clusters around medoids.
+
+    Notes
+    -----
+    Newton's method, safeguarded by Weiszfeld's iteration as modified for data points. Whether a
+    data point is the optimum is decided by its subgradient.
+
+    References
+    ----------
+    Y. Vardi and C.-H. Zhang, The multivariate L1-median and associated data depth, 2000.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.geometric_median([[0, 0], [2, 0], [1, 1], [1, -1], [1, 0], [90, 0]])
+    >>> found.point.round(6).tolist()
+    [1.0, 0.0]
     """
-    x = vectors(X)
+    x = as_dense_matrix(X)
     if not len(x):
-        raise InputError("No points: nothing to find a median of.")
+        raise InputError("No points: there is no median.")
     w = _weights(sample_weight, len(x))
-    scale = float(np.abs(x - np.average(x, axis=0, weights=w)).max()) or 1.0
     origin = np.average(x, axis=0, weights=w)
+    scale = float(np.abs(x - origin).max()) or 1.0
     z = (x - origin) / scale
     y = _weighted_median(z, w)
     residual, iterations = np.inf, 0
     while iterations < max_iter:
         iterations += 1
         nearest = int(np.linalg.norm(z - y, axis=1).argmin())
-        on_point = _pull(z, w, z[nearest])[1]
-        if on_point <= tolerance and _total(z, w, z[nearest]) <= _total(z, w, y):
-            y, residual = z[nearest], on_point
+        at_nearest = _gradient(z, w, z[nearest])[1]
+        if at_nearest <= tolerance and _total(z, w, z[nearest]) <= _total(z, w, y):
+            y, residual = z[nearest], at_nearest
             break
-        pull, residual = _pull(z, w, y)
+        descent, residual = _gradient(z, w, y)
         if residual <= tolerance:
             break
-        new = _step(z, w, y, pull)
+        new = _step(z, w, y, descent)
         if np.array_equal(new, y):
             break
         y = new
@@ -80,28 +118,57 @@ def geometric_median(
 
 
 def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medoid:
-    """The row of X with the least total distance to all rows, in any metric, of any objects.
+    """Row of least total distance to all rows, in any metric and for any objects.
 
-    In a true metric a row far from the centre is ruled out unmeasured: by the triangle inequality
-    its total is at least |total of x − Σw · d(x, ·)| for every row x that was measured. Among equal
-    totals the first row is taken.
+        argmin over rows xⱼ of Σᵢ wᵢ d(xᵢ, xⱼ)
+
+    Parameters
+    ----------
+    X : array-like or list
+        The points.
+    metric : str, Metric or callable, default="euclidean"
+        The distance d.
+    sample_weight : array-like of shape (n,), optional
+        Weights wᵢ, none negative. Rows of weight zero are no candidates.
+
+    Returns
+    -------
+    Medoid
+        ``index`` and ``point`` of the row (the first one of equal totals), its ``total``, and
+        ``measured``, the number of rows whose distances to all others were computed.
+
+    See Also
+    --------
+    geometric_median : the minimizer over all of space.
+    KMedoids : clusters around medoids.
+
+    Notes
+    -----
+    In a metric, the triangle inequality bounds the total of an unmeasured row z from below by
+    |total(x) − Σw · d(x, z)| for every measured row x; most rows are ruled out this way.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.medoid(["abc", "abd", "xyz"], "edit").point
+    'abc'
     """
     n = n_items(X)
     if not n:
-        raise InputError("No points: nothing to choose a medoid from.")
+        raise InputError("No points: there is no medoid.")
     w = _weights(sample_weight, n)
     points = metric_from(metric).fitted(X, w).prepare(X)
-    # A row of weight zero is no row; the others come in an order that owes nothing to the table's.
+    # a random order, so that the order of the table does not decide how many rows are measured
     order = np.random.default_rng(0).permutation(np.flatnonzero(w))
     bound, total = np.zeros(n), np.full(n, np.inf)
-    best, measured, whole = np.inf, 0, w.sum()
-    at = 0
-    while at < len(order):
+    best, measured, sum_of_weights = np.inf, 0, w.sum()
+    position = 0
+    while position < len(order):
         batch: list[int] = []
-        while at < len(order) and len(batch) < BATCH:
-            if bound[order[at]] <= best * (1 + 1e-12):
-                batch.append(int(order[at]))
-            at += 1
+        while position < len(order) and len(batch) < BATCH:
+            if bound[order[position]] <= best * (1 + 1e-12):
+                batch.append(int(order[position]))
+            position += 1
         if not batch:
             break
         rows = _rows(points, np.array(batch))
@@ -110,17 +177,16 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
         measured += len(batch)
         best = min(best, float(sums.min()))
         if points.metric.is_metric:
-            np.maximum(bound, np.abs(sums[:, None] - whole * rows).max(axis=0), out=bound)
+            lower = np.abs(sums[:, None] - sum_of_weights * rows).max(axis=0)
+            np.maximum(bound, lower, out=bound)
     index = int(np.flatnonzero(total <= best * (1 + 1e-12))[0])
-    given = X.iloc[index] if hasattr(X, "iloc") else X[index]
-    return Medoid(index, given, float(total[index]), measured)
+    point = X.iloc[index] if hasattr(X, "iloc") else X[index]
+    return Medoid(index, point, float(total[index]), measured)
 
 
-def _rows(points: PreparedMetric, batch: Any) -> Floats:
-    z = points.points
-    picked = z[batch] if isinstance(z, np.ndarray) else [z[i] for i in batch]
-    out = np.empty((len(batch), len(points)))
-    points.metric.fill(picked, points.state, out)
+def _rows(points: PreparedMetric, rows: Ints) -> Floats:
+    out = np.empty((len(rows), len(points)))
+    points.metric.fill(take_items(points.points, rows), points.state, out)
     return out
 
 
@@ -134,7 +200,7 @@ def _weights(sample_weight: Any, n: int) -> Floats:
 
 
 def _weighted_median(z: Floats, w: Floats) -> Floats:
-    """Coordinate by coordinate: a start that outliers do not move."""
+    """The coordinatewise median, a robust start."""
     order = np.argsort(z, axis=0, kind="stable")
     below = np.cumsum(w[order], axis=0)
     middle = (below < w.sum() / 2).sum(axis=0)
@@ -145,42 +211,40 @@ def _total(z: Floats, w: Floats, y: Floats) -> float:
     return float(w @ np.linalg.norm(z - y, axis=1))
 
 
-def _pull(z: Floats, w: Floats, y: Floats) -> tuple[Floats, float]:
-    """Σ w (x − y)/‖x − y‖ over the other points; the size of the shortest subgradient."""
-    away = z - y
-    r = np.linalg.norm(away, axis=1)
-    apart = r > 0
-    pull = (w[apart] / r[apart]) @ away[apart]
-    held = w[~apart].sum()
-    return pull, max(0.0, float(np.linalg.norm(pull)) - held) / w.sum()
+def _gradient(z: Floats, w: Floats, y: Floats) -> tuple[Floats, float]:
+    """−∇ = Σ w (x − y)/‖x − y‖ over the points x ≠ y; the norm of the smallest subgradient."""
+    difference = z - y
+    r = np.linalg.norm(difference, axis=1)
+    positive = r > 0
+    descent = (w[positive] / r[positive]) @ difference[positive]
+    radius = w[~positive].sum()  # of the subdifferential at a data point
+    return descent, max(0.0, float(np.linalg.norm(descent)) - radius) / w.sum()
 
 
-def _solved(hessian: Floats, pull: Floats) -> Floats:
-    """Least squares where points on a line leave no curvature; in many columns only if need be."""
-    if len(pull) > MANY_COLUMNS:
+def _newton_direction(hessian: Floats, descent: Floats) -> Floats:
+    """H⁻¹(−∇); by least squares where H is singular (points on a line)."""
+    if len(descent) > MANY_COLUMNS:
         try:
-            return np.asarray(linalg.cho_solve(linalg.cho_factor(hessian), pull))
+            return np.asarray(linalg.cho_solve(linalg.cho_factor(hessian), descent))
         except linalg.LinAlgError:
             pass
-    return np.asarray(np.linalg.lstsq(hessian, pull, rcond=1e-12)[0])
+    return np.asarray(np.linalg.lstsq(hessian, descent, rcond=1e-12)[0])
 
 
-def _step(z: Floats, w: Floats, y: Floats, pull: Floats) -> Floats:
-    """Newton's step if it shortens the way, else Weiszfeld's, which always does.
-
-    On a data point the pull is first lessened by what the point holds back (Vardi and Zhang).
-    """
-    away = z - y
-    r = np.linalg.norm(away, axis=1)
-    apart = r > 0
-    held = w[~apart].sum()
-    size = float(np.linalg.norm(pull))
-    weiszfeld = y + pull * max(0.0, 1.0 - held / size) / (w[apart] / r[apart]).sum()
+def _step(z: Floats, w: Floats, y: Floats, descent: Floats) -> Floats:
+    """Newton's step if it decreases the total more than Weiszfeld's, which always does."""
+    difference = z - y
+    r = np.linalg.norm(difference, axis=1)
+    positive = r > 0
+    radius = w[~positive].sum()
+    size = float(np.linalg.norm(descent))
+    inverse = (w[positive] / r[positive]).sum()
+    weiszfeld = y + descent * max(0.0, 1.0 - radius / size) / inverse
     now = _total(z, w, y)
-    if held == 0:
-        u = away / r[:, None]
+    if radius == 0:
+        u = difference / r[:, None]
         hessian = np.eye(len(y)) * (w / r).sum() - (u * (w / r)[:, None]).T @ u
-        newton = y + _solved(hessian, pull)
+        newton = y + _newton_direction(hessian, descent)
         if np.isfinite(newton).all() and _total(z, w, newton) < min(now, _total(z, w, weiszfeld)):
             return np.asarray(newton)
     return np.asarray(weiszfeld) if _total(z, w, weiszfeld) < now else y

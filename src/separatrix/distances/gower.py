@@ -1,4 +1,4 @@
-"""Distance between rows that mix numbers with categories, gaps allowed."""
+"""Gower's distance between rows of numbers and categories, with missing values allowed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from separatrix.distances.base import Metric, vectors
+from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import distances as loops
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -16,13 +16,43 @@ from separatrix.rows.block import Floats
 
 @dataclass(frozen=True, eq=False)
 class Gower(Metric):
-    """Mean over columns of |x − z|/range, or of 1{x ≠ z} for categories; gaps are skipped.
+    """Gower's distance between rows that mix numbers and categories.
 
-    ``categorical`` numbers the columns of a numeric matrix that hold codes; in a table with text,
-    text columns are categories by themselves. Ranges and levels are learned by :meth:`fitted`.
-    ``groups`` numbers the columns of a design that are the 0/1 columns of one category each: they
-    become one column of codes, behind the others.
-    With gaps it is no metric: two rows may be equal in all that is known and still differ.
+        d(x, z) = mean over columns of |xⱼ − zⱼ| / rangeⱼ, or of 1{xⱼ ≠ zⱼ} for categories
+
+    Columns where either value is missing are skipped, which violates the axioms of a metric: two
+    rows may agree in all that is known and still differ.
+
+    Parameters
+    ----------
+    categorical : tuple of int, default=()
+        Columns of a numeric matrix that hold codes of categories. In a table with text, the text
+        columns are categories without being listed.
+    ranges : array of shape (d,), optional
+        Range of every column; estimated by :meth:`fitted`.
+    levels : tuple of tuples, optional
+        Levels of every text column, empty for numeric ones; estimated by :meth:`fitted`.
+    groups : tuple of tuples of int, default=()
+        Columns of a design matrix that one-hot encode one category each. Each group counts as one
+        categorical column, placed after the others.
+
+    See Also
+    --------
+    Euclidean : distance of numeric columns.
+    Hamming : number of differing positions.
+
+    References
+    ----------
+    J. C. Gower, A general coefficient of similarity and some of its properties, 1971.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> rows = [(0.0, "red"), (5.0, "blue"), (10.0, "red")]
+    >>> sx.Gower().fitted(rows).distances(rows)
+    array([[0.  , 0.75, 0.5 ],
+           [0.75, 0.  , 0.75],
+           [0.5 , 0.75, 0.  ]])
     """
 
     categorical: tuple[int, ...] = ()
@@ -33,47 +63,48 @@ class Gower(Metric):
 
     @property
     def is_metric(self) -> bool:
-        """Not with gaps: a row that knows little is a shortcut between others."""
+        """False: missing values violate the triangle inequality."""
         return False
 
     def fitted(self, x: Any, w: Floats | None = None) -> Gower:
-        """With the ranges and levels of this sample, its rows of positive weight."""
+        """With the ranges and levels of the rows of positive weight in this sample."""
         if self.groups:
-            joined = Gower(groups=self.groups).validate(x)
-            last = tuple(range(joined.shape[1] - len(self.groups), joined.shape[1]))
-            joined = joined if w is None else joined[w > 0]
-            return Gower(last, np.ptp(joined, axis=0), None, self.groups)
+            merged = Gower(groups=self.groups).validate(x)
+            last = tuple(range(merged.shape[1] - len(self.groups), merged.shape[1]))
+            merged = merged if w is None else merged[w > 0]
+            return Gower(last, np.ptp(merged, axis=0), None, self.groups)
         columns = _columns(x)
         levels = tuple(_levels(c) if _is_text(c) else () for c in columns)
-        new = Gower(tuple(self.categorical), None, levels)
-        codes = new.validate(x)
+        codes = Gower(tuple(self.categorical), None, levels).validate(x)
         known = ~np.isnan(codes) & np.array([True] if w is None else w > 0)[:, None]
         low = np.min(codes, axis=0, where=known, initial=np.inf)
         high = np.max(codes, axis=0, where=known, initial=-np.inf)
         return Gower(tuple(self.categorical), np.maximum(high - low, 0.0), levels)
 
     def validate(self, x: Any) -> Floats:
-        """Numbers as they are, categories as codes; a level never seen gets a code of its own."""
+        """Numbers unchanged, categories as codes; all unseen levels share one code of their own."""
         if self.groups:
-            return self._joined(vectors(x))
+            return self._merge_groups(as_dense_matrix(x))
         if isinstance(x, np.ndarray) and x.dtype.kind == "f":
-            return vectors(x, gaps=True)  # numbers alone, or rows that were coded before
+            return as_dense_matrix(x, allow_missing=True)  # numeric, or validated before
         columns = _columns(x)
         if self.levels is None:
             raise InputError(
                 "Gower() has no ranges yet.", remedy="Call Gower().fitted(X) on a sample first."
             )
         if len(columns) != len(self.levels):
-            raise InputError(f"The metric knows {len(self.levels)} columns; {len(columns)} came.")
-        coded = [_coded(c, known) for c, known in zip(columns, self.levels, strict=True)]
-        return vectors(np.column_stack(coded), gaps=True)
+            raise InputError(
+                f"The metric was fitted on {len(self.levels)} columns; {len(columns)} were given."
+            )
+        coded = [_encode(c, levels) for c, levels in zip(columns, self.levels, strict=True)]
+        return as_dense_matrix(np.column_stack(coded), allow_missing=True)
 
-    def _joined(self, x: Floats) -> Floats:
-        """0/1 columns of a category as one column of codes; rows that were joined stay as is."""
+    def _merge_groups(self, x: Floats) -> Floats:
+        """One-hot columns of a category as one column of codes; merged rows stay unchanged."""
         if self.ranges is not None and x.shape[1] == len(self.ranges):
             return x
-        taken = {j for group in self.groups for j in group}
-        others = [j for j in range(x.shape[1]) if j not in taken]
+        grouped = {j for group in self.groups for j in group}
+        others = [j for j in range(x.shape[1]) if j not in grouped]
         codes = [x[:, group] @ np.arange(1.0, len(group) + 1) for group in self.groups]
         return np.column_stack([x[:, others], *codes])
 
@@ -85,12 +116,12 @@ class Gower(Metric):
             )
         return np.ascontiguousarray(z.T)
 
-    def fill(self, x: Floats, prepared: Floats, out: Floats) -> None:
-        """The mean difference of the known columns."""
+    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
+        """The mean over the columns known on both sides."""
         assert self.ranges is not None
-        discrete = np.array([bool(known) for known in self.levels or ((),) * x.shape[1]])
+        discrete = np.array([bool(levels) for levels in self.levels or ((),) * x.shape[1]])
         discrete[list(self.categorical)] = True
-        loops.gower(x, prepared, discrete, np.asarray(self.ranges, dtype=float), out)
+        loops.gower(x, precomputed, discrete, np.asarray(self.ranges, dtype=float), out)
 
 
 def _columns(x: Any) -> list[Any]:
@@ -116,12 +147,12 @@ def _levels(column: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(sorted({str(v) for v in column if not _missing(v)}))
 
 
-def _coded(column: Sequence[Any], known: tuple[Any, ...]) -> Floats:
-    if not known:
+def _encode(column: Sequence[Any], levels: tuple[Any, ...]) -> Floats:
+    if not levels:
         return _numbers(column)
-    codes = {level: float(i) for i, level in enumerate(known)}
-    new = float(len(known))
-    return np.array([np.nan if _missing(v) else codes.get(str(v), new) for v in column])
+    codes = {level: float(i) for i, level in enumerate(levels)}
+    unseen = float(len(levels))
+    return np.array([np.nan if _missing(v) else codes.get(str(v), unseen) for v in column])
 
 
 def _numbers(column: Sequence[Any]) -> Floats:
@@ -130,5 +161,5 @@ def _numbers(column: Sequence[Any]) -> Floats:
     except (TypeError, ValueError):
         raise InputError(
             "A column holds neither numbers nor text.",
-            remedy="Turn dates into numbers, and what stands for categories into text.",
+            remedy="Convert dates to numbers and categories to text.",
         ) from None

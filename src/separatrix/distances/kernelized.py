@@ -1,4 +1,4 @@
-"""The distance that a kernel measures in its feature space."""
+"""The Euclidean distance in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -7,47 +7,69 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.distances.base import Metric, vectors
+from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.kernels.base import Kernel
 from separatrix.rows.block import Floats
 
-#: A square below this share of κ(x, x) + κ(z, z) is what rounding leaves.
+#: Squared distances below this fraction of κ(x, x) + κ(z, z) are rounding.
 ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class KernelDistance(Metric):
-    """√(κ(x, x) − 2 κ(x, z) + κ(z, z)): Euclidean between φ(x) and φ(z), which are never formed."""
+    """Euclidean distance in the feature space of a kernel.
+
+        d(x, z) = ‖φ(x) − φ(z)‖ = √(κ(x, x) − 2 κ(x, z) + κ(z, z))
+
+    The feature vectors φ are never computed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        κ, of rows of numbers or of objects.
+
+    See Also
+    --------
+    kernel_distance : the same as a function of a kernel and items.
+    Euclidean : the distance of the linear kernel.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> metric = sx.KernelDistance(sx.Spectrum(2))
+    >>> round(metric("abab", "abba"), 4)
+    1.4142
+    """
 
     kernel: Kernel
 
     @property
     def is_metric(self) -> bool:
-        """A pseudo-metric at best: two points may share one feature vector."""
+        """False: a pseudometric at best, since two points may have the same feature vector."""
         return False
 
     @property
     def of_vectors(self) -> bool:  # type: ignore[override]
-        """Of whatever the kernel compares."""
+        """As the kernel."""
         return self.kernel.of_vectors
 
     def validate(self, x: Any) -> Any:
         """Rows of numbers, or the objects that the kernel compares."""
-        return vectors(x) if self.kernel.of_vectors else list(x)
+        return as_dense_matrix(x) if self.kernel.of_vectors else list(x)
 
     def precompute(self, z: Any) -> Any:
-        """The kernel's own preparation, with κ(z, z)."""
+        """The prepared kernel, and κ(z, z)."""
         return self.kernel.prepare(z), self.kernel.diagonal(z)
 
-    def fill(self, x: Any, prepared: Any, out: Floats) -> None:
-        """From three products in the feature space."""
-        points, own = prepared
-        size = self.kernel.diagonal(x)[:, None] + own
-        square = size - 2.0 * points.rows(x)
-        square[square <= ROUNDING * np.abs(size)] = 0.0  # the three products cancel
+    def fill(self, x: Any, precomputed: Any, out: Floats) -> None:
+        """√(κ(x, x) − 2 κ(x, z) + κ(z, z))."""
+        prepared, diagonal = precomputed
+        size = self.kernel.diagonal(x)[:, None] + diagonal
+        square = size - 2.0 * prepared.rows(x)
+        square[square <= ROUNDING * np.abs(size)] = 0.0  # the three terms cancel
         np.sqrt(square, out=out)
 
     def rounding_error(self, x: Any) -> float:
-        """Squares of distances have the rounding of κ(x, x)."""
-        most = np.abs(np.asarray(self.kernel.diagonal(x))).max(initial=0.0)
-        return float(np.sqrt(2.0 * ROUNDING * most))
+        """The rounding of squared distances is that of κ(x, x)."""
+        largest = np.abs(np.asarray(self.kernel.diagonal(x))).max(initial=0.0)
+        return float(np.sqrt(2.0 * ROUNDING * largest))

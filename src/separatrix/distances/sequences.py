@@ -1,4 +1,4 @@
-"""Distances between strings and other sequences, letter by letter."""
+"""Distances between strings and other sequences: edit distance and Hamming distance."""
 
 from __future__ import annotations
 
@@ -7,82 +7,121 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.distances.base import Metric, vectors
+from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import distances as loops
 from separatrix.distances.loops.edit_distance import edit_distances
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
 
-class Letters(NamedTuple):
-    """Sequences one after another as codes, with the position at which each starts."""
+class EncodedSequences(NamedTuple):
+    """Sequences concatenated as integer codes; sequence i is ``codes[starts[i]:starts[i + 1]]``."""
 
-    codes: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    codes: Ints
+    starts: Ints
     alphabet: dict[Any, int]
 
 
 @dataclass(frozen=True)
 class Edit(Metric):
-    """Levenshtein: the fewest letters to insert, delete or replace to turn one into the other."""
+    """Edit (Levenshtein) distance between strings or other sequences.
+
+    The fewest insertions, deletions and substitutions of single symbols that turn one into the
+    other.
+
+    See Also
+    --------
+    Hamming : substitutions only, of sequences of one length.
+    Spectrum : a kernel of strings.
+
+    References
+    ----------
+    G. Myers, A fast bit-vector algorithm for approximate string matching, 1999.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Edit()("kitten", "sitting")
+    3.0
+    """
 
     of_vectors: ClassVar[bool] = False
 
     def validate(self, x: Any) -> list[Any]:
-        """A list of strings, or of other sequences of hashable letters."""
-        return sequences(x)
+        """A list of strings, or of other sequences of hashable symbols."""
+        return as_sequences(x)
 
-    def precompute(self, z: list[Any]) -> Letters:
-        """Letters as numbers."""
-        return _spelt(z, {})
+    def precompute(self, z: list[Any]) -> EncodedSequences:
+        """Symbols as integer codes."""
+        return _encode(z, {})
 
-    def fill(self, x: list[Any], prepared: Letters, out: Floats) -> None:
-        """The table of edits."""
-        mine = _spelt(x, dict(prepared.alphabet))
-        size = max(1, len(mine.alphabet))
-        edit_distances(mine.codes, mine.starts, prepared.codes, prepared.starts, size, out)
+    def fill(self, x: list[Any], precomputed: EncodedSequences, out: Floats) -> None:
+        """Edit distances by dynamic programming."""
+        encoded = _encode(x, dict(precomputed.alphabet))
+        size = max(1, len(encoded.alphabet))
+        edit_distances(
+            encoded.codes, encoded.starts, precomputed.codes, precomputed.starts, size, out
+        )
 
 
 @dataclass(frozen=True)
 class Hamming(Metric):
-    """How many positions differ, of rows of numbers or of sequences of one length."""
+    """Hamming distance: the number of positions that differ.
+
+        d(x, z) = Σ 1{xⱼ ≠ zⱼ}
+
+    Of rows of numbers, or of strings and other sequences of one length.
+
+    See Also
+    --------
+    Edit : allows insertions and deletions, too.
+    Gower : averages over columns, numeric ones included.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Hamming()("karolin", "kathrin")
+    3.0
+    """
 
     of_vectors: ClassVar[bool] = False
 
     def validate(self, x: Any) -> Any:
         """Rows of a matrix, or sequences of one length."""
         if isinstance(x, np.ndarray) and x.dtype.kind in "fiub":
-            return vectors(x)
-        x = sequences(x)
+            return as_dense_matrix(x)
+        x = as_sequences(x)
         if len({len(s) for s in x}) > 1:
             raise InputError(
-                "Hamming's distance compares sequences of one length.",
+                "The Hamming distance compares sequences of one length.",
                 remedy="Use Edit() for strings of different lengths.",
             )
         return x
 
     def precompute(self, z: Any) -> tuple[Floats, dict[Any, int]]:
-        """Letters as columns."""
-        codes, alphabet = _columns(z, {})
+        """The points as columns of codes, and the code of every symbol."""
+        codes, alphabet = _code_matrix(z, {})
         return np.ascontiguousarray(codes.T), alphabet
 
-    def fill(self, x: Any, prepared: tuple[Floats, dict[Any, int]], out: Floats) -> None:
-        """Positions that differ."""
-        columns, alphabet = prepared
-        codes, _ = _columns(x, dict(alphabet))
+    def fill(self, x: Any, precomputed: tuple[Floats, dict[Any, int]], out: Floats) -> None:
+        """The number of positions that differ."""
+        columns, alphabet = precomputed
+        codes, _ = _code_matrix(x, dict(alphabet))
         if codes.shape[1] != columns.shape[0]:
             raise InputError(
-                f"Sequences of {codes.shape[1]} and of {columns.shape[0]} letters were given."
+                f"Sequences of lengths {codes.shape[1]} and {columns.shape[0]} were given.",
+                remedy="Use Edit() for strings of different lengths.",
             )
-        loops.differing(codes, columns, out)
+        loops.hamming(codes, columns, out)
 
 
-def sequences(x: Any) -> list[Any]:
+def as_sequences(x: Any) -> list[Any]:
     """A list of sequences, checked."""
     if isinstance(x, str):
-        raise InputError("A list of strings is expected, and one string was given.")
+        raise InputError(
+            "A list of strings is expected, and one string was given.", remedy="Put it in a list."
+        )
     items = x.tolist() if isinstance(x, np.ndarray) and x.ndim == 1 else list(x)
     for i, item in enumerate(items):
         if not isinstance(item, Sequence | np.ndarray):
@@ -92,16 +131,16 @@ def sequences(x: Any) -> list[Any]:
     return items
 
 
-def _columns(x: Any, alphabet: dict[Any, int]) -> tuple[Floats, dict[Any, int]]:
+def _code_matrix(x: Any, alphabet: dict[Any, int]) -> tuple[Floats, dict[Any, int]]:
     if isinstance(x, np.ndarray):
         return x, alphabet
-    spelt = _spelt(x, alphabet)
-    width = len(x[0]) if x else 0
-    return spelt.codes.reshape(len(x), width).astype(float), spelt.alphabet
+    encoded = _encode(x, alphabet)
+    length = len(x[0]) if x else 0
+    return encoded.codes.reshape(len(x), length).astype(float), encoded.alphabet
 
 
-def _spelt(x: list[Any], alphabet: dict[Any, int]) -> Letters:
-    """Codes of all letters; a letter that is new gets the next number."""
-    codes = [alphabet.setdefault(letter, len(alphabet)) for item in x for letter in item]
+def _encode(x: list[Any], alphabet: dict[Any, int]) -> EncodedSequences:
+    """Integer codes of all symbols; new symbols extend ``alphabet``."""
+    codes = [alphabet.setdefault(symbol, len(alphabet)) for item in x for symbol in item]
     starts = np.concatenate([[0], np.cumsum([len(item) for item in x], dtype=np.int64)])
-    return Letters(np.array(codes, dtype=np.int64), starts.astype(np.int64), alphabet)
+    return EncodedSequences(np.array(codes, dtype=np.int64), starts.astype(np.int64), alphabet)

@@ -1,4 +1,4 @@
-"""Distances between rows of numbers."""
+"""Distances between rows of numbers: Minkowski's family, and the cosine distance."""
 
 from __future__ import annotations
 
@@ -7,126 +7,209 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.distances.base import Metric, vectors
+from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import distances as loops
 from separatrix.distances.loops.point_distances import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
-#: Up to so many columns, subtracting coordinates is as fast as a matrix product, and more exact.
+#: Up to this many columns, coordinate differences are as fast as a matrix product, and more exact.
 FEW_COLUMNS = 16
 
 
 @dataclass(frozen=True)
 class Manhattan(Metric):
-    """Σ |x − z|: along the streets of a grid."""
+    """Manhattan (city block, L1) distance.
+
+        d(x, z) = Σ |xⱼ − zⱼ|
+
+    See Also
+    --------
+    Euclidean : the L2 distance.
+    Chebyshev : the L∞ distance.
+    Minkowski : the family that holds all three.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Manhattan()([0.0, 0.0], [3.0, 4.0])
+    7.0
+    """
 
     def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
         return np.ascontiguousarray(z.T)
 
-    def fill(self, x: Floats, prepared: Floats, out: Floats) -> None:
+    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
         """Σ |x − z|."""
-        loops.plain(x, prepared, MANHATTAN, out)
+        loops.by_coordinates(x, precomputed, MANHATTAN, out)
 
 
 @dataclass(frozen=True)
 class Chebyshev(Manhattan):
-    """max |x − z|: the moves of a king on a chessboard."""
+    """Chebyshev (maximum, L∞) distance.
 
-    def fill(self, x: Floats, prepared: Floats, out: Floats) -> None:
+        d(x, z) = max |xⱼ − zⱼ|
+
+    See Also
+    --------
+    Manhattan : the L1 distance.
+    Minkowski : the family, of which it is the limit p → ∞.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Chebyshev()([0.0, 0.0], [3.0, 4.0])
+    4.0
+    """
+
+    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
         """max |x − z|."""
-        loops.plain(x, prepared, CHEBYSHEV, out)
+        loops.by_coordinates(x, precomputed, CHEBYSHEV, out)
 
 
-class Points(NamedTuple):
-    """Points about their centre, as columns, with their squared norms."""
+class CenteredPoints(NamedTuple):
+    """Points minus their mean, as columns, with their squared norms."""
 
-    centre: Floats
+    center: Floats
     columns: Floats
-    norms: Floats
+    squared_norms: Floats
 
 
 @dataclass(frozen=True)
 class SquaredEuclidean(Metric):
-    """Σ (x − z)². No metric: the square makes two short steps cheaper than a long one.
+    """Squared Euclidean distance, which violates the triangle inequality.
 
-    In many columns by matrix products, ‖x‖² + ‖z‖² − 2 x·z about the centre of the points;
-    distances that would drown in rounding are measured again coordinate by coordinate.
+        d(x, z) = Σ (xⱼ − zⱼ)²
+
+    See Also
+    --------
+    Euclidean : its square root, a metric.
+
+    Notes
+    -----
+    With many columns it is ‖x‖² + ‖z‖² − 2 x·z by a matrix product of centered points. Distances
+    that cancellation would spoil are recomputed from the coordinate differences.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> metric = sx.SquaredEuclidean()
+    >>> metric([0.0, 0.0], [3.0, 4.0]), metric.is_metric
+    (25.0, False)
     """
 
     @property
     def is_metric(self) -> bool:
-        """No: it breaks the triangle inequality."""
+        """False: it violates the triangle inequality."""
         return False
 
-    def transform(self, about: Floats) -> Floats:
-        """Where a linear map takes the centred points before they are measured."""
-        return about
+    def transform(self, centered: Floats) -> Floats:
+        """The linear map after which distances are Euclidean; here the identity."""
+        return centered
 
-    def precompute(self, z: Floats) -> Points:
-        """The points about their centre: a distance does not depend on the origin."""
-        centre = z.mean(axis=0) if len(z) else np.zeros(z.shape[1])
-        about = self.transform(z - centre)
-        return Points(centre, np.ascontiguousarray(about.T), np.einsum("ij,ij->i", about, about))
+    def precompute(self, z: Floats) -> CenteredPoints:
+        """The points centered (which changes no distance), mapped, and their squared norms."""
+        center = z.mean(axis=0) if len(z) else np.zeros(z.shape[1])
+        mapped = self.transform(z - center)
+        squared_norms = np.einsum("ij,ij->i", mapped, mapped)
+        return CenteredPoints(center, np.ascontiguousarray(mapped.T), squared_norms)
 
-    def fill(self, x: Floats, prepared: Points, out: Floats) -> None:
+    def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """Σ (x − z)²."""
-        x = self.transform(x - prepared.centre)
+        x = self.transform(x - precomputed.center)
         if x.shape[1] <= FEW_COLUMNS:
-            loops.plain(x, prepared.columns, EUCLIDEAN, out)
+            loops.by_coordinates(x, precomputed.columns, EUCLIDEAN, out)
         else:
-            np.matmul(x, prepared.columns, out=out)
-            norms = np.einsum("ij,ij->i", x, x)
-            loops.squared_from_products(x, prepared.columns, norms, prepared.norms, out)
+            np.matmul(x, precomputed.columns, out=out)
+            squared_norms = np.einsum("ij,ij->i", x, x)
+            loops.squared_from_products(
+                x, precomputed.columns, squared_norms, precomputed.squared_norms, out
+            )
 
 
 @dataclass(frozen=True)
 class Euclidean(SquaredEuclidean):
-    """√Σ (x − z)²: as the crow flies."""
+    """Euclidean (L2) distance.
+
+        d(x, z) = √Σ (xⱼ − zⱼ)²
+
+    See Also
+    --------
+    SquaredEuclidean : its square.
+    Mahalanobis : the Euclidean distance of whitened points.
+    Minkowski : the family that holds it.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Euclidean().distances([[0.0, 0.0], [3.0, 4.0]])
+    array([[0., 5.],
+           [5., 0.]])
+    """
 
     @property
     def is_metric(self) -> bool:
-        """Yes."""
+        """True."""
         return True
 
-    def fill(self, x: Floats, prepared: Points, out: Floats) -> None:
+    def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """√Σ (x − z)²."""
-        super().fill(x, prepared, out)
+        super().fill(x, precomputed, out)
         np.sqrt(out, out=out)
 
 
 @dataclass(frozen=True)
 class Minkowski(Metric):
-    """(Σ |x − z|^p)^(1/p): Manhattan for p = 1, Euclidean for 2, Chebyshev in the limit.
+    """Minkowski (Lp) distance.
 
-    For p < 1 it is no metric: going round the corner is shorter than going straight.
+        d(x, z) = (Σ |xⱼ − zⱼ|^p)^(1/p)
+
+    Parameters
+    ----------
+    p : float, default=2.0
+        The exponent, above zero: 1 is Manhattan, 2 Euclidean, infinity Chebyshev distance. With
+        p < 1 the triangle inequality fails.
+
+    See Also
+    --------
+    Manhattan : p = 1.
+    Euclidean : p = 2.
+    Chebyshev : p = ∞.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> round(sx.Minkowski(3)([0.0, 0.0], [3.0, 4.0]), 4)
+    4.4979
+    >>> sx.Minkowski(0.5).is_metric
+    False
     """
 
     p: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.p > 0:
-            raise InputError(f"Minkowski's p is positive, not {self.p!r}.")
+            raise InputError(f"Minkowski's p is {self.p!r}.", remedy="Give a positive number.")
 
     @property
     def is_metric(self) -> bool:
-        """From p = 1 on."""
+        """Whether p ≥ 1."""
         return self.p >= 1
 
     def precompute(self, z: Floats) -> Any:
-        """As the distance prepares them that has this p."""
-        return self._plain().precompute(z)
+        """As the metric does that this p names."""
+        return self._base().precompute(z)
 
-    def fill(self, x: Floats, prepared: Any, out: Floats) -> None:
+    def fill(self, x: Floats, precomputed: Any, out: Floats) -> None:
         """(Σ |x − z|^p)^(1/p)."""
-        plain = self._plain()
-        if isinstance(plain, Euclidean) or self.p in (1.0, np.inf):
-            plain.fill(x, prepared, out)
+        if self.p in (1.0, 2.0, np.inf):
+            self._base().fill(x, precomputed, out)
         else:
-            loops.minkowski(x, prepared, float(self.p), out)
+            loops.minkowski(x, precomputed, float(self.p), out)
 
-    def _plain(self) -> Metric:
+    def _base(self) -> Metric:
+        """The metric of p = 1, 2 or ∞; Manhattan's columns serve every other p."""
         if self.p == 2:
             return Euclidean()
         return Chebyshev() if self.p == np.inf else Manhattan()
@@ -134,18 +217,35 @@ class Minkowski(Metric):
 
 @dataclass(frozen=True)
 class Cosine(SquaredEuclidean):
-    """1 − cos(x, z) = ½ ‖x/‖x‖ − z/‖z‖‖². No metric: it has the square's shortcut."""
+    """Cosine distance, which violates the triangle inequality.
+
+        d(x, z) = 1 − x·z / (‖x‖ ‖z‖) = ½ ‖x/‖x‖ − z/‖z‖‖²
+
+    See Also
+    --------
+    Euclidean : the distance that also counts the lengths of vectors.
+    kernel_cosine : the cosine in the feature space of a kernel.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Cosine()([1.0, 0.0], [0.0, 5.0])
+    1.0
+    """
 
     def validate(self, x: Any) -> Floats:
-        """Directions: rows of length one."""
-        x = vectors(x)
-        size = np.abs(x).max(axis=1, initial=0.0)
-        if (size == 0).any():
-            raise InputError(f"Row {int(np.argmin(size))} is zero and has no direction.")
-        x = x / size[:, None]
+        """Rows scaled to unit length."""
+        x = as_dense_matrix(x)
+        largest = np.abs(x).max(axis=1, initial=0.0)
+        if (largest == 0).any():
+            raise InputError(
+                f"Row {int(np.argmin(largest))} is zero and has no direction.",
+                remedy="Drop zero rows, or use Euclidean().",
+            )
+        x = x / largest[:, None]
         return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])
 
-    def fill(self, x: Floats, prepared: Points, out: Floats) -> None:
-        """Half the squared chord between two points of the unit sphere."""
-        super().fill(x, prepared, out)
+    def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
+        """Half the squared distance between two points of the unit sphere."""
+        super().fill(x, precomputed, out)
         out *= 0.5

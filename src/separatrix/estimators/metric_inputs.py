@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from separatrix.distances.base import Metric
-from separatrix.distances.metric_from import PrecomputedDistances
+from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.distances.metric_from import metric_from
+from separatrix.distances.names import metric_from
+from separatrix.distances.search import Neighbors
 from separatrix.distances.search.neighbors import NeighborSearch
-from separatrix.distances.search.result import Neighbors
 from separatrix.estimators.metric_inputs import holds_objects
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError

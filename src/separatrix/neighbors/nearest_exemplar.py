@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from separatrix.distances.exemplars import geometric_median, medoid
-from separatrix.distances.metric_from import PrecomputedDistances, metric_from
+from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, did_you_mean
 from separatrix.neighbors.base import InstanceBasedClassifier

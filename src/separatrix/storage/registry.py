@@ -80,7 +80,7 @@ RECORDS = {
     "ClassColumns": "separatrix.discriminant.class_columns",
     "IndependentColumns": "separatrix.discriminant.independent_columns",
     "Trace": "separatrix.logistic.gradient_descent",
-    "PrecomputedDistances": "separatrix.distances.metric_from",
+    "PrecomputedDistances": "separatrix.distances.names",
     "LeaveOneOutErrors": "separatrix.neighbors.leave_one_out",
     "BandwidthSearch": "separatrix.neighbors.bandwidth",
     "Score": "separatrix.study.result",

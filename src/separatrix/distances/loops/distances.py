@@ -1,6 +1,6 @@
 """Distances between rows of x (n x d) and columns of zt (d x m), written into ``out`` (n x m).
 
-The other points come transposed, for :func:`~separatrix.distances.loops.point_distances.to_points`.
+The points z are columns, for :func:`~separatrix.distances.loops.point_distances.to_points`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from numba import njit
 
 from separatrix.distances.loops.point_distances import to_points
 
-#: Points measured together: their running sums stay in the first-level cache.
+#: Points of a tile: their partial sums stay in the L1 cache.
 TILE = 1024
 
 
 @njit(cache=True, nogil=True)
-def plain(x, zt, kind, out):
-    """Distances of a kind of :mod:`point_distances` (Euclidean: squares), tile by tile."""
+def by_coordinates(x, zt, kind, out):
+    """Euclidean (squared), Manhattan or Chebyshev distances from coordinate differences."""
     for start in range(0, zt.shape[1], TILE):
         stop = min(start + TILE, zt.shape[1])
         for i in range(x.shape[0]):
@@ -25,7 +25,7 @@ def plain(x, zt, kind, out):
 
 @njit(cache=True, nogil=True)
 def minkowski(x, zt, p, out):
-    """(Σ |x − z|^p)^(1/p), the largest coordinate taken out first: no power over- or underflows."""
+    """(Σ |x − z|^p)^(1/p), scaled by the largest difference: no power over- or underflows."""
     n, d, m = x.shape[0], x.shape[1], zt.shape[1]
     for i in range(n):
         for k in range(m):
@@ -40,8 +40,8 @@ def minkowski(x, zt, p, out):
 
 
 @njit(cache=True, nogil=True)
-def differing(x, zt, out):
-    """How many coordinates differ."""
+def hamming(x, zt, out):
+    """The number of coordinates that differ."""
     n, d, m = x.shape[0], x.shape[1], zt.shape[1]
     for start in range(0, m, TILE):
         stop = min(start + TILE, m)
@@ -56,10 +56,10 @@ def differing(x, zt, out):
 
 @njit(cache=True, nogil=True)
 def squared_from_products(x, zt, xx, zz, out):
-    """‖x‖² + ‖z‖² − 2 x·z from the products in ``out``; measured again where that cancels.
+    """‖x‖² + ‖z‖² − 2 x·z from the products in ``out``; recomputed where that cancels.
 
-    Rounding leaves an error of about ε(‖x‖² + ‖z‖²). Where the distance is so much smaller than
-    the norms that more than half of the digits would be lost, the coordinates are subtracted.
+    Rounding leaves an error of about ε(‖x‖² + ‖z‖²). Where more than half of the digits would be
+    lost, the coordinate differences are squared and summed instead.
     """
     n, d, m = x.shape[0], x.shape[1], zt.shape[1]
     for i in range(n):
@@ -78,7 +78,7 @@ def squared_from_products(x, zt, xx, zz, out):
 def gower(x, zt, discrete, scale, out):
     """Σ δ s / Σ δ: s = |x − z|/range or 1{x ≠ z}, δ = 0 where either value is missing (NaN).
 
-    Two rows that share no known column are as far apart as can be.
+    Two rows without a column known in both have distance 1.
     """
     n, d, m = x.shape[0], x.shape[1], zt.shape[1]
     for i in range(n):

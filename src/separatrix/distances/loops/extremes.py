@@ -1,4 +1,4 @@
-"""The least of many numbers and where it is, in loops that the compiler turns into vectors."""
+"""Minimum and first position below a bound, in loops that the compiler vectorizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHUNK = 128
 
 @njit(cache=True, nogil=True)
 def least(values, start, stop):
-    """The smallest of values[start:stop], infinity if there are none: eight running minima."""
+    """Minimum of values[start:stop], infinity if empty; eight partial minima."""
     part = values[start:stop]
     a = b = c = d = e = f = g = h = np.inf
     whole = part.size // 8 * 8
@@ -26,7 +26,7 @@ def least(values, start, stop):
 
 @njit(cache=True, nogil=True)
 def some_within(values, start, stop, limit):
-    """Whether any of values[start:stop] is at most ``limit``: counted, since counts are vectors."""
+    """Whether any of values[start:stop] is at most ``limit``; a count, which vectorizes."""
     part = values[start:stop]
     count = np.int32(0)
     for i in range(part.size):
@@ -36,7 +36,7 @@ def some_within(values, start, stop, limit):
 
 @njit(cache=True, nogil=True)
 def where(values, start, stop, value):
-    """The first position from start to stop that holds no more than ``value``; −1 if none does."""
+    """The first index in start … stop with values[i] ≤ ``value``; −1 if there is none."""
     for first in range(start, stop, CHUNK):
         last = min(first + CHUNK, stop)
         if some_within(values, first, last, value):

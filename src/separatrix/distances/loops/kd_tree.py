@@ -1,7 +1,7 @@
-"""A k-d tree: points sorted into boxes, so that far boxes need not be opened.
+"""Construction and queries of a k-d tree.
 
 Node i has the children 2i + 1 and 2i + 2; the leaves, all on the last level, hold consecutive
-points. Inside a leaf the points lie as columns, so that distances to all of them grow together.
+points, stored as columns so that the distances to all points of a leaf are vectorized.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import numpy as np
 from numba import njit
 
 from separatrix.distances.loops.extremes import some_within
-from separatrix.distances.loops.nearest import in_order, keep
+from separatrix.distances.loops.k_smallest import push, sort_heap
 from separatrix.distances.loops.point_distances import EUCLIDEAN, MANHATTAN, to_points
 
 
 @njit(cache=True, nogil=True)
 def split(z, order, starts, low, high, root, deepest):
-    """Halve the cells below ``root`` across their longest side, level by level.
+    """Split the nodes below ``root`` at the median of their widest dimension, level by level.
 
     ``order[starts[i, 0]:starts[i, 1]]`` are the points of node i; low[i], high[i] bound its cell,
-    the part of space that the cuts above leave to it. Cells on the level ``deepest`` stay whole.
+    the part of space that the splits above leave to it. ``deepest`` levels are split.
     """
     nodes, d = low.shape
     keys = np.empty(starts[root, 1] - starts[root, 0])
@@ -36,7 +36,7 @@ def split(z, order, starts, low, high, root, deepest):
             for s in range(a, b):
                 keys[s - base] = z[order[s], widest]
             middle = (a + b) // 2
-            _halve(keys[a - base : b - base], order[a:b], middle - a)
+            _quickselect(keys[a - base : b - base], order[a:b], middle - a)
             left, right = 2 * node + 1, 2 * node + 2
             starts[left, 0], starts[left, 1] = a, middle
             starts[right, 0], starts[right, 1] = middle, b
@@ -49,8 +49,8 @@ def split(z, order, starts, low, high, root, deepest):
 
 
 @njit(cache=True, nogil=True)
-def tighten(columns, starts, low, high):
-    """Shrink every box to its points: leaves from the points, the others from their halves."""
+def shrink_boxes(columns, starts, low, high):
+    """Shrink every cell to the bounding box of its points, from the leaves up."""
     nodes, d = low.shape
     for node in range(nodes - 1, -1, -1):
         left, right = 2 * node + 1, 2 * node + 2
@@ -66,11 +66,11 @@ def tighten(columns, starts, low, high):
 
 
 @njit(cache=True, nogil=True)
-def _halve(keys, order, middle):
+def _quickselect(keys, order, middle):
     """Quickselect: the smaller keys before ``middle``, the larger from it on."""
     a, b = 0, keys.size - 1
     while a < b:
-        pivot = _middle_of_three(keys[a], keys[(a + b) // 2], keys[b])
+        pivot = _median_of_three(keys[a], keys[(a + b) // 2], keys[b])
         i, j = a, b
         while i <= j:
             while keys[i] < pivot:
@@ -91,7 +91,7 @@ def _halve(keys, order, middle):
 
 
 @njit(cache=True, nogil=True)
-def _middle_of_three(a, b, c):
+def _median_of_three(a, b, c):
     return max(min(a, b), min(max(a, b), c))
 
 
@@ -111,21 +111,20 @@ def to_box(x, low, high, kind):
 
 
 @njit(cache=True, nogil=True)
-def query(x, columns, order, starts, low, high, kind, distances, numbers):
-    """The nearest points of every row of x, near to far; returns how many points were measured.
+def query(x, columns, order, starts, low, high, kind, distances, indices):
+    """The nearest points of every row of x, nearest first; returns the number of distances.
 
-    Boxes are opened from near to far along the path down, and one that lies beyond the k-th
-    nearest found so far is passed over. One at the very same distance is opened: it may hold a
-    point with a smaller number.
+    Depth-first, the nearer child first. Boxes farther than the k-th nearest point so far are
+    pruned; one at the very same distance is visited, since it may hold a smaller index.
     """
     nodes, k = low.shape[0], distances.shape[1]
     largest = 0
     for node in range(nodes):
         largest = max(largest, starts[node, 1] - starts[node, 0] if 2 * node + 1 >= nodes else 0)
-    near = np.empty(largest)
+    distance_buffer = np.empty(largest)
     stack = np.empty(128, dtype=np.int64)
     bounds = np.empty(128)
-    measured = 0
+    n_distances = 0
     for i in range(x.shape[0]):
         size, top = 0, 1
         stack[0], bounds[0] = 0, 0.0
@@ -137,13 +136,15 @@ def query(x, columns, order, starts, low, high, kind, distances, numbers):
             left, right = 2 * node + 1, 2 * node + 2
             if left >= nodes:
                 a, b = starts[node, 0], starts[node, 1]
-                to_points(x[i], columns, a, b, kind, near)
-                measured += b - a
-                if size == k and not some_within(near, 0, b - a, distances[i, 0]):
+                to_points(x[i], columns, a, b, kind, distance_buffer)
+                n_distances += b - a
+                if size == k and not some_within(distance_buffer, 0, b - a, distances[i, 0]):
                     continue
                 for s in range(b - a):
-                    if size < k or near[s] <= distances[i, 0]:
-                        size = keep(distances[i], numbers[i], size, near[s], order[a + s])
+                    if size < k or distance_buffer[s] <= distances[i, 0]:
+                        size = push(
+                            distances[i], indices[i], size, distance_buffer[s], order[a + s]
+                        )
                 continue
             to_left = to_box(x[i], low[left], high[left], kind)
             to_right = to_box(x[i], low[right], high[right], kind)
@@ -155,5 +156,5 @@ def query(x, columns, order, starts, low, high, kind, distances, numbers):
                 top += 1
             stack[top], bounds[top] = left, to_left
             top += 1
-        in_order(distances[i], numbers[i], k)
-    return measured
+        sort_heap(distances[i], indices[i], k)
+    return n_distances

@@ -1,14 +1,13 @@
-"""From one point to many that lie in memory as columns, several at a time.
+"""Distances from one point to many, which are stored as columns.
 
-The innermost loop runs along memory over the points and adds up one coordinate after another, so
-that the processor does several points per step.
+The innermost loop runs over the points, contiguous in memory, so that the compiler vectorizes it.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-#: Kinds of distance.
+#: Values of ``kind``.
 EUCLIDEAN, MANHATTAN, CHEBYSHEV = 0, 1, 2
 
 
@@ -16,7 +15,7 @@ EUCLIDEAN, MANHATTAN, CHEBYSHEV = 0, 1, 2
 def to_points(x, columns, a, b, kind, out):
     """Distances (Euclidean: squares) from a point to the points a … b, which are columns.
 
-    Squares are added four coordinates at a time, in their order: a quarter of the traffic.
+    Squares are added four coordinates at a time, in order: a quarter of the memory traffic.
     """
     m, d, j = b - a, x.size, 0
     out[:m] = 0.0

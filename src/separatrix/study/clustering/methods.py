@@ -26,7 +26,7 @@ from separatrix.cluster.lloyd import lloyd
 from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower
-from separatrix.distances.metric_from import metric_from
+from separatrix.distances.names import metric_from
 from separatrix.distances.vectors import Euclidean
 from separatrix.kernels import Precomputed, kernel_from
 from separatrix.messages import InputError, did_you_mean

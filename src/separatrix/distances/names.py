@@ -1,4 +1,4 @@
-"""A metric from what users write: a name, a metric, a function of two points, a matrix."""
+"""Metrics by name, by function, or as a precomputed matrix of distances."""
 
 from __future__ import annotations
 
@@ -20,60 +20,59 @@ from separatrix.distances.vectors import (
     Minkowski,
     SquaredEuclidean,
 )
-from separatrix.kernels.base import n_items
+from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
 class FunctionMetric(Metric):
-    """A distance that the user wrote, one pair of points at a time."""
+    """A user-defined function of two points."""
 
     function: Callable[[Any, Any], float]
     of_vectors: ClassVar[bool] = False
 
     @property
     def is_metric(self) -> bool:
-        """Not known; :func:`~separatrix.metric_axioms` can look for a counterexample."""
+        """False, since it is unknown; :func:`~separatrix.metric_axioms` tests it on a sample."""
         return False
 
     def validate(self, x: Any) -> list[Any]:
-        """A list of anything, or the rows of a matrix."""
+        """A list of anything, or of the rows of a matrix."""
         return list(x)
 
     def precompute(self, z: list[Any]) -> list[Any]:
-        """As they are."""
+        """The points themselves."""
         return z
 
-    def fill(self, x: list[Any], prepared: list[Any], out: Floats) -> None:
+    def fill(self, x: list[Any], precomputed: list[Any], out: Floats) -> None:
         """One call for every pair."""
         for i, a in enumerate(x):
-            for k, b in enumerate(prepared):
+            for k, b in enumerate(precomputed):
                 out[i, k] = self.function(a, b)
 
 
 @dataclass(frozen=True)
 class PrecomputedDistances(Metric):
-    """Distances that are known already: x is the matrix of its distances to the points."""
+    """Given distances: each row of x holds the distances of one item to all points."""
 
     of_vectors: ClassVar[bool] = False
 
     @property
     def is_metric(self) -> bool:
-        """Not known: a detour may be shorter than what was given."""
+        """False, since it is unknown."""
         return False
 
     def validate(self, x: Any) -> Floats:
-        """A matrix of finite distances, none negative."""
+        """A matrix of finite, non-negative numbers."""
         x = np.asarray(x, dtype=np.float64)
         if x.ndim != 2 or not np.isfinite(x).all() or (x < 0).any():
-            raise InputError("Distances come as a matrix of finite numbers, none negative.")
+            raise InputError("Distances form a matrix of finite numbers, none negative.")
         return np.asarray(x)
 
     def precompute(self, z: Floats) -> Floats:
-        """The distances among the points: square, symmetric, zero to themselves."""
-        if z.shape[0] != z.shape[1]:
-            raise InputError(f"Distances among points form a square, not {z.shape}.")
+        """The distance matrix of the points: square and symmetric."""
+        _require_square(z)
         if not np.allclose(z, z.T, rtol=1e-8, atol=1e-12 * max(1e-300, float(z.max(initial=0)))):
             i, k = np.unravel_index(np.abs(z - z.T).argmax(), z.shape)
             raise InputError(
@@ -83,25 +82,32 @@ class PrecomputedDistances(Metric):
             )
         return z
 
-    def fill(self, x: Floats, prepared: Floats, out: Floats) -> None:
-        """As they are given."""
-        if x.shape[1] != len(prepared):
-            raise InputError(f"Distances to {len(prepared)} points are expected, not {x.shape[1]}.")
+    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
+        """A copy."""
+        if x.shape[1] != len(precomputed):
+            raise InputError(
+                f"Distances to {len(precomputed)} points are expected, not {x.shape[1]}."
+            )
         out[:] = x
 
 
-def distances_among_some(metric: Metric, x: Any, most: int) -> tuple[Any, Floats]:
-    """An even selection of at most ``most`` accepted points, and all distances among them."""
-    kept = np.unique(np.linspace(0, n_items(x) - 1, min(n_items(x), most)).round().astype(int))
+def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floats]:
+    """At most ``max_points`` evenly spaced, validated points, and their distance matrix."""
+    n = n_items(x)
+    rows = np.unique(np.linspace(0, n - 1, min(n, max_points)).round().astype(int))
     if isinstance(metric, PrecomputedDistances):
-        if x.shape[0] != x.shape[1]:
-            raise InputError(f"Distances among points form a square, not {x.shape}.")
-        some = x[np.ix_(kept, kept)]
-        return some, some.copy()
-    some = x[kept] if isinstance(x, np.ndarray) else [x[i] for i in kept]
-    square = np.empty((len(kept), len(kept)))
-    metric.fill(some, metric.precompute(some), square)
-    return some, square
+        _require_square(x)
+        sample = x[np.ix_(rows, rows)]
+        return sample, sample.copy()
+    sample = take_items(x, rows)
+    distances = np.empty((len(rows), len(rows)))
+    metric.fill(sample, metric.precompute(sample), distances)
+    return sample, distances
+
+
+def _require_square(distances: Floats) -> None:
+    if distances.shape[0] != distances.shape[1]:
+        raise InputError(f"The distance matrix of points is square, not {distances.shape}.")
 
 
 NAMES: dict[str, Callable[[], Metric]] = {
@@ -125,7 +131,7 @@ NAMES: dict[str, Callable[[], Metric]] = {
 
 
 def metric_from(metric: Any) -> Metric:
-    """The metric that is meant by a name, a :class:`Metric` or a function of two points."""
+    """The metric given by a name, a :class:`Metric` or a function of two points."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):

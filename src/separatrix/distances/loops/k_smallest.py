@@ -1,0 +1,108 @@
+"""The k smallest of many distances, in a max-heap of (distance, index) pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from separatrix.distances.loops.extremes import some_within
+
+CHUNK = 128
+
+
+@njit(cache=True, nogil=True)
+def precedes(d, i, e, j):
+    """Whether (distance d, index i) < (e, j) in lexicographic order."""
+    return d < e or (d == e and i < j)
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(distances, indices, size, at, d, i):
+    """Insert (d, i) at position ``at`` or below, restoring the max-heap."""
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and precedes(
+            distances[child], indices[child], distances[right], indices[right]
+        ):
+            child = right
+        if precedes(distances[child], indices[child], d, i):
+            break
+        distances[at], indices[at] = distances[child], indices[child]
+        at = child
+    distances[at], indices[at] = d, i
+
+
+@njit(cache=True, nogil=True)
+def push(distances, indices, size, d, i):
+    """Push (d, i) on the max-heap, which drops its maximum if it is full; the new size."""
+    if size == distances.size:
+        if precedes(d, i, distances[0], indices[0]):
+            _sift_down(distances, indices, size, 0, d, i)
+        return size
+    at = size
+    while at > 0:
+        parent = (at - 1) // 2
+        if precedes(d, i, distances[parent], indices[parent]):
+            break
+        distances[at], indices[at] = distances[parent], indices[parent]
+        at = parent
+    distances[at], indices[at] = d, i
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def sort_heap(distances, indices, size):
+    """Heapsort in place, smallest distance first."""
+    for at in range(size // 2 - 1, -1, -1):
+        _sift_down(distances, indices, size, at, distances[at], indices[at])
+    for end in range(size - 1, 0, -1):
+        d, i = distances[end], indices[end]
+        distances[end], indices[end] = distances[0], indices[0]
+        _sift_down(distances, indices, end, 0, d, i)
+
+
+@njit(cache=True, nogil=True)
+def push_columns(scores, offset, distances, indices, sizes):
+    """Push every column of ``scores`` (q x m) on the heap of its row, with indices from ``offset``.
+
+    Chunks without a distance below the heap's maximum are skipped as a whole.
+    """
+    q, m = scores.shape
+    k = distances.shape[1]
+    for i in range(q):
+        row = scores[i]
+        size = sizes[i]
+        for start in range(0, m, CHUNK):
+            stop = min(start + CHUNK, m)
+            if size == k and not some_within(row, start, stop, distances[i, 0]):
+                continue
+            for j in range(start, stop):
+                if size < k or row[j] <= distances[i, 0]:
+                    size = push(distances[i], indices[i], size, row[j], offset + j)
+        sizes[i] = size
+
+
+@njit(cache=True, nogil=True)
+def exact_distances(x, z, indices, limits, distances, nearest, uncertain):
+    """Squared distances of the candidates in double precision; the k nearest of each row.
+
+    ``limits[i]`` is a lower bound on the distance of every point that is no candidate of row i. If
+    the k-th nearest candidate is not below it, the row is marked as ``uncertain``.
+    """
+    k = distances.shape[1]
+    m = indices.shape[1]
+    found = np.empty(m)
+    for i in range(x.shape[0]):
+        for c in range(m):
+            total = 0.0
+            for j in range(x.shape[1]):
+                t = x[i, j] - z[indices[i, c], j]
+                total += t * t
+            found[c] = total
+        sort_heap(found, indices[i], m)
+        for c in range(k):
+            distances[i, c], nearest[i, c] = found[c], indices[i, c]
+        uncertain[i] = found[k - 1] >= limits[i]
