@@ -10,7 +10,7 @@ import pytest
 import separatrix as sx
 from separatrix.kernels import Custom
 from separatrix.storage.codec import Damaged, decode, encode
-from tests.registry import graphs, sets, texts, trees
+from tests.registry.kernels import graphs, sets, texts, trees
 
 KINDS = [
     (sx.Spectrum(2).normalized(), texts),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import separatrix as sx
-from tests.registry import tree as random_tree
+from tests.registry.kernels import tree as random_tree
 
 WORDS = st.lists(st.text("abc", max_size=7), min_size=1, max_size=4)
 

@@ -27,6 +27,17 @@ def table(row: Row, n: int = 60, d: int = 4, seed: int = 0) -> Table:
     return x, names[np.digitize(y, np.quantile(y, [0.3, 0.7]))]
 
 
+def overlapping(row: Row, classes: int, seed: int = 0) -> Table:
+    """The same table with two or three classes that no hyperplane separates."""
+    x, y = table(row, seed=seed)
+    if row.task == "regression":
+        return x, y
+    noisy = np.random.default_rng(seed + 7).permutation(len(y))[: len(y) // 6]
+    y = y.copy()
+    y[noisy] = np.roll(y[noisy], 1)
+    return x, (np.where(y == "low", "low", "other") if classes == 2 else y)
+
+
 def outcome(row: Row, model: object, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the model says, as numbers: predictions, or scores or probabilities of classes."""
     if row.task == "regression":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from tests.laws.data import table
+from tests.laws.data import outcome, table
 from tests.registry import REGISTRY, Row
 
 every = pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
@@ -14,8 +16,8 @@ every = pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
 @every
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
-    if row.gaps and np.isnan(bad):
-        pytest.skip("NaN is a gap here, and gaps have tests of their own")
+    if row.missing and np.isnan(bad):
+        pytest.skip("NaN is a missing value here, and missing values have tests of their own")
     x, y = table(row)
     x[3, 1] = bad
     with pytest.raises(ValueError, match=r"(?i)nan|infinit"):
@@ -37,22 +39,35 @@ def test_lengths_that_differ(row: Row) -> None:
         row.make().fit(x, y[:-1])
 
 
-@every
-def test_constant_and_duplicate_columns_are_normal(row: Row) -> None:
-    x, y = table(row)
-    wide = np.column_stack([x, np.full(len(x), 5.0), x[:, 0]])
-    model = row.make().fit(wide, y)
-    prediction = model.predict(wide)
+def _assert_fits(row: Row, model: Any, x: Any, y: Any, plain: Any) -> None:
+    """Predictions are finite and follow the target; classes about as well as ``plain`` ones do."""
+    prediction = model.predict(x)
     assert len(prediction) == len(x)
     if row.task == "regression":
         assert np.isfinite(prediction).all()
         assert not row.learns or np.corrcoef(prediction, y)[0, 1] > 0.9
+        return
+    assert np.isfinite(outcome(row, model, x)).all()
+    allowed = {*model.classes_.tolist(), model.get_params().get("reject_label")}
+    assert set(np.unique(prediction)) <= allowed
+    assert not row.converges or np.mean(prediction == y) >= np.mean(plain == y) - 0.15
+
+
+@every
+def test_constant_and_duplicate_columns_are_normal(row: Row) -> None:
+    x, y = table(row)
+    wide = np.column_stack([x, np.full(len(x), 5.0), x[:, 0]])
+    plain = row.make().fit(x, y).predict(x)
+    _assert_fits(row, row.make().fit(wide, y), wide, y, plain)
 
 
 @every
 def test_huge_and_tiny_numbers(row: Row) -> None:
     x, y = table(row)
     scaled = x * np.array([1e-8, 1e8, 1.0, 1e-8])
-    prediction = row.make().fit(scaled, y).predict(scaled)
+    model, plain = row.make().fit(scaled, y), row.make().fit(x, y).predict(x)
     if row.task == "regression":
-        assert np.isfinite(prediction).all()
+        assert np.isfinite(model.predict(scaled)).all()
+    elif row.unit_free:
+        assert np.mean(model.predict(scaled) == plain) >= 0.95
+    assert np.isfinite(outcome(row, model, scaled)).all()

@@ -15,7 +15,7 @@ from separatrix.kernels import Kernel
 from separatrix.kernels.base import take_items
 from separatrix.kernels.mercer import lowest_eigenvalue
 from separatrix.storage.codec import decode, encode
-from tests.registry import KERNELS, KernelRow
+from tests.registry.kernels import KERNELS, KernelRow
 
 ALL = pytest.mark.parametrize("row", KERNELS, ids=lambda row: str(row.kernel))
 VECTORS = pytest.mark.parametrize(

@@ -156,21 +156,22 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
         text = [str(known[0])]
     elif len(known) == 1:
         text.append(str(known[0]))
-    judged = [c for c in known if c.kkt >= 0 and c.tolerance > 0]
-    if not judged:
-        return Certificate(
-            claim,
-            notes=(*text, *notes),
-            promised=(),
-        )
-    worst = max(judged, key=lambda c: c.kkt / c.tolerance)
+    if not known:
+        return Certificate(claim, notes=(*text, *notes), promised=())
+    worst = max(known, key=lambda c: (not c.holds, _violation(c)))
     return Certificate(
         claim,
+        gap=worst.relative_gap,
         kkt=worst.kkt,
         tolerance=worst.tolerance,
         notes=(*text, *notes),
-        promised=("kkt",),
+        promised=worst.promised,
     )
+
+
+def _violation(certificate: Certificate) -> float:
+    """The KKT residual in units of the tolerance; 0 where there is none."""
+    return float(np.nan_to_num(certificate.kkt / certificate.tolerance, nan=0.0))
 
 
 class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

@@ -59,15 +59,18 @@ class Certificate:
 
     def _sentences(self) -> list[str]:
         sentences = [f"{self.claim}."]
-        if np.isfinite(self.gap):
+        if np.isfinite(self.gap) and np.isfinite(self.primal):
             sentences.append(
                 f"Objective {self.primal:.6g}, lower bound {self.dual:.6g} "
                 f"(duality gap {self.gap:.1e})."
             )
+        elif np.isfinite(self.gap):
+            sentences.append(f"Relative duality gap {self.gap:.1e}.")
         if np.isfinite(self.kkt):
             sentences.append(f"KKT residual {self.kkt:.1e}.")
-        if self.promised and not self.holds:
-            sentences.append(f"The tolerance of {self.tolerance:.1e} was not reached.")
+        if not self.holds:
+            reached = f"The tolerance of {self.tolerance:.1e} was not reached."
+            sentences.append(reached if np.isfinite(self.tolerance) else "This is not certified.")
         if self.rank is not None:
             sentences.append(f"Rank {self.rank}.")
         if self.dependent:

@@ -1,0 +1,38 @@
+"""Every estimator once, one module for each family. A row enters it into every law.
+
+``make`` builds the estimator with settings that suit small data. The other fields say which laws
+hold only by definition of the model (an orthogonal distance has units, say).
+"""
+
+from __future__ import annotations
+
+from separatrix.optimize.losses import EpsilonInsensitive, Huber, Squared
+from tests.registry import (
+    discriminant,
+    estimators,
+    linear,
+    logistic,
+    neighbors,
+    perceptron,
+    probability,
+    svm,
+)
+from tests.registry.cluster import CLUSTERERS, HIERARCHIES
+from tests.registry.kernels import KERNELS
+from tests.registry.row import Row
+
+__all__ = ["CLUSTERERS", "HIERARCHIES", "KERNELS", "LOSSES", "REGISTRY", "Row"]
+
+_FAMILIES = (
+    linear, discriminant, logistic, perceptron, neighbors, svm, estimators, probability,
+)  # fmt: skip
+REGISTRY: list[Row] = [row for family in _FAMILIES for row in family.ROWS]
+
+#: Losses: finite differences and the Fenchel–Young inequality are required of each.
+LOSSES = [
+    Squared(),
+    Huber(1.35),
+    Huber(0.2),
+    EpsilonInsensitive(0.5),
+    EpsilonInsensitive(0.0),
+]

@@ -1,0 +1,67 @@
+"""Nearest neighbors and kernel smoothers."""
+
+from __future__ import annotations
+
+import separatrix as sx
+from tests.registry.row import Row
+
+ROWS: list[Row] = [
+    Row(
+        "KNeighborsClassifier",
+        lambda: sx.KNeighborsClassifier(),
+        "classification",
+        unit_free=False,
+        additive=False,
+    ),
+    Row(
+        "KNeighborsClassifier, standardized, by distance",
+        lambda: sx.KNeighborsClassifier(4, weights="distance", standardize=True),
+        "classification",
+        additive=False,
+    ),
+    Row(
+        "KNeighborsClassifier, standardized, counted",
+        lambda: sx.KNeighborsClassifier("auto", standardize=True),
+        "classification",
+        additive=False,
+        order_free=False,  # the number of rows, not of places, bounds the counts that are tried
+    ),
+    Row(
+        "KNeighborsRegressor, standardized",
+        lambda: sx.KNeighborsRegressor(weights="gaussian", standardize=True),
+        additive=False,
+    ),
+    Row(
+        "KernelVoteClassifier, standardized",
+        lambda: sx.KernelVoteClassifier(standardize=True),
+        "classification",
+        additive=False,
+        precision=1e-6,
+    ),
+    Row("NadarayaWatson", lambda: sx.NadarayaWatson(), unit_free=False, additive=False),
+    Row(
+        "NadarayaWatson, standardized",
+        lambda: sx.NadarayaWatson(0.4, standardize=True),
+        additive=False,
+    ),
+    Row(
+        "NearestExemplar, standardized",
+        lambda: sx.NearestExemplar(standardize=True),
+        "classification",
+        additive=False,
+    ),
+    Row(
+        "NearestExemplar, medians",
+        lambda: sx.NearestExemplar("manhattan", "median"),
+        "classification",
+        unit_free=False,
+        additive=False,
+        precision=1e-6,
+    ),
+    Row(
+        "NearestExemplar, medoids, standardized",
+        lambda: sx.NearestExemplar("manhattan", "medoid", standardize=True),
+        "classification",
+        additive=False,
+    ),
+]

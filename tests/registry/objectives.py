@@ -1,0 +1,173 @@
+"""Objectives by definition, from rows and coefficients: what ``certificate_.primal`` must equal.
+
+Written from the formulas with NumPy and scikit-learn's pairwise kernels alone: no code of the
+solvers or of their certificates is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.metrics.pairwise import rbf_kernel
+
+
+def scale_of(model: Any, x: Any) -> Any:
+    """Standard deviations of the columns where the penalty is on standardized ones, else 1."""
+    return x.std(axis=0) if getattr(model, "standardize", False) else 1.0
+
+
+def C_of(model: Any) -> float:
+    """C, or the one that was chosen."""
+    return float(getattr(model, "C_", None) or model.C)
+
+
+def sign_of(model: Any, y: Any) -> Any:
+    """+1 for the second of two classes, −1 for the first."""
+    return np.where(y == model.classes_[1], 1.0, -1.0)
+
+
+# -- regression --------------------------------------------------------------------------------
+
+
+def least_squares(_model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ Σ (y − a − b·x)²."""
+    return 0.5 * float(np.sum((y - x @ coef - intercept) ** 2))
+
+
+def ridge(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ Σ (y − a − b·x)² + ½ α Σ (s b)², s the standard deviation of a column if standardized."""
+    alpha = getattr(model, "alpha_", None) or model.alpha
+    penalty = 0.5 * alpha * float(np.sum((coef * scale_of(model, x)) ** 2))
+    return least_squares(model, coef, intercept, x, y) + penalty
+
+
+def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """(1/2n) Σ (y − a − b·x)² + α ρ Σ s|b| + ½ α (1 − ρ) Σ (s b)²."""
+    alpha = getattr(model, "alpha_", None) or model.alpha
+    b = coef * scale_of(model, x)
+    penalty = model.l1_ratio * np.abs(b).sum() + 0.5 * (1 - model.l1_ratio) * np.sum(b**2)
+    return float(0.5 * np.mean((y - x @ coef - intercept) ** 2) + alpha * penalty)
+
+
+def huber(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Σ (σ + σ·H(r/σ)) + α‖b‖² with the scale that was found."""
+    z = np.abs(y - x @ coef - intercept) / model.scale_
+    h = np.where(z <= model.epsilon, z**2, 2 * model.epsilon * z - model.epsilon**2)
+    return float(np.sum(model.scale_ * (1 + h)) + model.alpha * np.sum(coef**2))
+
+
+def epsilon_insensitive(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Σ max(0, |y − a − b·x| − ε)."""
+    return float(np.sum(np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)))
+
+
+def svr(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ ‖s w‖² + C Σ max(0, |y − w·x − b| − ε)."""
+    norm = 0.5 * float(np.sum((scale_of(model, x) * coef) ** 2))
+    return norm + model.C * epsilon_insensitive(model, coef, intercept, x, y)
+
+
+def orthogonal(_model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Σ (y − a − b·x)² / (1 + ‖b‖²)."""
+    return float(np.sum((y - x @ coef - intercept) ** 2) / (1 + np.sum(coef**2)))
+
+
+def polynomial_least_squares(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ Σ (y − a − Σ b·x^e)², from the powers themselves."""
+    powers = np.prod(x[:, None, :] ** model.exponents_, axis=2)
+    return least_squares(model, coef, intercept, powers, y)
+
+
+# -- classification ----------------------------------------------------------------------------
+
+
+def least_squares_classes(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """½ Σ (t − a − B x)² with t = ±1 for two classes, one-hot for more."""
+    if coef.ndim == 1:
+        return least_squares(model, coef, intercept, x, sign_of(model, y))
+    one_hot = (y[:, None] == model.classes_).astype(float)
+    return 0.5 * float(np.sum((one_hot - x @ coef.T - intercept) ** 2))
+
+
+def logistic(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """C Σ −log p(y | x) + ρ Σ s|b| + ½ (1 − ρ) Σ (s b)²; without penalty C = 1."""
+    if coef.ndim == 1:
+        loss = np.sum(np.logaddexp(0.0, -sign_of(model, y) * (x @ coef + intercept)))
+    else:
+        scores = x @ coef.T + intercept
+        loss = np.sum(logsumexp(scores, axis=1) - scores[y[:, None] == model.classes_])
+    C = C_of(model)
+    if np.isinf(C):
+        return float(loss)
+    b = coef * scale_of(model, x)
+    penalty = model.l1_ratio * np.abs(b).sum() + 0.5 * (1.0 - model.l1_ratio) * np.sum(b**2)
+    return float(C * loss + penalty)
+
+
+def hinge(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ ‖s w‖² + C Σ max(0, 1 − y (w·x + b))."""
+    short = np.maximum(1.0 - sign_of(model, y) * (x @ coef + intercept), 0.0)
+    norm = np.sum((coef * scale_of(model, x)) ** 2)
+    return 0.5 * float(norm) + C_of(model) * float(short.sum())
+
+
+def dual_parameters(model: Any, x: Any, y: Any) -> tuple[Any, float]:
+    """β of f = Σ β κ(xᵢ, ·) + b, zero off the support vectors."""
+    if not hasattr(model, "dual_coef_"):
+        alpha = np.ravel(model.alpha_at(model.C_))
+        return alpha * sign_of(model, y), float(np.ravel(model.intercept_)[0])
+    beta = np.zeros(len(x))
+    beta[model.support_] = np.ravel(model.dual_coef_)
+    positive = np.sign(beta[model.support_[0]]) == sign_of(model, y)[model.support_[0]]
+    return beta if positive else -beta, float(np.ravel(model.intercept_)[0])
+
+
+def dual_parameters_of_regression(model: Any, x: Any, _y: Any) -> tuple[Any, float]:
+    """β of f = Σ β κ(xᵢ, ·) + b, zero off the support vectors."""
+    beta = np.zeros(len(x))
+    beta[model.support_] = np.ravel(model.dual_coef_)
+    return beta, float(np.ravel(model.intercept_)[0])
+
+
+def kernel_hinge(gram: Callable[[Any, Any], Any]) -> Callable[..., float]:
+    """½ βᵀKβ + C Σ max(0, 1 − y (Kβ + b)) with the Gram matrix K that ``gram`` gives."""
+
+    def objective(model: Any, beta: Any, intercept: float, x: Any, y: Any) -> float:
+        k = gram(model, x)
+        scores = k @ beta + intercept
+        short = np.maximum(1.0 - sign_of(model, y) * scores, 0.0)
+        return 0.5 * float(beta @ k @ beta) + C_of(model) * float(short.sum())
+
+    return objective
+
+
+def kernel_svr(gram: Callable[[Any, Any], Any]) -> Callable[..., float]:
+    """½ βᵀKβ + C Σ max(0, |y − Kβ − b| − ε)."""
+
+    def objective(model: Any, beta: Any, intercept: float, x: Any, y: Any) -> float:
+        k = gram(model, x)
+        epsilon = getattr(model, "epsilon_", None) or model.epsilon
+        excess = np.maximum(np.abs(y - k @ beta - intercept) - epsilon, 0.0)
+        return 0.5 * float(beta @ k @ beta) + C_of(model) * float(excess.sum())
+
+    return objective
+
+
+def rbf_scale(model: Any, x: Any) -> Any:
+    """The Gaussian kernel with gamma="scale", of standardized columns if the model asks for it."""
+    z = (x - x.mean(axis=0)) / x.std(axis=0) if model.standardize else x
+    return rbf_kernel(z, gamma=1.0 / (z.shape[1] * z.var()))
+
+
+def rbf_chosen(model: Any, x: Any) -> Any:
+    """The Gaussian kernel of standardized columns with the bandwidth that was chosen."""
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    return rbf_kernel(z, gamma=0.5 / model.kernel_.bandwidth**2)
+
+
+def rbf_given(model: Any, x: Any) -> Any:
+    """The Gaussian kernel with gamma as given."""
+    return rbf_kernel(x, gamma=model.gamma)

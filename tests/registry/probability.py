@@ -1,0 +1,42 @@
+"""Calibration, rejection and several classes from two."""
+
+from __future__ import annotations
+
+import separatrix as sx
+from tests.registry.row import Row
+
+ROWS: list[Row] = [
+    Row(
+        "CalibratedClassifier",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "CalibratedClassifier, isotonic",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), method="isotonic", cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "CalibratedClassifier, platt",
+        lambda: sx.CalibratedClassifier(sx.LeastSquaresClassifier(), method="platt", cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-6,
+    ),
+    Row(
+        "RejectOption",
+        lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7, reject_label=99),
+        "classification",
+    ),
+    Row("OneVsRest", lambda: sx.OneVsRest(sx.LeastSquaresClassifier()), "classification"),
+    Row("OneVsOne", lambda: sx.OneVsOne(sx.LeastSquaresClassifier()), "classification"),
+    Row(
+        "OneVsOne-probabilities",
+        lambda: sx.OneVsOne(sx.LogisticRegression(1.0, standardize=True)),
+        "classification",
+    ),
+]
