@@ -209,7 +209,7 @@ def test_tables_with_gaps_are_read_once(missing, tmp_path, monkeypatch):
     import pandas as pd
 
     from separatrix.rows.rows import Rows
-    from separatrix.statistics.by_class import ByClass
+    from separatrix.statistics.class_preparation import MomentsByClass
     from separatrix.statistics.preparation import prepare
 
     x, y = clouds()
@@ -221,7 +221,7 @@ def test_tables_with_gaps_are_read_once(missing, tmp_path, monkeypatch):
     frame.to_csv(tmp_path / "t.csv", index=False)
     rows = sx.scan(tmp_path / "t.csv", target="kind", missing=missing)
     prepared = prepare(rows)
-    by_class = prepared.rows.reduce(ByClass())  # the long way: encode every row, then sum
+    by_class = prepared.rows.reduce(MomentsByClass())  # the long way: encode every row, then sum
     passes = []
     plain = type(rows).reduce
     monkeypatch.setattr(

@@ -9,7 +9,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.kernels import Custom
-from separatrix.storage.codec import Damaged, decode, encode
+from separatrix.storage.codec import DamagedFileError, decode, encode
 from tests.registry.kernels import graphs, sets, texts, trees
 
 KINDS = [
@@ -51,5 +51,5 @@ def test_functions_are_not_stored() -> None:
     ],
 )
 def test_damaged_kernels_are_refused(content) -> None:
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedFileError):
         decode(json.loads(json.dumps({"is": "kernel", **content})), {})

@@ -33,7 +33,7 @@ def test_value_slope_and_curvature(weighted, constant, size, monkeypatch):
     rows, view, point = posed(weighted, constant)
     found = []
     for fewest in (1, 10**9):
-        monkeypatch.setattr(class_panels, "FEWEST", fewest)
+        monkeypatch.setattr(class_panels, "MIN_VALUES", fewest)
         found.append(rows.reduce(LogisticCurvature(view, size * point)))
     swept, taken = found
     assert_allclose(swept.value, taken.value, rtol=1e-12)
@@ -50,7 +50,7 @@ def test_sums_of_a_certificate(weighted, constant, length, monkeypatch):
     step = length * np.cos(np.arange(point.size))[:, None]
     found = []
     for fewest in (1, 10**9):
-        monkeypatch.setattr(class_panels, "FEWEST", fewest)
+        monkeypatch.setattr(class_panels, "MIN_VALUES", fewest)
         found.append(rows.reduce(LogisticDual(view, point, step)))
     swept, taken = found
     assert_allclose(swept.value, taken.value, rtol=1e-12)

@@ -58,8 +58,8 @@ def test_absent_and_double_columns(tmp_path):
     refused(["'a'", "two columns"], lambda: read(twice))
     table = pa.Table.from_arrays([pa.array([1.0])] * 3, names=["a", "a", "y"])
     refused(["'a'", "two columns"], lambda: read(table))
-    refused(["twice"], lambda: read(mixed(), target="price", weight="price"))
-    refused(["no column is left"], lambda: read(mixed()[["price"]], target="price"))
+    refused(["two roles"], lambda: read(mixed(), target="price", weight="price"))
+    refused(["no feature column"], lambda: read(mixed()[["price"]], target="price"))
 
 
 def test_words_among_numbers(tmp_path, monkeypatch):
@@ -133,7 +133,7 @@ def test_columns_that_are_no_numbers(tmp_path):
     refused(["'x'", "struct<"], lambda: read(structs))
     assert read(structs, kinds={"x": "ignore"}).count == 2
     odd = pd.DataFrame({"x": [{"a": 1}, 3], "y": [1, 2]})
-    refused(["'x'", "fit together"], lambda: read(odd))
+    refused(["'x'", "mixed types"], lambda: read(odd))
 
 
 def test_words_of_the_request():

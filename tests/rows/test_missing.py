@@ -11,7 +11,7 @@ from separatrix import InputError, Moments, scan
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.parts import Parts
 from separatrix.rows.scan import rows_like
-from separatrix.statistics.preparation import prepare, prepare_parts, with_origins
+from separatrix.statistics.preparation import prepare, prepare_parts, with_placeholders
 
 from .tables import mixed
 
@@ -36,7 +36,7 @@ def test_mean_and_most_frequent():
     x = design_of(ready)
     gaps = frame["height"].isna()
     np.testing.assert_allclose(x.loc[gaps, "height"], frame["height"].mean(), rtol=1e-14)
-    assert ready.encoding.references == {"town": "Pisa"}
+    assert ready.encoding.reference_levels == {"town": "Pisa"}
     no_town = frame["town"].isna()
     assert (x.loc[no_town, ["town=Ghent", "town=Lund"]] == 0).all(axis=None)
 
@@ -82,7 +82,7 @@ def test_regress_is_the_fixed_point_of_regressions(scale):
     got = design_of(ready)
     np.testing.assert_allclose(got["a"], want["a"], atol=1e-4)
     np.testing.assert_allclose(got["b"] / scale, want["b"], atol=1e-4)
-    assert 1 < ready.encoding.rounds < 60
+    assert 1 < ready.encoding.n_iter < 60
     assert ready.encoding.last_change <= 1e-6
 
 
@@ -106,7 +106,7 @@ def test_regress_applies_to_new_rows_with_new_gaps():
     a = rng.normal(size=100)
     frame = pd.DataFrame({"a": a, "b": -a, "y": a})
     encoding = prepare(scan(frame, target="y", missing="regress")).encoding
-    assert encoding.rounds == 0
+    assert encoding.n_iter == 0
     new = rows_like(pd.DataFrame({"b": [2.0, None], "a": [None, 0.5]}), encoding.schema)
     np.testing.assert_allclose(
         encoding.apply(new.collect()).x, [[-2.0, 2.0], [0.5, -0.5]], atol=1e-6
@@ -114,7 +114,7 @@ def test_regress_applies_to_new_rows_with_new_gaps():
 
 
 def test_regress_does_not_promise_what_it_did_not_reach(monkeypatch):
-    monkeypatch.setattr("separatrix.statistics.imputation.MOST_ROUNDS", 1)
+    monkeypatch.setattr("separatrix.statistics.fit_imputation.MAX_ITER", 1)
     with pytest.warns(SeparatrixWarning, match="SEP003"):
         prepare(scan(mixed(), target="price", missing="regress"))
 
@@ -129,17 +129,15 @@ def test_folds_are_filled_with_what_their_training_rows_say(missing, memory):
     assert ready.folds == (0, 1, 2)
     table = rows.read()
     parts = labelled.collect().parts
-    for fold in (None, 0, 1, 2):
-        held = -1 if fold is None else fold
-        got = ready.training(fold)
-        train = prepare(table.take((parts != held) & (parts != -1)))
+    for fold in (-1, 0, 1, 2):
+        got = ready.split(fold)
+        train = prepare(table.take((parts != fold) & (parts != -1)))
         assert got.encoding.names == train.encoding.names
-        np.testing.assert_allclose(got.moments.scatter, train.moments.scatter, rtol=1e-7, atol=1e-5)
-        test = train.encoding.apply(table.take(parts == held).collect())
-        left = Moments()
-        left.update(test)
-        np.testing.assert_allclose(got.left.mean, left.mean, rtol=1e-7, atol=1e-6)
-        np.testing.assert_allclose(got.left.scatter, left.scatter, rtol=1e-7, atol=1e-4)
+        np.testing.assert_allclose(got.train.scatter, train.moments.scatter, rtol=1e-7, atol=1e-5)
+        test = Moments()
+        test.update(train.encoding.apply(table.take(parts == fold).collect()))
+        np.testing.assert_allclose(got.test.mean, test.mean, rtol=1e-7, atol=1e-6)
+        np.testing.assert_allclose(got.test.scatter, test.scatter, rtol=1e-7, atol=1e-4)
 
 
 def test_far_from_zero_no_digit_is_lost():
@@ -169,8 +167,8 @@ def test_moments_of_two_tables_add_up_after_restating_their_origins():
     frame.loc[120:, "height"] += 50  # another middle
     parts = [scan(frame[:100], target="price"), scan(frame[100:], target="price")]
     raw = [rows.reduce(Moments()) for rows in parts]
-    assert parts[0].schema.columns[0].origin != parts[1].schema.columns[0].origin
-    both = raw[0] + with_origins(raw[1], parts[1].schema, parts[0].schema)
+    assert parts[0].schema.columns[0].placeholder != parts[1].schema.columns[0].placeholder
+    both = raw[0] + with_placeholders(raw[1], parts[1].schema, parts[0].schema)
     from separatrix.statistics.preparation import design_moments, learn_encoding
 
     encoding = learn_encoding(parts[0].schema, both)

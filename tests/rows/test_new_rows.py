@@ -89,7 +89,7 @@ def test_a_level_that_only_the_left_out_rows_have_is_no_stranger():
 def test_ties_for_the_reference_go_to_the_first_name():
     frame = pd.DataFrame({"t": ["b", "a", "c", "c", "b", "a"], "y": range(6)})
     encoding = prepare(scan(frame, target="y")).encoding
-    assert encoding.references == {"t": "a"}
+    assert encoding.reference_levels == {"t": "a"}
     assert encoding.names == ("t=b", "t=c")
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from separatrix import InputError, scan
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.parts import Parts, ordinals
+from separatrix.rows.parts import Parts, duplicate_ordinals
 
 from .tables import mixed
 
@@ -98,7 +98,7 @@ def test_signs_of_zero_and_kinds_of_nothing_do_not_count():
 def test_ordinals_count_equal_rows_before(values):
     content = np.array(values, dtype=np.uint64)
     want = [values[:i].count(v) for i, v in enumerate(values)]
-    assert ordinals(content).tolist() == want
+    assert duplicate_ordinals(content).tolist() == want
 
 
 def test_every_level_has_a_word_of_its_own():
@@ -106,7 +106,7 @@ def test_every_level_has_a_word_of_its_own():
     levels = [f"level {i}" for i in range(4000)]
     frame = pd.DataFrame({"t": levels, "price": 1.0})
     rows = scan(frame, target="price", kinds={"t": "discrete"}).read()
-    assert len(set(rows.content.tolist())) == 4000
+    assert len(set(rows.hashes.tolist())) == 4000
 
 
 def test_impossible_splits_are_refused():

@@ -22,13 +22,13 @@ def test_profile_says_what_pandas_says(block_rows):
     for name in ("height", "rooms", "price"):
         p, column = found[name], frame[name]
         assert (p.count, p.missing) == (len(frame), int(column.isna().sum()))
-        assert (p.low, p.high) == (column.min(), column.max())
+        assert (p.minimum, p.maximum) == (column.min(), column.max())
         assert p.mean == pytest.approx(column.mean(), rel=1e-14)
-        assert p.deviation == pytest.approx(column.std(ddof=0), rel=1e-8)
+        assert p.std == pytest.approx(column.std(ddof=0), rel=1e-8)
     assert found["rooms"].distinct == 8
-    assert found["rooms"].whole
+    assert found["rooms"].integer
     assert found["height"].distinct is None
-    assert not found["height"].whole
+    assert not found["height"].integer
     town = found["town"]
     assert town.kind is Kind.DISCRETE
     assert town.missing == frame["town"].isna().sum()
@@ -45,16 +45,16 @@ def test_profiles_merge():
     b.update(rows.take(slice(150, None)).block)
     both, whole = (a + b).columns(rows.schema), profile(rows)
     for p, q in zip(both, whole, strict=True):
-        assert (p.name, p.missing, p.low, p.high, p.levels) == (
-            *(q.name, q.missing, q.low, q.high, q.levels),
+        assert (p.name, p.missing, p.minimum, p.maximum, p.levels) == (
+            *(q.name, q.missing, q.minimum, q.maximum, q.levels),
         )
-        np.testing.assert_allclose([p.mean, p.deviation], [q.mean, q.deviation], rtol=1e-9)
+        np.testing.assert_allclose([p.mean, p.std], [q.mean, q.std], rtol=1e-9)
 
 
 def test_sparse_rows_and_long_lists_of_levels():
     x = sparse.csr_array(np.array([[0.0, 2.0], [0.0, 0.0], [-1.0, 0.0]]))
     first, second = profile(scan(x))
-    assert (first.low, first.high, second.high, second.distinct) == (-1.0, 0.0, 2.0, 2)
+    assert (first.minimum, first.maximum, second.maximum, second.distinct) == (-1.0, 0.0, 2.0, 2)
     frame = pd.DataFrame({"t": [f"v{i % 70}" for i in range(700)], "y": range(700)})
     town = profile(scan(frame, target="y"))[0]
     assert town.distinct == 70

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from separatrix import Moments, scan
-from separatrix.rows.buffers import LARGEST, scratch
+from separatrix.rows.buffers import MAX_SIZE, scratch
 from separatrix.rows.parts import Parts
 from separatrix.statistics.grouped import Grouped
 
@@ -69,7 +69,7 @@ def test_scratch_memory_is_never_shared_while_in_use():
     again = scratch((60, 5))
     assert again.ctypes.data == address  # free again, and large enough
     assert (view == 1.0).all()
-    assert scratch((LARGEST, 2)).shape == (LARGEST, 2)
+    assert scratch((MAX_SIZE, 2)).shape == (MAX_SIZE, 2)
 
 
 def test_a_collected_table_keeps_its_values():

@@ -24,32 +24,32 @@ def by_definition(x, codes, w, k):
     return np.array([p.x_mean for p in parts]), np.array([p.xx for p in parts])
 
 
-@pytest.mark.parametrize("spread", ["each", "pooled", "columns"])
+@pytest.mark.parametrize("structure", ["full", "pooled", "diagonal"])
 @pytest.mark.parametrize("size", [1, 37, 500])
-def test_blocks_add_up(spread, size):
+def test_blocks_add_up(structure, size):
     x, codes, w = table()
     w[::5] = 0.0
     mean, scatter = by_definition(x, codes, w, 4)
-    kept = {
-        "each": scatter,
+    expected = {
+        "full": scatter,
         "pooled": scatter.sum(axis=0),
-        "columns": np.diagonal(scatter, axis1=1, axis2=2),
-    }[spread]
-    m = ClassMoments.empty(spread, 4, 3)
+        "diagonal": np.diagonal(scatter, axis1=1, axis2=2),
+    }[structure]
+    m = ClassMoments.empty(structure, 4, 3)
     for start in range(0, len(x), size):
         here = slice(start, start + size)
         m = m + ArrayRows(x[here], None, w[here], parts=codes[here]).reduce(m)
     assert_allclose(m.mean, mean, rtol=1e-12)
-    assert_allclose(m.scatter, kept, rtol=1e-7, atol=1e-5)
+    assert_allclose(m.scatter, expected, rtol=1e-7, atol=1e-5)
     assert m.count.sum() == (w > 0).sum()
     assert_allclose(m.weight.sum(), w.sum())
 
 
 def test_many_rows_on_threads_and_columns_first():
     x, codes, _ = table(n=60_000)
-    one = ArrayRows(x, parts=codes).reduce(ClassMoments.empty("each", 4, 3))
-    two = ArrayRows(np.asfortranarray(x), parts=codes).reduce(ClassMoments.empty("each", 4, 3))
-    three = ArrayRows(sparse.csr_array(x), parts=codes).reduce(ClassMoments.empty("each", 4, 3))
+    one = ArrayRows(x, parts=codes).reduce(ClassMoments.empty("full", 4, 3))
+    two = ArrayRows(np.asfortranarray(x), parts=codes).reduce(ClassMoments.empty("full", 4, 3))
+    three = ArrayRows(sparse.csr_array(x), parts=codes).reduce(ClassMoments.empty("full", 4, 3))
     mean, scatter = by_definition(x, codes, np.ones(len(x)), 4)
     for m in (one, two, three):
         assert_allclose(m.mean, mean, rtol=1e-13)
@@ -58,16 +58,16 @@ def test_many_rows_on_threads_and_columns_first():
 
 def test_more_classes_than_fit_in_a_byte():
     x, codes, _ = table(n=2000, k=700)
-    m = ArrayRows(x, parts=codes).reduce(ClassMoments.empty("columns", 700, 3))
+    m = ArrayRows(x, parts=codes).reduce(ClassMoments.empty("diagonal", 700, 3))
     assert np.array_equal(m.count, np.bincount(codes, minlength=700))
-    met = m.count > 0
-    assert_allclose(m.mean[met, 0], [x[codes == c, 0].mean() for c in np.flatnonzero(met)])
+    present = m.count > 0
+    assert_allclose(m.mean[present, 0], [x[codes == c, 0].mean() for c in np.flatnonzero(present)])
 
 
 def test_all_rows_together():
     x, codes, _ = table()
-    m = ArrayRows(x, parts=codes).reduce(ClassMoments.empty("each", 4, 3))
-    assert_allclose(m.centre, x.mean(axis=0))
+    m = ArrayRows(x, parts=codes).reduce(ClassMoments.empty("full", 4, 3))
+    assert_allclose(m.grand_mean, x.mean(axis=0))
     assert_allclose(m.within + m.between, np.cov(x.T, bias=True), rtol=1e-9)
 
 

@@ -11,8 +11,8 @@ from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.samples import SAMPLES, houses, sample
 from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moment_rows import MomentRows
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.stored import MomentRows
 from separatrix.storage import StoredMoments
 from separatrix.study import run_study
 from separatrix.study.document import document_of
@@ -66,8 +66,8 @@ def test_the_winner_has_seen_the_training_part_only(study) -> None:
     table = made()
     rows = sx.scan(table, target="y").read().with_parts(Parts(4, 0.2, 5))
     train = table[np.flatnonzero(rows.block.parts >= 0).tolist()]
-    assert study.model.encoding_.fills["b"] == pytest.approx(train["b"].mean(), rel=1e-12)
-    assert study.model.encoding_.fills["b"] != pytest.approx(table["b"].mean(), rel=1e-6)
+    assert study.model.encoding_.fill_values["b"] == pytest.approx(train["b"].mean(), rel=1e-12)
+    assert study.model.encoding_.fill_values["b"] != pytest.approx(table["b"].mean(), rel=1e-6)
     alone = sx.LinearRegression().fit(sx.scan(train, target="y"))
     np.testing.assert_allclose(study.model.coef_, alone.coef_, rtol=1e-9)
 
@@ -117,7 +117,7 @@ def test_moments_of_two_tables_give_the_model_of_all_rows(model) -> None:
     present = table["b"].drop_nulls()
     assert b.missing == table["b"].null_count()
     assert b.mean == pytest.approx(present.mean())
-    assert b.deviation == pytest.approx(present.std(ddof=0))
+    assert b.std == pytest.approx(present.std(ddof=0))
 
 
 def test_a_winner_without_penalty_comes_with_the_ridge_path_of_its_rows(study) -> None:

@@ -132,18 +132,17 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
     import numpy as np
 
     from separatrix.messages import SeparatrixWarning
-    from separatrix.rows.memory import MemoryRows
+    from separatrix.rows.rows import InMemory
     from separatrix.study.document import plain
     from separatrix.threads import one_blas_thread
 
     done = 0
     told: set[str] = set()
-    no_content = np.zeros(0, dtype=np.uint64)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SeparatrixWarning)
         for block in rows.blocks():
             numbers = np.arange(done + 1, done + block.n + 1)
-            piece = MemoryRows(rows.schema, block, numbers, no_content)
+            piece = InMemory(rows.schema, block, numbers)
             with one_blas_thread():  # the same bits whatever the number of processors
                 columns = [plain(numbers), *ids.take(block.n), plain(fitted.predict(piece))]
                 columns += [plain(column) for column in _numbers(fitted, piece, block.n)]

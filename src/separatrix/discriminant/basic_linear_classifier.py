@@ -15,7 +15,7 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.schema import Terms
-from separatrix.statistics.by_class import ByClass
+from separatrix.statistics.class_preparation import MomentsByClass
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
@@ -64,7 +64,7 @@ class BasicLinearClassifier(LinearClassifier):
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
         terms = self._class_terms(rows, prepared.moments.targets)
-        self._learn(prepared.rows.reduce(ByClass()), terms, prepared.encoding)
+        self._learn(prepared.rows.reduce(MomentsByClass()), terms, prepared.encoding)
         return self
 
     def partial_fit(
@@ -82,8 +82,12 @@ class BasicLinearClassifier(LinearClassifier):
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
         terms = self._class_terms(rows, rows.block.targets)
-        seen = ByClass() if first else ByClass(dict(zip(before, self.class_moments_, strict=True)))
-        self._learn(seen + rows.reduce(ByClass()), terms, identity(rows.schema))
+        seen = (
+            MomentsByClass()
+            if first
+            else MomentsByClass(dict(zip(before, self.class_moments_, strict=True)))
+        )
+        self._learn(seen + rows.reduce(MomentsByClass()), terms, identity(rows.schema))
         return self
 
     def _check(self) -> None:
@@ -93,7 +97,7 @@ class BasicLinearClassifier(LinearClassifier):
                 remedy=f"Choose one of {', '.join(map(repr, _MEASURES))}.",
             )
 
-    def _learn(self, by_class: ByClass, terms: Terms, encoding: Encoding) -> None:
+    def _learn(self, by_class: MomentsByClass, terms: Terms, encoding: Encoding) -> None:
         parts = [by_class.parts.get(term, Moments()) for term in terms]
         design = next(part.terms for part in parts if part.count)
         parts = [part.aligned(design, Terms(())) for part in parts]

@@ -86,7 +86,7 @@ class Fitted:
 def fit_classes(m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, names: Names) -> Fitted:
     """The scores ln P(k) + ln p(x | k) of Gaussian classes, up to a number common to all."""
     seen = m.weight > 0
-    means = np.where(seen[:, None], m.mean, m.centre)
+    means = np.where(seen[:, None], m.mean, m.grand_mean)
     if kind in ("full", "shared"):
         return _full(m, kind == "shared", mix, log_priors, means, names)
     return _axes(m, kind, mix, log_priors, means, names)
@@ -99,16 +99,16 @@ def _full(
     m: ClassMoments, shared: bool, mix: Mix, log_priors: Floats, means: Floats, names: Names
 ) -> Fitted:
     total = m.within + m.between
-    unit, varies = units(np.diag(total), m.centre)
+    unit, varies = units(np.diag(total), m.grand_mean)
     covariance = mixed(m, mix, unit, varies, shared)
     inside = np.sqrt(np.maximum(np.diag(m.within), 0.0))
-    inside = np.where(inside > 4 * EPS * (np.abs(m.centre) + unit), inside, unit)
+    inside = np.where(inside > 4 * EPS * (np.abs(m.grand_mean) + unit), inside, unit)
     frame = span_frame(m, inside, varies, whole=bool(mix.alpha or mix.ridge))
     seen = covariance
     if not shared and (m.weight == 0).any():  # a class announced but not met looks like all others
         seen = np.where((m.weight > 0)[:, None, None], covariance, m.within)
     inner = frame.T @ seen @ frame
-    rounding = 4 * EPS * np.abs(frame).T @ (np.abs(m.centre) + unit)
+    rounding = 4 * EPS * np.abs(frame).T @ (np.abs(m.grand_mean) + unit)
     maps, log_volume, condition, flat = _whitened(inner, rounding)
     if flat.any() and not shared:
         raise _singular(int(np.argmax(flat)), m, frame.shape[1], names)
@@ -118,14 +118,14 @@ def _full(
     else:
         error = 0.0
     maps = frame @ maps if shared else triangular(frame @ maps)
-    steps = (means - m.centre)[:, None, :]
+    steps = (means - m.grand_mean)[:, None, :]
     at = (steps @ maps)[:, 0, :]
     scores: ClassScores
     if shared:
         offset = log_priors - 0.5 * np.einsum("kr,kr->k", at, at)
-        scores = LinearScores(m.centre, at @ maps[0].T, offset)
+        scores = LinearScores(m.grand_mean, at @ maps[0].T, offset)
     else:
-        scores = QuadraticScores(m.centre, maps, at, log_priors - log_volume)
+        scores = QuadraticScores(m.grand_mean, maps, at, log_priors - log_volume)
     covariance = covariance[0] if shared else covariance
     return Fitted(scores, covariance, frame.shape[1], condition, error, int(flat.sum()))
 
@@ -218,7 +218,7 @@ def _axes(
     shared, sphere = kind.startswith("shared"), kind.endswith("spherical")
     total, pooled = m.within + m.between, m.within
     own = np.tile(pooled, (len(means), 1)) if shared else m.covariances
-    unit, varies = units(total, m.centre)
+    unit, varies = units(total, m.grand_mean)
     if sphere:
         unit, varies = np.ones_like(unit), np.full_like(varies, varies.any())
         total, pooled, own = (_averaged(v) for v in (total, pooled, own))
@@ -239,9 +239,9 @@ def _axes(
     scale = np.where(varies, 1.0 / np.sqrt(np.where(varies, used, 1.0)), 0.0)
     scores: ClassScores
     if shared:
-        at = (means - m.centre) * scale
+        at = (means - m.grand_mean) * scale
         offset = log_priors - 0.5 * np.einsum("kd,kd->k", at, at)
-        scores = LinearScores(m.centre, at * scale, offset)
+        scores = LinearScores(m.grand_mean, at * scale, offset)
     else:
         scores = AxisScores(means, scale, log_priors - 0.5 * np.log(ratio).sum(axis=1))
     worst = float((ratio.max(axis=1, initial=1.0) / ratio.min(axis=1, initial=1.0)).max())

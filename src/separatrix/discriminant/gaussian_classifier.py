@@ -28,12 +28,12 @@ from separatrix.statistics.class_preparation import prepare_classes
 
 #: What is estimated of the spread within classes, by the name of the case.
 SPREADS = {
-    "full": "each",
+    "full": "full",
     "shared": "pooled",
-    "diagonal": "columns",
-    "shared_diagonal": "columns",
-    "spherical": "columns",
-    "shared_spherical": "columns",
+    "diagonal": "diagonal",
+    "shared_diagonal": "diagonal",
+    "spherical": "diagonal",
+    "shared_spherical": "diagonal",
 }
 
 
@@ -81,7 +81,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         prepared = prepare_classes(rows)
         terms = self._class_terms(rows, prepared.targets)
         parts = [prepared.of(term) for term in terms]
-        return ClassMoments.stacked(spread, parts), prepared.encoding
+        return ClassMoments.from_moments(spread, parts), prepared.encoding
 
     def _moments(self, rows: ArrayRows, spread: str) -> ClassMoments:
         """One pass over the rows, in which numbers that are not finite show."""
@@ -216,7 +216,7 @@ class AdditiveGaussian(GaussianClassifier):
         moments = self._moments(rows, spread)
         if before is not None:
             at = np.searchsorted(self.classes_, before)
-            moments = self.class_moments_.spread_over(len(self.classes_), at) + moments
+            moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
         self._learn(moments, identity(rows.schema))
         return self
 
@@ -250,7 +250,7 @@ def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
     Everything is measured from the mean of all rows in their deviation: a far origin costs nothing.
     """
     deviation = float(np.sqrt(m.within + m.between).reshape(-1)[0])
-    quadratic, linear, constant = scores.coefficients(m.centre)
+    quadratic, linear, constant = scores.coefficients(m.grand_mean)
     a = quadratic[:, 0, 0] * deviation**2
     b = linear[:, 0] * deviation
     known = np.flatnonzero(np.isfinite(constant))
@@ -261,7 +261,7 @@ def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
         best = all_scores.max(axis=1, initial=-np.inf)
         own = a[i] * t**2 + b[i] * t + constant[i]
         found += t[own >= best - 1e-9 * (1.0 + np.abs(best))].tolist()
-    return m.centre + deviation * np.unique(found)
+    return m.grand_mean + deviation * np.unique(found)
 
 
 def _certificate(settings: Settings, fitted: Fitted) -> Certificate:

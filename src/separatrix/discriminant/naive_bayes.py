@@ -23,11 +23,11 @@ from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
-from separatrix.rows.categorical import Levelled, with_kinds
-from separatrix.rows.encoded import EncodedRows, Through
+from separatrix.rows.categorical import OneHotColumns, with_kinds
+from separatrix.rows.mapped import EncodedRows, MappedStatistic
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Kind, Schema, Term, Terms
-from separatrix.statistics.estimation import check_way, estimate_normal, estimate_proportions
+from separatrix.statistics.estimation import check_method, estimate_normal, estimate_proportions
 from separatrix.threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
@@ -128,7 +128,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         return self._learn(ClassColumns(found.terms, terms, *(p[at] for p in parts)), raw.schema)
 
     def _check(self) -> None:
-        check_way(self.estimation)
+        check_method(self.estimation)
         if not (np.isfinite(self.smoothing) and self.smoothing >= 0):
             raise InputError(
                 f"smoothing={self.smoothing!r} is no count.", remedy="Use zero or more."
@@ -136,10 +136,10 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
 
     def _reduced(self, rows: ArrayRows, schema: Schema) -> ClassColumns:
         counted = ClassColumns(targets=Terms(tuple(self._terms())))
-        levelled = Levelled(schema)
-        if levelled.plain:
+        levelled = OneHotColumns(schema)
+        if levelled.is_identity:
             return rows.reduce(counted)
-        return rows.reduce(Through(counted, levelled)).inner
+        return rows.reduce(MappedStatistic(counted, levelled)).inner
 
     # -- from sums to densities ----------------------------------------------------------------
 
@@ -295,7 +295,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     def _by_indicators(self, block: Block) -> Floats:
         """log p(x | k) from one number for each level."""
         if not self.table_:
-            block = Levelled(self.schema_).apply(block)
+            block = OneHotColumns(self.schema_).apply(block)
         x, wanted = with_missing(block), self.density_.terms
         if block.terms.items != wanted.items:
             whole = np.zeros((len(x), len(wanted)))

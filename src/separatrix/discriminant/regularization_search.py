@@ -47,15 +47,15 @@ def class_folds(rows: ArrayRows, cv: Any, k: int) -> tuple[list[ClassFold], Clas
     assert block.parts is not None
     labels, pairs = _split(block.parts, cv)
     if labels is None:
-        empty = ClassMoments.empty("each", k, d)
+        empty = ClassMoments.empty("full", k, d)
         folds = [
             ClassFold(rows.take(train).reduce(empty), block.take(test)) for train, test in pairs
         ]
         return folds, rows.reduce(empty)
-    both = ClassMoments.empty("each", k * len(pairs), d)
+    both = ClassMoments.empty("full", k * len(pairs), d)
     by_fold = rows.with_parts(labels * k + block.parts).reduce(both)
-    parts = [by_fold.chosen(slice(f * k, (f + 1) * k)) for f in range(len(pairs))]
-    none = ClassMoments.empty("each", k, d)
+    parts = [by_fold.take(slice(f * k, (f + 1) * k)) for f in range(len(pairs))]
+    none = ClassMoments.empty("full", k, d)
     before = list(accumulate(parts, add, initial=none))
     after = list(accumulate(reversed(parts), add, initial=none))[::-1]
     folds = [
@@ -70,7 +70,7 @@ def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
     folds = []
     for train, test in _split(codes, cv)[1]:
         prepared = prepare_classes(rows.take(train))
-        moments = ClassMoments.stacked("each", [prepared.of(term) for term in targets])
+        moments = ClassMoments.from_moments("full", [prepared.of(term) for term in targets])
         held = prepared.encoding.apply(rows.block.take(test))
         folds.append(ClassFold(moments, replace(held, parts=codes[test])))
     return folds
@@ -145,7 +145,7 @@ class _Held:
     def of(cls, fold: ClassFold, priors: Floats | None) -> _Held:
         m, part = fold.train, fold.held
         total = m.within + m.between
-        unit, varies = units(np.diag(total), m.centre)
+        unit, varies = units(np.diag(total), m.grand_mean)
         frame = span_frame(m, unit, varies, whole=False)
         known = m.weight > 0
         assert part.parts is not None
@@ -156,10 +156,10 @@ class _Held:
             log_priors = np.where(known, np.log(shares), -np.inf)
         own = frame.T @ np.where(known[:, None, None], m.covariances, m.within) @ frame
         return cls(
-            (part.take(use).dense() - m.centre) @ frame,
+            (part.take(use).dense() - m.grand_mean) @ frame,
             part.parts[use],
             w[use],
-            (np.where(known[:, None], m.mean, m.centre) - m.centre) @ frame,
+            (np.where(known[:, None], m.mean, m.grand_mean) - m.grand_mean) @ frame,
             own,
             frame.T @ m.within @ frame,
             sphere_variance(np.diag(m.within), unit, varies),

@@ -100,7 +100,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         rows = rows.take(folding(rows.block.w, self.cv))
         prepared = prepare_classes(rows)
         terms = self._class_terms(rows, prepared.targets)
-        whole = ClassMoments.stacked("each", [prepared.of(term) for term in terms])
+        whole = ClassMoments.from_moments("full", [prepared.of(term) for term in terms])
         return table_folds(rows, self.cv, terms), whole, prepared.encoding
 
     def _choose(self) -> None:

@@ -112,14 +112,14 @@ class RowsEstimator(BaseEstimator):
         """Set ``n_features_in_`` and, unless the rows are a bare matrix, ``feature_names_in_``."""
         self.n_features_in_ = len(rows.schema.names)
         self.__dict__.pop("feature_names_in_", None)
-        if not isinstance(rows, ArrayRows) or rows.named:
+        if not isinstance(rows, ArrayRows) or rows.has_names:
             self.feature_names_in_ = np.array(rows.schema.names, dtype=object)
 
     def _design(self, X: Any) -> Matrix:
         """The design matrix of new rows, encoded as the training rows were."""
         check_is_fitted(self)
         encoding: Encoding | None = getattr(self, "encoding_", None)
-        if encoding is not None and not encoding.plain:
+        if encoding is not None and not encoding.is_identity:
             from separatrix.rows.scan import rows_like
 
             return encoding.apply(rows_like(X, encoding.schema).collect()).x

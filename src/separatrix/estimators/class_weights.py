@@ -15,8 +15,7 @@ from separatrix.estimators.coded_rows import CodedRows
 from separatrix.estimators.targets import classes, codes_of
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, unit_weights
-from separatrix.rows.encoded import EncodedRows
-from separatrix.rows.mapped import MappedRows
+from separatrix.rows.mapped import EncodedRows, MappedRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments

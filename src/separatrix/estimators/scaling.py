@@ -96,7 +96,7 @@ class _SameColumns(OneToOneFeatureMixin):
     def get_feature_names_out(self: Any, input_features: Any = None) -> Any:
         """Names of the transformed columns."""
         check_is_fitted(self)
-        if self.encoding_.plain:
+        if self.encoding_.is_identity:
             return super().get_feature_names_out(input_features)
         return np.array(self.encoding_.names, dtype=object)
 

@@ -95,7 +95,7 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the terms; ``input_features`` renames the columns of a matrix without names."""
         check_is_fitted(self)
-        if self.encoding_.plain:
+        if self.encoding_.is_identity:
             given = _check_feature_names_in(self, input_features)
             return np.array(list(self._makers([Term(str(n)) for n in given])), dtype=object)
         return np.array(self.term_names_, dtype=object)

@@ -20,7 +20,7 @@ from separatrix.logistic.loops.softmax import dual_point, softmax, two_classes
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
-from separatrix.statistics.class_sums import STEP, suits
+from separatrix.statistics.class_sums import CHUNK_ROWS, use_compiled
 
 #: Numbers in a piece of rows that stays in cache.
 CHUNK = 200_000
@@ -70,18 +70,18 @@ class View:
 
     def sweeps(self, block: Block) -> bool:
         """Whether two classes over many dense rows are worth a compiled sweep."""
-        return self.scores == 1 and self.turn is None and suits(block.x)
+        return self.scores == 1 and self.turn is None and use_compiled(block.x)
 
     def runs(self, block: Block) -> Iterator[Piece]:
         """(x, indicators, weights) as they are, some thousand rows at a time; no weights: none."""
         if block.targets.items != self.targets.items:
             block = block.aligned(block.terms, self.targets)
         none = np.empty(0)
-        for start in range(0, block.n, STEP):
-            here = slice(start, start + STEP)
+        for start in range(0, block.n, CHUNK_ROWS):
+            here = slice(start, start + CHUNK_ROWS)
             hot = np.ascontiguousarray(block.y[here])
             w = none if block.w is None else block.w[here]
-            yield np.ascontiguousarray(block.dense(start, start + STEP)), hot, w
+            yield np.ascontiguousarray(block.dense(start, start + CHUNK_ROWS)), hot, w
 
 
 class LogisticSlope:

@@ -27,8 +27,8 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.frame import Orthonormalizer
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import Preconditioner
 
 
 @dataclass(frozen=True)
@@ -185,27 +185,27 @@ def _covariance(problem: LogisticProblem, found: Descent, settings: LogisticSett
     assert hessian is not None
     solve = metric(hessian, problem)
     frame, r = problem.frame, problem.frame.rank
-    one = np.zeros((len(frame.centre) + 1, width))
+    one = np.zeros((len(frame.center) + 1, width))
     one[:-1, :r] = frame.matrix
-    one[-1, :r] = -frame.centre @ frame.matrix
+    one[-1, :r] = -frame.center @ frame.matrix
     one[-1, r:] = 1.0
     whole = linalg.block_diag(*[one] * k)
     columns = [solve(row.reshape(k, width).T).T.ravel() for row in whole]
     return np.asarray(whole @ np.array(columns).T)
 
 
-def _identified(frame: Orthonormalizer) -> NDArray[np.bool_]:
+def _identified(frame: Preconditioner) -> NDArray[np.bool_]:
     """Which coefficients all likeliest models share: eⱼ, or for the intercept the centre, must lie
     in the span of the rows about their centre.
     """
-    d = len(frame.centre)
-    if frame.turn is None:
+    d = len(frame.center)
+    if frame.rotation is None:
         return np.ones(d + 1, dtype=bool)
     size = np.linalg.norm(frame.matrix, axis=1)
     unit = np.where(size > 0.0, size, 1.0)
     span = linalg.orth(frame.matrix / unit[:, None], rcond=1e-10)
     own = np.sum(span**2, axis=1) > 1.0 - 1e-8
-    far = frame.centre / unit
+    far = frame.center / unit
     left = np.linalg.norm(far - span @ (span.T @ far))
     return np.append(own, left <= 1e-8 * np.linalg.norm(far))
 
@@ -233,7 +233,7 @@ def _many_columns(
     size = deviation if settings.fit_intercept else np.sqrt(deviation**2 + mean**2)
     unit = np.where(size > 1e-15 * np.abs(mean), size, 1.0)
     unit[unit == 0.0] = 1.0
-    frame = Orthonormalizer(centre, unit, None, share, settings.fit_intercept)
+    frame = Preconditioner(centre, unit, None, share, settings.fit_intercept)
     size = (deviation if settings.standardize else 1.0) / unit
     view = View(targets, centre, None, settings.fit_intercept)
     return assemble(rows, view, frame, size, float(w.sum()), settings), share
@@ -255,7 +255,7 @@ def _span_of_rows(
     z = vector * singular
     turn = (x.T @ vector) / singular / v[:, None]
     scale = singular / np.sqrt(block.n)
-    frame = Orthonormalizer(centre, scale, turn, share, settings.fit_intercept)
+    frame = Preconditioner(centre, scale, turn, share, settings.fit_intercept)
     flat = ArrayRows(z, block.y, block.w, targets=block.targets.items)
     view = View(targets, np.zeros(len(scale)), None, settings.fit_intercept)
     return assemble(flat, view, frame, 1.0 / scale, float(w.sum()), settings), share

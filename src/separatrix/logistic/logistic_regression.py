@@ -27,7 +27,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_sums import suits
+from separatrix.statistics.class_sums import use_compiled
 from separatrix.statistics.preparation import Prepared, prepare
 
 #: Classes up to which an ℓ₁ penalty is solved for all scores at once.
@@ -215,7 +215,7 @@ def wide(rows: ArrayRows) -> bool:
 
 def _swept(rows: Rows) -> Prepared | None:
     """Many rows in memory: their moments by class, in one compiled sweep, make those of all."""
-    if not isinstance(rows, ArrayRows) or not suits(rows.block.x):
+    if not isinstance(rows, ArrayRows) or not use_compiled(rows.block.x):
         return None
     block = rows.block
     codes = block.y.argmax(axis=1)

@@ -22,11 +22,11 @@ from separatrix.logistic.derivatives import (
 )
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, concatenate
-from separatrix.rows.encoded import EncodedRows
+from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
-from separatrix.statistics.frame import Orthonormalizer, orthonormalizer_of, sizes_of
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class LogisticProblem:
     ridge: Floats
     lasso: Floats
     weight: float
-    frame: Orthonormalizer
+    frame: Preconditioner
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -152,10 +152,10 @@ class LogisticProblem:
     def restore(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (d x scores) and intercepts in the units of the table."""
         r = self.frame.rank
-        plain = self.frame.turn is None
+        plain = self.frame.rotation is None
         coef = theta[:r] / self.frame.scale[:, None] if plain else self.frame.matrix @ theta[:r]
         constant = theta[r] if self.view.constant else np.zeros(theta.shape[1])
-        return coef, constant - self.frame.centre @ coef
+        return coef, constant - self.frame.center @ coef
 
 
 def problem_of(
@@ -165,8 +165,8 @@ def problem_of(
     if settings.penalty > 0.0:
         frame = _plain_frame(moments, settings.fit_intercept)
     else:
-        frame = orthonormalizer_of(rows, moments, fit_intercept=settings.fit_intercept)
-    view = View(targets, frame.centre, frame.turn, settings.fit_intercept)
+        frame = precondition(rows, moments, fit_intercept=settings.fit_intercept)
+    view = View(targets, frame.center, frame.rotation, settings.fit_intercept)
     size = np.zeros(frame.rank)
     if settings.penalty > 0.0:
         deviation = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
@@ -177,7 +177,7 @@ def problem_of(
 def assemble(
     rows: Rows,
     view: View,
-    frame: Orthonormalizer,
+    frame: Preconditioner,
     size: Floats,
     weight: float,
     settings: LogisticSettings,
@@ -190,12 +190,12 @@ def assemble(
     return blank.penalised(settings.penalty, settings.l1_ratio if settings.penalty > 0.0 else 0.0)
 
 
-def _plain_frame(moments: Moments, fit_intercept: bool) -> Orthonormalizer:
+def _plain_frame(moments: Moments, fit_intercept: bool) -> Preconditioner:
     """Centre and unit of every column; one that does not vary keeps the unit one."""
     m = moments if fit_intercept else moments.about_origin()
-    size, varies = sizes_of(moments, m)
-    unit = np.where(varies, size, 1.0)
-    return Orthonormalizer(m.x_mean, unit, None, m.y_mean, fit_intercept)
+    size = column_scales(moments, m)
+    unit = np.where(size > 0, size, 1.0)
+    return Preconditioner(m.x_mean, unit, None, m.y_mean, fit_intercept)
 
 
 def discriminant_start(problem: LogisticProblem, moments: Moments) -> Floats:
@@ -210,7 +210,7 @@ def discriminant_start(problem: LogisticProblem, moments: Moments) -> Floats:
     share = np.maximum(moments.y_mean, np.finfo(float).tiny)
     gram = frame.gram(moments) / moments.weight
     middle = frame.matrix.T @ (moments.xy / moments.weight / share)
-    if not frame.centred:
+    if not frame.centered:
         middle += (frame.matrix.T @ moments.x_mean)[:, None]
     within = gram - (middle * share) @ middle.T + 0.01 * np.eye(r)
     within += np.diag(problem.ridge[:r] / (0.25 * moments.weight))

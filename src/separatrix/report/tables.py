@@ -72,10 +72,10 @@ def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
     share = 100 * column.missing / column.count if column.count else 0.0
     gaps = f"{column.missing:,} ({share:.1f} %)" if column.missing else "0"
     if column.kind == Kind.NUMERIC:
-        ends = f"{exact(column.low)} to {exact(column.high)}"
+        ends = f"{exact(column.minimum)} to {exact(column.maximum)}"
         unknown = "not kept" if math.isfinite(column.mean) else "no values"
-        span = ends if math.isfinite(column.low) else unknown
-        moments = (figure(column.mean), figure(column.deviation))
+        span = ends if math.isfinite(column.minimum) else unknown
+        moments = (figure(column.mean), figure(column.std))
     else:
         span, moments = _levels(column), (Cell("", right=True), Cell("", right=True))
     return (Cell(str(column.kind)), figure(column.missing, gaps), Cell(span), *moments)

@@ -1,4 +1,4 @@
-"""A block: some rows as numbers, dense or sparse behind one set of products."""
+"""Block: some rows of a table as numbers, dense or sparse, with the products that models need."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def unit_weights(w: Floats | None, n: int) -> Floats:
 class Block:
     """Rows ``x`` (n x d, dense or CSR), targets ``y`` (n x k), weights ``w`` (n, or None: all one).
 
-    ``parts`` labels each row with the part of the data it belongs to (a fold, a class, the test
-    part), for statistics that are kept by part.
+    ``parts`` labels each row with a part of the data (a fold, a class, the test part), for
+    statistics by part.
     """
 
     x: Matrix
@@ -35,7 +35,7 @@ class Block:
     w: Floats | None
     terms: Terms
     targets: Terms
-    parts: NDArray[np.int64] | None = None
+    parts: Ints | None = None
 
     @property
     def n(self) -> int:
@@ -54,8 +54,8 @@ class Block:
 
     def dense(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows ``start:stop`` of ``x`` as a dense array (a view where ``x`` is dense)."""
-        part = self.x[start:stop]
-        return np.asarray(part.toarray() if sparse.issparse(part) else part)
+        rows = self.x[start:stop]
+        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
 
     def matvec(self, b: Floats) -> Floats:
         """X b."""
@@ -65,21 +65,21 @@ class Block:
         """Xᵀ r."""
         return np.asarray(self.x.T @ r)
 
-    def sandwich(self, curvature: Floats) -> Floats:
-        """Xᵀ D X with D = diag(curvature)."""
+    def sandwich(self, diagonal: Floats) -> Floats:
+        """Xᵀ D X with D = diag(diagonal)."""
         if sparse.issparse(self.x):
-            return np.asarray((self.x.T @ self.x.multiply(curvature[:, None])).toarray())
-        return np.asarray(self.x.T @ (self.x * curvature[:, None]))
+            return np.asarray((self.x.T @ self.x.multiply(diagonal[:, None])).toarray())
+        return np.asarray(self.x.T @ (self.x * diagonal[:, None]))
 
     def gram(self) -> Floats:
-        """X Xᵀ, all pairs of rows."""
+        """X Xᵀ: the inner products of all pairs of rows."""
         g = self.x @ self.x.T
         return np.asarray(g.toarray() if sparse.issparse(g) else g)
 
     def take(self, index: NDArray[Any] | slice) -> Block:
-        """The rows of the block that ``index`` names."""
+        """Select rows by position, slice or mask."""
         return Block(
-            _taken(self.x, index),
+            _take_rows(self.x, index),
             self.y[index],
             None if self.w is None else self.w[index],
             self.terms,
@@ -88,38 +88,38 @@ class Block:
         )
 
     def aligned(self, terms: Terms, targets: Terms) -> Block:
-        """Over the given terms; one unknown here (a level not met) is zero in every row."""
+        """The block over the given terms; a term absent here (a level) is zero in every row."""
         if terms.items == self.terms.items and targets.items == self.targets.items:
             return self
-        x = _spread(self.x, [terms.position[t] for t in self.terms], len(terms))
-        y = _spread(self.y, [targets.position[t] for t in self.targets], len(targets))
+        x = _place_columns(self.x, [terms.position[t] for t in self.terms], len(terms))
+        y = _place_columns(self.y, [targets.position[t] for t in self.targets], len(targets))
         return Block(x, y, self.w, terms, targets, self.parts)
 
-    def codes(self, targets: Terms) -> NDArray[np.int64]:
-        """The position of each row's class among ``targets``, by its indicator.
+    def codes(self, targets: Terms) -> Ints:
+        """Class codes: the position of each row's class indicator among ``targets``.
 
-        A block may name classes that none of its rows has; those need not be among ``targets``.
+        A block may list classes that none of its rows has; those need not be among ``targets``.
         """
-        here = [
+        shared = [
             (j, self.targets.position[t])
             for j, t in enumerate(targets)
             if t in self.targets.position
         ]
-        own = np.zeros((self.n, len(targets)))
-        own[:, [j for j, _ in here]] = self.y[:, [i for _, i in here]]
-        return np.asarray(own.argmax(axis=1), dtype=np.int64)
+        indicators = np.zeros((self.n, len(targets)))
+        indicators[:, [j for j, _ in shared]] = self.y[:, [i for _, i in shared]]
+        return np.asarray(indicators.argmax(axis=1), dtype=np.int64)
 
 
-def _taken(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
-    """Rows of a matrix; one laid out by columns is gathered column by column and stays so."""
+def _take_rows(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
+    """Rows of a matrix; a Fortran-ordered one is gathered column by column and stays so."""
     if isinstance(index, slice) or sparse.issparse(x) or x.flags.c_contiguous:
         return x[index]
-    where = np.flatnonzero(index) if index.dtype == bool else index
-    columns = scratch((x.shape[1], len(where)), "C")
-    return np.take(x.T, where, axis=1, out=columns, mode="wrap").T
+    positions = np.flatnonzero(index) if index.dtype == bool else index
+    columns = scratch((x.shape[1], len(positions)), "C")
+    return np.take(x.T, positions, axis=1, out=columns, mode="wrap").T
 
 
-def _spread(x: Matrix, at: list[int], width: int) -> Matrix:
+def _place_columns(x: Matrix, at: list[int], width: int) -> Matrix:
     """Column j of x becomes column at[j] of ``width`` columns; the others are zero."""
     if sparse.issparse(x):
         moved = sparse.csr_array((x.data, np.asarray(at)[x.indices], x.indptr), (x.shape[0], width))
@@ -131,7 +131,7 @@ def _spread(x: Matrix, at: list[int], width: int) -> Matrix:
 
 
 def concatenate(blocks: list[Block]) -> Block:
-    """Blocks one below the other, over all the terms that any of them has."""
+    """Blocks stacked by rows, over the union of their terms."""
     if len(blocks) == 1:
         return blocks[0]
     terms, targets = blocks[0].terms, blocks[0].targets

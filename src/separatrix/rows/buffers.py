@@ -1,7 +1,7 @@
-"""Memory for blocks that live for a moment, used again by the thread that made it.
+"""Scratch arrays for short-lived blocks, reused by the thread that made them.
 
-Asking the system for fresh pages costs more than filling them. A buffer is lent again only when
-nothing refers to it any more, so whoever keeps a block keeps its memory too.
+Fresh pages from the operating system cost more than filling them. A buffer is reused only when
+nothing else refers to it, so a block that is stored keeps its memory.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Larger arrays, in numbers, are left to the system.
-LARGEST = 4_000_000
-#: Buffers that a thread keeps.
-KEPT = 4
+#: Larger arrays, in numbers, are allocated anew each time.
+MAX_SIZE = 4_000_000
+#: Buffers per thread.
+MAX_BUFFERS = 4
 
 
-class _Shelf(threading.local):
+class _Pool(threading.local):
     def __init__(self) -> None:
         self.buffers: list[Floats] = []
 
 
-_shelf = _Shelf()
+_pool = _Pool()
 
 
 def scratch(shape: tuple[int, int], order: Literal["C", "F"] = "F") -> Floats:
-    """An array of this shape whose values mean nothing yet."""
+    """An uninitialized array of this shape."""
     size = math.prod(shape)
-    if not 0 < size <= LARGEST:
+    if not 0 < size <= MAX_SIZE:
         return np.empty(shape, order=order)
-    return _lent(size)[:size].reshape(shape, order=order)
+    return _free_buffer(size)[:size].reshape(shape, order=order)
 
 
-def _lent(size: int) -> Floats:
-    buffers = _shelf.buffers
+def _free_buffer(size: int) -> Floats:
+    buffers = _pool.buffers
     for i in range(len(buffers)):
-        # two references: the shelf's, and the one that this call passes on
+        # two references: that of the pool, and the argument of getrefcount
         if buffers[i].size >= size and sys.getrefcount(buffers[i]) <= 2:
             return buffers[i]
     buffer = np.empty(size)
     buffers.append(buffer)
-    if len(buffers) > KEPT:
+    if len(buffers) > MAX_BUFFERS:
         del buffers[0]
     return buffer

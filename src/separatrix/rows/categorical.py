@@ -1,4 +1,4 @@
-"""A matrix of numbers of which some columns name levels: these become indicators, as in a table."""
+"""One-hot encoding of a numeric matrix in which some columns hold codes of levels."""
 
 from __future__ import annotations
 
@@ -15,87 +15,87 @@ from separatrix.rows.sources.columns import level_text
 
 
 @dataclass(frozen=True)
-class Levelled:
-    """Blocks of one number per column, seen as raw blocks of ``schema``; NaN stays NaN.
+class OneHotColumns:
+    """One 0/1 indicator per level in place of each discrete column of ``schema``; NaN stays NaN.
 
-    Levels of a discrete column that are known in the schema are the only ones: another is passed
-    over like a missing value, and said.
+    Where the schema lists the levels of a column, any other level becomes all zeros, with a
+    warning (SEP005).
     """
 
     schema: Schema
 
     @property
-    def plain(self) -> bool:
-        """Whether nothing changes."""
+    def is_identity(self) -> bool:
+        """Whether all columns are numeric, so that nothing changes."""
         return all(column.kind is Kind.NUMERIC for column in self.schema.columns)
 
     def apply(self, block: Block) -> Block:
-        """The block with indicators in place of discrete columns."""
-        if self.plain:
+        """Replace the discrete columns of a block by indicators."""
+        if self.is_identity:
             return block
-        x = np.ascontiguousarray(block.dense().T)  # by column, as it is read and written
+        x = np.ascontiguousarray(block.dense().T)  # column by column, as it is read and written
         levels = [_levels(x[j], column) for j, column in enumerate(self.schema.columns)]
-        out = np.empty((sum(1 if own is None else len(own) for own in levels), block.n))
+        out = np.empty((sum(1 if known is None else len(known) for known in levels), block.n))
         terms: list[Term] = []
-        for j, (column, own) in enumerate(zip(self.schema.columns, levels, strict=True)):
-            if own is None:
+        for j, (column, known) in enumerate(zip(self.schema.columns, levels, strict=True)):
+            if known is None:
                 if column.kind is Kind.BOOLEAN:
-                    _refuse_others(x[j], column.name)
+                    _check_boolean(x[j], column.name)
                 out[len(terms)] = x[j]
                 terms.append(Term(column.name))
             else:
-                _indicators(x[j], column, own, out[len(terms) : len(terms) + len(own)])
-                terms += [Term(column.name, level) for level in own]
+                _indicators(x[j], column, known, out[len(terms) : len(terms) + len(known)])
+                terms += [Term(column.name, level) for level in known]
         return replace(block, x=out.T, terms=Terms(tuple(terms)))
 
 
 def _levels(values: Floats, column: Column) -> tuple[str, ...] | None:
-    """The levels of a discrete column: those known, else those met."""
+    """The levels of a discrete column: those of the schema, else those that occur."""
     if column.kind is not Kind.DISCRETE:
         return None
     return column.levels or tuple(sorted(str(level_text(v)) for v in _distinct(values).tolist()))
 
 
 def _distinct(values: Floats) -> Floats:
-    """The values that occur; small whole numbers are marked off, which is faster than sorting."""
-    there = values[~np.isnan(values)]
-    if there.size and there.min() >= 0 and there.max() < 10_000:
-        whole = there.astype(np.int64)
-        if (whole == there).all():
-            return np.flatnonzero(np.bincount(whole)).astype(float)
-    return np.unique(there)
+    """The distinct values; small integers are counted, which is faster than sorting."""
+    present = values[~np.isnan(values)]
+    if present.size and present.min() >= 0 and present.max() < 10_000:
+        integers = present.astype(np.int64)
+        if (integers == present).all():
+            return np.flatnonzero(np.bincount(integers)).astype(float)
+    return np.unique(present)
 
 
 def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Floats) -> None:
-    """1 in the line of each value's level; NaN throughout where the value is missing."""
+    """Row l of ``out`` is the indicator of level l; a missing value is NaN in all of them."""
     for line, level in zip(out, levels, strict=True):
         line[:] = values == float(level)
     if out.sum() < len(values):
-        odd = np.flatnonzero(~out.any(axis=0))
-        rest = values[odd]
-        out[:, odd[np.isnan(rest)]] = np.nan
+        other = np.flatnonzero(~out.any(axis=0))
+        rest = values[other]
+        out[:, other[np.isnan(rest)]] = np.nan
         unseen = [str(level_text(v)) for v in _distinct(rest).tolist()]
         if unseen:
             warn(
                 "SEP005",
-                f"column {column.name!r} holds {', '.join(unseen[:5])}, which training did not: "
-                "these values are passed over.",
+                f"column {column.name!r}: {', '.join(unseen[:5])} not seen in training; "
+                "encoded as all zeros.",
             )
 
 
-def _refuse_others(values: Floats, name: str) -> None:
-    odd = np.flatnonzero(~(np.isnan(values) | (values == 0) | (values == 1)))
-    if odd.size:
+def _check_boolean(values: Floats, name: str) -> None:
+    wrong = np.flatnonzero(~(np.isnan(values) | (values == 0) | (values == 1)))
+    if wrong.size:
         raise InputError(
-            f"holds {values.flat[odd[0]]:g}, but a yes/no column holds 0 and 1.",
-            row=int(odd[0]) + 1,
+            f"holds {values.flat[wrong[0]]:g}, but a boolean column holds 0 and 1.",
+            row=int(wrong[0]) + 1,
             column=name,
-            remedy="Compare it with a threshold first, or call it 'numeric' or 'discrete'.",
+            remedy="Threshold it first, or declare it 'numeric' or 'discrete'.",
         )
 
 
 def with_kinds(schema: Schema, kinds: Any) -> Schema:
-    """The schema of a matrix with kinds: one word for all columns, a list, or by name or place."""
+    """Set the kinds of columns: one kind for all, a list, or a mapping by name or position."""
     d, names = len(schema.columns), schema.names
     words = ["numeric"] * d
     if isinstance(kinds, str):
@@ -104,7 +104,7 @@ def with_kinds(schema: Schema, kinds: Any) -> Schema:
         for key, word in kinds.items():
             if key not in names and key not in range(d):
                 raise InputError(
-                    f"kinds names a column {key!r}, which is not there.",
+                    f"kinds has an entry for column {key!r}, which does not exist.",
                     remedy=did_you_mean(str(key), names),
                 )
             words[names.index(key) if key in names else int(key)] = word
@@ -112,10 +112,11 @@ def with_kinds(schema: Schema, kinds: Any) -> Schema:
         words = list(kinds)
     if len(words) != d:
         raise InputError(f"kinds has {len(words)} entries for {d} columns.")
-    odd = [word for word in words if word not in list(Kind)]
-    if odd:
+    unknown = [word for word in words if word not in list(Kind)]
+    if unknown:
         raise InputError(
-            f"{odd[0]!r} is no kind of column.", remedy="Use 'numeric', 'boolean' or 'discrete'."
+            f"{unknown[0]!r} is not a kind of column.",
+            remedy="Use 'numeric', 'boolean' or 'discrete'.",
         )
     typed = zip(schema.columns, words, strict=True)
     return replace(schema, columns=tuple(replace(c, kind=Kind(word)) for c, word in typed))

@@ -1,41 +1,79 @@
-"""From the raw terms of a table to the columns of the design, row by row.
+"""Dummy coding and imputation as a linear map from raw terms to the columns of the design.
 
-    numeric:   design = value + (fill − origin) · gap
-    discrete:  one 0/1 column per level met, but for the reference level (the most frequent one)
+    numeric:   design = value + (fill − placeholder) · missing
+    discrete:  one 0/1 column per level, except the reference level (the most frequent one)
 
-Dummies lose their reference level, gaps receive their replacement: both are linear in the raw
-terms (a value, level indicators, gap indicators), so the same map works on blocks and on moments.
-Only completion by regression looks at more than one column at a time; it comes before this map.
+Both are linear in the raw terms (a value, level indicators, missing indicators), so the same map
+applies to blocks and to moments. Only regression imputation uses several columns of a row at a
+time; it is applied before this map.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from separatrix.rows.block import Block
+import numpy as np
+from scipy import sparse
+
+from separatrix.rows.block import Block, Matrix
 from separatrix.rows.imputation import Imputation
 from separatrix.rows.schema import Schema, Term, Terms
-from separatrix.rows.term_map import TermMap
 
 _NO_TERMS = Terms(())
+
+
+@dataclass(frozen=True)
+class TermMap:
+    """Linear map of terms: new_j = Σ_i weight_ij · old_i, by its ``entries`` (i, j, weight)."""
+
+    old: Terms
+    new: Terms
+    entries: tuple[tuple[int, int, float], ...]
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the terms are the same, in the same order."""
+        return self.old.items == self.new.items and all(
+            i == j and weight == 1.0 for i, j, weight in self.entries
+        )
+
+    def rows(self, x: Matrix) -> Matrix:
+        """Map rows of old terms to rows of new terms; sparse rows stay sparse."""
+        if self.is_identity:
+            return x
+        if sparse.issparse(x):
+            return sparse.csr_array(x @ self.matrix)
+        out = np.zeros((x.shape[0], len(self.new)), order="F")
+        for i, j, weight in self.entries:
+            out[:, j] += x[:, i] if weight == 1.0 else weight * x[:, i]
+        return out
+
+    @property
+    def matrix(self) -> Matrix:
+        """The matrix of the map (old terms x new terms), sparse."""
+        i, j, weight = zip(*self.entries, strict=True) if self.entries else ((), (), ())
+        return sparse.csr_array(
+            (np.array(weight, dtype=float), (np.array(i, dtype=int), np.array(j, dtype=int))),
+            shape=(len(self.old), len(self.new)),
+        )
 
 
 @dataclass(frozen=True)
 class Encoding:
     """How the columns of a table become the columns of a design.
 
-    ``plain`` says that the raw terms are the design (a numeric matrix). ``fills`` holds what a gap
-    of each numeric column receives, ``references`` the level of each discrete column that has no
-    dummy. ``notes`` are sentences on columns that could not be used.
+    ``is_identity`` says that the raw terms are the design (a numeric matrix). ``fill_values`` holds
+    the replacement of a missing value of each numeric column, ``reference_levels`` the level of
+    each discrete column that has no dummy. ``notes`` are sentences on columns that were left out.
     """
 
     schema: Schema
     terms: Terms
-    plain: bool = False
+    is_identity: bool = False
     targets: Terms = _NO_TERMS
-    fills: dict[str, float] = field(default_factory=dict)
-    references: dict[str, str] = field(default_factory=dict)
-    completion: Imputation | None = None
+    fill_values: dict[str, float] = field(default_factory=dict)
+    reference_levels: dict[str, str] = field(default_factory=dict)
+    imputation: Imputation | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -44,21 +82,21 @@ class Encoding:
         return tuple(str(term) for term in self.terms)
 
     @property
-    def rounds(self) -> int:
-        """Rounds that completion by regression took (0 without it)."""
-        return 0 if self.completion is None else self.completion.rounds
+    def n_iter(self) -> int:
+        """Iterations of regression imputation (0 without it)."""
+        return 0 if self.imputation is None else self.imputation.n_iter
 
     @property
     def last_change(self) -> float:
-        """How much the last round changed, in standard deviations (0 without completion)."""
-        return 0.0 if self.completion is None else self.completion.last_change
+        """Change in the last iteration, in standard deviations (0 without imputation)."""
+        return 0.0 if self.imputation is None else self.imputation.last_change
 
     def apply(self, block: Block) -> Block:
-        """A raw block as design rows; targets in the order of training."""
-        if self.plain:
+        """Encode a raw block as design rows; targets in the order of training."""
+        if self.is_identity:
             return block
-        if self.completion is not None:
-            block = self.completion.complete(block)
+        if self.imputation is not None:
+            block = self.imputation.apply(block)
         x = self.map_from(block.terms).rows(block.x)
         y, targets = block.y, block.targets
         if len(targets) and targets.items != self.targets.items:
@@ -67,20 +105,21 @@ class Encoding:
         return replace(block, x=x, y=y, terms=self.terms, targets=targets)
 
     def map_from(self, raw: Terms) -> TermMap:
-        """The linear map from raw terms to the design. A term not met is zero in every row."""
-        origin = {column.name: column.origin for column in self.schema.columns}
+        """The linear map from raw terms to the design; a term absent there is zero in every row."""
+        placeholder = {column.name: column.placeholder for column in self.schema.columns}
         entries = []
         for j, term in enumerate(self.terms):
             i = raw.position.get(term)
             if i is not None:
                 entries.append((i, j, 1.0))
-            gap = raw.position.get(Term(term.column, missing=True))
-            if gap is not None and term.column in self.fills and not term.missing:
-                entries.append((gap, j, self.fills[term.column] - origin[term.column]))
+            missing = raw.position.get(Term(term.column, missing=True))
+            if missing is not None and term.column in self.fill_values and not term.missing:
+                shift = self.fill_values[term.column] - placeholder[term.column]
+                entries.append((missing, j, shift))
         return TermMap(raw, self.terms, tuple(entries))
 
     def targets_from(self, found: Terms) -> TermMap:
-        """The map into the targets of training; a class that training did not meet is all zeros."""
+        """The map to the targets of training; a class absent from training becomes all zeros."""
         entries = [
             (i, self.targets.position[term], 1.0)
             for i, term in enumerate(found)
@@ -90,5 +129,5 @@ class Encoding:
 
 
 def identity(schema: Schema) -> Encoding:
-    """The encoding of a table that is a matrix already."""
-    return Encoding(schema, Terms(tuple(Term(name) for name in schema.names)), plain=True)
+    """The encoding of a table that is a numeric matrix."""
+    return Encoding(schema, Terms(tuple(Term(name) for name in schema.names)), is_identity=True)

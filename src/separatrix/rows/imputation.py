@@ -1,12 +1,13 @@
-"""Gaps filled by what the other columns say of them.
+"""Regression imputation: a missing value is its conditional mean given the observed ones.
 
-With centre μ and precision K = Σ⁻¹ of the completed table, the best linear prediction of the
+With mean μ and precision K = Σ⁻¹ of the completed table, the best linear prediction of the
 missing terms M of a row from its observed terms O is
 
     x_M = μ_M − K_MM⁻¹ K_MO (x_O − μ_O)
 
-For one gap this is the regression of that column on all others; for several it is their joint
-regression. A discrete or boolean column takes the level of the largest score.
+For one missing value this is the regression of that column on all others; for several it is their
+joint regression. A discrete or boolean column takes the level of the largest score. μ and K are
+estimated by :mod:`separatrix.statistics.fit_imputation`.
 """
 
 from __future__ import annotations
@@ -25,62 +26,63 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Imputation:
-    """``terms`` are the values and level indicators of all columns, without gap indicators.
+    """Conditional means of a Gaussian with the given ``mean`` and ``precision`` over ``terms``.
 
-    ``classes`` names the columns that are decided, not averaged (discrete and boolean ones).
+    ``terms`` are values and level indicators, without missing indicators. ``categorical`` lists the
+    discrete and boolean columns, which take a level and not a mean.
     """
 
     terms: Terms
-    centre: Floats
+    mean: Floats
     precision: Floats
-    classes: tuple[str, ...] = ()
-    rounds: int = 0
+    categorical: tuple[str, ...] = ()
+    n_iter: int = 0
     last_change: float = float("inf")
 
-    def complete(self, block: Block) -> Block:
-        """The block with every gap filled; gap indicators are gone."""
+    def apply(self, block: Block) -> Block:
+        """Impute every missing value of a block; its missing indicators are removed."""
         at = [block.terms.position.get(term, -1) for term in self.terms]
         raw = block.x.toarray() if sparse.issparse(block.x) else block.x
         x = np.zeros((block.n, len(at)), order="F")
         for j, i in enumerate(at):
             if i >= 0:
                 x[:, j] = raw[:, i]
-        gaps = {term.column: raw[:, i] != 0 for i, term in enumerate(block.terms) if term.missing}
-        if gaps:
-            self._fill(x, gaps)
+        missing = {t.column: raw[:, i] != 0 for i, t in enumerate(block.terms) if t.missing}
+        if missing:
+            self._impute(x, missing)
         return replace(block, x=x, terms=self.terms)
 
-    def _fill(self, x: Floats, gaps: dict[str, Mask]) -> None:
-        """Fill rows that lack the same columns together: they share one factorisation."""
-        names = list(gaps)
-        lacking = np.column_stack([gaps[name] for name in names])
-        rows = np.flatnonzero(lacking.any(axis=1))
-        patterns, which = np.unique(lacking[rows], axis=0, return_inverse=True)
+    def _impute(self, x: Floats, missing: dict[str, Mask]) -> None:
+        """Impute the rows that lack the same columns together: they share one factorization."""
+        names = list(missing)
+        masks = np.column_stack([missing[name] for name in names])
+        incomplete = np.flatnonzero(masks.any(axis=1))
+        patterns, which = np.unique(masks[incomplete], axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
-            here = rows[np.ravel(which) == k]
-            missing = {name for name, lacks in zip(names, pattern, strict=True) if lacks}
-            decided = [name for name in self.classes if name in missing]
-            self._predict(x, here, missing)
-            for name in decided:
-                self._decide(x, here, name)
-            if decided and len(decided) < len(missing):
-                self._predict(x, here, missing - set(decided))
+            rows = incomplete[np.ravel(which) == k]
+            absent = {name for name, lacks in zip(names, pattern, strict=True) if lacks}
+            categorical = [name for name in self.categorical if name in absent]
+            self._predict(x, rows, absent)
+            for name in categorical:
+                self._classify(x, rows, name)
+            if categorical and len(categorical) < len(absent):
+                self._predict(x, rows, absent - set(categorical))
 
-    def _predict(self, x: Floats, rows: NDArray[np.intp], missing: set[str]) -> None:
-        lacks = np.array([term.column in missing for term in self.terms])
+    def _predict(self, x: Floats, rows: NDArray[np.intp], absent: set[str]) -> None:
+        """Conditional means of the absent columns."""
+        lacks = np.array([term.column in absent for term in self.terms])
         m, o = np.flatnonzero(lacks), np.flatnonzero(~lacks)
         if not len(m):
             return
         k = self.precision
-        pull = (x[np.ix_(rows, o)] - self.centre[o]) @ k[np.ix_(o, m)]
-        x[np.ix_(rows, m)] = (
-            self.centre[m] - linalg.solve(k[np.ix_(m, m)], pull.T, assume_a="pos").T
-        )
+        rhs = (x[np.ix_(rows, o)] - self.mean[o]) @ k[np.ix_(o, m)]
+        x[np.ix_(rows, m)] = self.mean[m] - linalg.solve(k[np.ix_(m, m)], rhs.T, assume_a="pos").T
 
-    def _decide(self, x: Floats, rows: NDArray[np.intp], name: str) -> None:
+    def _classify(self, x: Floats, rows: NDArray[np.intp], name: str) -> None:
+        """The level of the largest conditional mean."""
         at = np.flatnonzero([term.column == name for term in self.terms])
         scores = x[np.ix_(rows, at)]
-        if len(at) == 1 and self.terms.items[at[0]].level is None:  # yes or no
+        if len(at) == 1 and self.terms.items[at[0]].level is None:  # a boolean column
             x[np.ix_(rows, at)] = (scores > 0.5).astype(float)
             return
         x[np.ix_(rows, at)] = 0.0

@@ -1,9 +1,9 @@
-"""What each column is taken for, and what is said about it."""
+"""Inference of a schema: the kind of each column from its type and first rows, with reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.schema import Column, Kind, Schema
 from separatrix.rows.sources.columns import (
-    Numbers,
-    Place,
+    Location,
     is_number,
     is_text,
     is_time,
@@ -21,64 +20,59 @@ from separatrix.rows.sources.columns import (
     numbers,
     text_in_numbers,
 )
-from separatrix.rows.sources.source import Piece, Source, head, refuse_duplicates
+from separatrix.rows.sources.source import LocatedBatch, Source, head, refuse_duplicates
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: A text column of more distinct values than this, and than half the rows, names rows, not groups.
-FEWEST_NAMES = 50
+#: A text column with more distinct values than this, and than half the rows, holds identifiers.
+MIN_IDENTIFIERS = 50
 
-#: How a number looks, and the share of such values that makes a column one of numbers.
+#: A number as text, and the fraction of such values that makes a text column a numeric one.
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-MOSTLY = 0.7
-#: Up to so many different numbers may be the codes of levels ("0", "1", "2", "3+").
-FEW_LEVELS = 10
+NUMERIC_FRACTION = 0.7
+#: Up to this many distinct numbers may be codes of levels ("0", "1", "2", "3+").
+MAX_CODES = 10
 
 MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
 UNSEEN_POLICIES = ("error", "zeros")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """How the caller wants a table to be read: roles, kinds, policies."""
+class ReadOptions:
+    """Options of a scan: roles and kinds of columns, policies for missing values and levels."""
 
     targets: tuple[str, ...] = ()
     weight: str | None = None
     missing: str = "mean"
     unseen: str = "error"
-    kinds: Mapping[str, Kind] | None = None
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
 
-    @property
-    def kind(self) -> Mapping[str, Kind]:
-        """Kinds asked for, by column."""
-        return self.kinds or {}
 
-
-def wanted(
+def read_options(
     targets: Sequence[str],
     weight: str | None,
     missing: str,
     unseen: str,
     kinds: Mapping[str, str] | None,
-) -> Wanted:
-    """Check the words of a request."""
+) -> ReadOptions:
+    """Check the options."""
     _one_of("missing", missing, MISSING_POLICIES)
     _one_of("unseen", unseen, UNSEEN_POLICIES)
-    asked = dict(kinds or {})
-    for name, kind in asked.items():
+    given = dict(kinds or {})
+    for name, kind in given.items():
         _one_of(f"the kind of column {name!r}", str(kind), (*Kind, "ignore"))
-    ignore = frozenset(name for name, kind in asked.items() if kind == "ignore")
+    ignore = frozenset(name for name, kind in given.items() if kind == "ignore")
     for name in (*targets, *(() if weight is None else (weight,))):
         if name in ignore:
             raise InputError(
                 "cannot be ignored: it is the target or the weight.",
                 column=name,
-                remedy="Name another target, or leave out the kind.",
+                remedy="Choose another target, or leave out the kind.",
             )
-    chosen = {name: Kind(kind) for name, kind in asked.items() if name not in ignore}
-    return Wanted(tuple(targets), weight, missing, unseen, chosen, ignore)
+    used = {name: Kind(kind) for name, kind in given.items() if name not in ignore}
+    return ReadOptions(tuple(targets), weight, missing, unseen, used, ignore)
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:
@@ -86,119 +80,122 @@ def _one_of(what: str, value: str, known: Sequence[str]) -> None:
         raise InputError(f"{what} cannot be {value!r}.", remedy=did_you_mean(value, known))
 
 
-def infer_schema(source: Source, want: Wanted) -> tuple[Schema, tuple[str, ...]]:
-    """The schema of a source, and a sentence for everything that was inferred or left out."""
+def infer_schema(source: Source, options: ReadOptions) -> tuple[Schema, tuple[str, ...]]:
+    """The schema of a source, and a sentence for everything inferred or left out."""
     arrow = source.arrow
     refuse_duplicates(arrow.names, source.name)
-    _check_roles(arrow.names, want, source.name)
-    used = [name for name in arrow.names if name not in want.ignore]
-    piece = head(source, used)
-    sample, place = piece.batch, piece.place
+    _check_roles(arrow.names, options, source.name)
+    used = [name for name in arrow.names if name not in options.ignore]
+    first = head(source, used)
+    sample, location = first.batch, first.location
     for name in used:
-        if name not in want.kind and is_text(sample[name].type):
-            _refuse_stray_word(name, sample[name], place)
+        if name not in options.kinds and is_text(sample[name].type):
+            _refuse_text_among_numbers(name, sample[name], location)
     notes: list[str] = []
-    targets = tuple(_target(name, arrow, piece, want) for name in want.targets)
+    targets = tuple(_target(name, arrow, first, options) for name in options.targets)
     columns = []
     for name in used:
-        if name in want.targets or name == want.weight:
+        if name in options.targets or name == options.weight:
             continue
-        kind = _kind(name, arrow, want)
+        kind = _kind(name, arrow, options)
         if (
             kind is Kind.DISCRETE
-            and name not in want.kind
-            and _names_rows(name, sample[name], notes)
+            and name not in options.kinds
+            and _holds_identifiers(name, sample[name], notes)
         ):
             continue
-        columns.append(_column(name, kind, sample[name], place, notes))
+        columns.append(_column(name, kind, sample[name], location, notes))
     if not columns:
         raise InputError(
-            "no column is left to learn from.", file=source.name, remedy="Give more columns."
+            "there is no feature column.", file=source.name, remedy="Give more columns."
         )
-    schema = Schema(tuple(columns), targets, want.weight, want.missing, want.unseen)
+    schema = Schema(tuple(columns), targets, options.weight, options.missing, options.unseen)
     return schema, tuple(notes)
 
 
-def _check_roles(names: list[str], want: Wanted, file: str | None) -> None:
-    weight = () if want.weight is None else (want.weight,)
-    roles = [(name, "target") for name in want.targets] + [(name, "weight") for name in weight]
-    roles += [(name, "column") for name in (*want.kind, *sorted(want.ignore))]
+def _check_roles(names: list[str], options: ReadOptions, file: str | None) -> None:
+    weight = () if options.weight is None else (options.weight,)
+    roles = [(name, "target") for name in options.targets] + [(name, "weight") for name in weight]
+    roles += [(name, "column") for name in (*options.kinds, *sorted(options.ignore))]
     for name, role in roles:
         if name not in names:
             raise InputError(
-                f"there is no column {name!r} (asked for as {role}).",
+                f"there is no column {name!r} (given as {role}).",
                 file=file,
                 remedy=did_you_mean(name, names),
             )
-    twice = [*want.targets, *weight]
-    if len(set(twice)) < len(twice):
+    used = [*options.targets, *weight]
+    if len(set(used)) < len(used):
         raise InputError(
-            f"the columns {', '.join(map(repr, twice))} are asked for twice.",
+            f"a column has two roles: {', '.join(map(repr, used))}.",
             remedy="Give each column one role.",
         )
 
 
-def _kind(name: str, arrow: pa.Schema, want: Wanted) -> Kind:
-    """The kind asked for, else the natural one; a type that has none is refused in any case."""
+def _kind(name: str, arrow: pa.Schema, options: ReadOptions) -> Kind:
+    """The kind given by the caller, else that of the type; a type without a kind is refused."""
     natural = kind_of(name, arrow.field(name).type)
-    return want.kind.get(name, natural)
+    return options.kinds.get(name, natural)
 
 
-def _target(name: str, arrow: pa.Schema, piece: Piece, want: Wanted) -> Column:
-    kind = _kind(name, arrow, want)
+def _target(name: str, arrow: pa.Schema, first: LocatedBatch, options: ReadOptions) -> Column:
+    kind = _kind(name, arrow, options)
     if kind is Kind.NUMERIC:
-        return _column(name, kind, piece.batch[name], piece.place, [])
+        return _column(name, kind, first.batch[name], first.location, [])
     return Column(name, Kind.DISCRETE)
 
 
-def _column(name: str, kind: Kind, sample: pa.Array, place: Place, notes: list[str]) -> Column:
+def _column(
+    name: str, kind: Kind, sample: pa.Array, location: Location, notes: list[str]
+) -> Column:
     if kind is Kind.DISCRETE:
         return Column(name, kind)
     if is_time(sample.type):
         notes.append(
-            f"Column {name!r} holds points in time: read as seconds (since 1970-01-01 for dates)."
+            f"Column {name!r} holds dates or times: read as seconds (since 1970-01-01 for dates)."
         )
-    return Column(name, kind, origin=_middle(sample, name, place) if kind is Kind.NUMERIC else 0.0)
+    placeholder = _rounded_median(sample, name, location) if kind is Kind.NUMERIC else 0.0
+    return Column(name, kind, placeholder=placeholder)
 
 
-def _middle(sample: pa.Array, name: str, place: Place) -> float:
-    """A value near the middle of the column, rounded so that it is short to write down."""
+def _rounded_median(sample: pa.Array, name: str, location: Location) -> float:
+    """The median of the first rows, to seven digits; 0 where there are none."""
     if not (is_number(sample.type) or is_time(sample.type) or is_text(sample.type)):
         return 0.0
-    found: Numbers = numbers(sample, name, place)
-    present = found.values if found.gaps is None else found.values[~found.gaps]
+    found = numbers(sample, name, location)
+    present = found.values if found.missing is None else found.values[~found.missing]
     if not len(present):
         return 0.0
     return float(np.format_float_scientific(np.median(present), precision=6))
 
 
-def _refuse_stray_word(name: str, sample: pa.Array, place: Place) -> None:
-    """A column of many different numbers with a few words among them is no column of levels.
+def _refuse_text_among_numbers(name: str, sample: pa.Array, location: Location) -> None:
+    """Refuse a text column that holds many distinct numbers and a few other values.
 
-    One word is enough for a file's reader to call the column text; the first one is named.
+    One such value makes the reader of a file declare the column text; the first one is reported.
     """
     import pyarrow.compute as pc
 
     present = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(sample), ""), False)
     number = pc.fill_null(pc.match_substring_regex(sample, NUMBER), False)
-    words = pc.and_not(present, number)
-    numbers_met, words_met = pc.sum(number).as_py() or 0, pc.sum(words).as_py() or 0
-    if not words_met or numbers_met < MOSTLY * (numbers_met + words_met):
+    text = pc.and_not(present, number)
+    n_numbers, n_texts = pc.sum(number).as_py() or 0, pc.sum(text).as_py() or 0
+    if not n_texts or n_numbers < NUMERIC_FRACTION * (n_numbers + n_texts):
         return
     distinct = pc.count_distinct(sample.filter(number)).as_py()
-    if distinct > FEW_LEVELS or 2 * distinct > numbers_met:
-        i = pc.index(words, True).as_py()
-        raise text_in_numbers(sample[i].as_py(), name, place.file, place.row(i))
+    if distinct > MAX_CODES or 2 * distinct > n_numbers:
+        i = pc.index(text, True).as_py()
+        raise text_in_numbers(sample[i].as_py(), name, location.file, location.row(i))
 
 
-def _names_rows(name: str, sample: pa.Array, notes: list[str]) -> bool:
-    """Whether a text column looks like names or identifiers of the rows: then it is left out."""
+def _holds_identifiers(name: str, sample: pa.Array, notes: list[str]) -> bool:
+    """Whether a text column holds names or identifiers of the rows; it is then left out."""
     found = levels(sample)
     present = int((found.codes >= 0).sum())
-    if len(found.names) <= max(FEWEST_NAMES, present // 2):
+    if len(found.names) <= max(MIN_IDENTIFIERS, present // 2):
         return False
     notes.append(
-        f"Column {name!r} is left out: {len(found.names)} different texts in {present} rows look "
-        f"like names. To use it all the same: kinds={{{name!r}: 'discrete'}}."
+        f"Column {name!r} is left out: {len(found.names)} distinct texts in {present} rows look "
+        f"like identifiers. To use it all the same: kinds={{{name!r}: 'discrete'}}."
     )
     return True

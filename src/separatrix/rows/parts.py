@@ -1,10 +1,10 @@
-"""Which part of the data a row belongs to, from its content and a seed alone.
+"""Random split into a test part and folds, by a hash of each row's content and a seed.
 
     u = hash(row, seed) / 2⁶⁴
     u < test → −1, the test part;   else fold ⌊folds · (u − test) / (1 − test)⌋
 
-A row keeps its part when rows are added, reordered, or stored in other files; nothing needs to be
-remembered to find the same split again.
+A row stays in its part when rows are added, reordered, or stored in other files; the same split is
+found again from the seed alone.
 """
 
 from __future__ import annotations
@@ -18,22 +18,62 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.rows.schema import Terms
-from separatrix.rows.sources.columns import GAP, Levels, Numbers
+from separatrix.rows.sources.columns import MISSING_CODE, Levels, Numbers
 
-Words = NDArray[np.uint64]
-Labels = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 
-_NO_ORDINALS: Words = np.zeros(0, dtype=np.uint64)
+_NO_ORDINALS: Hashes = np.zeros(0, dtype=np.uint64)
 
-#: Clears one bit of the exponent, so that the word of a level never looks like a NaN.
+#: Clears one bit of the exponent, so that the hash of a level never has the bits of a NaN.
 _FINITE = np.uint64(0xBFFFFFFFFFFFFFFF)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A split into a test part (−1) and ``folds`` folds (0, 1, …)."""
+    """Random split of rows into a test part and folds, by a hash of their content.
+
+        u = hash(row, seed) / 2⁶⁴,    u < test → −1,    else ⌊folds · (u − test) / (1 − test)⌋
+
+    A row's part does not depend on the order of the rows, on how they are stored, or on which
+    other rows there are: adding rows moves none of the others.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Another seed gives another, independent split.
+    test : float, default=0.2
+        The expected fraction of rows in the test part, labeled −1; 0 for none.
+    folds : int, default=5
+        Number of folds, labeled 0, 1, …, of about equal size.
+
+    Attributes
+    ----------
+    seed : int
+        As given.
+    test : float
+        As given.
+    folds : int
+        As given.
+
+    See Also
+    --------
+    scan : Read a table as rows, which take parts by ``rows.with_parts``.
+    Rows : A table that can be read block by block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rows = sx.scan({"x": np.arange(1000.0)}).read()
+    >>> labels = rows.with_parts(sx.Parts(seed=1, test=0.2, folds=4)).block.parts
+    >>> sorted(set(labels.tolist()))
+    [-1, 0, 1, 2, 3]
+    >>> reverse = rows.take(slice(None, None, -1)).with_parts(sx.Parts(seed=1, test=0.2, folds=4))
+    >>> bool((reverse.block.parts[::-1] == labels).all())
+    True
+    """
 
     seed: int = 0
     test: float = 0.2
@@ -42,67 +82,67 @@ class Parts:
     def __post_init__(self) -> None:
         if not 0 <= self.test < 1:
             raise InputError(
-                f"The test part cannot be {self.test} of the rows.",
+                f"The test fraction cannot be {self.test}.",
                 remedy="Choose a fraction from 0 up to, but not including, 1.",
             )
         if self.folds < 1:
             raise InputError(f"{self.folds} folds are too few.", remedy="Choose at least 1.")
 
-    def assign(self, content: Words, ordinal: Words = _NO_ORDINALS) -> Labels:
-        """The part of every row, given the hashes of their content."""
+    def assign(self, hashes: Hashes, ordinals: Hashes = _NO_ORDINALS) -> Ints:
+        """Compute the part of every row from the hashes of their content."""
         from separatrix.rows.loops.hashing import assign_parts
 
-        labels = np.empty(len(content), dtype=np.int64)
-        salt = word_of(f"seed {self.seed}")
-        assign_parts(content, ordinal, salt, float(self.test), int(self.folds), labels)
+        labels = np.empty(len(hashes), dtype=np.int64)
+        salt = hash_text(f"seed {self.seed}")
+        assign_parts(hashes, ordinals, salt, float(self.test), int(self.folds), labels)
         return labels
 
-    def assign_in_memory(self, content: Words) -> Labels:
-        """As ``assign``, but copies of one row may part: the k-th copy is hashed with its k.
+    def assign_in_memory(self, hashes: Hashes) -> Ints:
+        """Compute the parts; duplicates of a row are hashed with their ordinal, so they may differ.
 
         A small table with few distinct rows still splits evenly, and which part receives how many
-        copies does not depend on the order of the rows.
+        duplicates does not depend on the order of the rows.
         """
-        return self.assign(content, ordinals(content))
+        return self.assign(hashes, duplicate_ordinals(hashes))
 
 
-def ordinals(content: Words) -> Words:
-    """For each row, how many equal rows stand before it."""
-    order = np.argsort(content, kind="stable")
-    ranked = content[order]
-    fresh = np.ones(len(content), dtype=bool)
-    fresh[1:] = ranked[1:] != ranked[:-1]
-    position = np.arange(len(content))
-    first = np.maximum.accumulate(np.where(fresh, position, 0))
-    count = np.empty(len(content), dtype=np.uint64)
+def duplicate_ordinals(hashes: Hashes) -> Hashes:
+    """For each row, the number of equal rows before it."""
+    order = np.argsort(hashes, kind="stable")
+    ranked = hashes[order]
+    new = np.ones(len(hashes), dtype=bool)
+    new[1:] = ranked[1:] != ranked[:-1]
+    position = np.arange(len(hashes))
+    first = np.maximum.accumulate(np.where(new, position, 0))
+    count = np.empty(len(hashes), dtype=np.uint64)
     count[order] = (position - first).astype(np.uint64)
     return count
 
 
 @lru_cache(maxsize=65536)
-def word_of(text: str) -> np.uint64:
+def hash_text(text: str) -> np.uint64:
     """64 bits of the BLAKE2b digest of a text."""
     digest = hashlib.blake2b(text.encode("utf-8", errors="surrogatepass"), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
 
 
-def content_of(columns: dict[str, Numbers | Levels], n: int) -> Words:
-    """The content hash of n rows; a level counts by its text, a number by its float64 bits."""
-    from separatrix.rows.loops.hashing import MISSING, add_column
+def hash_rows(columns: dict[str, Numbers | Levels], n: int) -> Hashes:
+    """The content hash of n rows: a level by its text, a number by its float64 bits."""
+    from separatrix.rows.loops.hashing import MISSING_BITS, add_column
 
     total = np.zeros(n, dtype=np.uint64)
     for name, column in columns.items():
         if isinstance(column, Levels):
-            words = [word_of(level) & _FINITE for level in column.names]
-            bits = np.array([*words, MISSING], dtype=np.uint64)[column.codes]
+            words = [hash_text(level) & _FINITE for level in column.names]
+            bits = np.array([*words, MISSING_BITS], dtype=np.uint64)[column.codes]
         else:
             bits = np.ascontiguousarray(column.values).view(np.uint64)
-        add_column(bits, word_of(name), total)
+        add_column(bits, hash_text(name), total)
     return total
 
 
-def block_content(block: Block) -> Words:
-    """The content hash of the rows of a raw block: the same as of the table it was read from."""
+def hash_block(block: Block) -> Hashes:
+    """The content hash of the rows of a raw block, equal to that of the table it was read from."""
     total = np.zeros(block.n, dtype=np.uint64)
     for matrix, terms in ((block.x, block.terms), (block.y, block.targets)):
         groups: dict[str, list[int]] = {}
@@ -112,33 +152,33 @@ def block_content(block: Block) -> Words:
             total += _sparse_content(sparse.csc_array(matrix), terms, groups)
             continue
         for name, at in groups.items():
-            total += content_of({name: _column(matrix[:, at], terms, at)}, block.n)
+            total += hash_rows({name: _column(matrix[:, at], terms, at)}, block.n)
     return total
 
 
 def _column(x: Floats, terms: Terms, at: list[int]) -> Numbers | Levels:
-    """The terms of one column as the column that they came from."""
+    """Rebuild a column from its terms."""
     group = [terms.items[j] for j in at]
-    gap = next((k for k, term in enumerate(group) if term.missing), None)
+    missing = next((k for k, term in enumerate(group) if term.missing), None)
     levels = [k for k, term in enumerate(group) if term.level is not None]
     if levels:
-        codes = np.full(len(x), GAP, dtype=np.int64)
+        codes = np.full(len(x), MISSING_CODE, dtype=np.int64)
         for code, k in enumerate(levels):
             codes[x[:, k] != 0] = code
         return Levels(codes, tuple(str(group[k].level) for k in levels))
     values = x[:, 0].copy()
-    if gap is not None:
-        values[x[:, gap] != 0] = np.nan
+    if missing is not None:
+        values[x[:, missing] != 0] = np.nan
     return Numbers(values, None)
 
 
-def _sparse_content(x: Matrix, terms: Terms, groups: dict[str, list[int]]) -> Words:
-    """Every row counts as all zeros first; then the columns that are not zero make it differ."""
+def _sparse_content(x: Matrix, terms: Terms, groups: dict[str, list[int]]) -> Hashes:
+    """Hash every row as all zeros, then correct it for the entries that are not zero."""
     total = np.zeros(x.shape[0], dtype=np.uint64)
     for name, at in groups.items():
         rows = np.unique(np.concatenate([x.indices[x.indptr[j] : x.indptr[j + 1]] for j in at]))
-        zero = content_of({name: _column(np.zeros((1, len(at))), terms, at)}, 1)[0]
-        some = content_of({name: _column(x[rows][:, at].toarray(), terms, at)}, len(rows))
+        zero = hash_rows({name: _column(np.zeros((1, len(at))), terms, at)}, 1)[0]
+        other = hash_rows({name: _column(x[rows][:, at].toarray(), terms, at)}, len(rows))
         total += zero
-        total[rows] += some - zero
+        total[rows] += other - zero
     return total

@@ -1,4 +1,4 @@
-"""A column at a glance: kind, gaps, range, levels. Merges with ``+`` like every statistic."""
+"""Descriptive statistics of every column, in one pass: missing values, range, mean, levels."""
 
 from __future__ import annotations
 
@@ -24,51 +24,51 @@ COUNTED_VALUES = 100
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """``count`` rows were seen, ``missing`` of them had no value.
+    """Descriptive statistics of one column: ``count`` rows, ``missing`` of them without a value.
 
-    ``distinct`` is the number of different values or levels (None: more than were counted);
-    ``whole`` says that every number is a whole one. Rows count once, whatever their weight.
+    ``distinct`` is the number of distinct values or levels (None: more than were counted);
+    ``integer`` says that every number is an integer. Weights are not used.
     """
 
     name: str
     kind: Kind
     count: int
     missing: int
-    low: float = float("nan")
-    high: float = float("nan")
+    minimum: float = float("nan")
+    maximum: float = float("nan")
     mean: float = float("nan")
-    deviation: float = float("nan")
+    std: float = float("nan")
     levels: dict[str, int] = field(default_factory=dict)
     distinct: int | None = None
-    whole: bool = False
+    integer: bool = False
 
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Range, mean, sum of squares about it, and the different values while they are few."""
+    """Count, range, mean, sum of squares about it, and the distinct values while they are few."""
 
-    seen: int = 0
-    low: float = math.inf
-    high: float = -math.inf
+    count: int = 0
+    minimum: float = math.inf
+    maximum: float = -math.inf
     mean: float = 0.0
-    square: float = 0.0
+    scatter: float = 0.0
     values: frozenset[float] | None = frozenset()
-    whole: bool = True
+    integer: bool = True
 
     def __add__(self, other: _Numbers) -> _Numbers:
-        if not self.seen or not other.seen:
-            return self if self.seen else other
-        seen, step = self.seen + other.seen, other.mean - self.mean
+        if not self.count or not other.count:
+            return self if self.count else other
+        count, step = self.count + other.count, other.mean - self.mean
         few = self.values is not None and other.values is not None
         values = self.values | other.values if few else None  # type: ignore[operator]
         return _Numbers(
-            seen,
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.mean + step * other.seen / seen,
-            self.square + other.square + step * step * self.seen * other.seen / seen,
+            count,
+            min(self.minimum, other.minimum),
+            max(self.maximum, other.maximum),
+            self.mean + step * other.count / count,
+            self.scatter + other.scatter + step * step * self.count * other.count / count,
             values if values is None or len(values) <= COUNTED_VALUES else None,
-            self.whole and other.whole,
+            self.integer and other.integer,
         )
 
 
@@ -76,8 +76,8 @@ def _numbers(v: Floats, counting: bool) -> _Numbers:
     if not len(v):
         return _Numbers()
     mean = float(v.mean())
-    with np.errstate(over="ignore"):  # numbers that large are refused by name when they are used
-        square = float(((v - mean) ** 2).sum())
+    with np.errstate(over="ignore"):  # such columns are refused when they are used
+        scatter = float(((v - mean) ** 2).sum())
     values = np.unique(v) if counting else None
     few = values is not None and len(values) <= COUNTED_VALUES
     return _Numbers(
@@ -85,14 +85,14 @@ def _numbers(v: Floats, counting: bool) -> _Numbers:
         float(v.min()),
         float(v.max()),
         mean,
-        square,
+        scatter,
         frozenset(values.tolist()) if few and values is not None else None,
         bool((v == np.floor(v)).all()),
     )
 
 
 class Profile:
-    """What a report says of every column, from one pass over raw blocks."""
+    """Mergeable descriptive statistics of all columns, from raw blocks."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -101,28 +101,28 @@ class Profile:
         self.levels: dict[str, Counter[str]] = {}
 
     def fresh(self) -> Self:
-        """An empty one."""
+        """An empty profile."""
         return type(self)()
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block."""
+        """Add the rows of a block."""
         self.count += block.n
         for matrix, terms in ((block.x, block.terms), (block.y, block.targets)):
-            self._take(sparse.csc_array(matrix) if sparse.issparse(matrix) else matrix, terms)
+            self._add(sparse.csc_array(matrix) if sparse.issparse(matrix) else matrix, terms)
 
-    def _take(self, matrix: Matrix, terms: Terms) -> None:
-        gaps = {t.column: _column(matrix, j) != 0 for j, t in enumerate(terms) if t.missing}
-        self.missing.update({name: int(gap.sum()) for name, gap in gaps.items()})
+    def _add(self, matrix: Matrix, terms: Terms) -> None:
+        masks = {t.column: _column(matrix, j) != 0 for j, t in enumerate(terms) if t.missing}
+        self.missing.update({name: int(mask.sum()) for name, mask in masks.items()})
         for j, term in enumerate(terms):
             if term.missing:
                 continue
             values = _column(matrix, j)
             if term.level is not None:
-                met = int(np.count_nonzero(values))
-                self.levels.setdefault(term.column, Counter())[term.level] += met
+                count = int(np.count_nonzero(values))
+                self.levels.setdefault(term.column, Counter())[term.level] += count
                 continue
-            if term.column in gaps:
-                values = values[~gaps[term.column]]
+            if term.column in masks:
+                values = values[~masks[term.column]]
             before = self.numbers.get(term.column, _Numbers())
             self.numbers[term.column] = before + _numbers(values, before.values is not None)
 
@@ -140,32 +140,33 @@ class Profile:
         return total
 
     def columns(self, schema: Schema) -> Iterator[ColumnProfile]:
-        """Features in order, then targets."""
+        """Yield the profile of every feature, then of every target."""
         for column in (*schema.columns, *schema.targets):
             name = column.name
             plain = ColumnProfile(name, column.kind, self.count, self.missing[name])
             if column.kind is Kind.DISCRETE:
-                met = Counter({k: n for k, n in self.levels.get(name, Counter()).items() if n})
-                ranked = sorted(met.items(), key=lambda item: (-item[1], item[0]))
-                yield replace(plain, levels=dict(ranked[:SHOWN_LEVELS]), distinct=len(met))
+                counts = Counter({k: n for k, n in self.levels.get(name, Counter()).items() if n})
+                ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+                yield replace(plain, levels=dict(ranked[:SHOWN_LEVELS]), distinct=len(counts))
                 continue
             n = self.numbers.get(name, _Numbers())
-            if not n.seen:
+            if not n.count:
                 yield replace(plain, distinct=0)
                 continue
             yield replace(
                 plain,
-                low=n.low,
-                high=n.high,
+                minimum=n.minimum,
+                maximum=n.maximum,
                 mean=n.mean,
-                deviation=math.sqrt(n.square / n.seen),
+                # exactly 0 for a constant column, which is known here by its range
+                std=0.0 if n.minimum == n.maximum else math.sqrt(n.scatter / n.count),
                 distinct=None if n.values is None else len(n.values),
-                whole=n.whole,
+                integer=n.integer,
             )
 
 
 def profile(rows: Rows) -> tuple[ColumnProfile, ...]:
-    """One pass over the rows: every feature and target column at a glance."""
+    """Describe every feature and target column in one pass over the rows."""
     return tuple(rows.reduce(Profile()).columns(rows.schema))
 
 

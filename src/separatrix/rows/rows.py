@@ -1,4 +1,4 @@
-"""Rows: a table that can be read block by block, and reduced to a statistic."""
+"""Rows: a table that can be read block by block and reduced to a mergeable statistic."""
 
 from __future__ import annotations
 
@@ -6,107 +6,165 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Block, concatenate
+from separatrix.rows.block import Block, Ints, concatenate
+from separatrix.rows.parts import Hashes, Parts, hash_block
 from separatrix.rows.schema import Schema
 from separatrix.threads import one_blas_thread
 
 
 class Statistic(Protocol):
-    """What a pass over blocks becomes. Two of them add up to that of both sets of rows."""
+    """A mergeable statistic: the sum of two is the statistic of both sets of rows."""
 
     def fresh(self) -> Self:
-        """An empty one of the same make."""
+        """An empty statistic with the same settings."""
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block."""
+        """Add the rows of a block."""
 
     def __add__(self, other: Self) -> Self: ...
 
 
 S = TypeVar("S", bound=Statistic)
 
-#: Rows of a piece that is worth a thread's while, and the most pieces that a table is cut into.
-ROWS_PER_PIECE, MOST_PIECES = 20_000, 64
+#: Rows per chunk that make a thread worthwhile, and the largest number of chunks of a table.
+CHUNK_ROWS, MAX_CHUNKS = 20_000, 64
 
 
 class Rows(ABC):
-    """A table as a stream of blocks. The same statistic runs in memory, over files, or on Dask."""
+    """A table as a stream of blocks: in memory, in files, or on a Dask cluster.
+
+    A statistic is computed in one pass and merges with ``+``,
+
+        statistic(rows) = Σ_blocks statistic(block)
+
+    so that the same code runs wherever the rows are. :func:`separatrix.scan` makes ``Rows``; every
+    estimator takes them in place of ``X, y``.
+
+    Attributes
+    ----------
+    schema : Schema
+        Feature columns, target columns, the weight column and the policies for missing values and
+        unseen levels.
+    dropped : int
+        Rows left out of the last pass because their target or weight was missing.
+    notes : tuple of str
+        One sentence for everything that was inferred, and for each column that was left out.
+    ignored : tuple of str
+        Columns of the table that the schema does not use.
+
+    See Also
+    --------
+    scan : Read a table as ``Rows``.
+    Parts : Split the rows into a test part and folds.
+    Moments : The statistic behind least squares.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> rows = sx.scan({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]}, target="y")
+    >>> rows.schema.names
+    ('x',)
+    >>> rows.reduce(sx.Moments()).mean.tolist()
+    [2.0, 4.0]
+    >>> len(rows.read())
+    3
+    """
 
     schema: Schema
-
-    #: Rows left out of the last pass because their target or weight was missing.
     dropped: int = 0
-    #: What was inferred or left out, a sentence each.
     notes: tuple[str, ...] = ()
-    #: Columns that were there but not asked for.
     ignored: tuple[str, ...] = ()
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """The blocks in order; every call starts from the first row again."""
+        """Yield the blocks in order; every call starts from the first row again."""
 
     def reduce(self, statistic: S) -> S:
-        """One pass over the rows: the statistic of all of them."""
+        """Compute a statistic of all rows in one pass."""
         total = statistic.fresh()
         for block in self.blocks():
             total.update(block)
         return total
 
     def collect(self) -> Block:
-        """All rows as one block in memory."""
+        """Return all rows as one block in memory."""
         return concatenate(list(self.blocks()))
 
     def with_parts(self, parts: Any) -> Rows:
-        """The same rows, each labelled with its part (:class:`~separatrix.rows.parts.Parts`)."""
+        """Label each row with its part (:class:`~separatrix.rows.parts.Parts`, or an array)."""
         return self.read().with_parts(parts)
 
     def read(self) -> InMemory:
-        """The table in memory, where rows can be counted and taken."""
-        from separatrix.rows.memory import of_block
-
-        return of_block(self.schema, self.collect())
+        """Read the table into memory, where rows can be counted and taken by position."""
+        return InMemory(self.schema, self.collect())
 
 
 class InMemory(Rows):
-    """Rows in memory. ``row_ids`` are the numbers of the rows in their source, from 1."""
+    """Rows in memory, as one block.
 
-    block: Block
+    ``row_ids`` are the numbers of the rows in their source (1, 2, … by default); ``hashes`` those
+    of their content (computed from the block by default).
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        block: Block,
+        row_ids: Ints | None = None,
+        hashes: Hashes | None = None,
+    ) -> None:
+        self.schema, self.block = schema, block
+        self._row_ids, self._hashes = row_ids, hashes
 
     def __len__(self) -> int:
         return self.block.n
 
+    @property
+    def row_ids(self) -> Ints:
+        """The number of each row in the source, from 1."""
+        return np.arange(1, self.block.n + 1) if self._row_ids is None else self._row_ids
+
+    @property
+    def hashes(self) -> Hashes:
+        """The hash of each row's content, by which it is assigned to a part."""
+        return hash_block(self.block) if self._hashes is None else self._hashes
+
     def blocks(self) -> Iterator[Block]:
-        """The one block."""
+        """Yield the one block."""
         yield self.block
 
     def read(self) -> Self:
-        """Itself."""
+        """Return the rows themselves."""
         return self
 
-    @property
-    @abstractmethod
-    def row_ids(self) -> NDArray[np.int64]:
-        """The number that each row has in the source."""
-
-    @abstractmethod
     def take(self, index: NDArray[Any] | slice) -> Self:
-        """Some of the rows, by position or mask."""
+        """Select rows by position or mask."""
+        hashes = None if self._hashes is None else self._hashes[index]
+        return self._with(self.block.take(index), self.row_ids[index], hashes)
 
-    @abstractmethod
-    def with_parts(self, parts: Any) -> Self:
-        """The same rows, each labelled with its part: as given, or by content and seed."""
+    def with_parts(self, parts: Parts | Ints) -> Self:
+        """Label each row with its part; duplicates of a row may go to several parts."""
+        labels = parts.assign_in_memory(self.hashes) if isinstance(parts, Parts) else parts
+        return self._with(replace(self.block, parts=labels), self._row_ids, self._hashes)
+
+    def _with(self, block: Block, row_ids: Ints | None, hashes: Hashes | None) -> Self:
+        """The same table with another block."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, block=block, _row_ids=row_ids, _hashes=hashes)
+        return other
 
     def reduce(self, statistic: S) -> S:
-        """One pass over the rows, on threads when there are many."""
+        """Compute a statistic in one pass, on threads when there are many rows."""
         n = self.block.n
-        pieces = int(np.clip(n // ROWS_PER_PIECE, 1, MOST_PIECES))
-        cuts = [n * i // pieces for i in range(pieces + 1)]
+        chunks = int(np.clip(n // CHUNK_ROWS, 1, MAX_CHUNKS))
+        cuts = [n * i // chunks for i in range(chunks + 1)]
         return reduce_on_threads(
             statistic,
             [
@@ -116,23 +174,23 @@ class InMemory(Rows):
         )
 
 
-def reduce_on_threads(statistic: S, pieces: list[Callable[[], Iterator[Block]]]) -> S:
-    """Reduce the pieces on as many threads as there are cores; add up in the order of the pieces.
+def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]]) -> S:
+    """Reduce the chunks on as many threads as there are cores; add up in the order of the chunks.
 
-    Neither the pieces nor the order depend on the machine, so the numbers do not either. BLAS is
-    held to one thread meanwhile: two levels of threads would wait for each other.
+    Neither the chunks nor the order depend on the number of cores, so the result does not either.
+    BLAS is limited to one thread meanwhile: two levels of threads would wait for each other.
     """
 
-    def one(piece: Callable[[], Iterator[Block]]) -> S:
+    def one(chunk: Callable[[], Iterator[Block]]) -> S:
         part = statistic.fresh()
-        for block in piece():
+        for block in chunk():
             part.update(block)
         return part
 
-    if len(pieces) == 1:
-        return one(pieces[0])
+    if len(chunks) == 1:
+        return one(chunks[0])
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(one, pieces))
+        parts = list(pool.map(one, chunks))
     total = parts[0]
     for part in parts[1:]:
         total = total + part

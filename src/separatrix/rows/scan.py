@@ -1,4 +1,4 @@
-"""``scan``: one door for every table. Arrays, data frames, files and Dask become ``Rows``."""
+"""``scan``: arrays, data frames, files and Dask collections as ``Rows``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.infer import Wanted, infer_schema, wanted
+from separatrix.rows.infer import ReadOptions, infer_schema, read_options
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
 from separatrix.rows.sources.dataframes import as_table, table_of_arrays, with_column
@@ -30,26 +30,55 @@ def scan(
     kinds: Mapping[str, str] | None = None,
     block_rows: int = BLOCK_ROWS,
 ) -> Rows:
-    """A table as :class:`~separatrix.rows.rows.Rows`; files are streamed, never read whole.
+    """Open a table as ``Rows``: its schema is inferred now, its rows are read pass by pass.
+
+    Files are streamed a few batches at a time and never read whole.
 
     Parameters
     ----------
-    source : array, CSR matrix, data frame, path, glob, list of paths, ``"-"`` or Dask collection
-        Where the rows are. ``"-"`` is CSV on standard input.
-    target, weight : column name (or names, for ``target``), or arrays beside ``source``
-        Rows where either is missing are left out, and counted in ``rows.dropped``.
-    missing : {"mean", "drop", "regress", "indicator"}
-        What fills a gap: the mean or most frequent level, nothing (the row leaves), what the other
-        columns predict, or the mean with an indicator column beside it.
-    unseen : {"error", "zeros"}
-        What a level that training did not meet becomes when predicting.
-    kinds : mapping of column name to "numeric", "boolean", "discrete" or "ignore"
-        Overrides what is inferred from the type of a column.
-    block_rows : int
-        Rows per block, at most.
+    source : array, CSR matrix, data frame, dict of columns, path or Dask collection
+        The table. A path may be a glob, a folder, a list of paths, or ``"-"`` (CSV on standard
+        input); files are CSV or Parquet.
+    target : str, list of str or array-like, default=None
+        The target columns by name, or the values of the target. Rows without a target are left
+        out, and counted in ``rows.dropped``.
+    weight : str or array-like, default=None
+        The sample weights: a column by name, or their values. Rows without a weight are left out.
+    missing : {"mean", "drop", "regress", "indicator"}, default="mean"
+        Policy for missing values: impute the mean or the most frequent level; drop the row; impute
+        by regression on the other columns; or impute the mean and add an indicator column.
+    unseen : {"error", "zeros"}, default="error"
+        Policy for a level absent from training when predicting: refuse it, or encode it as zeros.
+    kinds : mapping of str to {"numeric", "boolean", "discrete", "ignore"}, default=None
+        Kinds of columns by name, where the kind inferred from the type is not the right one.
+    block_rows : int, default=65536
+        Largest number of rows per block.
+
+    Returns
+    -------
+    Rows
+        The table, which every estimator takes in place of ``X, y``.
+
+    See Also
+    --------
+    Rows : What is returned.
+    Parts : Split rows into a test part and folds.
+    Moments : The statistic behind least squares.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> table = {"town": ["a", "b", "b", "a"], "area": [50.0, None, 80.0, 60.0]}
+    >>> table["price"] = [1, 2, 3, 1]
+    >>> rows = sx.scan(table, target="price")
+    >>> [f"{column.name}: {column.kind}" for column in rows.schema.columns]
+    ['town: discrete', 'area: numeric']
+    >>> model = sx.LinearRegression().fit(rows)
+    >>> model.encoding_.names
+    ('town=b', 'area')
     """
     if isinstance(source, Rows):
-        raise InputError("These are Rows already.", remedy="Pass them to fit as they are.")
+        raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
     if _is_dask(source):
         from separatrix.rows.sources.dask import scan_dask
 
@@ -60,19 +89,19 @@ def scan(
         return _scan_matrix(source, target, weight, missing, unseen, kinds, block_rows)
     reader: Source
     if is_path(source):
-        want = wanted(_names(target), _name(weight), missing, unseen, kinds)
-        reader = open_paths(source, want.kind)
+        options = read_options(_names(target), _name(weight), missing, unseen, kinds)
+        reader = open_paths(source, options.kinds)
     else:
         table = as_table(source)
         table, target = with_column(table, target, "y")
         table, weight = with_column(table, weight, "weight")
-        want = wanted(_names(target), _name(weight), missing, unseen, kinds)
+        options = read_options(_names(target), _name(weight), missing, unseen, kinds)
         reader = TableSource(table)
-    return _table_rows(reader, want, block_rows)
+    return _table_rows(reader, options, block_rows)
 
 
-def _table_rows(source: Source, want: Wanted, block_rows: int) -> TableRows:
-    schema, notes = infer_schema(source, want)
+def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:
+    schema, notes = infer_schema(source, options)
     return TableRows(source, schema, block_rows=block_rows, notes=notes)
 
 
@@ -85,7 +114,7 @@ def _scan_matrix(
     kinds: Mapping[str, str] | None,
     block_rows: int,
 ) -> Rows:
-    """Numbers without gaps stay a matrix; anything else is read as a table."""
+    """Finite numbers stay a matrix; anything else is read as a table."""
     if sparse.issparse(x):
         x = sparse.csr_array(x).astype(np.float64)
         if not np.isfinite(x.data).all():
@@ -101,20 +130,25 @@ def _scan_matrix(
         raise InputError("The table has no rows.", remedy="Give at least one row.")
     y = None if target is None else _checked(target, x.shape[0], "target")
     w = None if weight is None else _checked(weight, x.shape[0], "weight")
-    if _plain(x) and (y is None or _plain(y)) and (w is None or _plain(w)) and not kinds:
-        wanted((), None, missing, unseen, None)
+    if (
+        _all_finite(x)
+        and (y is None or _all_finite(y))
+        and (w is None or _all_finite(w))
+        and not kinds
+    ):
+        read_options((), None, missing, unseen, None)
         if w is not None and (w < 0).any():
             raise InputError("weights must not be negative.", row=int((w < 0).argmax()) + 1)
         return ArrayRows(_floats(x), None if y is None else _floats(y), w)
     if sparse.issparse(x):
-        return _labelled(x, y, w)
+        return _sparse_with_labels(x, y, w)
     table, targets = table_of_arrays(x, y, w)
-    want = wanted(targets, None if w is None else "weight", missing, unseen, kinds)
-    return _table_rows(TableSource(table), want, block_rows)
+    options = read_options(targets, None if w is None else "weight", missing, unseen, kinds)
+    return _table_rows(TableSource(table), options, block_rows)
 
 
-def _labelled(x: Any, y: Any, w: Any) -> ArrayRows:
-    """A sparse matrix with class labels: the target as one indicator per level."""
+def _sparse_with_labels(x: Any, y: Any, w: Any) -> ArrayRows:
+    """A sparse matrix with class labels, as one indicator per class."""
     from separatrix.rows.sources.columns import level_text
 
     if y is None or y.ndim != 1:
@@ -122,15 +156,15 @@ def _labelled(x: Any, y: Any, w: Any) -> ArrayRows:
     texts = np.array([level_text(value) for value in y.tolist()], dtype=object)
     known = sorted({text for text in texts if text is not None})
     keep = np.array([text is not None for text in texts])
-    hot = np.column_stack([(texts == level).astype(float) for level in known])
+    one_hot = np.column_stack([(texts == level).astype(float) for level in known])
     terms = [Term("y", level=level) for level in known]
-    rows = ArrayRows(x[keep], hot[keep], None if w is None else w[keep], targets=terms)
+    rows = ArrayRows(x[keep], one_hot[keep], None if w is None else w[keep], targets=terms)
     rows.dropped = int((~keep).sum())
     return rows
 
 
-def _plain(values: Any) -> bool:
-    """Whether these are finite numbers and nothing else."""
+def _all_finite(values: Any) -> bool:
+    """Whether the values are finite numbers."""
     if sparse.issparse(values):
         return True
     return bool(values.dtype.kind in "fiub" and np.isfinite(values.sum(dtype=float)))
@@ -160,7 +194,7 @@ def _names(target: Any) -> tuple[str, ...]:
     if isinstance(target, Sequence) and all(isinstance(name, str) for name in target):
         return tuple(target)
     raise InputError(
-        "The target of a file or Dask table must be named.",
+        "The target of a file or Dask table must be given by name.",
         remedy="Use target='column' or a list of columns.",
     )
 
@@ -169,7 +203,7 @@ def _name(weight: Any) -> str | None:
     if weight is None or isinstance(weight, str):
         return weight
     raise InputError(
-        "The weight of a file or Dask table must be named.", remedy="Use weight='column'."
+        "The weight of a file or Dask table must be given by name.", remedy="Use weight='column'."
     )
 
 

@@ -1,7 +1,7 @@
-"""What a table consists of: columns, and the terms (numbers per row) that each column yields.
+"""Schema of a table: its columns, and the terms (numbers per row) that each column yields.
 
-A numeric column yields its value; a discrete one yields a 0/1 indicator per level; a column with
-gaps yields one more indicator that is 1 where the value is missing. Terms are what matrices count.
+A numeric column yields its value; a discrete one a 0/1 indicator per level; a column with missing
+values one more indicator that is 1 where the value is missing. Terms are the columns of matrices.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Term:
-    """One number per row: a value, a level's indicator, or the indicator of a gap."""
+    """One number per row: a value, or the indicator of a level or of a missing value."""
 
     column: str
     level: str | None = None
@@ -35,26 +35,26 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A named column. ``levels`` of a discrete column are empty until known: found while reading.
+    """A named column. ``levels`` of a discrete column are empty until they are found by reading.
 
     Once they are known, a level outside them is unseen.
 
-    ``origin`` stands in for missing numbers until their replacement is known: near the middle of
+    ``placeholder`` stands for missing numbers until their replacement is known: near the median of
     the column, so that the later correction (a linear map) loses no digits.
     """
 
     name: str
     kind: Kind = Kind.NUMERIC
     levels: tuple[str, ...] = ()
-    origin: float = 0.0
+    placeholder: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Feature columns in order, target columns, the weight column, and what to do about gaps.
+    """Feature columns in order, target columns, the weight column, and the missing-value policy.
 
-    ``missing`` is ``"drop"``, ``"mean"``, ``"regress"`` or ``"indicator"``; ``unseen`` (a level not
-    met in training) is ``"error"`` or ``"zeros"``.
+    ``missing`` is ``"drop"``, ``"mean"``, ``"regress"`` or ``"indicator"``; ``unseen`` (for a
+    level absent from training) is ``"error"`` or ``"zeros"``.
     """
 
     columns: tuple[Column, ...]
@@ -69,21 +69,19 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     @property
-    def named(self) -> dict[str, Column]:
-        """Every column that is read, feature or target, by name."""
+    def by_name(self) -> dict[str, Column]:
+        """Feature and target columns by name."""
         return {column.name: column for column in self.columns + self.targets}
 
     def ordered(self, terms: Iterable[Term]) -> Terms:
-        """Terms in the order of the schema: by column, the value or sorted levels, then the gap."""
-        place = {name: i for i, name in enumerate(self.named)}
-        return Terms(
-            tuple(sorted(terms, key=lambda t: (place[t.column], t.missing, t.level or "")))
-        )
+        """Sort terms by column: the value or the sorted levels, then the missing indicator."""
+        rank = {name: i for i, name in enumerate(self.by_name)}
+        return Terms(tuple(sorted(terms, key=lambda t: (rank[t.column], t.missing, t.level or ""))))
 
 
 @dataclass(frozen=True)
 class Terms:
-    """An ordered set of terms that knows where each one stands."""
+    """An ordered set of terms; ``position`` maps each term to its index."""
 
     items: tuple[Term, ...]
     position: dict[Term, int] = field(init=False, repr=False, compare=False)
@@ -98,7 +96,7 @@ class Terms:
         return iter(self.items)
 
     def union(self, other: Terms) -> Terms:
-        """Own terms first, then those only the other has."""
+        """These terms, followed by those that only ``other`` has."""
         if self is other or self.items == other.items:
             return self
         return Terms(self.items + tuple(t for t in other.items if t not in self.position))

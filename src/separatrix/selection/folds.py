@@ -226,17 +226,17 @@ def _of_arrays(rows: ArrayRows, k: int) -> Folded:
 def _by_part(rows: Rows) -> Folded:
     """Folds of a table with levels and missing values, each design fitted to its training rows."""
     prepared = prepare_parts(rows)
-    whole = prepared.training()
-    sides = [prepared.training(without=fold) for fold in prepared.folds]
-    return Folded(whole.encoding, whole.moments, [(s.moments, s.left) for s in sides])
+    whole = prepared.split()
+    sides = [prepared.split(fold) for fold in prepared.folds]
+    return Folded(whole.encoding, whole.train, [(s.train, s.test) for s in sides])
 
 
 def _overlapping(rows: InMemory, train: Ints, test: Ints) -> FoldMoments:
     """One fold given by row numbers, in which a row may occur twice or not at all."""
     index = np.concatenate([train, test])
     labels = np.repeat(np.array([0, 1], dtype=np.int64), [len(train), len(test)])
-    side = prepare_parts(rows.take(index).with_parts(labels)).training(without=1)
-    return side.moments, side.left
+    side = prepare_parts(rows.take(index).with_parts(labels)).split(test=1)
+    return side.train, side.test
 
 
 def _number(cv: CV) -> int:

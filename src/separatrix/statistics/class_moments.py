@@ -1,9 +1,10 @@
-"""Weighted means by class, and the scatter within classes: all that Gaussian class models need.
+"""Weighted means by class and scatter within classes: sufficient statistics of Gaussian classes.
 
     μₖ = Σ w x / Σ w,    Sₖ = Σ w (x − μₖ)(x − μₖ)ᵀ        over the rows of class k
 
-``spread`` says how much of the scatter is kept: ``"each"`` all Sₖ (K x d x d), ``"pooled"`` their
-sum (d x d), ``"columns"`` their diagonals (K x d). Rows carry their class as ``block.parts``.
+``structure`` is the part of the scatter that is stored: ``"full"`` all Sₖ (K x d x d),
+``"pooled"`` their sum (d x d), ``"diagonal"`` their diagonals (K x d). The class of a row is its
+``block.parts``.
 """
 
 from __future__ import annotations
@@ -12,19 +13,18 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
-from separatrix.statistics.class_sums import class_sums, column_sums, suits
+from separatrix.statistics.class_sums import class_sums, column_sums, use_compiled
 from separatrix.statistics.moments import Moments, not_finite, too_large
 
-#: For steps δ (K x d) with weights c (K): the scatter Σ c δδᵀ, as much of it as is kept.
-_STEP: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "each": lambda c, step: (c[:, None] * step)[:, :, None] * step[:, None, :],
+#: For differences δ (K x d) with weights c (K): the scatter Σ c δδᵀ in each structure.
+_SCATTER: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "full": lambda c, step: (c[:, None] * step)[:, :, None] * step[:, None, :],
     "pooled": lambda c, step: (c[:, None] * step).T @ step,
-    "columns": lambda c, step: c[:, None] * step**2,
+    "diagonal": lambda c, step: c[:, None] * step**2,
 }
 
 
@@ -33,98 +33,98 @@ class ClassMoments:
 
     def __init__(
         self,
-        spread: str,
-        count: NDArray[np.int64],
+        structure: str,
+        count: Ints,
         weight: Floats,
         mean: Floats,
         scatter: Floats,
     ) -> None:
-        self.spread = spread
+        self.structure = structure
         self.count, self.weight, self.mean, self.scatter = count, weight, mean, scatter
 
     @classmethod
-    def empty(cls, spread: str, k: int, d: int) -> Self:
-        """Of no rows yet, for ``k`` classes and ``d`` columns."""
-        shape = {"each": (k, d, d), "pooled": (d, d), "columns": (k, d)}[spread]
+    def empty(cls, structure: str, k: int, d: int) -> Self:
+        """The statistic of no rows, for ``k`` classes and ``d`` columns."""
+        shape = {"full": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[structure]
         count = np.zeros(k, dtype=np.int64)
-        return cls(spread, count, np.zeros(k), np.zeros((k, d)), np.zeros(shape))
+        return cls(structure, count, np.zeros(k), np.zeros((k, d)), np.zeros(shape))
 
     @classmethod
-    def stacked(cls, spread: str, parts: Sequence[Moments]) -> Self:
-        """From moments of the features, class by class."""
-        kept = np.array([np.diag(p.xx) if spread == "columns" else p.xx for p in parts])
+    def from_moments(cls, structure: str, parts: Sequence[Moments]) -> Self:
+        """From the moments of each class."""
+        scatter = np.array([np.diag(p.xx) if structure == "diagonal" else p.xx for p in parts])
         return cls(
-            spread,
+            structure,
             np.array([part.count for part in parts], dtype=np.int64),
             np.array([part.weight for part in parts], dtype=float),
             np.array([part.x_mean for part in parts]),
-            kept.sum(axis=0) if spread == "pooled" else kept,
+            scatter.sum(axis=0) if structure == "pooled" else scatter,
         )
 
     # -- a pass over the rows ------------------------------------------------------------------
 
     def fresh(self) -> Self:
-        """An empty one for the same classes."""
-        return type(self).empty(self.spread, *self.mean.shape)
+        """An empty statistic for the same classes."""
+        return type(self).empty(self.structure, *self.mean.shape)
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block, class by class."""
-        if block.w is not None and not block.w.all():  # a row of weight zero is a row removed
+        """Add the rows of a block, each to its class."""
+        if block.w is not None and not block.w.all():  # zero weight is the same as removing the row
             block = block.take(np.flatnonzero(block.w))
         codes = block.parts
-        assert codes is not None, "the rows carry no classes"
-        seen = self.fresh()
-        seen.count = np.bincount(codes, minlength=len(self.weight))
-        seen.weight = np.bincount(codes, block.w, len(self.weight)).astype(float)
+        assert codes is not None, "the rows have no classes"
+        added = self.fresh()
+        added.count = np.bincount(codes, minlength=len(self.weight))
+        added.weight = np.bincount(codes, block.w, len(self.weight)).astype(float)
         with np.errstate(over="ignore", invalid="ignore"):
-            if suits(block.x):
-                seen._sweep(block, codes)
+            if use_compiled(block.x):
+                added._from_loops(block, codes)
             else:
-                seen._take_each(block, codes)
-        if not np.isfinite(seen.scatter).all():
-            sums = seen.scatter if self.spread == "pooled" else seen.scatter.sum(axis=0)
+                added._by_class(block, codes)
+        if not np.isfinite(added.scatter).all():
+            sums = added.scatter if self.structure == "pooled" else added.scatter.sum(axis=0)
             raise too_large(block, sums if sums.ndim == 2 else np.diag(sums))
-        self.__dict__.update((self + seen if self.count.any() else seen).__dict__)
+        self.__dict__.update((self + added if self.count.any() else added).__dict__)
 
-    def _sweep(self, block: Block, codes: NDArray[np.int64]) -> None:
-        """All classes in one compiled sweep."""
+    def _from_loops(self, block: Block, codes: Ints) -> None:
+        """All classes in one compiled pass."""
         assert isinstance(block.x, np.ndarray)
-        if self.spread == "columns":
+        if self.structure == "diagonal":
             sums = column_sums(block.x, codes, block.w, len(self.weight))
         else:
             sums = class_sums(
-                block.x, codes, block.w, len(self.weight), pooled=self.spread == "pooled"
+                block.x, codes, block.w, len(self.weight), pooled=self.structure == "pooled"
             )
         if not np.isfinite(sums.first).all():
             raise not_finite(block, sums.first.sum(axis=0))
         step = sums.first / np.where(self.weight > 0, self.weight, 1.0)[:, None]
         self.mean = sums.shift + step
-        gram = sums.gram[0] if self.spread == "pooled" else sums.gram
-        self.scatter = gram - _STEP[self.spread](self.weight, step)
+        gram = sums.gram[0] if self.structure == "pooled" else sums.gram
+        self.scatter = gram - _SCATTER[self.structure](self.weight, step)
 
-    def _take_each(self, block: Block, codes: NDArray[np.int64]) -> None:
-        """One class after the other."""
+    def _by_class(self, block: Block, codes: Ints) -> None:
+        """One class after another, by BLAS."""
         small = codes.astype(np.uint8) if len(self.weight) <= 256 else codes
-        order = np.argsort(small, kind="stable")  # one byte sorts by counting
+        order = np.argsort(small, kind="stable")  # bytes are sorted by counting
         ends = np.cumsum(self.count)
         for k in np.flatnonzero(self.count):
-            self._take_class(int(k), block, order[ends[k] - self.count[k] : ends[k]])
+            self._one_class(int(k), block, order[ends[k] - self.count[k] : ends[k]])
 
-    def _take_class(self, k: int, block: Block, rows: NDArray[np.int64]) -> None:
-        """Rows of one class, in cache-sized chunks about a provisional centre."""
+    def _one_class(self, k: int, block: Block, rows: Ints) -> None:
+        """Rows of one class, in cache-sized chunks about a provisional center."""
         n, d = len(rows), self.mean.shape[1]
         chunk = int(np.clip(100_000 // max(d, 1), 64, 8192))
-        shift = _gathered(block, rows[:64]).mean(axis=0)
+        shift = _gather(block, rows[:64]).mean(axis=0)
         shift[~np.isfinite(shift)] = 0.0
-        total, weight = np.zeros(d), self.weight[k]
-        scatter = np.zeros(d if self.spread == "columns" else (d, d))
+        total, weight, weights = np.zeros(d), self.weight[k], block.weights
+        scatter = np.zeros(d if self.structure == "diagonal" else (d, d))
         for start in range(0, n, chunk):
             here = rows[start : start + chunk]
-            z = _gathered(block, here)
+            z = _gather(block, here)
             z -= shift
-            w = np.ones(len(here)) if block.w is None else block.w[here]
+            w = weights[here]
             total += w @ z
-            if self.spread == "columns":
+            if self.structure == "diagonal":
                 z *= z
                 scatter += w @ z
                 continue
@@ -134,40 +134,40 @@ class ClassMoments:
         if not np.isfinite(total).all():
             raise not_finite(block, total)
         total /= weight
-        scatter -= weight * (total**2 if self.spread == "columns" else np.outer(total, total))
+        scatter -= weight * (total**2 if self.structure == "diagonal" else np.outer(total, total))
         self.mean[k] = shift + total
-        if self.spread == "pooled":
+        if self.structure == "pooled":
             self.scatter += scatter
         else:
             self.scatter[k] = scatter
 
     def __add__(self, other: Self) -> Self:
         weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0, weight, 1.0)
+        fraction = other.weight / np.where(weight > 0, weight, 1.0)
         step = other.mean - self.mean
         return type(self)(
-            self.spread,
+            self.structure,
             self.count + other.count,
             weight,
-            self.mean + step * share[:, None],
-            self.scatter + other.scatter + _STEP[self.spread](self.weight * share, step),
+            self.mean + step * fraction[:, None],
+            self.scatter + other.scatter + _SCATTER[self.structure](self.weight * fraction, step),
         )
 
-    def spread_over(self, k: int, at: NDArray[np.int64]) -> Self:
-        """For ``k`` classes, of which those known here stand at the positions ``at``."""
-        wide = type(self).empty(self.spread, k, self.mean.shape[1])
+    def expand_classes(self, k: int, at: Ints) -> Self:
+        """The statistic for ``k`` classes, of which those known here have the positions ``at``."""
+        wide = type(self).empty(self.structure, k, self.mean.shape[1])
         wide.count[at], wide.weight[at], wide.mean[at] = self.count, self.weight, self.mean
-        if self.spread == "pooled":
+        if self.structure == "pooled":
             wide.scatter = self.scatter
         else:
             wide.scatter[at] = self.scatter
         return wide
 
-    def chosen(self, classes: slice) -> Self:
-        """Some of the classes alone."""
-        assert self.spread != "pooled", "what was pooled cannot be taken apart"
+    def take(self, classes: slice) -> Self:
+        """Select some of the classes."""
+        assert self.structure != "pooled", "a pooled scatter cannot be split by class"
         return type(self)(
-            self.spread,
+            self.structure,
             self.count[classes],
             self.weight[classes],
             self.mean[classes],
@@ -177,45 +177,45 @@ class ClassMoments:
     # -- finished numbers ----------------------------------------------------------------------
 
     @property
-    def centre(self) -> Floats:
+    def grand_mean(self) -> Floats:
         """The mean of all rows."""
         return np.asarray(self.weight @ self.mean / self.weight.sum())
 
     @property
     def within(self) -> Floats:
-        """Σ Sₖ / Σ w: the pooled covariance (its diagonal, where only columns are kept)."""
-        pooled = self.scatter if self.spread == "pooled" else self.scatter.sum(axis=0)
+        """Σ Sₖ / Σ w: the pooled covariance (its diagonal, for structure "diagonal")."""
+        pooled = self.scatter if self.structure == "pooled" else self.scatter.sum(axis=0)
         return np.asarray(pooled / self.weight.sum())
 
     @property
     def between(self) -> Floats:
-        """The covariance of the class means, weighted (its diagonal, where columns are kept)."""
-        kind = "columns" if self.spread == "columns" else "pooled"
-        share = self.weight / self.weight.sum()
-        steps = _STEP[kind](share, self.mean - self.centre)
-        return np.asarray(steps.sum(axis=0) if kind == "columns" else steps)
+        """The weighted covariance of the class means (its diagonal, for structure "diagonal")."""
+        structure = "diagonal" if self.structure == "diagonal" else "pooled"
+        priors = self.weight / self.weight.sum()
+        scatter = _SCATTER[structure](priors, self.mean - self.grand_mean)
+        return np.asarray(scatter.sum(axis=0) if structure == "diagonal" else scatter)
 
     def joint(self, terms: Terms, targets: Terms) -> Moments:
-        """Moments of all rows with one indicator per class as targets."""
+        """Moments of all rows, with one indicator per class as targets."""
         d, k = self.mean.shape[1], len(self.weight)
         total = float(self.weight.sum())
-        away = self.weight[:, None] * (self.mean - self.centre)
+        cross = self.weight[:, None] * (self.mean - self.grand_mean)
         scatter = np.empty((d + k, d + k))
         scatter[:d, :d] = total * (self.within + self.between)
-        scatter[d:, :d], scatter[:d, d:] = away, away.T
+        scatter[d:, :d], scatter[:d, d:] = cross, cross.T
         scatter[d:, d:] = np.diag(self.weight) - np.outer(self.weight, self.weight / total)
-        mean = np.concatenate([self.centre, self.weight / total])
+        mean = np.concatenate([self.grand_mean, self.weight / total])
         return Moments(terms, targets, int(self.count.sum()), total, mean, scatter)
 
     @property
     def covariances(self) -> Floats:
-        """Sₖ / Wₖ: the maximum-likelihood covariance (or variances) of each class; 0 if unseen."""
+        """Sₖ / Wₖ: the maximum-likelihood covariance (or variances) by class; 0 without rows."""
         weight = np.where(self.weight > 0, self.weight, 1.0)
         return np.asarray(self.scatter / weight.reshape(-1, *[1] * (self.scatter.ndim - 1)))
 
 
-def _gathered(block: Block, rows: NDArray[np.int64]) -> Floats:
-    """These rows of the block as a dense array of their own."""
+def _gather(block: Block, rows: Ints) -> Floats:
+    """Copy these rows of the block into a dense array."""
     if not isinstance(block.x, np.ndarray):
         return np.asarray(block.x[rows].toarray())
     if not block.x.flags.c_contiguous:

@@ -1,7 +1,8 @@
-"""One pass that readies a table for models of classes: the moments of its design, class by class.
+"""Moments by class, in one pass: of raw terms, and of the design of a table.
 
-Gaps and dummies are linear in the raw terms, so the raw moments of each class become those of its
-design without a second look at the rows. Only completion by regression needs further passes.
+Imputation by a constant and dummy coding are linear in the raw terms, so the raw moments of a
+class become those of its design without another pass. Only regression imputation reads the rows
+again.
 """
 
 from __future__ import annotations
@@ -9,25 +10,78 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Self
 
 import numpy as np
 
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.encoded import EncodedRows
+from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.memory import no_rows_left
+from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term, Terms
-from separatrix.statistics.by_class import ByClass
+from separatrix.rows.sources.reader import no_usable_rows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding, prepare
 
 _NO_TARGETS = Terms(())
 
 
+class MomentsByClass:
+    """The :class:`Moments` of X for each class, by the indicator of the class; merges with ``+``.
+
+    The scatter within a class is computed about its own mean, so that it is accurate however far
+    apart the classes are.
+    """
+
+    def __init__(self, parts: dict[Term, Moments] | None = None) -> None:
+        self.parts: dict[Term, Moments] = {} if parts is None else parts
+
+    def fresh(self) -> Self:
+        """An empty statistic."""
+        return type(self)()
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block, class by class."""
+        for j, term in enumerate(block.targets):
+            rows = block.take(np.flatnonzero(block.y[:, j] > 0.5))
+            rows = replace(rows, y=np.empty((rows.n, 0)), targets=_NO_TARGETS)
+            moments = Moments()
+            moments.update(rows)
+            self.parts[term] = self.parts[term] + moments if term in self.parts else moments
+
+    def __add__(self, other: Self) -> Self:
+        merged = dict(self.parts)
+        for term, part in other.parts.items():
+            merged[term] = merged[term] + part if term in merged else part
+        return type(self)(merged)
+
+
+@dataclass(frozen=True)
+class TargetMap:
+    """Linear map of the targets, y ↦ y·matrix, of blocks and of moments."""
+
+    matrix: Floats
+    targets: Terms
+
+    def apply(self, block: Block) -> Block:
+        """Map the targets of a block."""
+        return replace(block, y=block.y @ self.matrix, targets=self.targets)
+
+    def moments(self, m: Moments) -> Moments:
+        """The moments of the mapped rows, from those of the rows."""
+        d, (k, new) = m.d, self.matrix.shape
+        full = np.zeros((d + k, d + new))
+        full[:d, :d] = np.eye(d)
+        full[d:, d:] = self.matrix
+        return Moments(
+            m.terms, self.targets, m.count, m.weight, m.mean @ full, full.T @ m.scatter @ full
+        )
+
+
 @dataclass(frozen=True)
 class PreparedClasses:
-    """How columns become the design, and the moments of its ``terms`` for each of the targets."""
+    """The encoding of a table, and the moments of the design ``terms`` for each target class."""
 
     encoding: Encoding
     terms: Terms
@@ -35,22 +89,22 @@ class PreparedClasses:
     parts: dict[Term, Moments]
 
     def of(self, target: Term) -> Moments:
-        """The moments of one class over the whole design; empty if it was not met."""
+        """The moments of one class over the whole design; empty if no row has the class."""
         return self.parts.get(target, Moments()).aligned(self.terms, _NO_TARGETS)
 
 
 def prepare_classes(rows: Rows) -> PreparedClasses:
-    """Read the rows once (those filled by regression again); learn the encoding from them."""
+    """Learn the encoding and the moments of each class in one pass (more for regression)."""
     if isinstance(rows, ArrayRows | EncodedRows) or rows.schema.missing == "regress":
         prepared = prepare(rows)
-        parts = prepared.rows.reduce(ByClass()).parts
+        parts = prepared.rows.reduce(MomentsByClass()).parts
         terms, targets = prepared.moments.terms, prepared.moments.targets
         return PreparedClasses(prepared.encoding, terms, targets, parts)
-    raw = rows.reduce(ByClass()).parts
+    raw = rows.reduce(MomentsByClass()).parts
     total = reduce(add, raw.values(), Moments())
     if not total.count:
-        raise no_rows_left(rows.schema, rows.dropped, None)
-    encoding = learn_encoding(rows.schema, _with_shares(total, raw))
+        raise no_usable_rows(rows.schema, rows.dropped, None)
+    encoding = learn_encoding(rows.schema, _with_proportions(total, raw))
     columns = replace(encoding, targets=_NO_TARGETS)  # indicators are constant within a class
     parts = {
         term: design_moments(columns, part.aligned(total.terms, _NO_TARGETS))
@@ -59,12 +113,12 @@ def prepare_classes(rows: Rows) -> PreparedClasses:
     return PreparedClasses(encoding, encoding.terms, encoding.targets, parts)
 
 
-def _with_shares(total: Moments, parts: dict[Term, Moments]) -> Moments:
-    """Moments of all rows with the shares of the classes as means of their indicators."""
+def _with_proportions(total: Moments, parts: dict[Term, Moments]) -> Moments:
+    """Moments of all rows, with the class proportions as means of the class indicators."""
     targets = Terms(tuple(parts))
-    shares = np.array([part.weight for part in parts.values()]) / total.weight
+    proportions = np.array([part.weight for part in parts.values()]) / total.weight
     p = total.d + len(targets)
     scatter = np.zeros((p, p))
     scatter[: total.d, : total.d] = total.xx
-    mean = np.concatenate([total.x_mean, shares])
+    mean = np.concatenate([total.x_mean, proportions])
     return Moments(total.terms, targets, total.count, total.weight, mean, scatter)

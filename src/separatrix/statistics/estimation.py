@@ -38,7 +38,7 @@ class Normal(NamedTuple):
     variance: Floats
 
 
-def check_way(how: str) -> None:
+def check_method(how: str) -> None:
     """Refuse anything but the three ways."""
     if how not in WAYS:
         raise InputError(f"estimation={how!r} is unknown.", remedy="Choose 'ml', 'map' or 'bayes'.")
@@ -59,7 +59,7 @@ def estimate_mean(
     posterior is normal, so that its mode (MAP) is its mean (Bayes' estimator). A prior of infinite
     variance says nothing and leaves maximum likelihood; without rows, only the prior speaks.
     """
-    check_way(how)
+    check_method(how)
     mean, variance, count, centre, spread = np.broadcast_arrays(
         *(np.asarray(v, dtype=float) for v in (mean, variance, count, prior_mean, prior_variance))
     )
@@ -98,7 +98,7 @@ def estimate_normal(
     top of one that says nothing (flat in μ and log σ). MAP is the mode of the posterior, Bayes'
     estimator its mean, which exists for more than three rows in all: below that the mode is taken.
     """
-    check_way(how)
+    check_method(how)
     n, mean, scatter = (np.asarray(v, dtype=float) for v in (weight, mean, scatter))
     s = np.zeros(()) if how == "ml" else np.asarray(strength, dtype=float)
     if (s < 0).any():
@@ -121,7 +121,7 @@ def estimate_proportions(
     a = 1 holds all shares alike, and with it Bayes' estimator is Laplace's (N + 1)/(n + L). Where
     neither rows nor prior say anything, the shares are equal.
     """
-    check_way(how)
+    check_method(how)
     n = np.asarray(counts, dtype=float)
     a = np.asarray(prior, dtype=float)
     if (n < 0).any() or (a < 0).any():

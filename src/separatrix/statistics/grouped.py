@@ -1,4 +1,4 @@
-"""A statistic for every part of the data (fold, class, test part) from one pass."""
+"""A statistic by part of the data (fold, class, test part), in one pass."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Block
+from separatrix.rows.block import Block, Ints
 from separatrix.rows.rows import Statistic
 
 S = TypeVar("S", bound=Statistic)
 
 
 class Grouped(Generic[S]):
-    """One ``inner`` statistic per value of ``block.parts``; merges part by part."""
+    """One statistic like ``inner`` for each value of ``block.parts``; merges part by part."""
 
     def __init__(self, inner: S, parts: dict[int, S] | None = None) -> None:
         self.inner = inner
         self.parts: dict[int, S] = {} if parts is None else parts
 
     def fresh(self) -> Self:
-        """An empty one over the same inner statistic."""
+        """An empty statistic over the same inner statistic."""
         return type(self)(self.inner)
 
     def update(self, block: Block) -> None:
-        """Split the block by part, each part to its own statistic."""
-        assert block.parts is not None, "the rows carry no parts"
+        """Add the rows of a block, each to the statistic of its part."""
+        assert block.parts is not None, "the rows have no parts"
         labels = block.parts
         if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
             order = np.argsort(_narrow(labels), kind="stable")
@@ -50,12 +50,12 @@ class Grouped(Generic[S]):
         return type(self)(self.inner, merged)
 
     def total(self, without: int | None = None) -> S:
-        """All parts together; ``without`` leaves one out (the training side of a fold)."""
-        kept = [self.parts[v] for v in sorted(self.parts) if v != without]
-        return reduce(lambda a, b: a + b, kept) if kept else self.inner.fresh()
+        """The statistic of all parts but ``without`` (the test rows of a fold)."""
+        parts = [self.parts[v] for v in sorted(self.parts) if v != without]
+        return reduce(lambda a, b: a + b, parts) if parts else self.inner.fresh()
 
 
-def _narrow(labels: NDArray[np.int64]) -> NDArray[np.integer]:
-    """Labels in one byte where they fit: those sort by counting, ten times faster."""
+def _narrow(labels: Ints) -> NDArray[np.integer]:
+    """Labels in one byte where they fit: these are sorted by counting, ten times faster."""
     low, high = int(labels.min()), int(labels.max())
     return (labels - low).astype(np.uint8) if high - low < 256 else labels

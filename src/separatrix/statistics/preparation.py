@@ -1,8 +1,8 @@
-"""One pass that readies a table for a model: its moments, and how its columns become a design.
+"""Encoding of a table and moments of its design, in one pass; for each fold of a split, too.
 
-Gaps and dummies are linear in the raw terms, so the encoding is learned from raw moments and
-applied to raw moments: a fold is imputed with the means of its training rows without reading any
-row again. Only completion by regression needs further passes.
+Imputation by a constant and dummy coding are linear in the raw terms, so the encoding is learned
+from raw moments and applied to raw moments: a fold is imputed with the means of its training rows
+without another pass. Only regression imputation reads the rows again.
 """
 
 from __future__ import annotations
@@ -13,29 +13,23 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.encoded import EncodedRows, OnlyParts, Through
-from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.encoding import Encoding, TermMap, identity
 from separatrix.rows.imputation import Imputation
-from separatrix.rows.memory import no_rows_left
+from separatrix.rows.mapped import EncodedRows, MappedStatistic, SelectedParts
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term
-from separatrix.rows.sources.reader import MOST_LEVELS, too_many_levels
-from separatrix.rows.term_map import TermMap
+from separatrix.rows.sources.reader import MAX_LEVELS, no_usable_rows, too_many_levels
+from separatrix.statistics.fit_imputation import fit_imputation, observed_fraction, observed_mean
 from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.imputation import (
-    impute_by_regression,
-    observed_mean,
-    observed_share,
-)
 from separatrix.statistics.moments import Moments
 
-#: Part number of the test part.
+#: Label of the test part.
 TEST = -1
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """``moments`` and ``rows`` over the design (no gaps, dummies in place) and the ``encoding``."""
+    """The design of a table: its rows, their moments, and the encoding."""
 
     rows: Rows
     moments: Moments
@@ -43,112 +37,113 @@ class Prepared:
 
 
 def prepare(rows: Rows) -> Prepared:
-    """Read the rows once; learn the encoding from them; return the moments of the design."""
+    """Learn the encoding and the moments of the design in one pass (more for regression)."""
     raw = rows.reduce(Moments())
     if isinstance(rows, ArrayRows):
         return Prepared(rows, raw, identity(rows.schema))
     if isinstance(rows, EncodedRows):
         return Prepared(rows, raw, rows.encoding)
     if not raw.count:
-        raise no_rows_left(rows.schema, rows.dropped, None)
+        raise no_usable_rows(rows.schema, rows.dropped, None)
     if rows.schema.missing == "regress":
-        completion, raw = impute_by_regression(rows.reduce, rows.schema, raw)
-        encoding = learn_encoding(rows.schema, raw, completion)
+        imputation, raw = fit_imputation(rows.reduce, rows.schema, raw)
+        encoding = learn_encoding(rows.schema, raw, imputation)
     else:
         encoding = learn_encoding(rows.schema, raw)
     return Prepared(EncodedRows(rows, encoding), design_moments(encoding, raw), encoding)
 
 
 @dataclass(frozen=True)
-class PreparedPart:
-    """The two sides of a split: ``moments`` of the training rows, ``left`` those of the others.
+class PreparedSplit:
+    """Moments of the training rows and of the test rows of a split.
 
     Both are over the design of ``encoding``, which was learned from the training rows alone.
     """
 
     encoding: Encoding
-    moments: Moments
-    left: Moments
+    train: Moments
+    test: Moments
 
 
 @dataclass(frozen=True)
-class PartsPrepared:
-    """Raw moments of every part, from one pass. Part −1 is the test part and never trains."""
+class PreparedParts:
+    """Raw moments of every part. Part −1 is the test part and is never trained on."""
 
     rows: Rows
     raw: Grouped[Moments]
 
     @property
     def folds(self) -> tuple[int, ...]:
-        """The training parts."""
+        """The labels of the folds."""
         return tuple(sorted(part for part in self.raw.parts if part != TEST))
 
-    def training(self, without: int | None = None) -> PreparedPart:
-        """Train on all folds but one and leave that one; with None, leave the test part."""
-        held = TEST if without is None else without
-        parts = frozenset(part for part in self.folds if part != held)
-        inner = Grouped(Moments(), {p: self.raw.parts[p] for p in sorted(parts)}).total()
-        left = self.raw.parts.get(held, Moments())
-        if not inner.count:
+    def split(self, test: int = TEST) -> PreparedSplit:
+        """The split into a test part (a fold, or the test part itself) and all other folds."""
+        parts = frozenset(part for part in self.folds if part != test)
+        train = Grouped(Moments(), {p: self.raw.parts[p] for p in sorted(parts)}).total()
+        left_out = self.raw.parts.get(test, Moments())
+        if not train.count:
             raise InputError(
                 "a fold leaves no row to train on.", remedy="Use fewer folds or more rows."
             )
         if isinstance(self.rows, ArrayRows):
-            return PreparedPart(identity(self.rows.schema), inner, left)
+            return PreparedSplit(identity(self.rows.schema), train, left_out)
         if self.rows.schema.missing != "regress":
-            encoding = learn_encoding(self.rows.schema, inner)
-            return PreparedPart(
-                encoding, design_moments(encoding, inner), design_moments(encoding, left)
+            encoding = learn_encoding(self.rows.schema, train)
+            return PreparedSplit(
+                encoding, design_moments(encoding, train), design_moments(encoding, left_out)
             )
-        return self._by_regression(parts, held, inner)
+        return self._by_regression(parts, test, train)
 
-    def _by_regression(self, parts: frozenset[int], held: int, raw: Moments) -> PreparedPart:
-        """Fills depend on whole rows here, so both sides are read again."""
+    def _by_regression(self, parts: frozenset[int], test: int, raw: Moments) -> PreparedSplit:
+        """Imputed values depend on whole rows here, so both parts are read again."""
 
-        def run(statistic: Through[Moments]) -> Through[Moments]:
-            return Through(self.rows.reduce(Through(statistic, OnlyParts(parts))).inner.inner)
+        def run(statistic: MappedStatistic[Moments]) -> MappedStatistic[Moments]:
+            return MappedStatistic(
+                self.rows.reduce(MappedStatistic(statistic, SelectedParts(parts))).inner.inner
+            )
 
         schema = self.rows.schema
-        completion, completed = impute_by_regression(run, schema, raw)
-        encoding = learn_encoding(schema, completed, completion)
-        chosen = Through(Moments(), OnlyParts(frozenset({held})), encoding)
-        return PreparedPart(
-            encoding, design_moments(encoding, completed), self.rows.reduce(chosen).inner
+        imputation, completed = fit_imputation(run, schema, raw)
+        encoding = learn_encoding(schema, completed, imputation)
+        test_rows = MappedStatistic(Moments(), SelectedParts(frozenset({test})), encoding)
+        return PreparedSplit(
+            encoding, design_moments(encoding, completed), self.rows.reduce(test_rows).inner
         )
 
 
-def prepare_parts(rows: Rows) -> PartsPrepared:
-    """One pass over rows that carry parts: raw moments of each part."""
+def prepare_parts(rows: Rows) -> PreparedParts:
+    """Raw moments of each part, in one pass over rows with parts."""
     raw = rows.reduce(Grouped(Moments()))
     if not any(part.count for part in raw.parts.values()):
-        raise no_rows_left(rows.schema, rows.dropped, None)
-    return PartsPrepared(rows, raw)
+        raise no_usable_rows(rows.schema, rows.dropped, None)
+    return PreparedParts(rows, raw)
 
 
 # -- the encoding, from moments ----------------------------------------------------------------
 
 
-def learn_encoding(schema: Schema, raw: Moments, completion: Imputation | None = None) -> Encoding:
-    """Fills, levels and references of a table, from its raw (or completed) moments."""
+def learn_encoding(schema: Schema, raw: Moments, imputation: Imputation | None = None) -> Encoding:
+    """Fill values, levels and reference levels of a table, from its raw (or completed) moments."""
     terms: list[Term] = []
     columns: list[Column] = []
-    fills: dict[str, float] = {}
-    references: dict[str, str] = {}
+    fill_values: dict[str, float] = {}
+    reference_levels: dict[str, str] = {}
     notes: list[str] = []
     for column in schema.columns:
-        share = {level: raw.mean[raw.terms.position[level]] for level in _own_terms(column, raw)}
-        if not share or not observed_share(raw, column.name):
+        means = {term: raw.mean[raw.terms.position[term]] for term in _own_terms(column, raw)}
+        if not means or not observed_fraction(raw, column.name):
             notes.append(f"Column {column.name!r} is left out: it has no value in any row.")
         elif column.kind is Kind.DISCRETE:
-            met = sorted(str(term.level) for term in share)
-            references[column.name] = reference = _reference(share)
-            terms += [Term(column.name, level) for level in met if level != reference]
-            column = replace(column, levels=tuple(sorted({*column.levels, *met})))
+            levels = sorted(str(term.level) for term in means)
+            reference_levels[column.name] = reference = _most_frequent(means)
+            terms += [Term(column.name, level) for level in levels if level != reference]
+            column = replace(column, levels=tuple(sorted({*column.levels, *levels})))
         else:
-            mean = observed_mean(raw, Term(column.name), column.origin)
-            fills[column.name] = float(mean > 0.5) if column.kind is Kind.BOOLEAN else mean
+            mean = observed_mean(raw, Term(column.name), column.placeholder)
+            fill_values[column.name] = float(mean > 0.5) if column.kind is Kind.BOOLEAN else mean
             terms.append(Term(column.name))
-        if schema.missing == "indicator" and 0 < observed_share(raw, column.name) < 1:
+        if schema.missing == "indicator" and 0 < observed_fraction(raw, column.name) < 1:
             terms.append(Term(column.name, missing=True))
         columns.append(column)
     if not terms:
@@ -159,35 +154,35 @@ def learn_encoding(schema: Schema, raw: Moments, completion: Imputation | None =
     return Encoding(
         schema=replace(schema, columns=tuple(columns)),
         terms=schema.ordered(terms),
-        targets=schema.ordered(_met_targets(raw)),
-        fills={} if completion is not None else fills,
-        references=references,
-        completion=completion,
+        targets=schema.ordered(_observed_targets(raw)),
+        fill_values={} if imputation is not None else fill_values,
+        reference_levels=reference_levels,
+        imputation=imputation,
         notes=tuple(notes),
     )
 
 
 def _own_terms(column: Column, raw: Moments) -> list[Term]:
-    """The value of a numeric column, or the levels that were met."""
+    """The value of a numeric column, or the levels that occur."""
     if column.kind is not Kind.DISCRETE:
         return [term for term in (Term(column.name),) if term in raw.terms.position]
-    met = [
+    levels = [
         term
         for term, mean in zip(raw.terms, raw.x_mean, strict=True)
         if term.column == column.name and term.level is not None and mean > 0
     ]
-    if len(met) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS:
         raise too_many_levels(column.name, None)
-    return met
+    return levels
 
 
-def _reference(share: dict[Term, float]) -> str:
+def _most_frequent(means: dict[Term, float]) -> str:
     """The most frequent level; of equally frequent ones the first by name."""
-    most = max(share.values())
-    return min(str(t.level) for t, mean in share.items() if mean >= most * (1 - 1e-9))
+    most = max(means.values())
+    return min(str(t.level) for t, mean in means.items() if mean >= most * (1 - 1e-9))
 
 
-def _met_targets(raw: Moments) -> list[Term]:
+def _observed_targets(raw: Moments) -> list[Term]:
     return [
         term
         for term, mean in zip(raw.targets, raw.y_mean, strict=True)
@@ -196,20 +191,20 @@ def _met_targets(raw: Moments) -> list[Term]:
 
 
 def design_moments(encoding: Encoding, raw: Moments) -> Moments:
-    """Moments of the design from raw moments: μ ↦ Aᵀμ, S ↦ AᵀSA. No row is read.
+    """Moments of the design from raw moments: μ ↦ Aᵀμ, S ↦ AᵀSA.
 
-    Levels and classes that the encoding does not know are zero in the design.
+    Levels and classes absent from the encoding are zero in the design.
     """
-    if encoding.plain:
+    if encoding.is_identity:
         return raw
     features, targets = encoding.map_from(raw.terms), encoding.targets_from(raw.targets)
-    if features.trivial and targets.trivial:
+    if features.is_identity and targets.is_identity:
         return raw
     return _mapped(raw, features, targets)
 
 
 def _mapped(raw: Moments, features: TermMap, targets: TermMap) -> Moments:
-    a = sparse.block_diag([features.sparse, targets.sparse], format="csr")
+    a = sparse.block_diag([features.matrix, targets.matrix], format="csr")
     half = a.T @ raw.scatter
     scatter = a.T @ half.T
     return Moments(
@@ -217,16 +212,16 @@ def _mapped(raw: Moments, features: TermMap, targets: TermMap) -> Moments:
     )
 
 
-def with_origins(moments: Moments, old: Schema, new: Schema) -> Moments:
-    """Raw moments restated for a schema with other stand-ins for gaps, ready to be added."""
-    there = {column.name: column.origin for column in old.columns}
+def with_placeholders(moments: Moments, old: Schema, new: Schema) -> Moments:
+    """Raw moments restated for a schema with other placeholders, ready to be added."""
+    before = {column.name: column.placeholder for column in old.columns}
     entries = [(i, i, 1.0) for i in range(len(moments.terms))]
     for column in new.columns:
-        gap = moments.terms.position.get(Term(column.name, missing=True))
+        missing = moments.terms.position.get(Term(column.name, missing=True))
         value = moments.terms.position.get(Term(column.name))
-        if gap is not None and value is not None and column.origin != there[column.name]:
-            entries.append((gap, value, column.origin - there[column.name]))
+        if missing is not None and value is not None and column.placeholder != before[column.name]:
+            entries.append((missing, value, column.placeholder - before[column.name]))
     features = TermMap(moments.terms, moments.terms, tuple(entries))
     same = tuple((i, i, 1.0) for i in range(len(moments.targets)))
     targets = TermMap(moments.targets, moments.targets, same)
-    return moments if features.trivial else _mapped(moments, features, targets)
+    return moments if features.is_identity else _mapped(moments, features, targets)

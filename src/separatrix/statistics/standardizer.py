@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from separatrix.rows.block import Floats, Matrix
-from separatrix.statistics.moments import Moments
 
-EPS = float(np.finfo(float).eps)
+if TYPE_CHECKING:
+    from separatrix.statistics.moments import Moments
+
+EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
 def zero_if_constant(scale: Floats, mean: Floats) -> Floats:
-    """Standard deviations, exactly 0 where they are no more than rounding errors of the mean."""
-    return np.where(scale > 4 * EPS * np.abs(mean), scale, 0.0)
+    """Standard deviations, exactly 0 where they are no more than rounding errors of the mean.
+
+    This is the one rule for "this column is constant"; subnormal deviations count as 0 too, since
+    1/σ would overflow.
+    """
+    return np.where(scale > np.maximum(4 * EPS * np.abs(mean), TINY), scale, 0.0)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _TENSOR_TYPES = {
 _TAG = "is"
 
 
-class Damaged(Exception):
+class DamagedFileError(Exception):
     """The content of a file does not have the form that it should."""
 
 
@@ -128,7 +128,7 @@ def _tagged(tag: str, **content: Any) -> dict[str, Any]:
 
 
 def decode(value: Any, tensors: Tensors) -> Any:
-    """What :func:`encode` wrote. Raises :class:`Damaged` for anything it cannot have written."""
+    """The inverse of :func:`encode`; raises :class:`DamagedFileError` for any other content."""
     if isinstance(value, list):
         return [decode(v, tensors) for v in value]
     if not isinstance(value, dict):
@@ -136,11 +136,11 @@ def decode(value: Any, tensors: Tensors) -> Any:
     tag = value.get(_TAG)
     reader = _READERS.get(tag) if isinstance(tag, str) else None
     if reader is None:
-        raise Damaged(f"unknown content {str(tag)[:40]!r}")
+        raise DamagedFileError(f"unknown content {str(tag)[:40]!r}")
     try:
         return reader(value, tensors)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-        raise Damaged(f"{value[_TAG]}: {problem}") from problem
+        raise DamagedFileError(f"{value[_TAG]}: {problem}") from problem
 
 
 def _read_float(value: dict[str, Any], _: Tensors) -> float:
@@ -163,7 +163,7 @@ def _read_labels(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
     levels = np.array([str(level) for level in _list(value["levels"])], dtype=str)
     codes = tensors[value["tensor"]]
     if codes.dtype.kind != "i" or (codes < 0).any() or (codes >= len(levels)).any():
-        raise Damaged("labels do not fit their levels")
+        raise DamagedFileError("labels do not fit their levels")
     labels = levels[codes]
     return labels if value["text"] else labels.astype(object)
 
@@ -177,7 +177,7 @@ def _read_objects(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
 
 def _read_scalar(value: dict[str, Any], tensors: Tensors) -> Any:
     if value["dtype"] not in _TENSOR_TYPES and not str(value["dtype"]).startswith("str"):
-        raise Damaged(f"unknown number type {value['dtype']!r}")
+        raise DamagedFileError(f"unknown number type {value['dtype']!r}")
     item = decode(value["value"], tensors)
     return np.str_(item) if isinstance(item, str) else np.dtype(value["dtype"]).type(item)
 
@@ -198,7 +198,7 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
     fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
     surplus = sorted(set(fields) - set(_fields(cls)))
     if surplus:
-        raise Damaged(f"{value['of']} has no field {surplus[0]!r}")
+        raise DamagedFileError(f"{value['of']} has no field {surplus[0]!r}")
     _check(fields, hints_of(cls.__init__), value["of"])
     return cls(**fields)
 
@@ -208,11 +208,11 @@ def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
     params = decode(value["params"], tensors)
     surplus = sorted(set(params) - set(_fields(cls)))
     if surplus:  # one that is lacking is younger than the file, and has its default
-        raise Damaged(f"{value['of']} has no parameter {str(surplus[0])[:60]!r}")
+        raise DamagedFileError(f"{value['of']} has no parameter {str(surplus[0])[:60]!r}")
     model = cls(**params)
     for name, content in value["state"].items():
         if not _is_fitted_attribute(name) or isinstance(getattr(cls, name, None), property):
-            raise Damaged(f"{value['of']} has no attribute {name!r} to restore")
+            raise DamagedFileError(f"{value['of']} has no attribute {name!r} to restore")
         setattr(model, name, decode(content, tensors))
     _check(vars(model), hints_of(cls), value["of"])
     return model
@@ -222,19 +222,21 @@ def _check(found: dict[str, Any], hints: dict[str, Any], name: str) -> None:
     """Refuse values of another type than their annotation says."""
     for key, hint in hints.items():
         if key in found and not fits(found[key], hint):
-            raise Damaged(f"{name}: {key!r} is of another type")
+            raise DamagedFileError(f"{name}: {key!r} is of another type")
 
 
 def _known(table: dict[str, str], value: dict[str, Any]) -> type[Any]:
     cls = class_in(table, value["of"])
     if cls is None:
-        raise Damaged(f"{str(value['of'])[:60]!r} is not one of the classes that a file may hold")
+        raise DamagedFileError(
+            f"{str(value['of'])[:60]!r} is not one of the classes that a file may hold"
+        )
     return cls
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise Damaged("a list is missing")
+        raise DamagedFileError("a list is missing")
     return value
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.storage.codec import Damaged, Tensors, decode
+from separatrix.storage.codec import DamagedFileError, Tensors, decode
 from separatrix.storage.files import whole_file
 
 FORMAT_VERSION = 1
@@ -140,7 +140,7 @@ class Container:
         """A value from its JSON form; every fault becomes one sentence that names the file."""
         try:
             return decode(value, self.tensors)
-        except (Damaged, InputError) as problem:
+        except (DamagedFileError, InputError) as problem:
             raise self.damaged(str(problem)) from problem
         except RecursionError as problem:
             raise self.damaged("it is nested too deeply") from problem

@@ -12,7 +12,7 @@ from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind, Schema
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import with_origins
+from separatrix.statistics.preparation import with_placeholders
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
 
@@ -36,7 +36,7 @@ class StoredMoments:
                 remedy="Summarise both tables with the same columns, kinds and options.",
             )
         theirs = {
-            part: with_origins(m, other.schema, self.schema)
+            part: with_placeholders(m, other.schema, self.schema)
             for part, m in other.groups.parts.items()
         }
         groups = self.groups + Grouped(Moments(), theirs)

@@ -22,9 +22,9 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
 from separatrix.selection.rules import validation_error
 from separatrix.statistics.grouped import Grouped
+from separatrix.statistics.moment_rows import MomentRows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
-from separatrix.statistics.stored import MomentRows
 from separatrix.study.candidates import Candidate
 from separatrix.study.tasks import REGRESSION
 
@@ -183,7 +183,7 @@ def by_name(model: Any, rows: InMemory) -> Any:
         rows.schema,
         rows.block.terms,
         targets=rows.block.targets,
-        fills=dict(zip(names, np.asarray(means, dtype=float).tolist(), strict=True)),
+        fill_values=dict(zip(names, np.asarray(means, dtype=float).tolist(), strict=True)),
     )
     return model
 

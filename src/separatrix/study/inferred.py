@@ -108,7 +108,7 @@ def about_columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]
 def _is_constant(column: ColumnProfile) -> bool:
     if column.kind is Kind.DISCRETE:
         return len(column.levels) == 1
-    return column.count > column.missing and column.deviation == 0
+    return column.count > column.missing and column.std == 0
 
 
 def _list(names: Sequence[str]) -> str:
@@ -125,10 +125,10 @@ def about_classes(classes: Sequence[str]) -> list[str]:
 
 def about_completion(model: Any) -> list[str]:
     """How filling gaps by regression went, in the model that is kept."""
-    completion = getattr(getattr(model, "encoding_", None), "completion", None)
+    completion = getattr(getattr(model, "encoding_", None), "imputation", None)
     if completion is None:
         return []
-    rounds = f"{completion.rounds} round{'' if completion.rounds == 1 else 's'}"
+    rounds = f"{completion.n_iter} round{'' if completion.n_iter == 1 else 's'}"
     return [
         f"Gaps were filled by regression in {rounds}; the last one changed the filled values by "
         f"{completion.last_change:.1e} standard deviations."
@@ -223,10 +223,8 @@ def columns_of_moments(schema: Schema, total: Moments) -> tuple[ColumnProfile, .
         j = position[Term(column.name)]
         mean, deviation = float(total.mean[j]), float(np.sqrt(scale[j]))
         if gap is not None:
-            mean, deviation = _of_present(total, j, gap, column.origin)
-        found.append(
-            ColumnProfile(column.name, column.kind, n, missing, mean=mean, deviation=deviation)
-        )
+            mean, deviation = _of_present(total, j, gap, column.placeholder)
+        found.append(ColumnProfile(column.name, column.kind, n, missing, mean=mean, std=deviation))
     return tuple(found)
 
 

@@ -21,7 +21,7 @@ def reason_to_stream(rows: Rows) -> str:
     if not hasattr(rows, "source"):  # the rows of a cluster are not ours to fetch
         return "spread over a cluster"
     paths = getattr(rows.source, "paths", ())  # a data frame has none: it is in memory already
-    needed = sum(_bytes(path, len(rows.schema.named)) for path in paths)
+    needed = sum(_bytes(path, len(rows.schema.by_name)) for path in paths)
     return "too large for memory" if needed >= budget() else ""
 
 

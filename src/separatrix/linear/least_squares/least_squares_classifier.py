@@ -14,7 +14,7 @@ from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term, Terms
-from separatrix.statistics.by_class import TargetMap
+from separatrix.statistics.class_preparation import TargetMap
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 

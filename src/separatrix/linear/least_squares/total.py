@@ -21,8 +21,8 @@ from separatrix.linear.least_squares.solve import say
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
-from separatrix.statistics.frame import combinations_of_earlier
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import dependent_columns
 from separatrix.statistics.triangular import TriangularFactor
 
 EPS = float(np.finfo(float).eps)
@@ -78,7 +78,7 @@ def _independent(r: Floats, m: Moments) -> tuple[Floats, tuple[str, ...]]:
     if rank == m.d:
         return np.eye(m.d), ()
     basis = linalg.qr(unit[:, None] * v[:rank].T, mode="economic")[0]
-    found = combinations_of_earlier(scaled, max(m.d, 10) * EPS)
+    found = dependent_columns(scaled, max(m.d, 10) * EPS)
     return basis, tuple(str(m.terms.items[j]) for j in found)
 
 

@@ -28,8 +28,8 @@ from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
-from separatrix.statistics.frame import Orthonormalizer, orthonormalizer_of
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import Preconditioner, precondition
 
 EPS = float(np.finfo(float).eps)
 #: Least σ, as a fraction of the objective per row.
@@ -49,7 +49,7 @@ class _Setting:
     The penalty is βᵀPβ for β = start + δ, δ being what is sought; ``noise`` is the rounding of y.
     """
 
-    frame: Orthonormalizer
+    frame: Preconditioner
     start: Floats
     unit: float
     noise: float
@@ -85,7 +85,7 @@ class _Derivatives:
         """Take in the rows of a block."""
         beta, constant, sigma = self.setting.split(self.theta)
         loss = self.setting.loss
-        for z, y, w in self.setting.frame.pieces(block):
+        for z, y, w in self.setting.frame.chunks(block):
             ratio = (self.setting.target(z, y) - z @ beta - constant) / sigma
             u = loss.gradient(ratio)
             extra = [np.ones_like(u), u] if self.setting.fit_intercept else [u]
@@ -163,7 +163,7 @@ class _DualSums:
         """Take in the rows of a block."""
         beta, constant, sigma = self.setting.split(self.theta)
         r = self.setting.frame.rank
-        for z, y, w in self.setting.frame.pieces(block):
+        for z, y, w in self.setting.frame.chunks(block):
             target = self.setting.target(z, y)
             residual = target - z @ beta - constant
             u = self.setting.loss.gradient(residual / sigma) + z @ self.shift[:r]
@@ -193,7 +193,7 @@ def fit_huber(
     max_iter: int,
 ) -> Solution:
     """Newton's method from the least-squares fit; ``extra["scale"]`` is σ in the units of y."""
-    frame = orthonormalizer_of(rows, moments, fit_intercept=fit_intercept)
+    frame = precondition(rows, moments, fit_intercept=fit_intercept)
     setting = _setting(frame, moments, Huber(epsilon), alpha, fit_intercept)
     start = np.zeros(frame.rank + 1 + int(fit_intercept))
     start[-1] = max(1.0, setting.floor)
@@ -204,7 +204,7 @@ def fit_huber(
         warn("SEP003", f"Huber regression: {certificate}")
     b, a, sigma = setting.split(found.coef[:, 0])
     unit = setting.unit
-    coef, intercept = frame.restore((setting.start + b * unit)[:, None], np.array([a * unit]))
+    coef, intercept = frame.unscale((setting.start + b * unit)[:, None], np.array([a * unit]))
     return Solution(
         coef,
         intercept,
@@ -217,7 +217,7 @@ def fit_huber(
 
 
 def _setting(
-    frame: Orthonormalizer, moments: Moments, loss: Huber, alpha: float, fit_intercept: bool
+    frame: Preconditioner, moments: Moments, loss: Huber, alpha: float, fit_intercept: bool
 ) -> _Setting:
     """Start from least squares with the same penalty; its residuals are the unit of y.
 

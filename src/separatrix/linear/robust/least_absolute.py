@@ -20,8 +20,8 @@ from separatrix.optimize.losses import EpsilonInsensitive
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
-from separatrix.statistics.frame import Orthonormalizer, orthonormalizer_of
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import Preconditioner, precondition
 
 EPS = float(np.finfo(float).eps)
 #: Change of a fitted value, in mean absolute residuals, from which on a second answer is warned of.
@@ -68,7 +68,7 @@ def fit_least_absolute(
     """Solve over all rows, which are held in memory as one dense table."""
     if not epsilon >= 0:
         raise InputError(f"epsilon={epsilon!r} is no width of a tube.", remedy="Use zero or more.")
-    frame = orthonormalizer_of(rows, moments, fit_intercept=fit_intercept)
+    frame = precondition(rows, moments, fit_intercept=fit_intercept)
     table = _table(rows, moments, frame, epsilon, fit_intercept)
     interior: Interior | None = None
     corner: Corner | None = None
@@ -96,10 +96,10 @@ def fit_least_absolute(
 
 
 def _table(
-    rows: Rows, moments: Moments, frame: Orthonormalizer, epsilon: float, fit_intercept: bool
+    rows: Rows, moments: Moments, frame: Preconditioner, epsilon: float, fit_intercept: bool
 ) -> _Table:
     """Collect the rows; shift by the least-squares fit so that residuals lose no digits."""
-    pieces = [piece for block in rows.blocks() for piece in frame.pieces(block)]
+    pieces = [piece for block in rows.blocks() for piece in frame.chunks(block)]
     z = np.concatenate([piece[0] for piece in pieces])
     y = np.concatenate([piece[1][:, 0] for piece in pieces])
     w = np.concatenate([piece[2] for piece in pieces])
@@ -127,7 +127,7 @@ def _table(
 
 def _solution(
     table: _Table,
-    frame: Orthonormalizer,
+    frame: Preconditioner,
     interior: Interior | None,
     corner: Corner | None,
     beta: Floats,
@@ -144,7 +144,7 @@ def _solution(
     dual = min(max(dual, 0.0), primal)  # u = 0 is always allowed
     r = frame.rank
     whole = (table.beta + table.unit * beta)[:, None]
-    coef, intercept = frame.restore(whole[:r], whole[r:].sum(axis=0))
+    coef, intercept = frame.unscale(whole[:r], whole[r:].sum(axis=0))
     certificate = _certificate(table, frame, primal, dual, tol, corner)
     _say(certificate, corner)
     return Solution(
@@ -159,7 +159,7 @@ def _solution(
 
 def _certificate(
     table: _Table,
-    frame: Orthonormalizer,
+    frame: Preconditioner,
     primal: float,
     dual: float,
     tol: float,

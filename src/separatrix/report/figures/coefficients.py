@@ -106,7 +106,7 @@ def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
     """The same from the profile of the table, where every term is a column or a level of one."""
     spread: dict[str, float] = {}
     for column in study.columns:
-        spread[column.name] = column.deviation
+        spread[column.name] = column.std
         seen = max(column.count - column.missing, 1)
         for level, count in column.levels.items():
             share = count / seen

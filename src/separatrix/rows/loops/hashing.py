@@ -1,6 +1,6 @@
 """Row hashes: every column is mixed by its own key and added, so columns may come in any order.
 
-h(row) = Σ_columns mix(bits(value) xor key(column)),      mix: a 64-bit finaliser (bijective)
+h(row) = Σ_columns mix(bits(value) xor key(column)),      mix: a 64-bit finalizer (bijective)
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+Hashes = NDArray[np.uint64]
 
-#: Bits that stand for a missing value, whatever NaN the source used.
-MISSING = np.uint64(0x7FF8000000000000)
+#: Bits of a missing value, whichever NaN the source used.
+MISSING_BITS = np.uint64(0x7FF8000000000000)
 
 _MAGNITUDE = np.uint64(0x7FFFFFFFFFFFFFFF)
 _INFINITY = np.uint64(0x7FF0000000000000)
@@ -29,7 +29,7 @@ def _mix(word):
 
 
 @njit(cache=True, nogil=True)
-def add_column(bits: Words, key: np.uint64, total: Words) -> None:
+def add_column(bits: Hashes, key: np.uint64, total: Hashes) -> None:
     """total += mix(bits xor key), after −0.0 → 0.0 and every NaN → one pattern."""
     for i in range(bits.size):
         word = bits[i]
@@ -37,13 +37,18 @@ def add_column(bits: Words, key: np.uint64, total: Words) -> None:
         if size == np.uint64(0):
             word = size
         elif size > _INFINITY:
-            word = MISSING
+            word = MISSING_BITS
         total[i] += _mix(word ^ key)
 
 
 @njit(cache=True, nogil=True)
 def assign_parts(
-    content: Words, ordinal: Words, salt: np.uint64, test: float, folds: int, out: NDArray[np.int64]
+    content: Hashes,
+    ordinal: Hashes,
+    salt: np.uint64,
+    test: float,
+    folds: int,
+    out: NDArray[np.int64],
 ) -> None:
     """u = mix(content + salt + ordinal·odd) / 2⁶⁴; u < test is the test part, else a fold."""
     scale = folds / (1.0 - test)

@@ -1,7 +1,7 @@
-"""One Arrow column as numbers: values with their gaps, or levels with their codes.
+"""One Arrow column as numbers, or as codes of levels; both with their missing values.
 
-Numbers of every width, booleans, decimals and points in time become float64; text, categories and
-whatever was asked to be discrete become levels. A gap is a null or a NaN, whatever the source.
+Numbers of every width, booleans, decimals, dates and times become float64; text, categories and
+columns declared discrete become levels. A value is missing if it is null or NaN.
 """
 
 from __future__ import annotations
@@ -13,53 +13,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.rows.schema import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Codes of a value that is missing, and of a level that is not among the known ones.
-GAP, UNSEEN = -1, -2
+#: Codes of a missing value, and of a level outside the known ones.
+MISSING_CODE, UNSEEN_CODE = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a batch was read: file (or another name of the source), rows before its first."""
+class Location:
+    """Position of a batch: file (or another name of the source) and the rows before its first."""
 
     file: str | None = None
     start: int = 0
 
     def row(self, index: int) -> int:
-        """Number of a row of the batch as people count: the first row of data is 1."""
+        """Number in the source of a row of the batch; the first row of data is 1."""
         return self.start + index + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Values of a numeric column; ``gaps`` is None where there are none, values there are NaN."""
+    """Values of a numeric column, NaN where ``missing``; ``missing`` is None if there are none."""
 
     values: Floats
-    gaps: NDArray[np.bool_] | None
+    missing: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Codes into ``names`` of a discrete column; −1 is a gap, −2 a level outside ``names``."""
+    """Codes into ``names`` of a discrete column; −1 is missing, −2 a level outside ``names``."""
 
-    codes: NDArray[np.int64]
+    codes: Ints
     names: tuple[str, ...]
 
     @property
-    def gaps(self) -> NDArray[np.bool_] | None:
-        """Where the value is missing, or None."""
-        missing = self.codes == GAP
-        return missing if missing.any() else None
+    def missing(self) -> NDArray[np.bool_] | None:
+        """Mask of the missing values; None if there are none."""
+        mask = self.codes == MISSING_CODE
+        return mask if mask.any() else None
 
 
 def kind_of(name: str, type_: pa.DataType) -> Kind:
-    """The kind that a column of this Arrow type is taken for."""
+    """The kind of a column of this Arrow type."""
     from pyarrow import types
 
     if types.is_boolean(type_):
@@ -98,34 +98,34 @@ def is_time(type_: pa.DataType) -> bool:
     return bool(types.is_temporal(type_)) and not types.is_interval(type_)
 
 
-def numbers(array: pa.Array, name: str, place: Place) -> Numbers:
+def numbers(array: pa.Array, name: str, location: Location) -> Numbers:
     """The column as float64; refuses text and infinite values by row."""
-    values = _floats(array, name, place)
-    if np.isfinite(values.sum()):  # one cheap look: a single NaN or infinity would poison the sum
+    values = _floats(array, name, location)
+    if np.isfinite(values.sum()):  # one NaN or infinity makes the sum not finite
         return Numbers(values, None)
     infinite = np.isinf(values)
     if infinite.any():
         i = int(infinite.argmax())
         raise InputError(
             f"holds an infinite value ({values[i]}).",
-            file=place.file,
-            row=place.row(i),
+            file=location.file,
+            row=location.row(i),
             column=name,
             remedy="Correct it, or leave the cell empty if the value is not known.",
         )
-    gaps = np.isnan(values)
-    return Numbers(values, gaps if gaps.any() else None)
+    missing = np.isnan(values)
+    return Numbers(values, missing if missing.any() else None)
 
 
-def _floats(array: pa.Array, name: str, place: Place) -> Floats:
+def _floats(array: pa.Array, name: str, location: Location) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     type_ = array.type
     if pa.types.is_dictionary(type_):
-        return _floats(array.dictionary_decode(), name, place)
+        return _floats(array.dictionary_decode(), name, location)
     if is_text(type_):
-        array = _parsed(array, name, place)
+        array = _parsed(array, name, location)
     elif is_time(type_):
         array = _seconds(array)
     elif type_ != pa.float64():
@@ -135,8 +135,8 @@ def _floats(array: pa.Array, name: str, place: Place) -> Floats:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _parsed(array: pa.Array, name: str, place: Place) -> pa.Array:
-    """Text as numbers; the first value that is none is named with its row."""
+def _parsed(array: pa.Array, name: str, location: Location) -> pa.Array:
+    """Parse text as numbers; the first value that is none is reported with its row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -147,7 +147,7 @@ def _parsed(array: pa.Array, name: str, place: Place) -> pa.Array:
     except pa.ArrowInvalid:
         for i, value in enumerate(text.to_pylist()):
             if value is not None and not _is_float(value):
-                raise text_in_numbers(value, name, place.file, place.row(i)) from None
+                raise text_in_numbers(value, name, location.file, location.row(i)) from None
         raise
 
 
@@ -162,7 +162,7 @@ def _is_float(text: str) -> bool:
 
 
 def text_in_numbers(value: str, name: str, file: str | None, row: int) -> InputError:
-    """The refusal of a word among numbers."""
+    """The refusal of text among numbers."""
     shown = value if len(value) <= 40 else value[:37] + "…"
     return InputError(
         f"{shown!r} is not a number, but the column holds numbers.",
@@ -178,7 +178,7 @@ _TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
 def _seconds(array: pa.Array) -> pa.Array:
-    """Points in time as seconds since 1970-01-01, times of day and durations as seconds."""
+    """Dates and timestamps as seconds since 1970-01-01, times of day and durations as seconds."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -186,17 +186,19 @@ def _seconds(array: pa.Array) -> pa.Array:
     if pa.types.is_date32(type_):
         return pc.multiply(pc.cast(pc.cast(array, pa.int32()), pa.float64()), 86400.0)
     ticks = 1e3 if pa.types.is_date64(type_) else _TICKS[type_.unit]
-    whole = pc.cast(array, pa.int32()) if pa.types.is_time32(type_) else pc.cast(array, pa.int64())
-    return pc.divide(pc.cast(whole, pa.float64(), safe=False), ticks)
+    integer = (
+        pc.cast(array, pa.int32()) if pa.types.is_time32(type_) else pc.cast(array, pa.int64())
+    )
+    return pc.divide(pc.cast(integer, pa.float64(), safe=False), ticks)
 
 
 def levels(array: pa.Array) -> Levels:
-    """The column as codes and the names of the levels met, in sorted order."""
+    """The column as codes of its levels, which are sorted by name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not pa.types.is_dictionary(array.type):
-        if pa.types.is_floating(array.type):  # a NaN is a gap, not a level
+        if pa.types.is_floating(array.type):  # NaN is a missing value, not a level
             array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
         array = array.dictionary_encode()
     codes = array.indices
@@ -204,14 +206,14 @@ def levels(array: pa.Array) -> Levels:
         codes = pc.fill_null(codes.cast(pa.int64()), -1)
     found = np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
     texts = [level_text(value) for value in array.dictionary.to_pylist()]
-    return _tidy(found, texts)
+    return _sorted_levels(found, texts)
 
 
-def _tidy(codes: NDArray[np.int64], texts: list[str | None]) -> Levels:
-    """Codes into the sorted names that are met; levels of equal text are one level."""
-    met = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
+def _sorted_levels(codes: Ints, texts: list[str | None]) -> Levels:
+    """Codes into the sorted names that occur; levels of equal text are one level."""
+    occurs = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
     names = sorted(
-        {text for text, here in zip(texts, met, strict=True) if here and text is not None}
+        {text for text, used in zip(texts, occurs, strict=True) if used and text is not None}
     )
     rank = {name: i for i, name in enumerate(names)}
     table = np.array([rank.get(text, -1) if text is not None else -1 for text in texts] + [-1])
@@ -219,7 +221,7 @@ def _tidy(codes: NDArray[np.int64], texts: list[str | None]) -> Levels:
 
 
 def level_text(value: Any) -> str | None:
-    """A level as text: whole numbers without a decimal point, so that 3 and 3.0 are one level."""
+    """A level as text: integers without a decimal point, so that 3 and 3.0 are one level."""
     if value is None or value != value:
         return None
     if isinstance(value, float) and value.is_integer():

@@ -1,7 +1,7 @@
-"""CSV files as a stream of batches; the first block shows the types, the kinds asked for prevail.
+"""CSV files as a stream of batches; types are inferred from the first block unless given.
 
-Arrow infers types from the first block alone. Whole numbers are widened to floats up front, so a
-decimal point further down is no surprise; a word among numbers is refused with its row.
+Arrow infers types from the first block alone. Integers are read as floats from the start, so a
+decimal point in a later block is no error; text among numbers is refused with its row.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from separatrix.messages import InputError
 from separatrix.rows.schema import Kind
-from separatrix.rows.sources.columns import Place, is_number
-from separatrix.rows.sources.source import Piece, refuse_difference, refuse_duplicates
+from separatrix.rows.sources.columns import Location, is_number
+from separatrix.rows.sources.source import LocatedBatch, refuse_difference, refuse_duplicates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,13 +40,13 @@ class CsvSource:
 
     @cached_property
     def delimiter(self) -> str:
-        """The separator that the header of the first file uses most."""
+        """The separator that occurs most often in the header of the first file."""
         line = header_line(self.paths[0], self.shown[0])
         return max(_DELIMITERS, key=line.count)
 
     @cached_property
     def arrow(self) -> pa.Schema:
-        """Names, and the types that every block of every file is converted to."""
+        """Names of the columns, and the types that they are read as in every file."""
         import pyarrow as pa
 
         first = self._names(self.paths[0], self.shown[0])
@@ -56,8 +56,8 @@ class CsvSource:
             fields = list(reader.schema)
         return pa.schema([(f.name, self._type(f.name, f.type)) for f in fields])
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[Piece]:
-        """Batches in the order of the files."""
+    def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+        """Yield batches in the order of the files."""
         import pyarrow as pa
 
         types = {name: self.arrow.field(name).type for name in columns}
@@ -67,7 +67,9 @@ class CsvSource:
                 with self._opened(path, shown, types, columns) as reader:
                     for batch in reader:
                         for offset in range(0, batch.num_rows, rows):
-                            yield Piece(batch.slice(offset, rows), Place(shown, start + offset))
+                            yield LocatedBatch(
+                                batch.slice(offset, rows), Location(shown, start + offset)
+                            )
                         start += batch.num_rows
             except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
                 raise self._explained(path, shown, types, reason) from reason
@@ -82,11 +84,11 @@ class CsvSource:
         return names
 
     def _type(self, name: str, type_: pa.DataType) -> pa.DataType:
-        """What a column is converted to: its kind asked for, else what the first block shows."""
+        """The type that a column is read as: by its given kind, else by the first block."""
         import pyarrow as pa
 
         kind = self.kinds.get(name)
-        if kind is Kind.DISCRETE:  # text as it stands: leading zeros belong to the level
+        if kind is Kind.DISCRETE:  # text, so that leading zeros are part of the level
             return type_ if pa.types.is_boolean(type_) else pa.string()
         if is_number(type_) or pa.types.is_null(type_):
             return pa.float64()
@@ -118,19 +120,19 @@ class CsvSource:
 
         try:
             return explain(path, shown, self.delimiter, types, reason)
-        except DAMAGE as damage:  # not even the search for the fault can read the file
+        except READ_ERRORS as damage:  # the search for the error cannot read the file either
             return not_a_table(shown, damage)
 
 
-#: What reading a file of other content can raise.
-DAMAGE = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
+#: Errors from reading a file that is not a text table.
+READ_ERRORS = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
 
 
 def not_a_table(shown: str, reason: BaseException) -> InputError:
-    """The refusal of a file that is no text table at all, or is cut short."""
-    said = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
+    """The refusal of a file that is not a text table, or is truncated."""
+    detail = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
     return InputError(
-        f"cannot be read as a text table ({said}).",
+        f"cannot be read as a text table ({detail}).",
         file=shown,
         remedy="Save it as CSV with a header line and \\n or \\r\\n at the end of lines.",
     )

@@ -1,4 +1,4 @@
-"""Why a CSV file could not be read: a second, slower look that finds the row and the value."""
+"""Diagnosis of a CSV file that cannot be parsed: a second, slower pass finds row and value."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _row_at(path: str, delimiter: str, stop: int) -> int:
 
 
 def _records(path: str, delimiter: str) -> Iterator[list[str]]:
-    """Header and data records; blank lines are no records, as in Arrow's reading."""
+    """Header and data records; blank lines are skipped, as Arrow does."""
     with opened_bytes(path) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="")
         for record in csv.reader(text, delimiter=delimiter):
@@ -93,9 +93,9 @@ def _unreadable(path: str, shown: str, delimiter: str, types: dict[str, Any]) ->
     nulls = set(arrow_csv.ConvertOptions().null_values)
     records = _records(path, delimiter)
     names = next(records)
-    judged = [(j, name, types[name]) for j, name in enumerate(names) if name in types]
+    checked = [(j, name, types[name]) for j, name in enumerate(names) if name in types]
     for row, record in enumerate(records, start=1):
-        for j, name, type_ in judged:
+        for j, name, type_ in checked:
             text = record[j].strip()
             if text in nulls or pa.types.is_string(type_):
                 continue

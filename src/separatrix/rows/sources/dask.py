@@ -1,6 +1,6 @@
-"""Dask collections as rows: one statistic per partition, added up as a tree on the workers.
+"""Dask collections as rows: one statistic per partition, summed as a tree on the workers.
 
-Every task is a pure function of its partition, so a worker that dies costs only its own tasks.
+Every task is a pure function of its partition, so a lost worker costs only its own tasks.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block
-from separatrix.rows.infer import infer_schema, wanted
-from separatrix.rows.memory import MemoryRows, from_readings
+from separatrix.rows.infer import infer_schema, read_options
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import Rows, S
+from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Schema
 from separatrix.rows.sources.dataframes import as_table, table_of_arrays
-from separatrix.rows.sources.reader import Reader, Reading
+from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import SAMPLE_ROWS, TableSource, batch_rows
 from separatrix.rows.sources.stream import BLOCK_ROWS
 
@@ -39,18 +38,18 @@ class DaskRows(Rows):
         self.parts, self.notes = parts, notes
 
     def blocks(self) -> Iterator[Block]:
-        """Raw blocks in order, one partition at a time; rows count on through the partitions."""
+        """Yield raw blocks in order, one partition at a time."""
         dropped = 0
-        for reading in self._readings(Reader(self.schema, self.parts)):
-            dropped += reading.dropped
-            yield reading.block
+        for decoded in self._decoded(BatchReader(self.schema, self.parts)):
+            dropped += decoded.dropped
+            yield decoded.block
         self.dropped = dropped
 
     def reduce(self, statistic: S) -> S:
-        """One task per partition, then pairs of pairs: the workers exchange statistics only."""
+        """Compute a statistic: one task per partition, then a tree of sums."""
         from dask import delayed
 
-        reader = Reader(self.schema, self.parts)
+        reader = BatchReader(self.schema, self.parts)
         one, both = delayed(_reduced, pure=True), delayed(_added, pure=True)
         level = [one(p, i, reader, statistic.fresh()) for i, p in enumerate(self.partitions)]
         while len(level) > 1:
@@ -60,42 +59,42 @@ class DaskRows(Rows):
         return total  # type: ignore[no-any-return]
 
     def with_parts(self, parts: Parts) -> DaskRows:
-        """The same rows, each labelled with its part."""
+        """Label each row with its part."""
         return DaskRows(self.partitions, self.schema, parts=parts, notes=self.notes)
 
-    def read(self) -> MemoryRows:
-        """The whole table in this process's memory."""
-        readings = list(self._readings(Reader(self.schema, fingerprint=True)))
-        rows = from_readings(self.schema, readings, None)
+    def read(self) -> InMemory:
+        """Read the whole table into the memory of this process."""
+        batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
+        rows = join(self.schema, batches, None)
         self.dropped = rows.dropped
         rows.notes = self.notes
         return rows if self.parts is None else rows.with_parts(self.parts)
 
-    def _readings(self, reader: Reader) -> Iterator[Reading]:
+    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         from dask import delayed
 
         one = delayed(_read, pure=True)
         start = 0
         for index, partition in enumerate(self.partitions):
-            readings = one(partition, index, reader).compute()
-            for reading in readings:
-                yield replace(reading, numbers=reading.numbers + start)
-            start += sum(len(reading.numbers) + reading.dropped for reading in readings)
+            batches = one(partition, index, reader).compute()
+            for batch in batches:  # row numbers continue from one partition to the next
+                yield replace(batch, row_ids=batch.row_ids + start)
+            start += sum(len(batch.row_ids) + batch.dropped for batch in batches)
 
 
-def _read(table: Any, index: int, reader: Reader) -> list[Reading]:
+def _read(table: Any, index: int, reader: BatchReader) -> list[DecodedBatch]:
     columns = reader.columns
     source = TableSource(table, f"partition {index}")
-    pieces = source.batches(columns, batch_rows(BLOCK_ROWS, len(columns)))
-    return [reader.read(piece.batch, piece.place) for piece in pieces]
+    batches = source.batches(columns, batch_rows(BLOCK_ROWS, len(columns)))
+    return [reader.read(located.batch, located.location) for located in batches]
 
 
-def _reduced(table: Any, index: int, reader: Reader, statistic: S) -> tuple[S, int]:
+def _reduced(table: Any, index: int, reader: BatchReader, statistic: S) -> tuple[S, int]:
     part, dropped = statistic.fresh(), 0
-    for reading in _read(table, index, reader):
-        dropped += reading.dropped
-        if reading.block.n:
-            part.update(reading.block)
+    for decoded in _read(table, index, reader):
+        dropped += decoded.dropped
+        if decoded.block.n:
+            part.update(decoded.block)
     return part, dropped
 
 
@@ -111,7 +110,7 @@ def scan_dask(
     unseen: str,
     kinds: Mapping[str, str] | None,
 ) -> DaskRows:
-    """A Dask DataFrame (target: names of columns) or Array (target and weight beside it)."""
+    """A Dask DataFrame (target and weight by name) or Array (target and weight as arrays)."""
     from dask import delayed
 
     if hasattr(source, "columns"):
@@ -120,8 +119,8 @@ def scan_dask(
     else:
         partitions, targets = _of_arrays(source, target, weight)
         named = None if weight is None else "weight"
-    want = wanted(targets, named, missing, unseen, kinds)
-    schema, notes = infer_schema(TableSource(_sample(partitions)), want)
+    options = read_options(targets, named, missing, unseen, kinds)
+    schema, notes = infer_schema(TableSource(_sample(partitions)), options)
     return DaskRows(partitions, schema, notes=notes)
 
 
@@ -131,31 +130,31 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
     if x.ndim != 2:
         raise InputError(f"The array has {x.ndim} dimensions.", remedy="Give rows by columns.")
     x = x.rechunk({1: -1})
-    y, w = _beside(x, y, "target"), _beside(x, w, "weight")
+    y, w = _aligned(x, y, "target"), _aligned(x, w, "weight")
     columns = [x]
-    for beside in (y, w):
-        if beside is None:
+    for values in (y, w):
+        if values is None:
             columns.append(None)
             continue
-        chunks = {0: x.chunks[0]} | dict.fromkeys(range(1, beside.ndim), -1)
+        chunks = {0: x.chunks[0]} | dict.fromkeys(range(1, values.ndim), -1)
         known = not any(np.isnan(c) for c in x.chunks[0])
-        columns.append(beside.rechunk(chunks) if known else beside)
-    pieces = [
+        columns.append(values.rechunk(chunks) if known else values)
+    delayed_chunks = [
         [None] * x.numblocks[0] if c is None else c.to_delayed().ravel().tolist() for c in columns
     ]
-    if len({len(piece) for piece in pieces}) > 1:
+    if len({len(chunks) for chunks in delayed_chunks}) > 1:
         raise InputError(
-            "The target or weight is cut into other chunks than the rows.",
+            "The target or weight has other chunks than the rows.",
             remedy="Call compute_chunk_sizes() on the arrays, or rechunk them alike.",
         )
     one = delayed(_table, pure=True)
     k = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
     targets = ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
-    return [one(*piece) for piece in zip(*pieces, strict=True)], targets
+    return [one(*chunk) for chunk in zip(*delayed_chunks, strict=True)], targets
 
 
-def _beside(x: Any, values: Any, role: str) -> Any:
-    """A target or weight as a Dask array with as many rows as ``x``; plain arrays are taken too."""
+def _aligned(x: Any, values: Any, role: str) -> Any:
+    """A target or weight as a Dask array with as many rows as ``x``."""
     from dask.array import asarray
 
     if values is None:
@@ -178,7 +177,7 @@ def _table(x: Any, y: Any, w: Any) -> Any:
 
 
 def _sample(partitions: list[Any]) -> Any:
-    """The first rows of the first partition that has any, for kinds and origins."""
+    """The first rows of the first partition that has any, to infer the schema."""
     from dask import delayed
 
     first = delayed(_head, pure=True)

@@ -49,7 +49,7 @@ def _of_frame(source: Any) -> pa.Table:
 
 
 def _array(name: str, column: Any) -> Any:
-    """One column; values that Arrow cannot hold together are refused by name."""
+    """One column as an Arrow array; values of types that do not mix are refused."""
     import pyarrow as pa
 
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
@@ -66,14 +66,14 @@ def _array(name: str, column: Any) -> Any:
         if set(kinds) <= {"int", "float", "str", "bool", "Decimal"}:
             return pa.array([None if v is None or v != v else str(v) for v in column], pa.string())
         raise InputError(
-            f"holds values that do not fit together ({', '.join(kinds[:4])}).",
+            f"holds values of mixed types ({', '.join(kinds[:4])}).",
             column=name,
             remedy="Give every value of the column one type.",
         ) from reason
 
 
 def with_column(table: pa.Table, values: Any, name: str) -> tuple[pa.Table, Any]:
-    """Append a target or weight that came as values; one that came by name stays a name."""
+    """Append a target or weight that is given as values; one given by name stays a name."""
     if values is None or isinstance(values, str):
         return table, values
     if isinstance(values, int):  # pandas allows numbers as names of columns
@@ -82,7 +82,7 @@ def with_column(table: pa.Table, values: Any, name: str) -> tuple[pa.Table, Any]
         return table, values
     if getattr(values, "ndim", 1) == 2:
         raise InputError(
-            f"The {name} beside a table must be one column.",
+            f"The {name} of a table, given as values, must be one column.",
             remedy="Put several targets into the table and name them: target=['a', 'b'].",
         )
     own = getattr(values, "name", None)

@@ -1,7 +1,7 @@
-"""New rows read by the schema of the training rows: matched by name, in any order.
+"""New rows under the schema of the training rows: columns are matched by name, in any order.
 
-Rows that await a prediction are never left out: their target and weight are not looked at, and a
-gap is filled even where training dropped rows with gaps.
+No row is dropped when predicting: target and weight are not read, and missing values are imputed
+even where training dropped such rows.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from scipy import sparse
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
+from separatrix.rows.encoding import TermMap
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import UNSEEN, Levels
+from separatrix.rows.sources.columns import UNSEEN_CODE, Levels
 from separatrix.rows.sources.dataframes import as_table
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.reader import recode
 from separatrix.rows.sources.source import Source, TableSource, head, refuse_duplicates
 from separatrix.rows.sources.stream import TableRows
-from separatrix.rows.term_map import TermMap
 
 
 def rows_like(x: Any, schema: Schema, *, target: bool = False) -> Rows:
     """New rows under a known schema; extra columns are listed in ``ignored``.
 
-    ``target`` asks for the target columns as well, and leaves out rows that lack them.
+    With ``target``, the target columns are read too, and rows without a target are dropped.
     """
     targets = schema.targets if target else ()
-    schema = replace(schema, targets=targets, weight=None, missing=_filled(schema.missing))
+    schema = replace(schema, targets=targets, weight=None, missing=_imputed(schema.missing))
     if isinstance(x, Rows):
-        _refuse_lacking(schema, list(x.schema.named), None)
+        _refuse_lacking(schema, list(x.schema.by_name), None)
         return x if x.schema.columns == schema.columns else MatchedRows(x, schema)
     if sparse.issparse(x):
         _refuse_width(x.shape[1], schema)
@@ -44,18 +44,18 @@ def rows_like(x: Any, schema: Schema, *, target: bool = False) -> Rows:
     source = _source(x, schema)
     _refuse_lacking(schema, source.arrow.names, source.name)
     head(source, [schema.columns[0].name])
-    ignored = tuple(name for name in source.arrow.names if name not in schema.named)
+    ignored = tuple(name for name in source.arrow.names if name not in schema.by_name)
     return TableRows(source, schema, ignored=ignored)
 
 
-def _filled(missing: str) -> str:
+def _imputed(missing: str) -> str:
     return "mean" if missing == "drop" else missing
 
 
 def _source(x: Any, schema: Schema) -> Source:
     source: Source
     if is_path(x):
-        source = open_paths(x, {column.name: column.kind for column in schema.named.values()})
+        source = open_paths(x, {column.name: column.kind for column in schema.by_name.values()})
     elif isinstance(x, np.ndarray) or (isinstance(x, list) and x and not isinstance(x[0], dict)):
         matrix = np.asarray(x)
         if matrix.ndim != 2:
@@ -89,14 +89,14 @@ def _refuse_lacking(schema: Schema, names: list[str], file: str | None) -> None:
 
 
 class MatchedRows(Rows):
-    """Raw rows of another schema, block by block in the terms of this one."""
+    """Raw rows of one schema restated in the terms of another."""
 
     def __init__(self, rows: Rows, schema: Schema) -> None:
         self.rows, self.schema = rows, schema
-        self.ignored = tuple(name for name in rows.schema.names if name not in schema.named)
+        self.ignored = tuple(name for name in rows.schema.names if name not in schema.by_name)
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks in order."""
+        """Yield the blocks in order."""
         start = 0
         for block in self.rows.blocks():
             yield self._matched(block, start)
@@ -105,24 +105,24 @@ class MatchedRows(Rows):
     def _matched(self, block: Block, start: int) -> Block:
         entries: list[tuple[int, int, float]] = []
         new: list[Term] = []
-        there = self.rows.schema.named
+        their = self.rows.schema.by_name
         groups: dict[str, list[Term]] = {}
         for term in block.terms:
             groups.setdefault(term.column, []).append(term)
         for column in self.schema.columns:
             old = groups.get(column.name, [])
-            self._same_kind(column, there[column.name])
+            self._check_kind(column, their[column.name])
             if column.kind is Kind.DISCRETE:
                 self._refuse_unseen(block, column, old, start)
                 own = [Term(column.name, level=level) for level in column.levels]
             else:
                 own = [Term(column.name)]
-            gap = Term(column.name, missing=True)
-            if gap in block.terms.position:
-                own.append(gap)
-                if column.kind is not Kind.DISCRETE:  # the gap held another stand-in there
-                    shift = column.origin - there[column.name].origin
-                    entries.append((block.terms.position[gap], len(new), shift))
+            missing = Term(column.name, missing=True)
+            if missing in block.terms.position:
+                own.append(missing)
+                if column.kind is not Kind.DISCRETE:  # missing values had another placeholder
+                    shift = column.placeholder - their[column.name].placeholder
+                    entries.append((block.terms.position[missing], len(new), shift))
             entries += [
                 (block.terms.position[term], len(new) + j, 1.0)
                 for j, term in enumerate(own)
@@ -133,7 +133,7 @@ class MatchedRows(Rows):
         return Block(x, block.y, block.w, Terms(tuple(new)), block.targets, block.parts)
 
     @staticmethod
-    def _same_kind(column: Column, found: Column) -> None:
+    def _check_kind(column: Column, found: Column) -> None:
         if (column.kind is Kind.DISCRETE) != (found.kind is Kind.DISCRETE):
             raise InputError(
                 f"is {found.kind} here, but was {column.kind} in training.",
@@ -142,17 +142,17 @@ class MatchedRows(Rows):
             )
 
     def _refuse_unseen(self, block: Block, column: Column, old: list[Term], start: int) -> None:
-        """Levels that occur here but not in training: the same words as for a file."""
-        met: list[str] = []
-        codes = np.full(block.n, UNSEEN)
+        """Refuse, or warn of, levels that occur here but not in training, as for a file."""
+        unseen: list[str] = []
+        codes = np.full(block.n, UNSEEN_CODE)
         for term in old:
             if term.level is None or term.level in column.levels:
                 continue
             values = block.x[:, [block.terms.position[term]]]
             here = np.ravel(values.toarray() if sparse.issparse(values) else values) != 0
             if here.any():
-                codes[here] = len(met)
-                met.append(term.level)
-        if met:
+                codes[here] = len(unseen)
+                unseen.append(term.level)
+        if unseen:
             numbers = np.arange(start + 1, start + block.n + 1)
-            recode(Levels(codes, tuple(met)), column, self.schema, None, numbers)
+            recode(Levels(codes, tuple(unseen)), column, self.schema, None, numbers)

@@ -1,4 +1,4 @@
-"""Parquet files as a stream of batches, a row group's pages at a time."""
+"""Parquet files as a stream of batches."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from separatrix.messages import InputError
-from separatrix.rows.sources.columns import Place
-from separatrix.rows.sources.source import Piece, refuse_difference, refuse_duplicates
+from separatrix.rows.sources.columns import Location
+from separatrix.rows.sources.source import LocatedBatch, refuse_difference, refuse_duplicates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,8 +33,8 @@ class ParquetSource:
             refuse_difference(schemas[0].names, self.paths[0], schemas[-1].names, path)
         return schemas[0]
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[Piece]:
-        """Batches in the order of the files."""
+    def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+        """Yield batches in the order of the files."""
         import pyarrow as pa
 
         for path in self.paths:
@@ -42,7 +42,7 @@ class ParquetSource:
             try:
                 with _opened(path) as file:
                     for batch in file.iter_batches(rows, columns=columns):
-                        yield Piece(batch, Place(path, start))
+                        yield LocatedBatch(batch, Location(path, start))
                         start += batch.num_rows
             except (pa.ArrowException, OSError) as reason:
                 raise _damaged(path, reason, start) from reason
@@ -59,9 +59,9 @@ def _opened(path: str) -> pq.ParquetFile:
 
 
 def _damaged(path: str, reason: Exception, row: int | None) -> InputError:
-    said = str(reason).splitlines()[0].rstrip(".")
+    detail = str(reason).splitlines()[0].rstrip(".")
     return InputError(
-        f"cannot be read as Parquet; it is cut short or damaged ({said}).",
+        f"cannot be read as Parquet; it is cut short or damaged ({detail}).",
         file=path,
         row=None if row is None else row + 1,
         remedy="Write or download the file again.",

@@ -16,7 +16,7 @@ from separatrix.rows.schema import Kind
 from separatrix.rows.sources.csv import CsvSource
 from separatrix.rows.sources.parquet import ParquetSource
 
-#: How a file is read, by the end of its name.
+#: File formats by the end of the name.
 _TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 
@@ -50,20 +50,20 @@ def open_paths(
 
 
 def _expanded(path: str) -> list[str]:
-    place = Path(path).expanduser()
-    if place.is_dir():
-        found = [str(p) for p in sorted(place.iterdir()) if _known(p.name)]
+    full = Path(path).expanduser()
+    if full.is_dir():
+        found = [str(p) for p in sorted(full.iterdir()) if _known(p.name)]
         if not found:
             raise InputError("The folder holds no CSV or Parquet file.", file=path)
         return found
-    if place.exists():
-        return [str(place)]
+    if full.exists():
+        return [str(full)]
     if glob.has_magic(path):
-        found = sorted(map(str, _matches(place)))
+        found = sorted(map(str, _matches(full)))
         if found:
             return found
         raise InputError(f"No file matches {path!r}.", remedy="Check the folder and the pattern.")
-    raise _not_found(path, place)
+    raise _not_found(path, full)
 
 
 def _matches(pattern: Path) -> list[Path]:
@@ -73,10 +73,10 @@ def _matches(pattern: Path) -> list[Path]:
     return [p for p in Path(*fixed).glob(str(Path(*rest))) if p.is_file()]
 
 
-def _not_found(path: str, place: Path) -> InputError:
-    folder = place.parent
+def _not_found(path: str, full: Path) -> InputError:
+    folder = full.parent
     names = [p.name for p in folder.iterdir() if _known(p.name)] if folder.is_dir() else []
-    remedy = did_you_mean(place.name, sorted(names)) if names else "Check the path."
+    remedy = did_you_mean(full.name, sorted(names)) if names else "Check the path."
     return InputError("There is no such file.", file=path, remedy=remedy)
 
 
@@ -90,7 +90,7 @@ def _format(path: str) -> str:
     if path.lower().endswith(_TEXT):
         return "text"
     raise InputError(
-        "The kind of file cannot be told from its name.",
+        "The format of the file is not known from its name.",
         file=path,
         remedy=f"Tables are read from names that end in {', '.join(_TEXT + _PARQUET)}.",
     )

@@ -1,11 +1,11 @@
-"""From Arrow batches to raw blocks: values, level indicators and gap indicators.
+"""Decoding of Arrow batches into raw blocks: values, level indicators, missing indicators.
 
-A row is kept when its target and weight are known (and, under ``missing="drop"``, all its values).
+A row is used if its target and weight are present (and, under ``missing="drop"``, all its values).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,145 +13,155 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.messages import InputError, warn
-from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
 from separatrix.rows.buffers import scratch
-from separatrix.rows.parts import Parts, Words, content_of
+from separatrix.rows.parts import Hashes, Parts, hash_rows
+from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import GAP, UNSEEN, Levels, Numbers, Place, levels, numbers
+from separatrix.rows.sources.columns import (
+    MISSING_CODE,
+    UNSEEN_CODE,
+    Levels,
+    Location,
+    Numbers,
+    levels,
+    numbers,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: More indicator columns than this, mostly zero, are kept sparse.
-DENSE_TERMS = 64
+#: Blocks with more terms than this, most of them zero, are sparse.
+MAX_DENSE_TERMS = 64
 
-#: A discrete column with more levels than this is no table of groups but a list of names.
-MOST_LEVELS = 5000
+#: A discrete column with more levels than this is refused: it holds identifiers.
+MAX_LEVELS = 5000
 
-Decoded = dict[str, Numbers | Levels]
+Columns = dict[str, Numbers | Levels]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A raw block, the number (from 1) that each of its rows has in the source, rows left out."""
+class DecodedBatch:
+    """A raw block, the number in the source (from 1) of each of its rows, and the rows dropped."""
 
     block: Block
-    numbers: NDArray[np.int64]
+    row_ids: Ints
     dropped: int
-    content: Words | None = None
+    hashes: Hashes | None = None
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Reads batches by a schema; labels rows with ``parts`` where asked for."""
+class BatchReader:
+    """Decoder of batches under a schema; assigns rows to ``parts`` where given."""
 
     schema: Schema
     parts: Parts | None = None
-    fingerprint: bool = False
+    with_hashes: bool = False
 
     @property
     def columns(self) -> list[str]:
-        """The columns that it needs."""
-        names = list(self.schema.named)
+        """The columns to be read."""
+        names = list(self.schema.by_name)
         return names if self.schema.weight is None else [*names, self.schema.weight]
 
-    def read(self, batch: pa.RecordBatch, place: Place) -> Reading:
-        """The rows of a batch that can be used."""
-        decoded = self._decoded(batch, place)
-        w = None if self.schema.weight is None else self._weights(batch, place)
+    def read(self, batch: pa.RecordBatch, location: Location) -> DecodedBatch:
+        """Decode the usable rows of a batch."""
+        decoded = self._decode(batch, location)
+        w = None if self.schema.weight is None else self._weights(batch, location)
         n = batch.num_rows
-        keep = self._kept(decoded, w, n)
-        row_numbers = np.arange(place.start + 1, place.start + n + 1)
-        if keep is not None:
-            decoded = {name: _some(column, keep) for name, column in decoded.items()}
-            w, row_numbers = (None if w is None else w[keep]), row_numbers[keep]
-        hashed = self.parts is not None or self.fingerprint
-        content = content_of(decoded, len(row_numbers)) if hashed else None
+        complete = self._complete(decoded, w, n)
+        row_ids = np.arange(location.start + 1, location.start + n + 1)
+        if complete is not None:
+            decoded = {name: _select(column, complete) for name, column in decoded.items()}
+            w, row_ids = (None if w is None else w[complete]), row_ids[complete]
+        m = len(row_ids)
+        needed = self.parts is not None or self.with_hashes
+        hashes = hash_rows(decoded, m) if needed else None
         labels = None
-        if self.parts is not None and content is not None:
-            labels = self.parts.assign(content)
-        decoded = self._closed(decoded, place, row_numbers)
-        x, terms = assemble(self.schema.columns, decoded, len(row_numbers))
-        y, targets = assemble(self.schema.targets, decoded, len(row_numbers))
+        if self.parts is not None and hashes is not None:
+            labels = self.parts.assign(hashes)
+        decoded = self._recode_known(decoded, location, row_ids)
+        x, terms = assemble(self.schema.columns, decoded, m)
+        y, targets = assemble(self.schema.targets, decoded, m)
         block = Block(x, _dense(y), w, terms, targets, labels)
-        return Reading(block, row_numbers, n - len(row_numbers), content)
+        return DecodedBatch(block, row_ids, n - m, hashes)
 
-    def _decoded(self, batch: pa.RecordBatch, place: Place) -> Decoded:
-        decoded: Decoded = {}
+    def _decode(self, batch: pa.RecordBatch, location: Location) -> Columns:
+        decoded: Columns = {}
         for column in self.schema.columns + self.schema.targets:
             array = batch.column(batch.schema.get_field_index(column.name))
             if column.kind is Kind.DISCRETE:
                 decoded[column.name] = levels(array)
             else:
-                decoded[column.name] = found = numbers(array, column.name, place)
+                decoded[column.name] = found = numbers(array, column.name, location)
                 if column.kind is Kind.BOOLEAN:
-                    _refuse_others(found, column.name, place)
+                    _check_boolean(found, column.name, location)
         return decoded
 
-    def _weights(self, batch: pa.RecordBatch, place: Place) -> Floats:
+    def _weights(self, batch: pa.RecordBatch, location: Location) -> Floats:
         name = self.schema.weight
         assert name is not None
-        w = numbers(batch.column(batch.schema.get_field_index(name)), name, place).values
+        w = numbers(batch.column(batch.schema.get_field_index(name)), name, location).values
         if (w < 0).any():
             i = int((w < 0).argmax())
             raise InputError(
                 f"holds a negative weight ({w[i]:g}).",
-                file=place.file,
-                row=place.row(i),
+                file=location.file,
+                row=location.row(i),
                 column=name,
-                remedy="Weights count how much a row matters: zero or more.",
+                remedy="Weights must be zero or more.",
             )
         return w
 
-    def _kept(self, decoded: Decoded, w: Floats | None, n: int) -> NDArray[np.bool_] | None:
-        """Which rows stay; None when all do."""
-        judged = self.schema.targets
+    def _complete(self, decoded: Columns, w: Floats | None, n: int) -> NDArray[np.bool_] | None:
+        """Mask of the usable rows; None if all are."""
+        required = self.schema.targets
         if self.schema.missing == "drop":
-            judged = judged + self.schema.columns
-        gaps = [decoded[column.name].gaps for column in judged]
+            required = required + self.schema.columns
+        masks = [decoded[column.name].missing for column in required]
         if w is not None:
-            gaps.append(np.isnan(w))
-        away = np.zeros(n, dtype=bool)
-        for gap in gaps:
-            if gap is not None:
-                away |= gap
-        return ~away if away.any() else None
+            masks.append(np.isnan(w))
+        incomplete = np.zeros(n, dtype=bool)
+        for mask in masks:
+            if mask is not None:
+                incomplete |= mask
+        return ~incomplete if incomplete.any() else None
 
-    def _closed(self, decoded: Decoded, place: Place, row_numbers: NDArray[np.int64]) -> Decoded:
-        """Levels recoded into the known ones, where they are known."""
-        closed = dict(decoded)
+    def _recode_known(self, decoded: Columns, location: Location, row_ids: Ints) -> Columns:
+        """Codes into the known levels of the schema, where it has them."""
+        recoded = dict(decoded)
         for column in self.schema.columns + self.schema.targets:
             found = decoded[column.name]
             if not isinstance(found, Levels):
                 continue
             if column.levels and column in self.schema.columns:
-                closed[column.name] = recode(found, column, self.schema, place.file, row_numbers)
+                recoded[column.name] = recode(found, column, self.schema, location.file, row_ids)
             elif column.levels:
                 known = tuple(dict.fromkeys(column.levels + found.names))
-                closed[column.name] = _into(found, known)
-            elif len(found.names) > MOST_LEVELS:
-                raise too_many_levels(column.name, place.file)
-        return closed
+                recoded[column.name] = _into(found, known)
+            elif len(found.names) > MAX_LEVELS:
+                raise too_many_levels(column.name, location.file)
+        return recoded
 
 
-def _refuse_others(found: Numbers, name: str, place: Place) -> None:
-    """A truth value is 0 or 1."""
+def _check_boolean(found: Numbers, name: str, location: Location) -> None:
+    """Refuse values of a boolean column other than 0 and 1."""
     other = ~np.isin(found.values, (0.0, 1.0)) & ~np.isnan(found.values)
     if other.any():
         i = int(other.argmax())
         raise InputError(
             f"holds {found.values[i]:g}, but a boolean column holds 0 and 1 only.",
-            file=place.file,
-            row=place.row(i),
+            file=location.file,
+            row=location.row(i),
             column=name,
             remedy=f"Read it as numbers with kinds={{{name!r}: 'numeric'}}.",
         )
 
 
 def too_many_levels(name: str, file: str | None) -> InputError:
-    """The refusal of a column of names, addresses or identifiers."""
+    """The refusal of a discrete column that holds names or identifiers."""
     return InputError(
-        f"has more than {MOST_LEVELS} different levels, too many to learn one number for each.",
+        f"has more than {MAX_LEVELS} distinct levels, too many for one coefficient each.",
         file=file,
         column=name,
         remedy=f"Leave it out with kinds={{{name!r}: 'ignore'}}, or group its levels.",
@@ -159,26 +169,26 @@ def too_many_levels(name: str, file: str | None) -> InputError:
 
 
 def recode(
-    found: Levels, column: Column, schema: Schema, file: str | None, rows: NDArray[np.int64]
+    found: Levels, column: Column, schema: Schema, file: str | None, row_ids: Ints
 ) -> Levels:
-    """Codes into the known levels of the column; an unseen one is refused or becomes all zeros."""
+    """Codes into the known levels of a column; an unseen one is refused or encoded as all zeros."""
     known = set(column.levels)
     unseen = [name for name in found.names if name not in known]
     if unseen and schema.unseen == "error":
         code = found.names.index(unseen[0])
         shown = ", ".join(repr(level) for level in column.levels[:8])
         raise InputError(
-            f"the level {unseen[0]!r} was not met in training (known: {shown}"
+            f"the level {unseen[0]!r} was not seen in training (known: {shown}"
             f"{', …' if len(column.levels) > 8 else ''}).",
             file=file,
-            row=int(rows[int((found.codes == code).argmax())]),
+            row=int(row_ids[int((found.codes == code).argmax())]),
             column=column.name,
-            remedy="Correct it, or train with unseen='zeros' to give unseen levels no effect.",
+            remedy="Correct it, or train with unseen='zeros' to encode unseen levels as zeros.",
         )
     if unseen:
         warn(
             "SEP005",
-            f"column {column.name!r}: {', '.join(map(repr, unseen[:5]))} not met in training; "
+            f"column {column.name!r}: {', '.join(map(repr, unseen[:5]))} not seen in training; "
             "encoded as all zeros.",
         )
     return _into(found, column.levels)
@@ -186,34 +196,33 @@ def recode(
 
 def _into(found: Levels, known: tuple[str, ...]) -> Levels:
     at = {name: i for i, name in enumerate(known)}
-    table = np.array([at.get(name, UNSEEN) for name in found.names] + [UNSEEN, GAP])
+    table = np.array(
+        [*(at.get(name, UNSEEN_CODE) for name in found.names), UNSEEN_CODE, MISSING_CODE]
+    )
     return Levels(table[found.codes], known)
 
 
-def _some(column: Numbers | Levels, keep: NDArray[np.bool_]) -> Numbers | Levels:
+def _select(column: Numbers | Levels, rows: NDArray[np.bool_]) -> Numbers | Levels:
     if isinstance(column, Levels):
-        codes = column.codes[keep]
-        met = np.unique(codes[codes >= 0])
-        table = np.full(len(column.names) + 2, UNSEEN)
-        table[met], table[GAP] = np.arange(len(met)), GAP
-        return Levels(table[codes], tuple(column.names[i] for i in met))
-    gaps = None if column.gaps is None else column.gaps[keep]
-    return Numbers(column.values[keep], gaps if gaps is not None and gaps.any() else None)
+        codes = column.codes[rows]
+        used = np.unique(codes[codes >= 0])
+        table = np.full(len(column.names) + 2, UNSEEN_CODE)
+        table[used], table[MISSING_CODE] = np.arange(len(used)), MISSING_CODE
+        return Levels(table[codes], tuple(column.names[i] for i in used))
+    mask = None if column.missing is None else column.missing[rows]
+    return Numbers(column.values[rows], mask if mask is not None and mask.any() else None)
 
 
 def _dense(y: Matrix) -> Floats:
     return np.asarray(y.toarray() if sparse.issparse(y) else y)
 
 
-# -- laying the columns side by side ---------------------------------------------------------------
-
-
-def assemble(columns: tuple[Column, ...], decoded: Decoded, n: int) -> tuple[Matrix, Terms]:
-    """Columns as a matrix of raw terms: dense by columns, or CSR when mostly zeros."""
+def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Matrix, Terms]:
+    """Columns as a matrix of raw terms: dense in Fortran order, or CSR when mostly zeros."""
     terms = Terms(tuple(t for column in columns for t in _terms(column, decoded[column.name])))
-    stored = len(columns) + 1
-    lay = _sparse if len(terms) > max(DENSE_TERMS, 8 * stored) else _side_by_side
-    return lay(columns, decoded, terms, n), terms
+    nonzero = len(columns) + 1  # per row
+    to_matrix = _to_csr if len(terms) > max(MAX_DENSE_TERMS, 8 * nonzero) else _to_dense
+    return to_matrix(columns, decoded, terms, n), terms
 
 
 def _terms(column: Column, found: Numbers | Levels) -> list[Term]:
@@ -221,49 +230,91 @@ def _terms(column: Column, found: Numbers | Levels) -> list[Term]:
         terms = [Term(column.name, level=level) for level in found.names]
     else:
         terms = [Term(column.name)]
-    if found.gaps is not None:
+    if found.missing is not None:
         terms.append(Term(column.name, missing=True))
     return terms
 
 
-def _side_by_side(columns: tuple[Column, ...], decoded: Decoded, terms: Terms, n: int) -> Floats:
+def _to_dense(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int) -> Floats:
     x = scratch((n, len(terms)))
     j = 0
     for column in columns:
         found = decoded[column.name]
         if isinstance(found, Levels):
-            here = np.flatnonzero(found.codes >= 0)
+            known = np.flatnonzero(found.codes >= 0)
             x[:, j : j + len(found.names)] = 0.0
-            x[here, j + found.codes[here]] = 1.0
+            x[known, j + found.codes[known]] = 1.0
             j += len(found.names)
         else:
             x[:, j] = found.values
-            if found.gaps is not None:
-                x[found.gaps, j] = column.origin
+            if found.missing is not None:
+                x[found.missing, j] = column.placeholder
             j += 1
-        if found.gaps is not None:
-            x[:, j] = found.gaps
+        if found.missing is not None:
+            x[:, j] = found.missing
             j += 1
     return x
 
 
-def _sparse(columns: tuple[Column, ...], decoded: Decoded, terms: Terms, n: int) -> Matrix:
+def _to_csr(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int) -> Matrix:
     entries: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
     j = 0
     for column in columns:
         found = decoded[column.name]
         if isinstance(found, Levels):
-            here = np.flatnonzero(found.codes >= 0)
-            entries.append((here, j + found.codes[here], np.ones(len(here))))
+            rows = np.flatnonzero(found.codes >= 0)
+            entries.append((rows, j + found.codes[rows], np.ones(len(rows))))
             j += len(found.names)
         else:
-            values = np.where(np.isnan(found.values), column.origin, found.values)
-            here = np.flatnonzero(values)
-            entries.append((here, np.full(len(here), j), values[here]))
+            values = np.where(np.isnan(found.values), column.placeholder, found.values)
+            rows = np.flatnonzero(values)
+            entries.append((rows, np.full(len(rows), j), values[rows]))
             j += 1
-        if found.gaps is not None:
-            here = np.flatnonzero(found.gaps)
-            entries.append((here, np.full(len(here), j), np.ones(len(here))))
+        if found.missing is not None:
+            rows = np.flatnonzero(found.missing)
+            entries.append((rows, np.full(len(rows), j), np.ones(len(rows))))
             j += 1
     i, at, data = (np.concatenate(part) for part in zip(*entries, strict=True))
     return sparse.csr_array((data, (i, at)), shape=(n, len(terms)))
+
+
+def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMemory:
+    """All batches as one table in memory; the levels that occur become the known ones."""
+    dropped = sum(batch.dropped for batch in batches)
+    if not sum(batch.block.n for batch in batches):
+        raise no_usable_rows(schema, dropped, file)
+    block = concatenate([batch.block for batch in batches if batch.block.n])
+    block = block.aligned(schema.ordered(block.terms), schema.ordered(block.targets))
+    rows = InMemory(
+        _with_levels(schema, block),
+        block,
+        np.concatenate([batch.row_ids for batch in batches]),
+        np.concatenate([batch.hashes for batch in batches if batch.hashes is not None]),
+    )
+    rows.dropped = dropped
+    return rows
+
+
+def _with_levels(schema: Schema, block: Block) -> Schema:
+    """The schema with the levels of the block."""
+    found: dict[str, list[str]] = {}
+    for term in (*block.terms, *block.targets):
+        if term.level is not None:
+            found.setdefault(term.column, []).append(term.level)
+    columns, targets = (
+        tuple(replace(c, levels=c.levels or tuple(sorted(found.get(c.name, ())))) for c in group)
+        for group in (schema.columns, schema.targets)
+    )
+    return replace(schema, columns=columns, targets=targets)
+
+
+def no_usable_rows(schema: Schema, dropped: int, file: str | None) -> InputError:
+    """The refusal of a table without a usable row."""
+    targets = ", ".join(repr(c.name) for c in schema.targets) or "the target"
+    where = "some column" if schema.missing == "drop" else targets
+    reason = f"each of its {dropped} rows lacks a value in {where}" if dropped else "it has no rows"
+    return InputError(
+        f"no row can be used: {reason}.",
+        file=file,
+        remedy="Choose another target, or missing='mean' if other columns have missing values.",
+    )

@@ -1,4 +1,4 @@
-"""Where batches come from: every source names its columns and yields Arrow batches in order."""
+"""Sources of tables: each has an Arrow schema and yields Arrow batches in order."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from separatrix.messages import InputError
-from separatrix.rows.sources.columns import Place
+from separatrix.rows.sources.columns import Location
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Numbers in a batch: enough to keep arithmetic busy, few enough to stay near the processor.
+#: Values per batch: many enough to amortize overhead, few enough to stay in cache.
 BATCH_CELLS = 500_000
 
-#: Rows looked at before reading: for levels, and for the middle of each column.
+#: Rows from which the schema is inferred.
 SAMPLE_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A batch and where it stood."""
+class LocatedBatch:
+    """A batch and its position in the source."""
 
     batch: pa.RecordBatch
-    place: Place
+    location: Location
 
 
 class Source(Protocol):
-    """A table that can be read again and again."""
+    """A table that can be read any number of times."""
 
     @property
     def name(self) -> str | None:
-        """How messages call it."""
+        """Its name in messages."""
 
     @property
     def arrow(self) -> pa.Schema:
         """Names and types of the columns."""
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[Piece]:
-        """These columns, in batches of at most ``rows`` rows, in order."""
+    def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+        """Yield these columns in order, at most ``rows`` rows at a time."""
 
 
 class TableSource:
@@ -53,31 +53,31 @@ class TableSource:
         """Names and types of the columns."""
         return self.table.schema
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[Piece]:
-        """Slices of the table; nothing is copied."""
+    def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
+        """Yield slices of the table; nothing is copied."""
         start = 0
         for batch in self.table.select(columns).to_batches(max_chunksize=rows):
-            yield Piece(batch, Place(self.name, start))
+            yield LocatedBatch(batch, Location(self.name, start))
             start += batch.num_rows
 
 
-def batch_rows(asked: int, columns: int) -> int:
-    """Rows of a batch: as asked, fewer where the table is wide."""
-    return max(256, min(asked, BATCH_CELLS // max(columns, 1)))
+def batch_rows(most: int, columns: int) -> int:
+    """Rows per batch: at most ``most``, fewer for wide tables."""
+    return max(256, min(most, BATCH_CELLS // max(columns, 1)))
 
 
-def head(source: Source, columns: list[str]) -> Piece:
-    """The first rows of a source; a table without rows is refused."""
-    for piece in source.batches(columns, batch_rows(SAMPLE_ROWS, len(columns))):
-        if piece.batch.num_rows:
-            return piece
+def head(source: Source, columns: list[str]) -> LocatedBatch:
+    """The first batch of a source; a table without rows is refused."""
+    for first in source.batches(columns, batch_rows(SAMPLE_ROWS, len(columns))):
+        if first.batch.num_rows:
+            return first
     raise InputError(
         "The table has no rows.", file=source.name, remedy="Give a table with at least one row."
     )
 
 
 def refuse_duplicates(names: list[str], file: str | None) -> None:
-    """Two columns of one name cannot be told apart."""
+    """Refuse a table in which two columns have the same name."""
     seen: set[str] = set()
     for position, name in enumerate(names, start=1):
         if name in seen:
@@ -91,7 +91,7 @@ def refuse_duplicates(names: list[str], file: str | None) -> None:
 
 
 def refuse_difference(first: list[str], first_file: str, names: list[str], file: str) -> None:
-    """All files of one table must have the same columns, in whatever order."""
+    """Refuse files of one table that do not have the same columns (in any order)."""
     lacking = [name for name in first if name not in set(names)]
     extra = [name for name in names if name not in set(first)]
     if not lacking and not extra:

@@ -1,5 +1,4 @@
-"""A table read as a stream: batches in order, arithmetic on threads, numbers that do not depend
-on which thread was faster."""
+"""Streaming of a table: batches in order, reduced on threads, with a reproducible result."""
 
 from __future__ import annotations
 
@@ -9,21 +8,20 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from separatrix.rows.block import Block
-from separatrix.rows.memory import MemoryRows, from_readings
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import Rows, S
+from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Schema
-from separatrix.rows.sources.reader import Reader, Reading
-from separatrix.rows.sources.source import Piece, Source, batch_rows
+from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
+from separatrix.rows.sources.source import LocatedBatch, Source, batch_rows
 from separatrix.threads import one_blas_thread
 
 BLOCK_ROWS = 65_536
 
 
 class TableRows(Rows):
-    """A source read by a schema; nothing but a few batches is in memory at any time.
+    """A source read under a schema; only a few batches are in memory at any time.
 
-    ``dropped`` counts, after a pass, the rows whose target or weight was missing.
+    After a pass, ``dropped`` is the number of rows whose target or weight was missing.
     """
 
     def __init__(
@@ -41,46 +39,46 @@ class TableRows(Rows):
 
     @property
     def name(self) -> str | None:
-        """How messages call the source."""
+        """The name of the source in messages."""
         return self.source.name
 
     def blocks(self) -> Iterator[Block]:
-        """Raw blocks in order."""
+        """Yield raw blocks in order."""
         dropped = 0
-        for reading in self._readings(Reader(self.schema, self.parts)):
-            dropped += reading.dropped
-            yield reading.block
+        for decoded in self._decoded(BatchReader(self.schema, self.parts)):
+            dropped += decoded.dropped
+            yield decoded.block
         self.dropped = dropped
 
     def reduce(self, statistic: S) -> S:
-        """One pass: each batch is reduced on a thread of its own, and added in order."""
-        reader = Reader(self.schema, self.parts)
+        """Compute a statistic in one pass: batches are reduced on threads, and added in order."""
+        reader = BatchReader(self.schema, self.parts)
 
-        def one(piece: Piece) -> tuple[S, int]:
-            reading = reader.read(piece.batch, piece.place)
+        def one(located: LocatedBatch) -> tuple[S, int]:
+            decoded = reader.read(located.batch, located.location)
             part = statistic.fresh()
-            if reading.block.n:
-                part.update(reading.block)
-            return part, reading.dropped
+            if decoded.block.n:
+                part.update(decoded.block)
+            return part, decoded.dropped
 
         total, dropped = statistic.fresh(), 0
         workers = os.cpu_count() or 1
         waiting: deque[Future[tuple[S, int]]] = deque()
         with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-            for piece in self._pieces(reader):
-                waiting.append(pool.submit(one, piece))
+            for located in self._batches(reader):
+                waiting.append(pool.submit(one, located))
                 if len(waiting) > workers:  # a bound on what is in memory
-                    part, lost = waiting.popleft().result()
-                    total, dropped = total + part, dropped + lost
+                    part, left_out = waiting.popleft().result()
+                    total, dropped = total + part, dropped + left_out
             for future in waiting:
-                part, lost = future.result()
-                total, dropped = total + part, dropped + lost
+                part, left_out = future.result()
+                total, dropped = total + part, dropped + left_out
         self.dropped = dropped
-        _give_back()
+        _release_memory()
         return total
 
     def with_parts(self, parts: Parts) -> TableRows:
-        """The same rows, each labelled with its part."""
+        """Label each row with its part."""
         return TableRows(
             self.source,
             self.schema,
@@ -90,25 +88,25 @@ class TableRows(Rows):
             ignored=self.ignored,
         )
 
-    def read(self) -> MemoryRows:
-        """The whole table in memory."""
-        readings = list(self._readings(Reader(self.schema, fingerprint=True)))
-        rows = from_readings(self.schema, readings, self.source.name)
+    def read(self) -> InMemory:
+        """Read the whole table into memory."""
+        batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
+        rows = join(self.schema, batches, self.source.name)
         self.dropped = rows.dropped
         rows.notes, rows.ignored = self.notes, self.ignored
         return rows if self.parts is None else rows.with_parts(self.parts)
 
-    def _pieces(self, reader: Reader) -> Iterator[Piece]:
+    def _batches(self, reader: BatchReader) -> Iterator[LocatedBatch]:
         columns = reader.columns
         return self.source.batches(columns, batch_rows(self.block_rows, len(columns)))
 
-    def _readings(self, reader: Reader) -> Iterator[Reading]:
-        for piece in self._pieces(reader):
-            yield reader.read(piece.batch, piece.place)
+    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+        for located in self._batches(reader):
+            yield reader.read(located.batch, located.location)
 
 
-def _give_back() -> None:
-    """Return what Arrow has freed to the system: its pool would keep it for later."""
+def _release_memory() -> None:
+    """Return the memory that Arrow has freed to the system; its pool would retain it."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()

@@ -1,4 +1,4 @@
-"""Sums by class and column, and scores of classes with independent columns; NaN is a gap."""
+"""Sums by class and column, and scores of naive Bayes; NaN is a missing value."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def add_by_class(
     first: Floats,
     second: Floats,
 ) -> None:
-    """Add Σw, Σw(x − shift) and Σw(x − shift)² of every class and column; gaps are passed over.
+    """Add Σw, Σw(x − shift) and Σw(x − shift)² of every class and column, without missing values.
 
-    ``shift`` is a value of the class itself, so that the squares keep their digits.
+    ``shift`` is a value of the class itself, so that the squares lose no digits.
     """
     for i in range(x.shape[0]):
         k, weight = codes[i], w[i]
         for j in range(x.shape[1]):
             v = x[i, j] - shift[k, j]
-            there = v == v  # NaN is not even equal to itself
-            u = weight if there else 0.0
-            v = v if there else 0.0
+            present = v == v  # NaN is not equal to itself
+            u = weight if present else 0.0
+            v = v if present else 0.0
             seen[k, j] += u
             first[k, j] += u * v
             second[k, j] += u * v * v
@@ -46,12 +46,12 @@ def add_squares(
 ) -> None:
     """Add Σw(x − shift) and Σw(x − shift)² of every class and column where no value is missing.
 
-    With no weights given every row counts once.
+    Empty weights stand for a weight of one each.
     """
-    even = len(w) == 0
+    unweighted = len(w) == 0
     for i in range(x.shape[0]):
         k = codes[i]
-        weight = 1.0 if even else w[i]
+        weight = 1.0 if unweighted else w[i]
         for j in range(x.shape[1]):
             v = x[i, j] - shift[k, j]
             first[k, j] += weight * v
@@ -62,9 +62,9 @@ def add_squares(
 def add_gaussian_scores(
     x: Floats, mean: Floats, precision: Floats, constant: Floats, scores: Floats
 ) -> None:
-    """Add Σⱼ cₖⱼ − ½ pₖⱼ (xⱼ − μₖⱼ)² to the score of every row and class, over values that exist.
+    """Add Σⱼ cₖⱼ − ½ pₖⱼ (xⱼ − μₖⱼ)² to the score of every row and class, over observed values.
 
-    From the differences themselves: nothing is lost however far the origin lies.
+    Computed from the differences, so that no digits are lost far from the origin.
     """
     for i in range(x.shape[0]):
         for k in range(mean.shape[0]):
@@ -85,10 +85,10 @@ def add_level_scores(
     logs: Floats,
     scores: Floats,
 ) -> bool:
-    """Add the line of ``logs`` (levels x K) that each value looks up to the scores of its row.
+    """Add the row of ``logs`` (levels x K) of each value's level to the scores of its row.
 
     The levels of ``columns[c]`` are ``values[starts[c]:starts[c + 1]]``, ascending. NaN adds
-    nothing. False is returned at the first value that is no level; the scores are spoiled then.
+    nothing. Returns False at the first value that is no level; the scores are then incomplete.
     """
     for i in range(x.shape[0]):
         for c in range(columns.shape[0]):
@@ -98,7 +98,7 @@ def add_level_scores(
             low, high = starts[c], starts[c + 1] - 1
             if not (low <= high and values[low] <= v <= values[high]):
                 return False
-            at = min(low + int(v - values[low]), high)  # right at once for levels 0, 1, 2, …
+            at = min(low + int(v - values[low]), high)  # exact for levels 0, 1, 2, …
             if values[at] != v:
                 while low < high:
                     at = (low + high) // 2

@@ -1,7 +1,7 @@
-"""Scatter by class in one sweep: rows are dealt to panels, and full panels become products.
+"""Scatter matrices by class in one pass: rows are copied to buffers, full buffers are multiplied.
 
-A panel holds some hundred rows of one class side by side, column by column, so that a product of
-columns is a sum along memory: sixteen of them at a time stay in registers.
+A buffer holds some hundred rows of one class in Fortran order, so that an inner product of two
+columns is a sum over contiguous memory; sixteen of them at a time stay in registers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Codes = NDArray[np.int64]
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def add_products(z: Floats, m: int, gram: Floats) -> None:
-    """Add z zᵀ over the first ``m`` values of each row of z, four rows by four, below the diagonal.
+    """Add z zᵀ over the first ``m`` columns of z to the lower triangle of ``gram``.
 
-    The number of rows of z is a multiple of four; what lies above the blocks stays as it was.
+    Computed in blocks of four by four, so the number of rows of z is a multiple of four.
     """
     for i in range(0, z.shape[0], 4):
         for j in range(0, i + 1, 4):
@@ -45,42 +45,42 @@ def add_products(z: Floats, m: int, gram: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def deal_rows(
+def add_rows(
     x: Floats,
     codes: Codes,
     w: Floats,
     shift: Floats,
     first: Floats,
-    panels: Floats,
+    buffers: Floats,
     filled: Codes,
     gram: Floats,
 ) -> None:
-    """Add Σ w (x − sₖ) to ``first[k]``, and deal √w (x − sₖ) to the panel of class k.
+    """Add Σ w (x − sₖ) to ``first[k]``, and copy √w (x − sₖ) to the buffer of class k.
 
-    A full panel adds its products to the scatter ``gram``. One panel alone takes all classes. With
-    no weights given every row counts once.
+    A full buffer z adds z zᵀ to ``gram``. A single buffer serves all classes. Empty weights stand
+    for a weight of one each.
     """
-    one, even, room = len(panels) == 1, len(w) == 0, panels.shape[2]
+    pooled, unweighted, size = len(buffers) == 1, len(w) == 0, buffers.shape[2]
     for i in range(x.shape[0]):
         k = codes[i]
-        at = 0 if one else k
+        at = 0 if pooled else k
         r = filled[at]
-        weight = 1.0 if even else w[i]
-        root = 1.0 if even else math.sqrt(weight)
+        weight = 1.0 if unweighted else w[i]
+        root = 1.0 if unweighted else math.sqrt(weight)
         for j in range(x.shape[1]):
             v = x[i, j] - shift[k, j]
             first[k, j] += weight * v
-            panels[at, j, r] = root * v
+            buffers[at, j, r] = root * v
         filled[at] = r + 1
-        if r + 1 == room:
-            add_products(panels[at], room, gram[at])
+        if r + 1 == size:
+            add_products(buffers[at], size, gram[at])
             filled[at] = 0
 
 
 @njit(cache=True, nogil=True)
-def empty_panels(panels: Floats, filled: Codes, gram: Floats) -> None:
-    """Add the products of the rows that wait in the panels."""
-    for k in range(len(panels)):
+def flush_buffers(buffers: Floats, filled: Codes, gram: Floats) -> None:
+    """Add z zᵀ of the rows left in each buffer z to ``gram``."""
+    for k in range(len(buffers)):
         if filled[k]:
-            add_products(panels[k], filled[k], gram[k])
+            add_products(buffers[k], filled[k], gram[k])
             filled[k] = 0

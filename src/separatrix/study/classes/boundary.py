@@ -20,7 +20,6 @@ from separatrix.probability.decision_surface import (
     utilities,
 )
 from separatrix.rows.block import Block, Floats
-from separatrix.rows.memory import of_block
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
 from separatrix.study.data import RowFolds, truth_of
@@ -134,4 +133,4 @@ class Numbers:
         x = np.tile(self._held[0], (len(values), 1))
         x[:, self._at] = values
         empty = np.zeros((len(values), block.y.shape[1]))
-        return of_block(self.table.schema, replace(block, x=x, y=empty, w=None, parts=None))
+        return InMemory(self.table.schema, replace(block, x=x, y=empty, w=None, parts=None))

@@ -61,8 +61,8 @@ def _numeric(
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.bincount(labels, values * there) / count
         means[column.name] = mean
-        if column.deviation > 0:
-            standard[column.name] = (mean - column.mean) / column.deviation
+        if column.std > 0:
+            standard[column.name] = (mean - column.mean) / column.std
     return means, standard
 
 

@@ -11,15 +11,15 @@ from separatrix.linear.least_squares.extent import Extent
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.schema import Term, Terms
-from separatrix.statistics.by_class import ByClass, TargetMap
-from separatrix.statistics.frame import orthonormalizer_of
+from separatrix.statistics.class_preparation import MomentsByClass, TargetMap
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import precondition
 
 
 def framed(x, y, w=None, *, fit_intercept=True):
     rows = ArrayRows(x, y, w)
-    frame = orthonormalizer_of(rows, rows.reduce(Moments()), fit_intercept=fit_intercept)
-    z, y, w = (np.concatenate(part) for part in zip(*frame.pieces(rows.block), strict=True))
+    frame = precondition(rows, rows.reduce(Moments()), fit_intercept=fit_intercept)
+    z, y, w = (np.concatenate(part) for part in zip(*frame.chunks(rows.block), strict=True))
     return frame, z, y, w
 
 
@@ -40,11 +40,11 @@ def test_columns_have_unit_size_and_predictions_return(seed, n, d, power, fit_in
     frame, z, centred, w = framed(x, y, w, fit_intercept=fit_intercept)
     np.testing.assert_allclose(w @ z**2 / w.sum(), 1.0, rtol=1e-8)
     beta = rng.standard_normal((frame.rank, 1))
-    b, a = frame.restore(beta, np.array([0.5]))
+    b, a = frame.unscale(beta, np.array([0.5]))
     size = 1 + np.abs(x) @ np.abs(b) + np.abs(a)
-    left, right = x @ b + a, z @ beta + 0.5 + frame.y_centre
+    left, right = x @ b + a, z @ beta + 0.5 + frame.y_center
     assert (np.abs(left - right) <= 1e-11 * size).all()
-    np.testing.assert_allclose(centred[:, 0], y - frame.y_centre[0])
+    np.testing.assert_allclose(centred[:, 0], y - frame.y_center[0])
 
 
 def test_later_combinations_are_named_and_coefficients_are_the_shortest():
@@ -54,7 +54,7 @@ def test_later_combinations_are_named_and_coefficients_are_the_shortest():
     frame, z, _, _ = framed(x, rng.standard_normal(50))
     assert frame.dependent == ("x2", "x3")
     assert frame.rank == 3
-    b = frame.restore(rng.standard_normal((3, 1)), np.zeros(1))[0][:, 0]
+    b = frame.unscale(rng.standard_normal((3, 1)), np.zeros(1))[0][:, 0]
     # the shortest coefficients lie in the span of the rows
     centred = x - x.mean(axis=0)
     np.testing.assert_allclose(b @ [1, -1e6, -1, 0, 0], 0.0, atol=1e-6 * np.abs(b).max() * 1e6)
@@ -77,7 +77,9 @@ def test_moments_by_class_merge_and_match_each_class():
     x, kind, w = rng.standard_normal((40, 2)), rng.integers(0, 3, 40), rng.uniform(0.5, 2, 40)
     terms = [Term("kind", str(k)) for k in range(3)]
     rows = ArrayRows(x, np.eye(3)[kind], w, targets=terms)
-    total = rows.take(slice(0, 11)).reduce(ByClass()) + rows.take(slice(11, 40)).reduce(ByClass())
+    total = rows.take(slice(0, 11)).reduce(MomentsByClass()) + rows.take(slice(11, 40)).reduce(
+        MomentsByClass()
+    )
     for k, term in enumerate(terms):
         alone = ArrayRows(x[kind == k], None, w[kind == k]).reduce(Moments())
         np.testing.assert_allclose(total.parts[term].mean, alone.mean)
@@ -88,11 +90,11 @@ def test_mapped_targets_of_moments_are_the_moments_of_mapped_rows():
     rng = np.random.default_rng(2)
     rows = ArrayRows(rng.standard_normal((30, 2)), rng.standard_normal((30, 3)))
     through = TargetMap(rng.standard_normal((3, 2)), Terms((Term("u"), Term("v"))))
-    direct = MappedRows(rows, through, piece=7).reduce(Moments())
+    direct = MappedRows(rows, through, chunk_rows=7).reduce(Moments())
     mapped = through.moments(rows.reduce(Moments()))
     np.testing.assert_allclose(mapped.mean, direct.mean, atol=1e-14)
     np.testing.assert_allclose(mapped.scatter, direct.scatter, atol=1e-12)
-    assert [b.n for b in MappedRows(rows, through, piece=7).blocks()] == [7, 7, 7, 7, 2]
+    assert [b.n for b in MappedRows(rows, through, chunk_rows=7).blocks()] == [7, 7, 7, 7, 2]
 
 
 def test_extent_leaves_out_rows_without_weight():

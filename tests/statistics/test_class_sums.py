@@ -1,4 +1,4 @@
-"""The compiled sweep gives the sums that their definition gives, whatever the layout."""
+"""Compiled class sums agree with their definition, whatever the memory layout."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.schema import Term
-from separatrix.statistics import class_sums as class_panels
+from separatrix.statistics import class_sums as module
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_sums import class_centres, class_sums, column_sums
+from separatrix.statistics.class_sums import class_sums, column_sums, provisional_centers
 from separatrix.statistics.moments import Moments
 
 
@@ -47,32 +47,32 @@ def test_sums_are_those_of_the_definition(n, d, k, order, weighted):
 def test_centres_lie_amid_their_classes_also_where_a_class_comes_late():
     x, codes, _ = table(6000, 3, 4)
     codes = np.sort(codes)
-    centres = class_centres(x, codes, 6)
+    centers = provisional_centers(x, codes, 6)
     for c in range(4):
-        assert_allclose(centres[c], x[codes == c][:64].mean(axis=0), rtol=1e-12)
-    assert not centres[4:].any()
+        assert_allclose(centers[c], x[codes == c][:64].mean(axis=0), rtol=1e-12)
+    assert not centers[4:].any()
 
 
-@pytest.mark.parametrize("spread", ["each", "pooled", "columns"])
-def test_both_ways_to_the_moments_agree(spread, monkeypatch):
+@pytest.mark.parametrize("structure", ["full", "pooled", "diagonal"])
+def test_both_ways_to_the_moments_agree(structure, monkeypatch):
     x, codes, w = table(4000, 6, 5)
     w[::7] = 0.0
     rows = ArrayRows(x, None, w, parts=codes)
     found = []
-    for fewest in (1, 10**9):
-        monkeypatch.setattr(class_panels, "FEWEST", fewest)
-        found.append(rows.reduce(ClassMoments.empty(spread, 5, 6)))
-    swept, taken = found
-    assert_allclose(swept.mean, taken.mean, rtol=1e-13)
-    assert_allclose(swept.scatter, taken.scatter, rtol=1e-9, atol=1e-8)
-    assert (swept.count == taken.count).all()
-    assert_allclose(swept.weight, taken.weight, rtol=1e-14)
+    for min_values in (1, 10**9):
+        monkeypatch.setattr(module, "MIN_VALUES", min_values)
+        found.append(rows.reduce(ClassMoments.empty(structure, 5, 6)))
+    compiled, by_class = found
+    assert_allclose(compiled.mean, by_class.mean, rtol=1e-13)
+    assert_allclose(compiled.scatter, by_class.scatter, rtol=1e-9, atol=1e-8)
+    assert (compiled.count == by_class.count).all()
+    assert_allclose(compiled.weight, by_class.weight, rtol=1e-14)
 
 
-@pytest.mark.parametrize("fewest", [1, 10**9])
+@pytest.mark.parametrize("min_values", [1, 10**9])
 @pytest.mark.parametrize("name", ["QuadraticDiscriminantAnalysis", "GaussianNB"])
-def test_numbers_that_are_not_finite_are_refused_by_their_sums(name, fewest, monkeypatch):
-    monkeypatch.setattr(class_panels, "FEWEST", fewest)
+def test_numbers_that_are_not_finite_are_refused_by_their_sums(name, min_values, monkeypatch):
+    monkeypatch.setattr(module, "MIN_VALUES", min_values)
     x, codes, w = table(500, 3, 2)
     for bad, message in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity")):
         spoiled = x.copy()
@@ -84,14 +84,14 @@ def test_numbers_that_are_not_finite_are_refused_by_their_sums(name, fewest, mon
         getattr(sx, name)().fit(x * [1.0, 1e180, 1.0], codes)
 
 
-@pytest.mark.parametrize("spread", ["each", "pooled"])
-def test_moments_by_class_make_those_of_all_rows(spread):
+@pytest.mark.parametrize("structure", ["full", "pooled"])
+def test_moments_by_class_make_those_of_all_rows(structure):
     x, codes, w = table(900, 4, 3)
-    hot = (codes[:, None] == np.arange(3)).astype(float)
+    one_hot = (codes[:, None] == np.arange(3)).astype(float)
     terms = [Term("y", str(c)) for c in range(3)]
-    rows = ArrayRows(x, hot, w, targets=terms)
+    rows = ArrayRows(x, one_hot, w, targets=terms)
     whole = rows.reduce(Moments())
-    m = rows.with_parts(codes).reduce(ClassMoments.empty(spread, 3, 4))
+    m = rows.with_parts(codes).reduce(ClassMoments.empty(structure, 3, 4))
     joint = m.joint(whole.terms, whole.targets)
     assert_allclose(joint.mean, whole.mean, rtol=1e-12)
     assert_allclose(joint.scatter, whole.scatter, rtol=1e-9, atol=1e-4)

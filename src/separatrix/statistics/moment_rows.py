@@ -1,4 +1,4 @@
-"""Rows that are gone: only their moments by part are left, and those answer what moments can."""
+"""Rows of which only the moments by part are available."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, NoReturn, cast
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block
+from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Schema
 from separatrix.statistics.grouped import Grouped
@@ -14,10 +15,10 @@ from separatrix.statistics.moments import Moments
 
 
 class MomentRows(Rows):
-    """A table reduced to raw moments by part. It reduces to moments again, and to nothing else.
+    """A table reduced to raw moments by part; any other statistic is refused.
 
-    The parts are relabelled 0, 1, …, so that a model that asks for as many folds finds them here:
-    the split was made when the rows were read.
+    The parts are relabeled 0, 1, …, and serve as the folds of cross-validation: the split was made
+    when the rows were read.
     """
 
     def __init__(self, schema: Schema, parts: Mapping[int, Moments]) -> None:
@@ -25,11 +26,11 @@ class MomentRows(Rows):
         self.parts = {i: parts[key] for i, key in enumerate(sorted(parts))}
 
     def without(self, fold: int) -> MomentRows:
-        """All parts but one: the training side of a fold."""
+        """All parts but one: the training part of a fold."""
         return MomentRows(self.schema, {k: m for k, m in self.parts.items() if k != fold})
 
     def reduce(self, statistic: S) -> S:
-        """The moments of all rows, or by part; other statistics need rows."""
+        """The moments of all rows, or by part; other statistics are refused."""
         grouped = Grouped(Moments(), dict(self.parts))
         if isinstance(statistic, Moments):
             return cast(S, grouped.total())
@@ -38,12 +39,12 @@ class MomentRows(Rows):
         return self._refuse()
 
     def with_parts(self, parts: Any) -> MomentRows:
-        """Itself: the parts are those that the rows were reduced by."""
-        folds = getattr(parts, "folds", len(self.parts))
+        """Return these rows: the parts are those of the moments."""
+        folds = parts.folds if isinstance(parts, Parts) else len(self.parts)
         if folds != len(self.parts):
             raise InputError(
-                f"The moments were kept by {len(self.parts)} parts, not {folds}.",
-                remedy=f"Ask for {len(self.parts)} folds, or summarise the table again.",
+                f"The moments are stored for {len(self.parts)} folds, not {folds}.",
+                remedy=f"Use {len(self.parts)} folds, or summarize the table again.",
             )
         return self
 
@@ -57,6 +58,6 @@ class MomentRows(Rows):
 
     def _refuse(self) -> NoReturn:
         raise InputError(
-            "This model needs the rows, but only their moments were kept.",
+            "This model needs the rows, but only their moments are stored.",
             remedy="Fit it to the table itself, or choose linear, ridge or lasso.",
         )
