@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +29,8 @@ from separatrix.probability.calibrations import (
     PlattCalibration,
     TemperatureCalibration,
 )
-from separatrix.rows.block import Floats, Ints, unit_weights
-from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
+from separatrix.rows.block import Floats, Ints
+from separatrix.selection.folds import folds_of
 
 _METHODS: dict[str, type[Calibration]] = {
     "logistic": LogisticCalibration,
@@ -122,41 +122,32 @@ class CalibratedClassifier(WrappedClassifier):
 
     def _out_of_fold(self, rows: LabeledRows) -> tuple[Floats, Ints, Floats | None]:
         """Scores of each fold by a model fitted to the others, class codes and weights."""
-        codes = codes_of(rows.y, self.classes_)
-        scores, truth, weights = [], [], []
-        for train, test in self._folds(rows, codes):
-            train_rows, test_rows = rows.take(train), rows.take(test)
-            if get_tags(self.estimator).input_tags.pairwise:  # one column for each training row
-                train_rows, test_rows = (
-                    LabeledRows(part.x[:, train], part.y, part.w)
-                    for part in (train_rows, test_rows)
-                )
-            model = fitted(self.estimator, train_rows)
-            if len(model.classes_) != len(self.classes_):
-                known = set(model.classes_.tolist())
-                absent = next(c for c in self.classes_.tolist() if c not in known)
-                raise InputError(
-                    f"Class {absent!r} is absent from the training rows of a fold.",
-                    remedy="Choose folds that contain every class, or give cv as a number.",
-                )
-            scores.append(decision_scores(model, test_rows.x))
-            truth.append(codes[test])
-            weights.append(unit_weights(test_rows.w, len(test)))
-        w = None if rows.w is None else np.concatenate(weights)
-        return np.concatenate(scores), np.concatenate(truth), w
+        weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
+        if self.cv is None or isinstance(self.cv, int | np.integer):
+            _require_two_of_each(codes[weighted], self.classes_)
+        folds = folds_of(self.cv, len(codes), rows=weighted, codes=codes[weighted])
+        scores = folds.map(
+            lambda train, test: self._test_scores(rows, weighted[train], weighted[test])
+        )
+        tests = weighted[np.concatenate([test for _, test in folds.pairs])]
+        return np.concatenate(scores), codes[tests], None if rows.w is None else rows.w[tests]
 
-    def _folds(self, rows: LabeledRows, codes: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """(train, test) positions among the rows with positive weight."""
-        weighted = rows.positive_weight
-        cv = DEFAULT_FOLDS if self.cv is None else self.cv
-        if isinstance(cv, int | np.integer):
-            yield from _stratified(weighted, codes[weighted], int(cv), self.classes_)
-            return
-        there = np.zeros(len(codes), dtype=bool)
-        there[weighted] = True
-        for train, test in folds_of(cv, len(codes), rows.y).pairs:
-            if there[test].any():
-                yield train[there[train]], test[there[test]]
+    def _test_scores(self, rows: LabeledRows, train: Ints, test: Ints) -> Floats:
+        """Scores of the test rows of a fold by the estimator fitted to its training rows."""
+        train_rows, test_rows = rows.take(train), rows.take(test)
+        if get_tags(self.estimator).input_tags.pairwise:  # one column for each training row
+            train_rows, test_rows = (
+                replace(part, x=part.x[:, train]) for part in (train_rows, test_rows)
+            )
+        model = fitted(self.estimator, train_rows)
+        if len(model.classes_) != len(self.classes_):
+            known = set(model.classes_.tolist())
+            absent = next(c for c in self.classes_.tolist() if c not in known)
+            raise InputError(
+                f"Class {absent!r} is absent from the training rows of a fold.",
+                remedy="Choose folds that contain every class, or give cv as a number.",
+            )
+        return decision_scores(model, test_rows.x)
 
     def predict_proba(self, X: Any) -> Floats:
         """One probability for each class in ``classes_``; rows sum to one."""
@@ -200,13 +191,7 @@ def _check(method: str) -> None:
         )
 
 
-def _stratified(rows: Ints, codes: Ints, k: int, classes: NDArray[Any]) -> Iterator[Any]:
-    """k folds stratified by class: the rows of each class go to the folds in turn."""
-    if not 2 <= k <= len(rows):
-        raise InputError(
-            f"cv={k} folds cannot be made of n_samples={len(rows)} rows.",
-            remedy=f"Choose cv between 2 and {len(rows)}.",
-        )
+def _require_two_of_each(codes: Ints, classes: NDArray[Any]) -> None:
     sizes = np.bincount(codes, minlength=len(classes))
     if sizes.min() < 2:
         raise InputError(
@@ -214,7 +199,3 @@ def _stratified(rows: Ints, codes: Ints, k: int, classes: NDArray[Any]) -> Itera
             "leaves none to train on.",
             remedy="Give at least two rows of each class.",
         )
-    fold = np.empty(len(rows), dtype=np.int64)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(rows)) % k
-    for f in range(k):
-        yield rows[fold != f], rows[fold == f]
