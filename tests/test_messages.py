@@ -1,4 +1,4 @@
-"""Codes are documented, messages name their place, and warnings point at the caller."""
+"""Codes are documented, messages say where, and warnings point at the caller."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 import separatrix as sx
 from separatrix.messages import WARNINGS, InputError, SeparatrixWarning
 
-PAGE = Path(__file__).parents[1] / "docs" / "guide" / "notices.md"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "warnings.md"
 
 
 def test_every_code_has_its_entry() -> None:
     entries = dict(re.findall(r"^## (SEP\d{3}) (.+)$", PAGE.read_text(), re.MULTILINE))
-    assert entries == {code: reject.title for code, reject in WARNINGS.items()}
+    assert entries == {code: entry.title for code, entry in WARNINGS.items()}
 
 
 def test_an_error_says_where_and_what_to_do() -> None:
@@ -29,14 +29,14 @@ def test_an_error_says_where_and_what_to_do() -> None:
     assert isinstance(error, ValueError)
 
 
-def test_a_notice_points_at_the_line_that_called() -> None:
+def test_a_warning_points_at_the_line_that_called() -> None:
     x = np.ones((5, 2))
     with pytest.warns(SeparatrixWarning) as caught:
         sx.LinearRegression().fit(x, np.arange(5.0))
     assert caught[0].filename == __file__
 
 
-def test_a_notice_can_be_muted_by_its_code() -> None:
+def test_a_warning_can_be_muted_by_its_code() -> None:
     x = np.ones((5, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

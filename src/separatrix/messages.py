@@ -1,6 +1,6 @@
-"""Errors and warnings: one sentence, the place, the remedy.
+"""Errors and warnings: what is wrong, where, and what to do.
 
-Every refusal is an :class:`InputError`; every warning a :class:`SeparatrixWarning` with a code.
+Every refusal is an :class:`InputError`, every warning a :class:`SeparatrixWarning` with a code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,41 @@ from dataclasses import dataclass
 
 
 class InputError(ValueError):
-    """The input cannot be used. The text says what is wrong, where, and what to do about it."""
+    """The input cannot be used: what is wrong, where, and what to do.
+
+    The message reads ``file …, row …, column …: what remedy``. It is a :class:`ValueError`.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, as a sentence.
+    file : str, default=None
+        The file, or another name of the table.
+    row : int, default=None
+        Number of the row; the first row of data is 1.
+    column : str, default=None
+        Name of the column.
+    remedy : str, default=None
+        What to do, as a sentence.
+
+    Attributes
+    ----------
+    what, file, row, column, remedy : object
+        As given.
+
+    See Also
+    --------
+    SeparatrixWarning : A warning with a code.
+    scan : Read a table.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.scan({"x": [1.0, 2.0], "y": [1.0, 2.0]}, target="z")
+    Traceback (most recent call last):
+    ...
+    separatrix.messages.InputError: there is no column 'z' (given as target). There are: 'x', 'y'.
+    """
 
     def __init__(
         self,
@@ -24,7 +58,7 @@ class InputError(ValueError):
         column: str | None = None,
         remedy: str | None = None,
     ) -> None:
-        place = ", ".join(
+        location = ", ".join(
             text
             for text in (
                 f"file {file}" if file is not None else "",
@@ -33,12 +67,12 @@ class InputError(ValueError):
             )
             if text
         )
-        sentence = f"{place}: {what}" if place else what
+        sentence = f"{location}: {what}" if location else what
         super().__init__(f"{sentence} {remedy}" if remedy else sentence)
         self.what, self.file, self.row, self.column, self.remedy = what, file, row, column, remedy
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive the journey between processes (keyword-only arguments would be lost)."""
+        """Pickle by all arguments (keyword-only ones would be lost)."""
         return _rebuild, (self.what, self.file, self.row, self.column, self.remedy)
 
 
@@ -49,7 +83,27 @@ def _rebuild(
 
 
 class SeparatrixWarning(UserWarning):
-    """A warning with a code. Mute it with ``warnings.filterwarnings("ignore", "SEP001")``."""
+    """A warning with a code, such as ``SEP001 dependent columns: …``.
+
+    Mute one code with ``warnings.filterwarnings("ignore", "SEP001")``. All codes are listed in the
+    guide, and printed by ``separatrix explain SEP001``.
+
+    See Also
+    --------
+    InputError : The input cannot be used at all.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> x = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [5.0, 10.0]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = sx.LinearRegression().fit(x, [1.0, 2.0, 3.0, 4.0])
+    >>> [(w.category.__name__, str(w.message)[:6]) for w in caught]
+    [('SeparatrixWarning', 'SEP001')]
+    """
 
 
 @dataclass(frozen=True)
@@ -61,62 +115,64 @@ class WarningEntry:
     reason: str
 
 
-#: Every code that can be raised, with the reason shown in the documentation.
+#: Every warning code, with the reason shown in the documentation.
 WARNINGS: dict[str, WarningEntry] = {
     warn.code: warn
     for warn in (
         WarningEntry(
             "SEP001",
             "dependent columns",
-            "Some columns are combinations of others: the fitted values are unique, the "
-            "coefficients are not; the answer with the smallest norm was returned.",
+            "Some columns are linear combinations of others: the fitted values are unique, the "
+            "coefficients are not; those of smallest norm were returned.",
         ),
         WarningEntry(
             "SEP002",
-            "few trusted digits",
+            "ill-conditioned columns",
             "The columns are so nearly dependent that fewer than four digits of the coefficients "
-            "can be trusted.",
+            "are accurate.",
         ),
         WarningEntry(
             "SEP003",
-            "tolerance not reached",
-            "The solver stopped at its limit of iterations; the certificate shows the gap that is "
-            "left.",
+            "not converged",
+            "The solver stopped before it reached the tolerance, at its limit of iterations or at "
+            "the limit of floating-point arithmetic; the certificate reports how close it came.",
         ),
         WarningEntry(
             "SEP004",
             "solution not unique",
-            "The problem has more than one solution of the same quality; one of them was returned.",
+            "The objective has more than one minimizer; one of them was returned.",
         ),
         WarningEntry(
             "SEP005",
             "unseen level",
-            "A discrete column holds a level that was absent in training; it was encoded as all "
+            "A discrete column holds a level that was absent from training; it was encoded as all "
             "zeros.",
         ),
         WarningEntry(
             "SEP006",
-            "separable classes",
-            "Some direction puts every row on its own side, so the likelihood of a logistic model "
-            "rises for ever along it and no coefficients are the likeliest.",
+            "complete separation",
+            "A hyperplane separates the classes (completely, or but for rows on it), so the "
+            "likelihood grows without bound along its normal and the maximum likelihood estimate "
+            "does not exist.",
         ),
         WarningEntry(
             "SEP007",
             "indefinite kernel",
-            "The Gram matrix has a negative eigenvalue: the kernel is no inner product, and what "
-            "was found need not be the best there is.",
+            "The Gram matrix has a negative eigenvalue: the kernel is not an inner product, the "
+            "problem is not convex, and the solution found may be a local one.",
         ),
         WarningEntry(
             "SEP008",
-            "distances say little",
-            "All rows are about equally far from each other, so that nobody is really near.",
+            "distance concentration",
+            "All pairs of rows are about equally far apart, so that nearest neighbors are hardly "
+            "nearer than other rows.",
         ),
     )
 }
 
 
 def warn(code: str, text: str) -> None:
-    """Warn ``SEP001 text`` as a :class:`SeparatrixWarning`, at the line of the caller outside."""
+    """Issue ``SEP001 text`` as a :class:`SeparatrixWarning`, at the caller's line outside of us."""
     assert code in WARNINGS, code
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("separatrix"):
@@ -125,7 +181,7 @@ def warn(code: str, text: str) -> None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``Did you mean 'income'?``, or the names there are when none is near."""
+    """``Did you mean 'income'?``, or the known names if none is close."""
     names = list(known)
     folded = {other.strip().casefold(): other for other in names}
     near = difflib.get_close_matches(name.strip().casefold(), list(folded), n=1, cutoff=0.6)

@@ -1,8 +1,8 @@
-"""Many small products on one thread each.
+"""Limits on the threads of BLAS.
 
-A BLAS that splits a product of microseconds over processors spends its time waiting for them, the
-more so on a machine that has other work to do. Solvers that call for thousands of such products
-hold BLAS to one thread meanwhile and split by hand what is large.
+A BLAS that splits a product of microseconds over processors spends its time waiting for them.
+Solvers that need thousands of such products limit BLAS to one thread meanwhile, and split what is
+large themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_holders: list[Any] = []
+_limits: list[Any] = []
 _depth = 0
 
 
@@ -27,21 +27,21 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread. Nested and concurrent holders share one change and one undoing."""
+    """Limit BLAS to one thread; nested and concurrent limits are set and restored once."""
     global _depth
     with _lock:
         _depth += 1
         if _depth == 1:
-            _holders.append(_controller().limit(limits=1, user_api="blas"))
+            _limits.append(_controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _lock:
             _depth -= 1
             if _depth == 0:
-                _holders.pop().restore_original_limits()
+                _limits.pop().restore_original_limits()
 
 
 def small_products(d: int) -> AbstractContextManager[None]:
-    """One BLAS thread for d x d matrices too small to be worth a second."""
+    """One BLAS thread where d x d matrices are too small for several."""
     return one_blas_thread() if d <= 300 else nullcontext()

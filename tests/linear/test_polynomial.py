@@ -200,7 +200,7 @@ def test_statement_in_powers_is_the_same_function(degree, centre, scale, rounded
     raw = e.to_powers() @ beta
     x = np.column_stack([centre + scale * rng.uniform(-1, 1, 7), rng.uniform(-1, 1, 7)])
     plain = np.prod(x[:, None, :] ** exponents, axis=2)
-    expected = beta[0] + e.of(x) @ beta[1:]
+    expected = beta[0] + e.transform(x) @ beta[1:]
     size = np.abs(raw[0]) + np.abs(plain) @ np.abs(raw[1:])
     assert (np.abs(raw[0] + plain @ raw[1:] - expected) <= 1e-12 * size + 1e-12).all()
 

@@ -7,12 +7,12 @@ import pytest
 
 from separatrix import InputError
 from separatrix.rows.generate import (
-    attribute_noise,
     bernoulli,
+    feature_noise,
+    label_noise,
     linear_table,
     multivariate_normal,
     normal,
-    teacher_noise,
 )
 
 N = 20_000
@@ -29,24 +29,24 @@ def test_laws_show():
     assert (z[:, 2] == 4).all()
 
 
-def test_attribute_noise_blurs_and_keeps_the_distribution():
+def test_feature_noise_blurs_and_keeps_the_distribution():
     x = multivariate_normal(N, [0.0, 0.0], [[1.0, 0.95], [0.95, 1.0]])
-    noisy = attribute_noise(x, 0.3, seed=1)
+    noisy = feature_noise(x, 0.3, seed=1)
     assert (noisy != x).mean() == pytest.approx(0.3, abs=0.01)
     np.testing.assert_allclose(noisy.std(axis=0), x.std(axis=0), rtol=0.02)
     assert np.corrcoef(noisy.T)[0, 1] == pytest.approx(0.95 * 0.7 * 0.7, abs=0.03)
-    assert (attribute_noise(x, 0.0) == x).all()
+    assert (feature_noise(x, 0.0) == x).all()
 
 
-def test_teacher_noise_changes_the_share_asked_for():
+def test_label_noise_changes_the_given_fraction():
     y = np.array(["a", "b", "c"])[np.arange(N) % 3]
-    noisy = teacher_noise(y, 0.2, seed=1)
+    noisy = label_noise(y, 0.2, seed=1)
     assert (noisy != y).mean() == pytest.approx(0.2, abs=0.01)
-    assert (teacher_noise(y, 1.0) != y).all()
+    assert (label_noise(y, 1.0) != y).all()
     wrong = noisy[(noisy != y) & (y == "a")]
     assert np.mean(wrong == "b") == pytest.approx(0.5, abs=0.05)
     with pytest.raises(InputError, match="one label"):
-        teacher_noise(np.zeros(3), 0.5)
+        label_noise(np.zeros(3), 0.5)
 
 
 def test_linear_table_has_the_coefficients_it_names():
@@ -65,8 +65,8 @@ def test_seeds():
         lambda s: bernoulli(9, 0.5, seed=s),
         lambda s: normal(9, 0.0, seed=s),
         lambda s: multivariate_normal(9, [0.0], [[1.0]], seed=s),
-        lambda s: attribute_noise(np.arange(18.0).reshape(9, 2), 0.5, seed=s),
-        lambda s: teacher_noise(np.arange(9), 0.5, seed=s),
+        lambda s: feature_noise(np.arange(18.0).reshape(9, 2), 0.5, seed=s),
+        lambda s: label_noise(np.arange(9), 0.5, seed=s),
         lambda s: linear_table(9, 2, seed=s).y,
     ):
         np.testing.assert_array_equal(make(1), make(1))
@@ -80,7 +80,7 @@ def test_impossible_laws_are_refused():
         lambda: normal(3, 0.0, -1.0),
         lambda: multivariate_normal(3, [0, 0], [[1, 2], [2, 1]]),
         lambda: multivariate_normal(3, [0, 0], [[1]]),
-        lambda: attribute_noise(np.ones((2, 2)), 1.5),
+        lambda: feature_noise(np.ones((2, 2)), 1.5),
         lambda: linear_table(3, 2, correlation=1.0),
     ):
         with pytest.raises(InputError):

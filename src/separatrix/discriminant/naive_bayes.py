@@ -215,8 +215,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
             c.scatter,
             prior_mean=centre,
             prior_variance=within,
-            strength=self.smoothing,
-            how=self.estimation,
+            prior_count=self.smoothing,
+            method=self.estimation,
         )
         unknown = c.seen == 0
         mean = np.where(unknown, centre, mean)

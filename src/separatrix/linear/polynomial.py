@@ -135,11 +135,11 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         centre, scale = np.where(indicator, 0.0, centre), np.where(indicator, 1.0, scale)
         scale[scale == 0] = 1.0
         names = tuple(name_of(e, terms) for e in exponents)
-        return Expansion(exponents, centre, scale, names, rounded=bool(self.fit_intercept))
+        return Expansion(exponents, centre, scale, names, chebyshev=bool(self.fit_intercept))
 
     def _remember(self, e: Expansion) -> None:
-        self.exponents_, self.centre_, self.scale_ = e.exponents, e.centre, e.scale
-        self.term_names_, self.rounded_ = e.names, e.rounded
+        self.exponents_, self.centre_, self.scale_ = e.exponents, e.center, e.scale
+        self.term_names_, self.rounded_ = e.names, e.chebyshev
 
     def _learned(self) -> Expansion:
         return Expansion(
@@ -163,7 +163,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         out = np.empty((len(x), self.local_coef_.shape[1]))
         step = max(64, PIECE // len(self.exponents_))
         for start in range(0, len(x), step):
-            z = expansion.of(x[start : start + step])
+            z = expansion.transform(x[start : start + step])
             out[start : start + step] = z @ self.local_coef_ + self.local_intercept_
         return out[:, 0] if np.ndim(self.coef_) == 1 else out
 

@@ -1,10 +1,10 @@
-"""Products and powers of columns, block by block: the design of a polynomial.
+"""Polynomial features in the Chebyshev basis, block by block.
 
-    column of the term e = Πⱼ T_eⱼ(tⱼ),    tⱼ = (xⱼ − centreⱼ) / scaleⱼ
+    column of the exponents e = Πⱼ T_eⱼ(tⱼ),    tⱼ = (xⱼ − centerⱼ) / scaleⱼ
 
-with T the Chebyshev polynomials, so that columns of any degree stay between −1 and 1 and nearly
-independent over the range of the data. Powers of x itself, which they span, do neither.
-``to_powers`` states a fit in these columns in terms of the powers.
+with T the Chebyshev polynomials, so that columns of any degree stay between −1 and 1 and are nearly
+orthogonal over the range of the data; the monomials, which span the same space, are neither.
+``to_powers`` is the change of basis to monomials.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Term, Terms
 
 Exponents = NDArray[np.int64]
-#: Terms beyond which an expansion is refused: its moments alone would fill the memory.
-MOST_TERMS = 20_000
+#: Expansions with more terms than this are refused: their moments would not fit in memory.
+MAX_TERMS = 20_000
 
 
 def exponents_of(
@@ -40,26 +40,26 @@ def exponents_of(
     count = comb(d + degree, degree) - 1
     if interaction_only:
         count = sum(comb(d, k) for k in range(1, degree + 1))
-    if count > MOST_TERMS:
+    if count > MAX_TERMS:
         raise InputError(
             f"degree={degree} of {d} columns has {count} terms.",
             remedy="Choose a lower degree or fewer columns.",
         )
     choose = combinations if interaction_only else combinations_with_replacement
-    picks = (pick for k in range(1, degree + 1) for pick in choose(range(d), k))
-    found = [np.bincount(pick, minlength=d) for pick in picks if _possible(pick, columns, highest)]
+    products = (pick for k in range(1, degree + 1) for pick in choose(range(d), k))
+    found = [np.bincount(p, minlength=d) for p in products if _is_nonzero(p, columns, highest)]
     return np.array(found, dtype=np.int64).reshape(-1, d)
 
 
-def _possible(pick: tuple[int, ...], columns: Sequence[Term], highest: Sequence[int]) -> bool:
-    if any(pick.count(j) > highest[j] for j in set(pick)):
+def _is_nonzero(factors: tuple[int, ...], columns: Sequence[Term], highest: Sequence[int]) -> bool:
+    if any(factors.count(j) > highest[j] for j in set(factors)):
         return False
-    levels = [columns[j].column for j in set(pick) if columns[j].level is not None]
+    levels = [columns[j].column for j in set(factors) if columns[j].level is not None]
     return len(levels) == len(set(levels))
 
 
 def name_of(exponent: NDArray[np.int64], columns: Sequence[Term]) -> str:
-    """Such as ``x``, ``x^2``, ``x z``."""
+    """The name of a term, such as ``x``, ``x^2``, ``x z``."""
     return " ".join(
         str(columns[j]) if exponent[j] == 1 else f"{columns[j]}^{exponent[j]}"
         for j in np.flatnonzero(exponent).tolist()
@@ -68,54 +68,54 @@ def name_of(exponent: NDArray[np.int64], columns: Sequence[Term]) -> str:
 
 @dataclass(frozen=True)
 class Expansion:
-    """Maps rows of d columns to rows of m terms. ``rounded`` takes Chebyshev polynomials.
+    """Map from d columns to m polynomial terms, in the Chebyshev basis if ``chebyshev``.
 
-    Without it the columns are plain powers of t (a fit without intercept may not shift x).
+    Otherwise the terms are monomials in t (a fit without intercept may not shift x).
     """
 
     exponents: Exponents
-    centre: Floats
+    center: Floats
     scale: Floats
     names: tuple[str, ...]
-    rounded: bool = True
+    chebyshev: bool = True
 
     def apply(self, block: Block) -> Block:
-        """The expanded block."""
+        """Expand a block."""
         terms = Terms(tuple(Term(name) for name in self.names))
-        return replace(block, x=self.of(block.dense()), terms=terms)
+        return replace(block, x=self.transform(block.dense()), terms=terms)
 
-    def of(self, x: Floats) -> Floats:
-        """All terms of the rows ``x``: each is an earlier one times a power of one more column."""
-        t = (x - self.centre) / self.scale
-        powers = [self._powers(t[:, j], int(top)) for j, top in enumerate(self._tops())]
+    def transform(self, x: Floats) -> Floats:
+        """All terms of the rows ``x``: each is an earlier one times a polynomial in one column."""
+        t = (x - self.center) / self.scale
+        powers = [self._powers(t[:, j], int(k)) for j, k in enumerate(self._degrees())]
         out = np.empty((len(self.exponents), len(x)))
-        place = {tuple(e): i for i, e in enumerate(self.exponents.tolist())}
+        position = {tuple(e): i for i, e in enumerate(self.exponents.tolist())}
         for i, exponent in enumerate(self.exponents):
             last = int(np.flatnonzero(exponent)[-1])
             rest = exponent.copy()
             rest[last] = 0
             factor = powers[last][exponent[last]]
-            out[i] = factor if not rest.any() else out[place[tuple(rest.tolist())]] * factor
+            out[i] = factor if not rest.any() else out[position[tuple(rest.tolist())]] * factor
         return out.T
 
-    def _tops(self) -> NDArray[np.int64]:
-        """The highest power of each column."""
+    def _degrees(self) -> NDArray[np.int64]:
+        """The highest exponent of each column."""
         return np.asarray(self.exponents.max(axis=0, initial=0))
 
-    def _powers(self, t: Floats, top: int) -> list[Floats]:
-        """T₀ … T_top of one column (or its plain powers), by the three-term recurrence."""
+    def _powers(self, t: Floats, degree: int) -> list[Floats]:
+        """T₀ … T_degree of one column (or its powers), by the three-term recurrence."""
         found = [np.ones_like(t), t]
-        for _ in range(2, top + 1):
-            found.append(2.0 * t * found[-1] - found[-2] if self.rounded else t * found[-1])
+        for _ in range(2, degree + 1):
+            found.append(2.0 * t * found[-1] - found[-2] if self.chebyshev else t * found[-1])
         return found
 
     def to_powers(self) -> sparse.csr_array:
-        """A with (a, b in powers of x) = A·(a, b in these columns); the constant comes first."""
-        place = {tuple(e): i + 1 for i, e in enumerate(self.exponents.tolist())}
-        place[(0,) * self.exponents.shape[1]] = 0
+        """A with (a, b in powers of x) = A·(a, b in these terms); the constant comes first."""
+        position = {tuple(e): i + 1 for i, e in enumerate(self.exponents.tolist())}
+        position[(0,) * self.exponents.shape[1]] = 0
         table = [
-            [self._in_powers(j, k) for k in range(int(top) + 1)]
-            for j, top in enumerate(self._tops())
+            [self._in_powers(j, k) for k in range(int(degree) + 1)]
+            for j, degree in enumerate(self._degrees())
         ]
         entries = [(0, 0, 1.0)]
         for i, exponent in enumerate(self.exponents):
@@ -126,7 +126,7 @@ class Expansion:
                 if value != 0.0:
                     target = np.zeros_like(exponent)
                     target[used] = lower
-                    entries.append((place[tuple(target.tolist())], i + 1, value))
+                    entries.append((position[tuple(target.tolist())], i + 1, value))
         at, to, values = zip(*entries, strict=True)
         size = len(self.exponents) + 1
         return sparse.csr_array((values, (at, to)), shape=(size, size))
@@ -135,10 +135,10 @@ class Expansion:
         """Coefficients of T_k((x − c)/s), or of ((x − c)/s)^k, in powers of x."""
         unit = np.zeros(k + 1)
         unit[k] = 1.0
-        inner = chebyshev.cheb2poly(unit) if self.rounded else unit
+        inner = chebyshev.cheb2poly(unit) if self.chebyshev else unit
         total = np.zeros(k + 1)
         power = np.ones(1)
-        line = np.array([-self.centre[j], 1.0]) / self.scale[j]
+        line = np.array([-self.center[j], 1.0]) / self.scale[j]
         for c in inner:
             total[: len(power)] += c * power
             power = polynomial.polymul(power, line)

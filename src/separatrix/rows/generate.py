@@ -1,6 +1,6 @@
-"""Seeded tables with known laws, for examples, tests and races.
+"""Random tables from known distributions, for examples, tests and benchmarks.
 
-Every function takes a seed or a NumPy Generator, and gives the same numbers for the same seed.
+Every function takes a seed or a NumPy Generator, and returns the same numbers for the same seed.
 """
 
 from __future__ import annotations
@@ -18,66 +18,66 @@ Seed = int | np.random.Generator
 
 def bernoulli(n: int, p: ArrayLike, seed: Seed = 0) -> Floats:
     """n x d rows of zeros and ones; column j is one with probability p[j]."""
-    chance = np.atleast_1d(np.asarray(p, dtype=float))
-    if ((chance < 0) | (chance > 1)).any():
+    probability = np.atleast_1d(np.asarray(p, dtype=float))
+    if ((probability < 0) | (probability > 1)).any():
         raise InputError("a probability must lie between 0 and 1.")
-    return (np.random.default_rng(seed).random((n, len(chance))) < chance).astype(float)
+    return (np.random.default_rng(seed).random((n, len(probability))) < probability).astype(float)
 
 
-def normal(n: int, mean: ArrayLike, deviation: ArrayLike = 1.0, seed: Seed = 0) -> Floats:
+def normal(n: int, mean: ArrayLike, std: ArrayLike = 1.0, seed: Seed = 0) -> Floats:
     """n x d independent normal columns with the given means and standard deviations."""
-    centre = np.atleast_1d(np.asarray(mean, dtype=float))
-    spread = np.broadcast_to(np.asarray(deviation, dtype=float), centre.shape)
-    if (spread < 0).any():
+    center = np.atleast_1d(np.asarray(mean, dtype=float))
+    scale = np.broadcast_to(np.asarray(std, dtype=float), center.shape)
+    if (scale < 0).any():
         raise InputError("a standard deviation must not be negative.")
-    return centre + spread * np.random.default_rng(seed).standard_normal((n, len(centre)))
+    return center + scale * np.random.default_rng(seed).standard_normal((n, len(center)))
 
 
 def multivariate_normal(n: int, mean: ArrayLike, covariance: ArrayLike, seed: Seed = 0) -> Floats:
     """n x d rows of N(mean, covariance): x = mean + Σ^½ z, also where Σ is singular."""
-    centre, sigma = np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float)
-    if sigma.shape != (len(centre), len(centre)) or not np.allclose(sigma, sigma.T):
+    center, sigma = np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float)
+    if sigma.shape != (len(center), len(center)) or not np.allclose(sigma, sigma.T):
         raise InputError(
-            f"the covariance must be a symmetric {len(centre)} x {len(centre)} matrix."
+            f"the covariance must be a symmetric {len(center)} x {len(center)} matrix."
         )
     values, vectors = np.linalg.eigh(sigma)
     if values[0] < -1e-8 * max(float(np.abs(values).max()), 1.0):
         raise InputError(f"the covariance has a negative eigenvalue ({values[0]:.2g}).")
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(
-        centre + np.random.default_rng(seed).standard_normal((n, len(centre))) @ root.T
+        center + np.random.default_rng(seed).standard_normal((n, len(center))) @ root.T
     )
 
 
-def attribute_noise(x: ArrayLike, share: float, seed: Seed = 0) -> Floats:
-    """Each value is replaced, with probability ``share``, by another row's value of its column.
+def feature_noise(x: ArrayLike, probability: float, seed: Seed = 0) -> Floats:
+    """Replace each value, with the given probability, by a random row's value of its column.
 
-    The column keeps its distribution; what it says of the others is blurred.
+    The distribution of each column is preserved; its dependence on the others is weakened.
     """
     clean = np.asarray(x, dtype=float)
-    _refuse_share(share)
+    _check_probability(probability)
     rng = np.random.default_rng(seed)
-    hit = rng.random(clean.shape) < share
+    replaced = rng.random(clean.shape) < probability
     donor = rng.integers(0, len(clean), clean.shape)
-    return np.where(hit, np.take_along_axis(clean, donor, axis=0), clean)
+    return np.where(replaced, np.take_along_axis(clean, donor, axis=0), clean)
 
 
-def teacher_noise(y: ArrayLike, share: float, seed: Seed = 0) -> NDArray[np.generic]:
-    """Each label is changed, with probability ``share``, to one of the other labels."""
+def label_noise(y: ArrayLike, probability: float, seed: Seed = 0) -> NDArray[np.generic]:
+    """Replace each label, with the given probability, by one of the other labels."""
     labels = np.asarray(y)
-    _refuse_share(share)
+    _check_probability(probability)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise InputError("there is one label only: it cannot be mistaken for another.")
+        raise InputError("there is only one label, so none can be changed to another.")
     rng = np.random.default_rng(seed)
-    wrong = rng.random(len(labels)) < share
+    wrong = rng.random(len(labels)) < probability
     step = rng.integers(1, len(classes), len(labels))
     return np.asarray(classes[np.where(wrong, (codes + step) % len(classes), codes)])
 
 
 @dataclass(frozen=True)
 class LinearTable:
-    """Rows whose law is known: y = intercept + x · coef + noise."""
+    """Rows of a known linear model: y = intercept + x · coef + noise."""
 
     x: Floats
     y: Floats
@@ -94,7 +94,7 @@ def linear_table(
     correlation: float = 0.0,
     seed: Seed = 0,
 ) -> LinearTable:
-    """Standard normal columns, neighbours correlated by ``correlation`` (ρ^|i−j| in all).
+    """Standard normal columns with correlations ρ^|i−j|, ρ = ``correlation``.
 
     The first ``informative`` coefficients (all by default) are standard normal, the others zero.
     """
@@ -105,13 +105,13 @@ def linear_table(
     for j in range(1, d):
         x[:, j] = correlation * x[:, j - 1] + np.sqrt(1 - correlation**2) * x[:, j]
     coef = np.zeros(d)
-    used = d if informative is None else min(informative, d)
-    coef[:used] = rng.standard_normal(used)
+    nonzero = d if informative is None else min(informative, d)
+    coef[:nonzero] = rng.standard_normal(nonzero)
     intercept = float(rng.standard_normal())
     y = intercept + x @ coef + noise * rng.standard_normal(n)
     return LinearTable(x, y, coef, intercept)
 
 
-def _refuse_share(share: float) -> None:
-    if not 0 <= share <= 1:
-        raise InputError(f"the share of noise {share} must lie between 0 and 1.")
+def _check_probability(probability: float) -> None:
+    if not 0 <= probability <= 1:
+        raise InputError(f"the probability {probability} must lie between 0 and 1.")

@@ -1,8 +1,8 @@
-"""Weighted count, means and centred scatter of [X Y]: all that least squares needs of the rows.
+"""Weighted count, means and centered scatter of [X Y]: sufficient statistics of least squares.
 
     μ = Σ w z / Σ w,    S = Σ w (z − μ)(z − μ)ᵀ        for z = (x, y)
 
-Two sets of rows merge by the centred update, with δ the difference of their means:
+Two sets of rows merge by the centered update, with δ the difference of their means:
 
     S = S₁ + S₂ + (w₁ w₂ / (w₁ + w₂)) δ δᵀ
 
@@ -19,12 +19,71 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Term, Terms
+from separatrix.statistics.standardizer import zero_if_constant
 
 _NO_TERMS = Terms(())
 
 
 class Moments:
-    """Mergeable first and second moments. Features come first, targets after them."""
+    """Weighted mean and scatter matrix of features and targets, mergeable with ``+``.
+
+        μ = Σ w z / Σ w,    S = Σ w (z − μ)(z − μ)ᵀ,    z = (x, y)
+
+    They suffice to fit linear, ridge and lasso regression. The moments of two tables add up to
+    those of both together, without loss of digits.
+
+    Parameters
+    ----------
+    terms : Terms, default=Terms(())
+        The features, by column and level.
+    targets : Terms, default=Terms(())
+        The targets, which come after the features in ``mean`` and ``scatter``.
+    count : int, default=0
+        Number of rows of positive weight.
+    weight : float, default=0.0
+        Sum of the weights.
+    mean : ndarray of shape (p,), default=None
+        The means μ; None for zeros.
+    scatter : ndarray of shape (p, p), default=None
+        The scatter matrix S; None for zeros.
+
+    Attributes
+    ----------
+    terms : Terms
+        The features.
+    targets : Terms
+        The targets.
+    count : int
+        Number of rows of positive weight.
+    weight : float
+        Sum of the weights.
+    mean : ndarray of shape (p,)
+        The means μ.
+    scatter : ndarray of shape (p, p)
+        The scatter matrix S.
+
+    See Also
+    --------
+    TriangularFactor : The QR factor, for ill-conditioned least squares.
+    scan : Read a table as rows, which reduce to moments.
+    LinearRegression : An estimator that fits from moments.
+
+    References
+    ----------
+    Chan, Golub and LeVeque, Algorithms for computing the sample variance (1983).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> x, y = np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 3.0, 5.0])
+    >>> first = sx.scan(x[:2], y[:2]).reduce(sx.Moments())
+    >>> both = first + sx.scan(x[2:], y[2:]).reduce(sx.Moments())
+    >>> both.count, both.mean.round(3).tolist()
+    (3, [2.333, 3.0])
+    >>> sx.LinearRegression().fit(both).coef_.round(3).tolist()
+    [1.286]
+    """
 
     def __init__(
         self,
@@ -44,12 +103,12 @@ class Moments:
     # -- a pass over the rows ------------------------------------------------------------------
 
     def fresh(self) -> Self:
-        """An empty one."""
+        """Return empty moments."""
         return type(self)()
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block."""
-        merged = self + _of_block(block)
+        """Add the rows of a block."""
+        merged = self + _block_moments(block)
         self.__dict__.update(merged.__dict__)
 
     def __add__(self, other: Moments) -> Self:
@@ -71,7 +130,7 @@ class Moments:
         )
 
     def aligned(self, terms: Terms, targets: Terms) -> Moments:
-        """Over the given terms; a term unknown here was zero in every row (a level not met)."""
+        """Return the moments over the given terms; a term absent here (a level) was always zero."""
         if terms.items == self.terms.items and targets.items == self.targets.items:
             return self
         at = [terms.position[t] for t in self.terms]
@@ -96,10 +155,11 @@ class Moments:
 
     @property
     def correlation(self) -> Floats:
-        """Covariances of columns of unit variance; constant columns have none and give NaN."""
-        sd = np.sqrt(np.diag(self.scatter))
+        """The correlation matrix; NaN for constant columns."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self.scatter / np.outer(sd, sd))
+            scale = np.sqrt(np.maximum(np.diag(self.scatter), 0.0) / self.weight)
+            scale = zero_if_constant(scale, self.mean)
+            return np.asarray(self.covariance / np.outer(scale, scale))
 
     @property
     def x_mean(self) -> Floats:
@@ -113,21 +173,21 @@ class Moments:
 
     @property
     def xx(self) -> Floats:
-        """Centred scatter of the features."""
+        """Centered scatter of the features."""
         return self.scatter[: self.d, : self.d]
 
     @property
     def xy(self) -> Floats:
-        """Centred scatter between features and targets."""
+        """Centered scatter between features and targets."""
         return self.scatter[: self.d, self.d :]
 
     @property
     def yy(self) -> Floats:
-        """Centred scatter of the targets."""
+        """Centered scatter of the targets."""
         return self.scatter[self.d :, self.d :]
 
     def about_origin(self) -> Moments:
-        """The same rows about 0 in place of their mean: what a fit without intercept needs."""
+        """Return the moments about 0 in place of the mean, for fits without intercept."""
         outer = self.weight * np.outer(self.mean, self.mean)
         return Moments(
             self.terms,
@@ -139,7 +199,7 @@ class Moments:
         )
 
     def mapped(self, matrix: Floats, terms: Terms) -> Moments:
-        """Moments of (x A, y) without the rows: μ ↦ Aᵀμ, S ↦ AᵀSA; new terms named ``terms``."""
+        """Return the moments of (x A, y), whose features are ``terms``: μ ↦ Aᵀμ, S ↦ AᵀSA."""
         full = np.zeros((len(self.mean), matrix.shape[1] + len(self.targets)))
         full[: self.d, : matrix.shape[1]] = matrix
         full[self.d :, matrix.shape[1] :] = np.eye(len(self.targets))
@@ -153,48 +213,48 @@ class Moments:
         )
 
 
-def _of_block(block: Block) -> Moments:
-    """Moments of the rows of one block, in cache-sized chunks about a provisional centre."""
+def _block_moments(block: Block) -> Moments:
+    """Moments of the rows of one block, in cache-sized chunks about a provisional center."""
     x, y, w = block.x, block.y, block.w
-    if w is not None and (w == 0).any():  # a row of weight zero is a row removed
-        keep = np.flatnonzero(w > 0)
-        x, y, w = x[keep], y[keep], w[keep]
+    if w is not None and (w == 0).any():  # zero weight is the same as removing the row
+        positive = np.flatnonzero(w > 0)
+        x, y, w = x[positive], y[positive], w[positive]
     n, d = x.shape
     p = d + y.shape[1]
     if n == 0:
         return Moments(block.terms, block.targets)
-    kept = Block(x, y, w, block.terms, block.targets)
+    rows = Block(x, y, w, block.terms, block.targets)
     chunk = int(np.clip(200_000 // max(p, 1), 64, 8192))
     by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
     buffer = scratch((min(chunk, n), p), "F" if by_column else "C")
     shift = np.zeros(p)
     first = slice(0, len(buffer))
-    shift[:d] = kept.dense(0, len(buffer)).mean(axis=0)
+    shift[:d] = rows.dense(0, len(buffer)).mean(axis=0)
     shift[d:] = y[first].mean(axis=0)
     shift[~np.isfinite(shift)] = 0.0
     total, gram = np.zeros(p), np.zeros((p, p))
     with np.errstate(over="ignore", invalid="ignore"):
-        _accumulate(kept, shift, chunk, buffer, total, gram)
+        _accumulate(rows, shift, chunk, buffer, total, gram)
     if not np.isfinite(total).all():
         raise not_finite(block, total)
     if not np.isfinite(gram).all():
         raise too_large(block, gram)
-    weight = kept.weight
+    weight = rows.weight
     total /= weight
     gram -= weight * np.outer(total, total)
     return Moments(block.terms, block.targets, n, weight, shift + total, gram)
 
 
 def _accumulate(
-    kept: Block, shift: Floats, chunk: int, buffer: Floats, total: Floats, gram: Floats
+    rows: Block, shift: Floats, chunk: int, buffer: Floats, total: Floats, gram: Floats
 ) -> None:
     """Add Σ w z and Σ w z zᵀ, z = (x, y) − shift, to ``total`` and ``gram``."""
-    x, y, w = kept.x, kept.y, kept.w
+    x, y, w = rows.x, rows.y, rows.w
     n, d = x.shape
     for start in range(0, n, chunk):
         stop = min(start + chunk, n)
         z = buffer[: stop - start]
-        np.subtract(kept.dense(start, stop), shift[:d], out=z[:, :d])
+        np.subtract(rows.dense(start, stop), shift[:d], out=z[:, :d])
         np.subtract(y[start:stop], shift[d:], out=z[:, d:])
         if w is None:
             total += z.sum(axis=0)
@@ -205,18 +265,18 @@ def _accumulate(
 
 
 def not_finite(block: Block, total: Floats) -> InputError:
-    """The refusal that names the first column with NaN or infinity."""
+    """The refusal of the first column with NaN or infinity."""
     j = int(np.flatnonzero(~np.isfinite(total))[0])
     term: Term = (block.terms.items + block.targets.items)[j]
     return InputError(
         "contains NaN or infinity.",
         column=term.column,
-        remedy="Remove these rows, or fill the gaps with scan(…, missing='mean').",
+        remedy="Remove these rows, or impute missing values with scan(…, missing='mean').",
     )
 
 
 def too_large(block: Block, gram: Floats) -> InputError:
-    """The refusal of numbers whose squares leave the range of a float."""
+    """The refusal of numbers whose squares overflow."""
     j = int(np.flatnonzero(~np.isfinite(np.diag(gram)))[0])
     return InputError(
         "holds numbers so large that their squares overflow (beyond about 1e150).",
