@@ -1,4 +1,4 @@
-"""Class means: the bisecting plane, and every member of the family against its own definition."""
+"""Class means: the bisecting hyperplane, and every scatter matrix against its definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def two_classes(seed=0, pos=60, neg=40):
     return x, np.repeat([1, 0], [pos, neg])
 
 
-def test_the_plane_bisects_the_segment_between_the_means():
+def test_hyperplane_bisects_the_segment_between_the_means():
     x, y = two_classes()
     own = BasicLinearClassifier().fit(x, y)
     above, below = x[y == 1].mean(axis=0), x[y == 0].mean(axis=0)
@@ -36,7 +36,7 @@ def test_the_plane_bisects_the_segment_between_the_means():
 
 @pytest.mark.parametrize("scatter", ["identity", "diagonal", "pooled", "total"])
 @pytest.mark.parametrize("prevalence", [False, True])
-def test_every_member_of_the_family(scatter, prevalence):
+def test_every_scatter_matrix(scatter, prevalence):
     """w = M⁻¹(n⁺μ⁺ − n⁻μ⁻) with M and n computed here from their definitions."""
     x, y = two_classes()
     own = BasicLinearClassifier(scatter=scatter, prevalence=prevalence).fit(x, y)
@@ -69,7 +69,7 @@ def test_total_scatter_and_prevalence_is_least_squares_without_intercept():
     assert "least squares" in str(own.certificate_)
 
 
-def test_several_classes_go_to_the_nearest_mean():
+def test_several_classes_are_assigned_to_the_nearest_mean():
     x, y = load_iris(return_X_y=True)
     own, peer = BasicLinearClassifier().fit(x, y), NearestCentroid().fit(x, y)
     np.testing.assert_array_equal(own.predict(x), peer.predict(x))
@@ -89,7 +89,7 @@ def test_pooled_scatter_is_linear_discriminant_analysis_with_equal_priors(data):
     np.testing.assert_array_equal(own.predict(x), peer.predict(x))
 
 
-def test_diagonal_is_the_basic_one_on_standardised_columns():
+def test_diagonal_is_the_identity_on_standardized_columns():
     x, y = load_wine(return_X_y=True)
     own = BasicLinearClassifier(scatter="diagonal").fit(x, y)
     z = (x - x.mean(axis=0)) / x.std(axis=0)
@@ -97,7 +97,7 @@ def test_diagonal_is_the_basic_one_on_standardised_columns():
 
 
 @pytest.mark.parametrize("scatter", ["diagonal", "pooled", "total"])
-def test_units_change_nothing(scatter):
+def test_units_do_not_matter(scatter):
     x, y = load_wine(return_X_y=True)
     unit = 10.0 ** np.random.default_rng(0).integers(-8, 9, x.shape[1])
     plain = BasicLinearClassifier(scatter=scatter).fit(x, y)
@@ -115,7 +115,7 @@ def test_identity_depends_on_units_and_says_so():
     assert "no optimality is claimed" in str(plain.certificate_)
 
 
-def test_constant_and_repeated_columns_get_no_say_of_their_own():
+def test_constant_and_repeated_columns_change_nothing():
     x, y = two_classes()
     wide = np.column_stack([x, x[:, 0], np.full(100, 0.1)])
     for scatter in ("pooled", "total", "diagonal"):
@@ -138,7 +138,7 @@ def test_a_column_that_separates_by_itself_decides():
     assert own.normal_[3] > 1e6 * np.abs(own.normal_[:3]).max()
 
 
-def test_classes_far_apart_keep_the_digits_of_their_scatter():
+def test_distant_classes_keep_the_digits_of_their_scatter():
     x, y = two_classes()
     own = BasicLinearClassifier(scatter="pooled").fit(x + 2.0**24 * y[:, None], y)
     shifted = x - 2.0**24 * (1 - y[:, None])

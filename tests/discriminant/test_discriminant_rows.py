@@ -1,4 +1,4 @@
-"""Gaussian class models on rows that have trouble in them, and on rows that come otherwise."""
+"""Gaussian class models on degenerate rows, and on portions, sparse rows and tables."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import separatrix as sx
-from separatrix.discriminant.gaussian_classifier import SPREADS
-from tests.discriminant.test_gaussian_discriminant import clouds
+from separatrix.discriminant.gaussian_classifier import COVARIANCES
+from tests.discriminant.test_gaussian_discriminant import gaussian_classes
 
 
-def test_a_class_with_too_few_rows_is_named_with_the_remedy():
-    x, y = clouds(d=4, k=2)
+def test_a_class_with_too_few_rows_is_refused_with_a_remedy():
+    x, y = gaussian_classes(d=4, k=2)
     few = np.concatenate([np.flatnonzero(y == "a"), np.flatnonzero(y == "b")[:3]])
     with pytest.raises(sx.InputError, match=r"Class 'b' has 3 rows for 4 .*Regularized"):
         sx.GaussianDiscriminant().fit(x[few], y[few])
@@ -29,7 +29,7 @@ def test_a_class_with_too_few_rows_is_named_with_the_remedy():
 
 
 def test_a_class_without_variance_in_a_column():
-    x, y = clouds()
+    x, y = gaussian_classes()
     x[y == "b", 2] = 1.0
     with pytest.raises(sx.InputError, match=r"column 'x2': all rows of class 'b'"):
         sx.GaussianDiscriminant("diagonal").fit(x, y)
@@ -39,27 +39,27 @@ def test_a_class_without_variance_in_a_column():
 
 
 def test_a_direction_in_which_each_class_is_one_point_separates():
-    x, y = clouds(k=2)
+    x, y = gaussian_classes(k=2)
     x[:, 1] = np.where(y == "a", 3.0, 4.0)
     for model in (sx.LinearDiscriminantAnalysis(), sx.GaussianDiscriminant("shared_diagonal")):
         model.fit(x, y)
         assert model.score(x, y) == 1.0
-        assert "agree exactly" in str(model.certificate_)
+        assert "no class varies" in str(model.certificate_)
 
 
 @pytest.mark.parametrize("covariance", ["full", "shared", "diagonal", "shared_diagonal"])
-def test_dollars_beside_hundredths(covariance):
-    x, y = clouds()
+def test_units_do_not_matter(covariance):
+    x, y = gaussian_classes()
     units = np.array([1e5, 1e-2, 1.0, 1e8])
     plain = sx.GaussianDiscriminant(covariance, alpha=0.1, beta=0.1).fit(x, y)
-    mixed = sx.GaussianDiscriminant(covariance, alpha=0.1, beta=0.1).fit(x * units, y)
-    assert_allclose(mixed.predict_proba(x * units), plain.predict_proba(x), atol=1e-10)
+    scaled = sx.GaussianDiscriminant(covariance, alpha=0.1, beta=0.1).fit(x * units, y)
+    assert_allclose(scaled.predict_proba(x * units), plain.predict_proba(x), atol=1e-10)
 
 
-def test_mixtures_meet_at_the_corners():
-    x, y = clouds()
-    for mix, case in (({"beta": 1.0}, "shared"), ({}, "full")):
-        a = sx.GaussianDiscriminant(**mix).fit(x, y).predict_proba(x)
+def test_shrinkage_weights_of_one_are_the_other_structures():
+    x, y = gaussian_classes()
+    for shrinkage, case in (({"beta": 1.0}, "shared"), ({}, "full")):
+        a = sx.GaussianDiscriminant(**shrinkage).fit(x, y).predict_proba(x)
         assert_allclose(a, sx.GaussianDiscriminant(case).fit(x, y).predict_proba(x), atol=1e-9)
     z = (x - x.mean(axis=0)) / x.std(axis=0)
     sphere = sx.GaussianDiscriminant("shared_spherical").fit(z, y).predict_proba(z)
@@ -68,7 +68,7 @@ def test_mixtures_meet_at_the_corners():
     )
 
 
-def test_classes_that_lie_very_far_apart_keep_their_shape():
+def test_distant_classes_keep_the_digits_of_their_covariance():
     rng = np.random.default_rng(0)
     near = rng.standard_normal((80, 3)) @ (np.eye(3) + 0.3)
     side = near[:, 0] > 0.5
@@ -80,8 +80,8 @@ def test_classes_that_lie_very_far_apart_keep_their_shape():
     assert_allclose(model.predict_proba(near)[:, :2], two.predict_proba(near), atol=1e-6)
 
 
-def test_columns_that_depend_on_others_change_nothing():
-    x, y = clouds()
+def test_linearly_dependent_columns_change_nothing():
+    x, y = gaussian_classes()
     more = np.column_stack([x, x[:, 0], x @ [1.0, 2.0, 3.0, 4.0], np.ones(len(x))])
     for case in ("full", "shared"):
         a = sx.GaussianDiscriminant(case).fit(x, y).predict_proba(x)
@@ -92,7 +92,7 @@ def test_columns_that_depend_on_others_change_nothing():
 
 @pytest.mark.parametrize("labels", [np.int8, np.uint64, float, bool])
 def test_labels_of_any_type_come_back(labels):
-    x, y = clouds(k=2)
+    x, y = gaussian_classes(k=2)
     named = (y == "b").astype(int)
     if labels is np.int8:
         named = named * 255 - 128  # the whole range of a byte
@@ -102,9 +102,9 @@ def test_labels_of_any_type_come_back(labels):
     assert model.score(x, named) > 0.7
 
 
-def test_scores_beyond_all_exponents():
-    x, y = clouds()
-    for case in SPREADS:
+def test_scores_that_overflow_exponentials():
+    x, y = gaussian_classes()
+    for case in COVARIANCES:
         model = sx.GaussianDiscriminant(case).fit(x, y)
         p = model.predict_proba(x * 1e4)
         assert np.isfinite(p).all()
@@ -135,17 +135,17 @@ def test_one_class_and_two_rows():
         sx.GaussianDiscriminant().fit([[0.0], [2.0]], ["a", "b"])
 
 
-def test_columns_that_never_vary_leave_the_priors():
+def test_constant_columns_leave_the_priors():
     x, y = np.ones((10, 2)), np.array(["a"] * 7 + ["b"] * 3)
-    for case in SPREADS:
+    for case in COVARIANCES:
         p = sx.GaussianDiscriminant(case).fit(x, y).predict_proba(x)
         assert_allclose(p, np.tile([0.7, 0.3], (10, 1)))
 
 
-def test_settings_that_cannot_be():
-    x, y = clouds()
+def test_invalid_parameters():
+    x, y = gaussian_classes()
     for bad, text in (
-        (sx.GaussianDiscriminant("round"), "no known case"),
+        (sx.GaussianDiscriminant("round"), "unknown"),
         (sx.GaussianDiscriminant(alpha=0.7, beta=0.7), "more than 1"),
         (sx.GaussianDiscriminant(alpha=-0.1), "between 0 and 1"),
         (sx.GaussianDiscriminant(priors=[0.5, 0.5]), "3 classes"),
@@ -156,12 +156,12 @@ def test_settings_that_cannot_be():
             bad.fit(x, y)
 
 
-# -- other ways to bring rows -------------------------------------------------------------------
+# -- portions, sparse rows, tables ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", SPREADS)
-def test_rows_in_portions_are_rows_at_once(covariance):
-    x, y = clouds()
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_partial_fit_agrees_with_fit(covariance):
+    x, y = gaussian_classes()
     order = np.argsort(y, kind="stable")  # classes come one after the other
     x, y = 1e3 + x[order], y[order]
     whole = sx.GaussianDiscriminant(covariance).fit(x, y)
@@ -169,14 +169,14 @@ def test_rows_in_portions_are_rows_at_once(covariance):
     first = np.concatenate([np.arange(0, 20), np.arange(280, 300)])
     rest = np.setdiff1d(np.arange(300), first)
     parts.partial_fit(x[first], y[first], classes=["a", "b", "c"])
-    assert (parts.predict_proba(x)[:, 1] == 0).all()  # announced, not met
+    assert (parts.predict_proba(x)[:, 1] == 0).all()  # announced, without rows yet
     for piece in np.array_split(rest, 7):
         parts.partial_fit(x[piece], y[piece])
     assert_allclose(parts.predict_proba(x), whole.predict_proba(x), atol=1e-9)
 
 
 def test_sparse_rows():
-    x, y = clouds()
+    x, y = gaussian_classes()
     x[np.abs(x) < 0.7] = 0.0
     for model in (sx.GaussianDiscriminant(), sx.LinearDiscriminantAnalysis(), sx.GaussianNB()):
         dense = model.fit(x, y).predict_proba(x)
@@ -187,7 +187,7 @@ def test_sparse_rows():
 def test_tables_with_levels_and_a_discrete_target():
     import pandas as pd
 
-    x, y = clouds()
+    x, y = gaussian_classes()
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])
     frame["where"] = np.random.default_rng(9).choice(["north", "south"], len(x))
     frame["kind"] = y
@@ -205,14 +205,14 @@ def test_tables_with_levels_and_a_discrete_target():
 
 
 @pytest.mark.parametrize("missing", ["mean", "indicator", "drop", "regress"])
-def test_tables_with_gaps_are_read_once(missing, tmp_path, monkeypatch):
+def test_tables_with_missing_values_are_read_once(missing, tmp_path, monkeypatch):
     import pandas as pd
 
     from separatrix.rows.rows import Rows
     from separatrix.statistics.class_preparation import MomentsByClass
     from separatrix.statistics.preparation import prepare
 
-    x, y = clouds()
+    x, y = gaussian_classes()
     rng = np.random.default_rng(9)
     x[rng.random(x.shape) < 0.1] = np.nan
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(
@@ -241,14 +241,14 @@ def test_tables_with_gaps_are_read_once(missing, tmp_path, monkeypatch):
 def test_a_table_whose_target_is_a_number():
     import pandas as pd
 
-    x, _ = clouds()
+    x, _ = gaussian_classes()
     frame = pd.DataFrame(x, columns=list("abcd"))
     with pytest.raises(sx.InputError, match="holds numbers"):
         sx.GaussianDiscriminant().fit(sx.scan(frame, target="d"))
 
 
-def test_shapes_of_the_classes():
-    x, y = clouds()
+def test_class_densities_and_boundaries():
+    x, y = gaussian_classes()
     model = sx.GaussianDiscriminant().fit(x, y)
     log = np.column_stack([n.log_density(x) for n in model.normals_]) + np.log(model.priors_)
     log -= log.max(axis=1, keepdims=True)
@@ -261,15 +261,15 @@ def test_shapes_of_the_classes():
 
 
 def test_no_warnings_on_plain_data():
-    x, y = clouds()
+    x, y = gaussian_classes()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for case in SPREADS:
+        for case in COVARIANCES:
             sx.GaussianDiscriminant(case).fit(x, y).predict(x)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64, bool])
-def test_whole_numbers_of_any_type_are_labels(kind):
+def test_integers_of_any_type_are_labels(kind):
     rng = np.random.default_rng(0)
     values = [False, True] if kind is bool else [100, 3, 127] + [-100] * (kind is np.int8)
     y = np.array(values, dtype=kind)[np.arange(80) % len(values)]

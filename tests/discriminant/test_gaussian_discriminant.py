@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,17 +13,18 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as Their
 from sklearn.naive_bayes import GaussianNB as TheirNB
 
 import separatrix as sx
-from separatrix.discriminant.gaussian_classifier import SPREADS
+from separatrix.discriminant.class_covariances import CovarianceShrinkage, GaussianFit
+from separatrix.discriminant.gaussian_classifier import COVARIANCES, GaussianOptions, certify
 
 SHARED = ("shared", "shared_diagonal", "shared_spherical")
 
 
-def clouds(n=300, d=4, k=3, seed=0):
+def gaussian_classes(n=300, d=4, k=3, seed=0):
     """Classes with covariances of their own."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
-    turn = np.eye(d) + 0.4 * rng.standard_normal((k, d, d))
-    x = np.einsum("ni,nij->nj", rng.standard_normal((n, d)), turn[y])
+    root = np.eye(d) + 0.4 * rng.standard_normal((k, d, d))
+    x = np.einsum("ni,nij->nj", rng.standard_normal((n, d)), root[y])
     return x + 1.5 * rng.standard_normal((k, d))[y], np.array(list("abcdefgh"))[y]
 
 
@@ -43,9 +46,9 @@ def by_definition(x, y, new, covariance):
     return np.exp(joint) / np.exp(joint).sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("covariance", SPREADS)
-def test_every_case_is_bayes_rule(covariance):
-    x, y = clouds()
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_every_covariance_structure_is_bayes_rule(covariance):
+    x, y = gaussian_classes()
     model = sx.GaussianDiscriminant(covariance).fit(x, y)
     new = x[:50] + 0.3
     assert_allclose(model.predict_proba(new), by_definition(x, y, new, covariance), atol=1e-10)
@@ -54,9 +57,17 @@ def test_every_case_is_bayes_rule(covariance):
     assert model.certificate_.kkt < 1e-12
 
 
-@pytest.mark.parametrize("covariance", SPREADS)
+def test_a_certificate_without_a_number_does_not_hold():
+    options = GaussianOptions("full", CovarianceShrinkage())
+    fit = GaussianFit(None, np.eye(2), 2, 1.0, error=0.0)
+    assert certify(options, fit).holds
+    assert not certify(options, replace(fit, error=np.nan)).holds
+    assert not certify(options, replace(fit, error=1.0)).holds
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
 def test_scores_are_the_stated_quadratic(covariance):
-    x, y = clouds()
+    x, y = gaussian_classes()
     model = sx.GaussianDiscriminant(covariance).fit(x, y)
     stated = np.einsum("ni,kij,nj->nk", x, model.W_, x) + x @ model.w_.T + model.w0_
     assert_allclose(model.decision_function(x), stated, atol=1e-8)
@@ -64,15 +75,15 @@ def test_scores_are_the_stated_quadratic(covariance):
 
 
 def test_numbers_of_parameters():
-    x, y = clouds(d=4, k=3)
-    means, shares = 12, 2
+    x, y = gaussian_classes(d=4, k=3)
+    means, priors = 12, 2
     counted = {
         "full": 30, "shared": 10, "diagonal": 12, "shared_diagonal": 4,
         "spherical": 3, "shared_spherical": 1,
     }  # fmt: skip
     for covariance, number in counted.items():
         model = sx.GaussianDiscriminant(covariance).fit(x, y)
-        assert model.n_parameters_ == means + shares + number
+        assert model.n_parameters_ == means + priors + number
     given = sx.GaussianDiscriminant(priors=[0.2, 0.3, 0.5]).fit(x, y)
     assert given.n_parameters_ == means + 30
 
@@ -80,7 +91,7 @@ def test_numbers_of_parameters():
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("given", [False, True])
 def test_agreement_with_scikit_learn(k, given):
-    x, y = clouds(k=k, seed=k)
+    x, y = gaussian_classes(k=k, seed=k)
     priors = np.arange(1, k + 1) / np.arange(1, k + 1).sum() if given else None
     for own, theirs in (
         (sx.QuadraticDiscriminantAnalysis(priors=priors), TheirQDA(priors=priors, tol=0.0)),
@@ -98,9 +109,9 @@ def test_agreement_with_scikit_learn(k, given):
         assert np.array_equal(own.predict(x), theirs.predict(x))
 
 
-def test_linear_discriminant_has_the_familiar_attributes():
+def test_linear_discriminant_has_the_attributes_of_scikit_learn():
     for k in (2, 4):
-        x, y = clouds(k=k, d=5)
+        x, y = gaussian_classes(k=k, d=5)
         own, theirs = sx.LinearDiscriminantAnalysis().fit(x, y), TheirLDA().fit(x, y)
         assert_allclose(own.coef_, theirs.coef_, rtol=1e-8)
         assert_allclose(own.intercept_, theirs.intercept_, rtol=1e-8)
@@ -110,8 +121,8 @@ def test_linear_discriminant_has_the_familiar_attributes():
         assert_allclose(np.abs(own.transform(x)), np.abs(theirs.transform(x)), atol=1e-8)
 
 
-def test_discriminant_directions_have_unit_spread_within_classes():
-    x, y = clouds(k=4, d=6)
+def test_discriminant_directions_have_unit_variance_within_classes():
+    x, y = gaussian_classes(k=4, d=6)
     model = sx.LinearDiscriminantAnalysis(n_components=2).fit(x * 10.0 ** np.arange(-8, 4, 2), y)
     z = model.transform(x * 10.0 ** np.arange(-8, 4, 2))
     within = sum(np.cov(z[y == c].T, bias=True) * np.mean(y == c) for c in "abcd")
@@ -126,7 +137,7 @@ def test_discriminant_directions_have_unit_spread_within_classes():
 
 @pytest.mark.parametrize(("k", "d"), [(8, 3), (3, 6), (4, 4)])
 def test_directions_with_more_classes_than_columns_or_fewer(k, d):
-    x, y = clouds(n=400, k=k, d=d)
+    x, y = gaussian_classes(n=400, k=k, d=d)
     own, theirs = sx.LinearDiscriminantAnalysis().fit(x, y), TheirLDA().fit(x, y)
     z, expected = own.transform(x), theirs.transform(x)
     assert_allclose(np.abs(z), np.abs(expected), rtol=1e-6, atol=1e-9)
@@ -134,26 +145,26 @@ def test_directions_with_more_classes_than_columns_or_fewer(k, d):
 
 
 def test_nearest_mean_is_the_nearest_mean():
-    x, y = clouds()
+    x, y = gaussian_classes()
     model = sx.NearestMean().fit(x, y)
     far = np.linalg.norm(x[:, None, :] - model.means_, axis=2)
     assert np.array_equal(model.predict(x), model.classes_[far.argmin(axis=1)])
 
 
-def test_three_views_of_one_plane():
+def test_lda_least_squares_and_logistic_regression_find_one_direction():
     """Σ⁻¹(μ₁ − μ₀): by least squares exactly, by logistic regression where classes are normal."""
     rng = np.random.default_rng(0)
     y = (rng.random(30_000) < 0.2).astype(int)
     x = rng.standard_normal((30_000, 3)) @ rng.standard_normal((3, 3)) + y[:, None] * [1.0, -0.5, 2]
-    views = (sx.LinearDiscriminantAnalysis, sx.LeastSquaresClassifier, sx.LogisticRegression)
-    normals = [np.ravel(view().fit(x, y).coef_) for view in views]
+    models = (sx.LinearDiscriminantAnalysis, sx.LeastSquaresClassifier, sx.LogisticRegression)
+    normals = [np.ravel(model().fit(x, y).coef_) for model in models]
     gaussian, squares, logistic = (w / np.linalg.norm(w) for w in normals)
     assert_allclose(squares, gaussian, rtol=1e-10)
     assert 1e-9 < 1.0 - logistic @ gaussian < 1e-3
 
 
-def test_nearest_means_are_templates():
-    x, y = clouds()
+def test_nearest_mean_is_template_matching():
+    x, y = gaussian_classes()
     model = sx.NearestMean(priors="uniform").fit(x, y)
     match = x @ model.means_.T - 0.5 * np.sum(model.means_**2, axis=1)
     assert np.array_equal(model.predict(x), model.classes_[match.argmax(axis=1)])
@@ -162,17 +173,17 @@ def test_nearest_means_are_templates():
 # -- one column ---------------------------------------------------------------------------------
 
 
-def line(spreads, shares=(200, 200), centres=(0.0, 3.0)):
+def one_column(deviations, counts=(200, 200), centers=(0.0, 3.0)):
     """Two classes on a line with exactly these means and deviations."""
     parts = []
-    for n, centre, spread in zip(shares, centres, spreads, strict=True):
+    for n, center, deviation in zip(counts, centers, deviations, strict=True):
         z = stats.norm.ppf((np.arange(n) + 0.5) / n)
-        parts.append(centre + spread * (z - z.mean()) / z.std())
-    return np.concatenate(parts)[:, None], np.repeat([0, 1], shares)
+        parts.append(center + deviation * (z - z.mean()) / z.std())
+    return np.concatenate(parts)[:, None], np.repeat([0, 1], counts)
 
 
 def test_one_threshold_with_equal_variances_moved_by_priors():
-    x, y = line((1.0, 1.0))
+    x, y = one_column((1.0, 1.0))
     assert_allclose(sx.LinearDiscriminantAnalysis().fit(x, y).thresholds_, [1.5], rtol=1e-10)
     assert_allclose(sx.GaussianDiscriminant("shared").fit(x, y).thresholds_, [1.5], rtol=1e-10)
     moved = sx.LinearDiscriminantAnalysis(priors=[0.9, 0.1]).fit(x, y)
@@ -180,7 +191,7 @@ def test_one_threshold_with_equal_variances_moved_by_priors():
 
 
 def test_two_thresholds_with_unequal_variances():
-    x, y = line((1.0, 2.0))
+    x, y = one_column((1.0, 2.0))
     found = sx.GaussianDiscriminant().fit(x, y).thresholds_
     # ln 1 + x²/2 = ln 2 + (x − 3)²/8, that is 3x² + 6x − 9 − 8 ln 2 = 0
     root = np.sqrt(36 + 12 * (9 + 8 * np.log(2)))
@@ -202,6 +213,6 @@ def test_thresholds_of_many_classes_are_where_the_answer_changes():
 
 
 def test_thresholds_need_one_column():
-    x, y = clouds()
+    x, y = gaussian_classes()
     with pytest.raises(sx.InputError, match="one column"):
         _ = sx.GaussianDiscriminant().fit(x, y).thresholds_

@@ -59,7 +59,7 @@ def test_counts_agree_with_scikit_learn(numbers, smoothing) -> None:
     assert_allclose(own.predict_log_proba(levels), peer.predict_log_proba(levels), rtol=1e-10)
 
 
-def test_a_table_mixes_all_three() -> None:
+def test_table_with_all_three_kinds() -> None:
     frame, y = mixed()
     model = sx.NaiveBayes().fit(sx.scan(frame.assign(y=y), target="y"))
     up = y == "yes"
@@ -70,8 +70,8 @@ def test_a_table_mixes_all_three() -> None:
         joint[:, k] += stats.norm.logpdf(frame.age, rows.age.mean(), rows.age.std(ddof=0))
         p = (rows.smokes.sum() + 1) / (len(rows) + 2)
         joint[:, k] += np.log(np.where(frame.smokes, p, 1 - p))
-        shares = (rows.town.value_counts() + 1) / (len(rows) + frame.town.nunique())
-        joint[:, k] += np.log(frame.town.map(shares))
+        frequency = (rows.town.value_counts() + 1) / (len(rows) + frame.town.nunique())
+        joint[:, k] += np.log(frame.town.map(frequency))
     expected = joint[:, 1] - joint[:, 0]
     assert_allclose(model.decision_function(frame), expected, rtol=1e-9, atol=1e-10)
     assert_allclose(model.predict_proba(frame)[:, 1], 1 / (1 + np.exp(-expected)), rtol=1e-9)
@@ -79,37 +79,37 @@ def test_a_table_mixes_all_three() -> None:
     assert_allclose(small.decision_function(frame), expected, rtol=1e-9, atol=1e-10)
 
 
-def test_gaps_are_passed_over() -> None:
+def test_missing_values_are_left_out() -> None:
     frame, y = mixed()
     rng = np.random.default_rng(5)
-    holes = frame.astype(object).where(rng.random(frame.shape) > 0.2)
-    holes["age"] = holes["age"].astype(float)
+    missing = frame.astype(object).where(rng.random(frame.shape) > 0.2)
+    missing["age"] = missing["age"].astype(float)
     for block_rows in (1000, 13):
         rows = sx.scan(
-            holes.assign(y=y), target="y", kinds={"smokes": "boolean"}, block_rows=block_rows
+            missing.assign(y=y), target="y", kinds={"smokes": "boolean"}, block_rows=block_rows
         )
         model = sx.NaiveBayes().fit(rows)
         for k, own in enumerate((y == "no", y == "yes")):
-            assert_allclose(model.theta_[k, 0], holes.age[own].mean(), rtol=1e-12)
-            yes = holes.smokes[own].dropna().astype(bool)
-            assert_allclose(model.density_.shares[k, 0], (yes.sum() + 1) / (len(yes) + 2))
-            town = holes.town[own].dropna()
+            assert_allclose(model.theta_[k, 0], missing.age[own].mean(), rtol=1e-12)
+            yes = missing.smokes[own].dropna().astype(bool)
+            assert_allclose(model.density_.probabilities[k, 0], (yes.sum() + 1) / (len(yes) + 2))
+            town = missing.town[own].dropna()
             expected = [((town == level).sum() + 1) / (len(town) + 3) for level in "pqr"]
-            assert_allclose(model.density_.shares[k, 1:], expected)
+            assert_allclose(model.density_.probabilities[k, 1:], expected)
     nothing = pd.DataFrame({"age": [np.nan], "smokes": [None], "town": [None]})
     assert_allclose(model.predict_proba(nothing)[0], model.class_prior_)
 
 
-def test_gaps_in_a_matrix(numbers) -> None:
+def test_missing_values_in_a_matrix(numbers) -> None:
     x, y, _ = numbers
-    holes = np.where(np.random.default_rng(3).random(x.shape) < 0.3, np.nan, x)
-    model = sx.NaiveBayes().fit(holes, y)
+    missing = np.where(np.random.default_rng(3).random(x.shape) < 0.3, np.nan, x)
+    model = sx.NaiveBayes().fit(missing, y)
     for k, label in enumerate("abc"):
-        assert_allclose(model.theta_[k], np.nanmean(holes[y == label], axis=0), rtol=1e-12)
-        assert_allclose(model.var_[k], np.nanvar(holes[y == label], axis=0), rtol=1e-11)
+        assert_allclose(model.theta_[k], np.nanmean(missing[y == label], axis=0), rtol=1e-12)
+        assert_allclose(model.var_[k], np.nanvar(missing[y == label], axis=0), rtol=1e-11)
     only = np.full((1, 4), np.nan)
     only[0, 2] = 1.0
-    alone = sx.NaiveBayes().fit(holes[:, [2]], y)
+    alone = sx.NaiveBayes().fit(missing[:, [2]], y)
     assert_allclose(model.predict_proba(only), alone.predict_proba([[1.0]]), rtol=1e-9)
 
 
@@ -122,12 +122,12 @@ def test_zero_counts_without_smoothing() -> None:
     assert_allclose(p[0], [1, 0])
     assert_allclose(p[1], [0, 1])
     assert_allclose(p.sum(axis=1), 1)
-    # one value speaks against either class; the other is 1/2 as likely in the first
+    # one value excludes either class; the other is 1/2 as likely in the first
     assert_allclose(p[2], [1 / 3, 2 / 3])
     assert_allclose(p[3], [1, 0])
 
 
-def test_pieces_add_up(numbers) -> None:
+def test_partial_fit_agrees_with_fit(numbers) -> None:
     x, y, w = numbers
     kinds = {0: "discrete", 1: "boolean"}
     x = np.column_stack([np.clip(np.round(x[:, 0]), 0, 3), x[:, 1] > 0, x[:, 2:]])
@@ -139,20 +139,20 @@ def test_pieces_add_up(numbers) -> None:
     assert_allclose(pieces.predict_log_proba(x), whole.predict_log_proba(x), rtol=1e-9, atol=1e-12)
 
 
-def test_priors_of_the_means_shrink() -> None:
+def test_bayes_and_map_estimates_shrink_means_and_variances() -> None:
     rng = np.random.default_rng(2)
     x = np.concatenate([rng.normal(0, 1, 50), rng.normal(4, 1, 3)])[:, None]
     y = np.repeat([0, 1], [50, 3])
     ml, bayes = (sx.NaiveBayes(2.0, estimation=how).fit(x, y) for how in ("ml", "bayes"))
-    centre, within = x.mean(), (ml.var_[:, 0] @ [50, 3]) / 53
-    assert_allclose(bayes.theta_[1, 0], (3 * ml.theta_[1, 0] + 2 * centre) / 5)
-    q = 3 * ml.var_[1, 0] + 2 * within + 6 / 5 * (ml.theta_[1, 0] - centre) ** 2
+    center, within = x.mean(), (ml.var_[:, 0] @ [50, 3]) / 53
+    assert_allclose(bayes.theta_[1, 0], (3 * ml.theta_[1, 0] + 2 * center) / 5)
+    q = 3 * ml.var_[1, 0] + 2 * within + 6 / 5 * (ml.theta_[1, 0] - center) ** 2
     assert_allclose(bayes.var_[1, 0], q / 2)
     mode = sx.NaiveBayes(2.0, estimation="map").fit(x, y)
     assert_allclose(mode.var_[1, 0], q / 5)
 
 
-def test_probabilities_stay_finite_far_away(numbers) -> None:
+def test_probabilities_are_finite_far_from_the_data(numbers) -> None:
     x, y, _ = numbers
     model = sx.NaiveBayes().fit(x, y)
     for size in (1e2, 1e4, 1e8):
@@ -162,7 +162,7 @@ def test_probabilities_stay_finite_far_away(numbers) -> None:
     assert (model.predict(x) == model.classes_[model.predict_proba(x).argmax(axis=1)]).all()
 
 
-def test_digits_survive_a_far_origin_and_far_classes() -> None:
+def test_distant_classes_keep_the_digits_of_their_variance() -> None:
     rng = np.random.default_rng(4)
     noise = rng.standard_normal((200, 1))
     y = np.repeat([0, 1], 100)
@@ -170,7 +170,7 @@ def test_digits_survive_a_far_origin_and_far_classes() -> None:
     assert_allclose(model.var_[:, 0], [noise[:100].var(), noise[100:].var()], rtol=1e-7)
 
 
-def test_small_and_odd_tables(numbers) -> None:
+def test_small_tables(numbers) -> None:
     x = numbers[0]
     assert (
         sx.NaiveBayes().fit([[0.0], [1.0]], ["l", "r"]).predict([[0.1], [2.0]]) == ["l", "r"]
@@ -184,7 +184,7 @@ def test_small_and_odd_tables(numbers) -> None:
     assert (model.predict(np.arange(1000)[:, None] + 0.1) == np.arange(1000)).mean() > 0.9
 
 
-def test_refusals_and_doubts(numbers) -> None:
+def test_refusals_and_warnings(numbers) -> None:
     x, y, _ = numbers
     for bad in (
         {"smoothing": -1},
@@ -205,14 +205,14 @@ def test_refusals_and_doubts(numbers) -> None:
     assert_allclose(p, [[0.5, 0.5]])
 
 
-def test_a_mixed_model_is_stored(tmp_path) -> None:
+def test_save_and_load(tmp_path) -> None:
     frame, y = mixed()
     model = sx.NaiveBayes().fit(sx.scan(frame.assign(y=y), target="y"))
     sx.save(model, tmp_path / "m.sx")
     assert (sx.load(tmp_path / "m.sx").predict_proba(frame) == model.predict_proba(frame)).all()
 
 
-def test_files_and_clusters_give_the_same(tmp_path) -> None:
+def test_files_and_dask_agree_with_memory(tmp_path) -> None:
     import dask.dataframe as dd
 
     frame, y = mixed()

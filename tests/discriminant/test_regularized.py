@@ -1,4 +1,4 @@
-"""Mixtures of covariances chosen by cross-validation, against fits made one by one."""
+"""Covariance shrinkage chosen by cross-validation, against separate fits of every pair."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import separatrix as sx
-from separatrix.discriminant.regularized_discriminant import triangle
-from tests.discriminant.test_gaussian_discriminant import clouds
+from separatrix.discriminant.regularized_discriminant import shrinkage_grid
+from tests.discriminant.test_gaussian_discriminant import gaussian_classes
 
 
-def one_by_one(x, y, grid, pairs, w=None):
+def separate_fits(x, y, grid, pairs, w=None):
     """Log loss and error of every pair, by fitting each on each fold."""
     out = np.empty((2, len(grid), len(pairs)))
     for i, (alpha, beta) in enumerate(grid):
@@ -28,12 +28,12 @@ def one_by_one(x, y, grid, pairs, w=None):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_losses_are_those_of_separate_fits(weighted):
-    x, y = clouds(n=180)
+def test_losses_agree_with_separate_fits(weighted):
+    x, y = gaussian_classes(n=180)
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(x)) if weighted else None
     splitter = StratifiedKFold(3)
     model = sx.RegularizedDiscriminantAnalysis(5, 4, cv=splitter).fit(x, y, w)
-    expected = one_by_one(x, y, model.grid_, list(splitter.split(x, y)), w)
+    expected = separate_fits(x, y, model.grid_, list(splitter.split(x, y)), w)
     assert_allclose(model.cv_log_loss_, expected[0], rtol=1e-7)
     assert_allclose(model.cv_error_, expected[1], atol=1e-12)
     best = expected[0].mean(axis=1).argmin()
@@ -43,22 +43,22 @@ def test_losses_are_those_of_separate_fits(weighted):
 
 
 def test_folds_that_overlap():
-    x, y = clouds(n=120)
+    x, y = gaussian_classes(n=120)
     rng = np.random.default_rng(0)
     pairs = [(rng.permutation(120)[:100], rng.permutation(120)[:40]) for _ in range(2)]
     model = sx.RegularizedDiscriminantAnalysis([0.0, 0.5], [0.0, 0.5], cv=pairs).fit(x, y)
-    assert_allclose(model.cv_log_loss_, one_by_one(x, y, model.grid_, pairs)[0], rtol=1e-7)
+    assert_allclose(model.cv_log_loss_, separate_fits(x, y, model.grid_, pairs)[0], rtol=1e-7)
 
 
-def test_the_whole_triangle():
-    grid = triangle(11, 11)
+def test_grid_covers_the_triangle():
+    grid = shrinkage_grid(11, 11)
     assert len(grid) == 66
     assert (grid.sum(axis=1) <= 1).all()
     for corner in ([0.0, 0.0], [1.0, 0.0], [0.0, 1.0]):
         assert (grid == corner).all(axis=1).any()
 
 
-def test_few_rows_for_many_columns_lead_to_a_mixture():
+def test_few_rows_for_many_columns_are_shrunk():
     rng = np.random.default_rng(0)
     d = 12
     y = np.repeat(["a", "b", "c"], [9, 11, 40])
@@ -76,7 +76,7 @@ def test_few_rows_for_many_columns_lead_to_a_mixture():
 
 
 def test_units_dependent_columns_and_a_class_of_one_row():
-    x, y = clouds(n=90)
+    x, y = gaussian_classes(n=90)
     x = np.column_stack([x, x[:, 0] + x[:, 1], np.ones(len(x))])
     y = np.array(y, dtype=object)
     y[0] = "single"
@@ -88,8 +88,8 @@ def test_units_dependent_columns_and_a_class_of_one_row():
     assert np.isfinite(plain.predict_proba(x)).all()
 
 
-def test_choice_by_error_prefers_the_simplest_of_equals():
-    x, y = clouds(n=150, k=2)
+def test_selection_by_error_prefers_the_most_regularized_of_equals():
+    x, y = gaussian_classes(n=150, k=2)
     x[y == "b"] += 50.0
     model = sx.RegularizedDiscriminantAnalysis(5, 5, criterion="error").fit(x, y)
     assert model.best_score_ == 0.0
@@ -99,7 +99,7 @@ def test_choice_by_error_prefers_the_simplest_of_equals():
 def test_tables():
     import pandas as pd
 
-    x, y = clouds(n=150)
+    x, y = gaussian_classes(n=150)
     frame = pd.DataFrame(x, columns=list("pqrs")).assign(kind=y)
     a = sx.RegularizedDiscriminantAnalysis(4, 4).fit(sx.scan(frame, target="kind"))
     b = sx.RegularizedDiscriminantAnalysis(4, 4).fit(x, y)
@@ -107,10 +107,10 @@ def test_tables():
     assert_allclose(a.predict_proba(frame[list("pqrs")]), b.predict_proba(x), atol=1e-10)
 
 
-def test_settings_that_cannot_be():
-    x, y = clouds(n=60)
+def test_invalid_parameters():
+    x, y = gaussian_classes(n=60)
     for bad, text in (
-        (sx.RegularizedDiscriminantAnalysis(criterion="luck"), "not known"),
+        (sx.RegularizedDiscriminantAnalysis(criterion="luck"), "unknown"),
         (sx.RegularizedDiscriminantAnalysis([2.0]), "between 0 and 1"),
         (sx.RegularizedDiscriminantAnalysis(0), "whole number"),
         (sx.RegularizedDiscriminantAnalysis([0.9], [0.9]), "at most 1"),
@@ -122,10 +122,10 @@ def test_settings_that_cannot_be():
 
 
 @pytest.mark.parametrize("missing", ["mean", "regress"])
-def test_gaps_of_a_fold_are_filled_from_its_training_rows_alone(missing):
+def test_missing_values_of_a_fold_are_imputed_from_its_training_rows_alone(missing):
     import pandas as pd
 
-    x, y = clouds(n=120)
+    x, y = gaussian_classes(n=120)
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(x, columns=list("pqrs"))
     frame.loc[rng.random(120) < 0.4, "q"] = np.nan
@@ -138,13 +138,13 @@ def test_gaps_of_a_fold_are_filled_from_its_training_rows_alone(missing):
     for i, (alpha, beta) in enumerate(model.grid_):
         for f, (train, test) in enumerate(pairs):
             rows = sx.scan(frame.iloc[train], target="kind", missing=missing, unseen="zeros")
-            apart = sx.GaussianDiscriminant(alpha=alpha, beta=beta).fit(rows)
-            p = apart.predict_proba(frame.iloc[test].drop(columns="kind"))
-            expected = log_loss(y[test], p, labels=apart.classes_)
+            separate = sx.GaussianDiscriminant(alpha=alpha, beta=beta).fit(rows)
+            p = separate.predict_proba(frame.iloc[test].drop(columns="kind"))
+            expected = log_loss(y[test], p, labels=separate.classes_)
             assert_allclose(model.cv_log_loss_[i, f], expected, rtol=1e-6)
 
 
-def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
+def test_a_class_without_rows() -> None:
     import polars as pl
 
     rng = np.random.default_rng(0)
@@ -159,6 +159,6 @@ def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
     np.testing.assert_allclose(some.cv_log_loss_, alone.cv_log_loss_, rtol=1e-9)
 
 
-def test_columns_that_never_vary_leave_the_shares():
+def test_constant_columns_leave_the_priors():
     model = sx.RegularizedDiscriminantAnalysis(3, 3).fit(np.ones((30, 2)), np.arange(30) % 3 % 2)
     assert_allclose(model.predict_proba(np.ones((1, 2))), [[2 / 3, 1 / 3]])

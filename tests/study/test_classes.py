@@ -202,7 +202,7 @@ def test_more_columns_than_rows_and_gaps_left_open() -> None:
     assert found.model.predict(table.drop("y")).shape == (60,)
     holes = table.with_columns(x0=pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise("x0"))
     gappy = run_study(sx.scan(holes, target="y"), models=["naive_bayes"])
-    seen = gappy.core.columns_.seen
+    seen = gappy.core.column_moments_.observed
     assert seen.min() < seen.max()  # a gap is skipped, not filled
     assert gappy.training.names == ()
 

@@ -1,4 +1,4 @@
-"""Classification by class means: the hyperplane between them, under four measures of distance."""
+"""Classification by class means, with one of four scatter matrices to measure distance."""
 
 from __future__ import annotations
 
@@ -18,38 +18,69 @@ from separatrix.rows.schema import Terms
 from separatrix.statistics.class_preparation import MomentsByClass
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.statistics.standardizer import EPS, Standardizer
 
-EPS = float(np.finfo(float).eps)
-_MEASURES = {
-    "identity": "straight-line distance, which depends on the units of the columns",
+#: How distances are measured under each scatter matrix.
+SCATTERS = {
+    "identity": "Euclidean distance, which depends on the units of the columns",
     "diagonal": "distance in standard deviations of each column, free of units",
-    "pooled": "distance in units of the scatter within classes, free of units and of correlation",
-    "total": "distance in units of XᵀX, free of units",
+    "pooled": "Mahalanobis distance of the pooled covariance, free of units and correlation",
+    "total": "distance with respect to XᵀX, free of units",
 }
 
 
 class BasicLinearClassifier(LinearClassifier):
-    """w = M⁻¹(n⁺μ⁺ − n⁻μ⁻): class means, and a matrix M that says how to measure between them.
+    """Linear classifier from class means and a scatter matrix M.
+
+        w = M⁻¹(n⁺μ⁺ − n⁻μ⁻)
 
     With n⁺ = n⁻ = 1 the hyperplane w·x = t bisects the segment between the means, t = w·(μ⁺+μ⁻)/2;
-    K classes go to the nearest mean, scores (x − x̄)·M⁻¹mₖ − ½ mₖ·M⁻¹mₖ with mₖ = μₖ − x̄.
-    With ``prevalence`` the n are the shares of the classes and t = 0 (K classes: scores
+    with K classes x is assigned to the nearest mean, by scores (x − x̄)·M⁻¹mₖ − ½ mₖ·M⁻¹mₖ with
+    mₖ = μₖ − x̄. With ``prevalence`` the n are the class proportions and t = 0 (K classes: scores
     nₖ x·M⁻¹μₖ); this and ``scatter="total"`` is least squares without intercept.
 
     Parameters
     ----------
     scatter : {"identity", "diagonal", "pooled", "total"}, default="identity"
-        M: the identity; the variances of the columns; the covariance within classes; XᵀX/N.
-        The first depends on the units of the columns by definition, the others do not.
+        M: the identity; the variances of the columns; the pooled covariance; XᵀX/N. The first
+        depends on the units of the columns by definition, the others do not.
     prevalence : bool, default=False
-        Whether each mean counts as much as its class has rows.
+        Whether each mean is weighted by the proportion of its class.
 
     Attributes
     ----------
-    class_means_ : (K, d), the means of the design columns by class.
-    class_shares_ : (K,), the share of each class in the weight of all rows.
-    normal_, threshold_ : w and t of two classes (rows of w and t per class for more).
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    class_means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    class_prior_ : ndarray of shape (n_classes,)
+        Class proportions.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients of the scores.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts of the scores.
+    normal_ : ndarray
+        The normal w (one row per class for more than two classes).
+    threshold_ : float or ndarray
+        The threshold t, where w·x = t is the boundary.
+    certificate_ : Certificate
+        The distance used; no optimality is claimed.
+
+    See Also
+    --------
+    NearestMean : The same for the identity, with priors and probabilities.
+    LinearDiscriminantAnalysis : The pooled covariance, with priors and probabilities.
+    LeastSquaresClassifier : Least squares on class indicators.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [0.0, 2.0], [4.0, 0.0], [4.0, 2.0]], [0, 0, 1, 1]
+    >>> model = sx.BasicLinearClassifier().fit(X, y)
+    >>> model.normal_, model.threshold_
+    (array([4., 0.]), 8.0)
+    >>> model.predict([[1.0, 5.0], [3.0, 5.0]])
+    array([0, 1])
     """
 
     class_moments_: list[Moments]
@@ -64,13 +95,13 @@ class BasicLinearClassifier(LinearClassifier):
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
         terms = self._class_terms(rows, prepared.moments.targets)
-        self._learn(prepared.rows.reduce(MomentsByClass()), terms, prepared.encoding)
+        self._fit_moments(prepared.rows.reduce(MomentsByClass()), terms, prepared.encoding)
         return self
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit to these rows and all rows given before; ``classes`` lists what may come."""
+        """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         self._check()
         first = not hasattr(self, "class_moments_")
         before = [] if first else self._terms()
@@ -87,29 +118,29 @@ class BasicLinearClassifier(LinearClassifier):
             if first
             else MomentsByClass(dict(zip(before, self.class_moments_, strict=True)))
         )
-        self._learn(seen + rows.reduce(MomentsByClass()), terms, identity(rows.schema))
+        self._fit_moments(seen + rows.reduce(MomentsByClass()), terms, identity(rows.schema))
         return self
 
     def _check(self) -> None:
-        if self.scatter not in _MEASURES:
+        if self.scatter not in SCATTERS:
             raise InputError(
-                f"scatter={self.scatter!r} is no known measure.",
-                remedy=f"Choose one of {', '.join(map(repr, _MEASURES))}.",
+                f"scatter={self.scatter!r} is unknown.",
+                remedy=f"Choose one of {', '.join(map(repr, SCATTERS))}.",
             )
 
-    def _learn(self, by_class: MomentsByClass, terms: Terms, encoding: Encoding) -> None:
+    def _fit_moments(self, by_class: MomentsByClass, terms: Terms, encoding: Encoding) -> None:
         parts = [by_class.parts.get(term, Moments()) for term in terms]
         design = next(part.terms for part in parts if part.count)
         parts = [part.aligned(design, Terms(())) for part in parts]
         total = reduce(lambda a, b: a + b, parts)
         self.class_moments_ = parts
         self.class_means_ = np.array([p.x_mean if p.count else total.x_mean for p in parts])
-        self.class_shares_ = np.array([part.weight for part in parts]) / total.weight
-        centre = np.zeros(total.d) if self.prevalence else total.x_mean
-        size = self.class_shares_ if self.prevalence else np.ones(len(parts))
-        means = self.class_means_ - centre
-        normals = size[:, None] * measured(means, self.scatter, parts, total)
-        offsets = -normals @ centre
+        self.class_prior_ = np.array([part.weight for part in parts]) / total.weight
+        center = np.zeros(total.d) if self.prevalence else total.x_mean
+        n = self.class_prior_ if self.prevalence else np.ones(len(parts))
+        means = self.class_means_ - center
+        normals = n[:, None] * scatter_solve(means, self.scatter, parts, total)
+        offsets = -normals @ center
         if not self.prevalence:
             offsets -= 0.5 * np.einsum("kd,kd->k", normals, means)
         if len(parts) == 2:
@@ -117,56 +148,52 @@ class BasicLinearClassifier(LinearClassifier):
         self._accept(Solution(normals.T, offsets, self._certificate()), encoding, flat=False)
 
     def _certificate(self) -> Certificate:
-        notes = [f"Measured by {_MEASURES[self.scatter]}."]
+        notes = [f"Measured by {SCATTERS[self.scatter]}."]
         if self.prevalence and self.scatter == "total":
-            notes.append("With the shares of the classes this is least squares without intercept.")
+            notes.append("With the class proportions this is least squares without intercept.")
         claim = "Class means: a closed form; no optimality is claimed beyond "
         claim += "the direction" if self.prevalence else "lying halfway between the means"
-        return Certificate(
-            claim,
-            notes=tuple(notes),
-            promised=(),
-        )
+        return Certificate(claim, notes=tuple(notes), promised=())
 
     @property
     def normal_(self) -> Floats:
-        """w."""
+        """The normal w of the hyperplane."""
         return self.coef_[0] if len(self.classes_) == 2 else self.coef_
 
     @property
     def threshold_(self) -> Any:
-        """t, where w·x = t is the boundary."""
+        """The threshold t, where w·x = t is the boundary."""
         return -float(self.intercept_[0]) if len(self.classes_) == 2 else -self.intercept_
 
 
-def measured(means: Floats, scatter: str, parts: list[Moments], total: Moments) -> Floats:
-    """M⁻¹μ for every row μ of ``means``; columns that never vary get no weight."""
+def scatter_solve(means: Floats, scatter: str, parts: list[Moments], total: Moments) -> Floats:
+    """M⁻¹μ for every row μ of ``means``; constant columns get no weight."""
     if scatter == "identity":
         return means.copy()
-    variance = np.diag(total.xx) / total.weight
-    varies = Standardizer.from_moments(total).scale > 0.0
+    standardizer = Standardizer.from_moments(total)
     if scatter == "diagonal":
-        return np.asarray(np.where(varies, means / np.where(varies, variance, 1.0), 0.0))
+        return np.asarray(means * standardizer.inverse_scale**2)
     if scatter == "total":
         raw = total.about_origin().xx / total.weight
-        return _inverse_times(raw, raw, means)
-    flat = np.where(np.outer(varies, varies), total.xx, 0.0) / total.weight
+        return _solve_in_span(raw, raw, means)
+    varies = standardizer.scale > 0.0
+    all_rows = np.where(np.outer(varies, varies), total.xx, 0.0) / total.weight
     within = np.sum([part.xx for part in parts], axis=0) / total.weight
-    return _inverse_times(within, flat, means)
+    return _solve_in_span(within, all_rows, means)
 
 
-def _inverse_times(m: Floats, from_fitted: Floats, means: Floats) -> Floats:
-    """M⁻¹μ within the span of the rows, found from ``around``, the scatter of all of them.
+def _solve_in_span(m: Floats, all_rows: Floats, means: Floats) -> Floats:
+    """M⁻¹μ within the span of the rows, whose scatter matrix is ``all_rows``.
 
-    A direction in which all rows agree is dropped. One in which only the rows of each class agree
-    separates the classes by itself: it is kept, with a scatter of rounding size.
+    A direction in which no rows differ is dropped. One in which only the rows of each class agree
+    separates the classes by itself: it stays, with a variance of rounding size.
     """
-    unit = np.sqrt(np.maximum(np.diag(from_fitted), 0.0))
+    unit = np.sqrt(np.maximum(np.diag(all_rows), 0.0))
     unit[unit == 0] = 1.0
-    values, v = linalg.eigh(from_fitted / np.outer(unit, unit))
-    kept = values > 10 * len(unit) * EPS * values.max(initial=0.0)
-    to_white = v[:, kept] / np.sqrt(values[kept]) / unit[:, None]
-    inner, u = linalg.eigh(to_white.T @ m @ to_white)
+    values, v = linalg.eigh(all_rows / np.outer(unit, unit))
+    nonzero = values > 10 * len(unit) * EPS * values.max(initial=0.0)
+    whitening = v[:, nonzero] / np.sqrt(values[nonzero]) / unit[:, None]
+    inner, u = linalg.eigh(whitening.T @ m @ whitening)
     inner = np.maximum(inner, 1e-12 * inner.max(initial=0.0) + np.finfo(float).tiny)
-    turned = means @ to_white @ u
-    return np.asarray((turned / inner) @ u.T @ to_white.T)
+    rotated = means @ whitening @ u
+    return np.asarray((rotated / inner) @ u.T @ whitening.T)

@@ -1,10 +1,11 @@
-"""From class moments to class scores: covariances mixed, whitened and checked.
+"""Gaussian class densities from class moments: covariances shrunk, whitened and checked.
 
-    Σₖ = α σ² U² + β S + (1 − α − β) Sₖ + ρ I
+    Σₖ = α σ² diag(s²) + β S + (1 − α − β) Sₖ + ρ I
 
-S is the pooled covariance, U the deviations of the columns over all rows and σ² the mean variance
-within classes in these units: on equilibrated columns the first term is a sphere, so that mixing
-does not depend on units. ρ I does, by definition.
+Sₖ is the maximum-likelihood covariance of class k, S the pooled one, s the standard deviations of
+the columns over all rows and σ² the mean within-class variance of the standardized columns. In
+standardized columns the first target is σ²I, so shrinkage towards it does not depend on units; ρ I
+does, by definition.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ from separatrix.geometry.class_scores import AxisScores, ClassScores, LinearScor
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
 
-EPS = float(np.finfo(float).eps)
-#: Variance, relative to that of all rows, given to directions in which each class is one point.
+#: Variance, relative to that of all rows, of directions in which no class varies.
 FLOOR = 1e-12
 REMEDY = (
-    "Use RegularizedDiscriminantAnalysis, which mixes it with what the classes have in common "
-    "(alpha, beta or reg_param above 0 do so too), share one covariance, or give fewer columns."
+    "Use RegularizedDiscriminantAnalysis, which shrinks it towards what the classes have in common "
+    "(as do alpha, beta or reg_param above 0), share one covariance, or give fewer columns."
 )
 
 
 @dataclass(frozen=True)
-class Mix:
-    """How the covariance of a class is put together; ``smoothing`` adds shares of the total
-    variance of each column, ``ridge`` is ρ, with (1 − ρ) for the rest.
+class CovarianceShrinkage:
+    """Weights of the shrinkage targets of a class covariance.
+
+    ``alpha`` is for the spherical target, ``beta`` for the pooled covariance, ``ridge`` is ρ (the
+    rest is multiplied by 1 − ρ), and ``smoothing`` adds this fraction of each column's variance
+    over all rows.
     """
 
     alpha: float = 0.0
@@ -41,9 +45,9 @@ class Mix:
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta", "ridge"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name}={getattr(self, name)} must lie between 0 and 1.")
+        for name, value in (("alpha", self.alpha), ("beta", self.beta), ("reg_param", self.ridge)):
+            if not 0 <= value <= 1:
+                raise InputError(f"{name}={value} must lie between 0 and 1.")
         if self.alpha + self.beta > 1 + 1e-12:
             raise InputError(
                 f"alpha={self.alpha} and beta={self.beta} add up to more than 1.",
@@ -53,155 +57,184 @@ class Mix:
             raise InputError(f"var_smoothing={self.smoothing} must not be negative.")
 
     @property
-    def own(self) -> float:
-        """The weight of each class's own covariance."""
+    def own_weight(self) -> float:
+        """1 − α − β, the weight of each class's own covariance."""
         return max(0.0, 1.0 - self.alpha - self.beta)
 
     @property
-    def plain(self) -> bool:
-        """Whether each class keeps exactly its own covariance."""
+    def is_zero(self) -> bool:
+        """Whether the covariances are those of maximum likelihood."""
         return not (self.alpha or self.beta or self.ridge or self.smoothing)
 
 
 @dataclass(frozen=True)
-class Names:
-    """What classes and columns are called in a refusal."""
+class GaussianProblem:
+    """Class moments and the model to estimate from them; names are for error messages."""
 
-    classes: list[Any]
-    columns: tuple[str, ...]
+    moments: ClassMoments
+    covariance: str
+    shrinkage: CovarianceShrinkage
+    log_priors: Floats
+    class_names: list[Any]
+    column_names: tuple[str, ...]
+
+    @property
+    def shared(self) -> bool:
+        """Whether all classes have one covariance."""
+        return self.covariance.startswith("shared")
+
+    @property
+    def means(self) -> Floats:
+        """Class means; that of all rows for a class without rows."""
+        m = self.moments
+        return np.where((m.weight > 0)[:, None], m.mean, m.grand_mean)
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """Scores of the classes, their covariances, and how well these are determined."""
+class GaussianFit:
+    """Scores and covariances of the classes, and how well determined they are.
+
+    ``degenerate`` says that in some direction no class varies. Else ``error`` is the largest entry
+    of |AᵀΣA − I| over the whitening maps A.
+    """
 
     scores: ClassScores
     covariance: Floats
     rank: int
     condition: float
     error: float
-    flat: int = 0
+    degenerate: bool = False
 
 
-def fit_classes(m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, names: Names) -> Fitted:
+def fit_gaussians(problem: GaussianProblem) -> GaussianFit:
     """The scores ln P(k) + ln p(x | k) of Gaussian classes, up to a number common to all."""
-    seen = m.weight > 0
-    means = np.where(seen[:, None], m.mean, m.grand_mean)
-    if kind in ("full", "shared"):
-        return _full(m, kind == "shared", mix, log_priors, means, names)
-    return _axes(m, kind, mix, log_priors, means, names)
+    if problem.covariance in ("full", "shared"):
+        return _fit_matrices(problem)
+    return _fit_diagonals(problem)
 
 
-# -- covariances that are matrices ---------------------------------------------------------------
+# -- full covariance matrices --------------------------------------------------------------------
 
 
-def _full(
-    m: ClassMoments, shared: bool, mix: Mix, log_priors: Floats, means: Floats, names: Names
-) -> Fitted:
-    total = m.within + m.between
-    unit, varies = units(np.diag(total), m.grand_mean)
-    covariance = mixed(m, mix, unit, varies, shared)
-    inside = np.sqrt(np.maximum(np.diag(m.within), 0.0))
-    inside = np.where(inside > 4 * EPS * (np.abs(m.grand_mean) + unit), inside, unit)
-    frame = span_frame(m, inside, varies, whole=bool(mix.alpha or mix.ridge))
-    seen = covariance
-    if not shared and (m.weight == 0).any():  # a class announced but not met looks like all others
-        seen = np.where((m.weight > 0)[:, None, None], covariance, m.within)
-    inner = frame.T @ seen @ frame
-    rounding = 4 * EPS * np.abs(frame).T @ (np.abs(m.grand_mean) + unit)
-    maps, log_volume, condition, flat = _whitened(inner, rounding)
-    if flat.any() and not shared:
-        raise _singular(int(np.argmax(flat)), m, frame.shape[1], names)
-    if not flat.any():
-        whole = maps.swapaxes(-1, -2) @ inner @ maps
-        error = float(np.abs(whole - np.eye(frame.shape[1])).max(initial=0.0))
-    else:
-        error = 0.0
-    maps = frame @ maps if shared else triangular(frame @ maps)
-    steps = (means - m.grand_mean)[:, None, :]
-    at = (steps @ maps)[:, 0, :]
+def _fit_matrices(problem: GaussianProblem) -> GaussianFit:
+    m, shared = problem.moments, problem.shared
+    standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
+    unit = _scale_or_one(standardizer)
+    covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
+    within = np.sqrt(np.maximum(np.diag(m.within), 0.0))
+    within = zero_if_constant(within, np.abs(m.grand_mean) + unit)
+    basis = span_basis(
+        m,
+        Standardizer(m.grand_mean, np.where(within > 0.0, within, standardizer.scale)),
+        whole=bool(problem.shrinkage.alpha or problem.shrinkage.ridge),
+    )
+    present = covariance
+    if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
+        present = np.where((m.weight > 0)[:, None, None], covariance, m.within)
+    inner = basis.T @ present @ basis
+    rounding = 4 * EPS * np.abs(basis).T @ (np.abs(m.grand_mean) + unit)
+    maps, log_volume, condition, singular = _whitening(inner, rounding)
+    if singular.any() and not shared:
+        raise _singular(int(np.argmax(singular)), problem, basis.shape[1])
+    error = np.nan
+    if not singular.any():
+        white = maps.swapaxes(-1, -2) @ inner @ maps
+        error = float(np.abs(white - np.eye(basis.shape[1])).max(initial=0.0))
+    maps = basis @ maps if shared else triangular_maps(basis @ maps)
+    white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
     scores: ClassScores
     if shared:
-        offset = log_priors - 0.5 * np.einsum("kr,kr->k", at, at)
-        scores = LinearScores(m.grand_mean, at @ maps[0].T, offset)
+        offset = problem.log_priors - 0.5 * np.einsum("kr,kr->k", white_means, white_means)
+        scores = LinearScores(m.grand_mean, white_means @ maps[0].T, offset)
     else:
-        scores = QuadraticScores(m.grand_mean, maps, at, log_priors - log_volume)
+        scores = QuadraticScores(m.grand_mean, maps, white_means, problem.log_priors - log_volume)
     covariance = covariance[0] if shared else covariance
-    return Fitted(scores, covariance, frame.shape[1], condition, error, int(flat.sum()))
+    degenerate = bool(singular.any())
+    return GaussianFit(scores, covariance, basis.shape[1], condition, error, degenerate)
 
 
-def units(variance: Floats, centre: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The deviation of each column (1 where it has none), and whether it varies at all."""
-    deviation = np.sqrt(np.maximum(variance, 0.0))
-    varies = deviation > 4 * EPS * np.abs(centre)
-    return np.where(varies, deviation, 1.0), np.asarray(varies)
+def total_standardizer(variance: Floats, center: Floats) -> Standardizer:
+    """The standardizer of all rows from their variances and mean."""
+    return Standardizer(center, zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), center))
 
 
-def mixed(
-    m: ClassMoments, mix: Mix, unit: Floats, varies: NDArray[np.bool_], shared: bool
+def _scale_or_one(standardizer: Standardizer) -> Floats:
+    return np.where(standardizer.scale > 0.0, standardizer.scale, 1.0)
+
+
+def shrunk_covariances(
+    m: ClassMoments, shrinkage: CovarianceShrinkage, standardizer: Standardizer, shared: bool
 ) -> Floats:
-    """Σₖ for each class, in the units of the data (one matrix where it is shared)."""
+    """Σₖ for each class, in the units of the data (one matrix if shared)."""
     pooled = m.within
-    sphere = np.where(varies, unit**2, 0.0) * sphere_variance(np.diag(pooled), unit, varies)
     covariance = pooled[None] if shared else m.covariances
-    if not mix.plain:
-        covariance = mix.own * covariance + mix.beta * pooled + mix.alpha * np.diag(sphere)
-        covariance = (1.0 - mix.ridge) * covariance + mix.ridge * np.eye(len(unit))
+    if not shrinkage.is_zero:
+        spherical = standardizer.scale**2 * mean_variance(np.diag(pooled), standardizer)
+        covariance = (
+            shrinkage.own_weight * covariance
+            + shrinkage.beta * pooled
+            + shrinkage.alpha * np.diag(spherical)
+        )
+        identity = np.eye(len(spherical))
+        covariance = (1.0 - shrinkage.ridge) * covariance + shrinkage.ridge * identity
     return np.asarray(covariance)
 
 
-def sphere_variance(variance: Floats, unit: Floats, varies: NDArray[np.bool_]) -> float:
-    """σ²: the mean variance within classes on equilibrated columns."""
-    return float((variance / unit**2)[varies].mean()) if varies.any() else 1.0
+def mean_variance(variance: Floats, standardizer: Standardizer) -> float:
+    """σ²: the mean within-class variance of the standardized columns that vary."""
+    varies = standardizer.scale > 0.0
+    relative = variance * standardizer.inverse_scale**2
+    return float(relative[varies].mean()) if varies.any() else 1.0
 
 
-def span_frame(m: ClassMoments, unit: Floats, varies: NDArray[np.bool_], *, whole: bool) -> Floats:
-    """d x r: to coordinates, in these units, of the span of the rows.
+def span_basis(m: ClassMoments, standardizer: Standardizer, *, whole: bool) -> Floats:
+    """d x r: the map to coordinates of the span of the rows, columns divided by their scale.
 
-    Directions in which no two rows differ tell nothing and are left out: those in which neither
-    rows within classes nor the class means vary, each judged by its own size. Where the mixture
+    Directions in which no two rows differ carry no information and are left out: those in which
+    neither rows within classes nor the class means vary, each judged by its own size. If shrinkage
     makes every direction count (``whole``), only constant columns are.
     """
-    axes = np.eye(len(unit))[:, varies] / unit[:, None]
+    varies = standardizer.scale > 0.0
+    axes = np.diag(standardizer.inverse_scale)[:, varies]
     if whole or not varies.any():
         return axes
-    spreads = [axes.T @ spread @ axes for spread in (m.within, m.between)]
-    sizes = [np.trace(spread) for spread in spreads]
-    both = sum(spread / size for spread, size in zip(spreads, sizes, strict=True) if size > 0)
+    scatters = [axes.T @ scatter @ axes for scatter in (m.within, m.between)]
+    traces = [np.trace(scatter) for scatter in scatters]
+    both = sum(scatter / size for scatter, size in zip(scatters, traces, strict=True) if size > 0)
     values, vectors = np.linalg.eigh(both)
-    kept = values > 10 * len(unit) * EPS * values.max()
-    return axes if kept.all() else axes @ vectors[:, kept]
+    nonzero = values > 10 * len(varies) * EPS * values.max()
+    return axes if nonzero.all() else axes @ vectors[:, nonzero]
 
 
-def _whitened(inner: Floats, rounding: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
+def _whitening(inner: Floats, rounding: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
     """A with AᵀΣA = I, ½ ln|Σ|, the worst condition number, and which Σ are singular (K of each).
 
-    Every Σ is equilibrated first, so that a class that is narrow in one column keeps its digits. A
-    deviation of no more than ``rounding`` is none.
+    Every Σ is scaled to a unit diagonal first, so that a class that is narrow in one column keeps
+    its digits. A standard deviation of no more than ``rounding`` is zero.
     """
     deviation = np.sqrt(np.maximum(np.diagonal(inner, axis1=1, axis2=2), 0.0))
-    point = deviation <= rounding
-    deviation = np.where(point, np.sqrt(FLOOR), deviation)
-    even = inner / (deviation[:, :, None] * deviation[:, None, :])
-    values, vectors = np.linalg.eigh(0.5 * (even + even.swapaxes(-1, -2)))
-    none = values <= 10 * max(inner.shape[1], 1) * EPS
-    values = np.where(none, FLOOR, values)
+    constant = deviation <= rounding
+    deviation = np.where(constant, np.sqrt(FLOOR), deviation)
+    correlation = inner / (deviation[:, :, None] * deviation[:, None, :])
+    values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.swapaxes(-1, -2)))
+    zero = values <= 10 * max(inner.shape[1], 1) * EPS
+    values = np.where(zero, FLOOR, values)
     condition = float((values.max(axis=1, initial=1.0) / values.min(axis=1, initial=1.0)).max())
     maps = vectors / np.sqrt(values)[:, None, :] / deviation[:, :, None]
-    volume = 0.5 * np.log(values).sum(axis=1) + np.log(deviation).sum(axis=1)
-    return maps, volume, condition, (none | point).any(axis=1)
+    log_volume = 0.5 * np.log(values).sum(axis=1) + np.log(deviation).sum(axis=1)
+    return maps, log_volume, condition, (zero | constant).any(axis=1)
 
 
-def triangular(maps: Floats) -> Floats:
-    """A R with R orthogonal that has zeros below the diagonal: distances ‖zA‖ stay the same."""
+def triangular_maps(maps: Floats) -> Floats:
+    """A R with R orthogonal, zero below the diagonal: distances ‖zA‖ are unchanged."""
     if not maps.size:
         return maps
-    turned = np.linalg.qr(maps[:, ::-1].transpose(0, 2, 1)).R
-    return np.asarray(turned.transpose(0, 2, 1)[:, ::-1, ::-1])
+    rotated = np.linalg.qr(maps[:, ::-1].transpose(0, 2, 1)).R
+    return np.asarray(rotated.transpose(0, 2, 1)[:, ::-1, ::-1])
 
 
-def _singular(k: int, m: ClassMoments, rank: int, names: Names) -> InputError:
-    rows, name = int(m.count[k]), names.classes[k]
+def _singular(k: int, problem: GaussianProblem, rank: int) -> InputError:
+    rows, name = int(problem.moments.count[k]), problem.class_names[k]
     if rows <= rank:
         what = f"Class {name!r} has {rows} row{'s' * (rows != 1)} for {rank} independent columns"
     else:
@@ -209,46 +242,50 @@ def _singular(k: int, m: ClassMoments, rank: int, names: Names) -> InputError:
     return InputError(f"{what}: its own covariance is singular.", remedy=REMEDY)
 
 
-# -- covariances that are vectors ----------------------------------------------------------------
+# -- diagonal and spherical covariances ----------------------------------------------------------
 
 
-def _axes(
-    m: ClassMoments, kind: str, mix: Mix, log_priors: Floats, means: Floats, names: Names
-) -> Fitted:
-    shared, sphere = kind.startswith("shared"), kind.endswith("spherical")
+def _fit_diagonals(problem: GaussianProblem) -> GaussianFit:
+    m, shrinkage, means = problem.moments, problem.shrinkage, problem.means
+    shared, spherical = problem.shared, problem.covariance.endswith("spherical")
     total, pooled = m.within + m.between, m.within
     own = np.tile(pooled, (len(means), 1)) if shared else m.covariances
-    unit, varies = units(total, m.grand_mean)
-    if sphere:
-        unit, varies = np.ones_like(unit), np.full_like(varies, varies.any())
-        total, pooled, own = (_averaged(v) for v in (total, pooled, own))
-    common = sphere_variance(pooled, unit, varies) * unit**2
-    variance = mix.own * own + mix.beta * pooled + mix.alpha * common + mix.smoothing * total
+    standardizer = total_standardizer(total, m.grand_mean)
+    if spherical:
+        any_varies = bool((standardizer.scale > 0.0).any())
+        standardizer = Standardizer(m.grand_mean, np.full(len(m.grand_mean), float(any_varies)))
+        total, pooled, own = (_column_mean(v) for v in (total, pooled, own))
+    varies, unit = standardizer.scale > 0.0, _scale_or_one(standardizer)
+    target = mean_variance(pooled, standardizer) * unit**2
+    variance = shrinkage.own_weight * own + shrinkage.beta * pooled + shrinkage.alpha * target
+    variance = variance + shrinkage.smoothing * total
     variance = np.where((m.weight > 0)[:, None], variance, np.where(pooled > 0, pooled, total))
-    point = variance <= np.maximum((4 * EPS * np.abs(means)) ** 2, EPS**2 * total)
-    point = point & varies
-    if point.any() and not shared:
-        k, j = (int(at) for at in np.argwhere(point)[0])
+    deviation = np.sqrt(np.maximum(variance, 0.0))
+    constant = (zero_if_constant(deviation, means) == 0.0) | (variance <= EPS**2 * total)
+    constant &= varies
+    if constant.any() and not shared:
+        k, j = (int(at) for at in np.argwhere(constant)[0])
         raise InputError(
-            f"all rows of class {names.classes[k]!r} agree, so that it has no variance of its own.",
-            column=None if sphere else names.columns[j],
-            remedy="Mix in what the classes have in common: alpha or beta above 0, or GaussianNB.",
+            f"all rows of class {problem.class_names[k]!r} agree, so its variance is zero.",
+            column=None if spherical else problem.column_names[j],
+            remedy="Shrink towards the other classes: alpha or beta above 0, or GaussianNB.",
         )
-    used = np.where(point, FLOOR * total, variance)
+    used = np.where(constant, FLOOR * total, variance)
     ratio = np.where(varies, used / unit**2, 1.0)
-    scale = np.where(varies, 1.0 / np.sqrt(np.where(varies, used, 1.0)), 0.0)
+    inverse = np.where(varies, 1.0 / np.sqrt(np.where(varies, used, 1.0)), 0.0)
     scores: ClassScores
     if shared:
-        at = (means - m.grand_mean) * scale
-        offset = log_priors - 0.5 * np.einsum("kd,kd->k", at, at)
-        scores = LinearScores(m.grand_mean, at * scale, offset)
+        white_means = (means - m.grand_mean) * inverse
+        offset = problem.log_priors - 0.5 * np.einsum("kd,kd->k", white_means, white_means)
+        scores = LinearScores(m.grand_mean, white_means * inverse, offset)
     else:
-        scores = AxisScores(means, scale, log_priors - 0.5 * np.log(ratio).sum(axis=1))
-    worst = float((ratio.max(axis=1, initial=1.0) / ratio.min(axis=1, initial=1.0)).max())
+        scores = AxisScores(means, inverse, problem.log_priors - 0.5 * np.log(ratio).sum(axis=1))
+    condition = float((ratio.max(axis=1, initial=1.0) / ratio.min(axis=1, initial=1.0)).max())
     covariance = variance[0] if shared else variance
-    return Fitted(scores, covariance, int(varies.sum()), worst, 0.0, int(point.any()))
+    rank, degenerate = int(varies.sum()), bool(constant.any())
+    return GaussianFit(scores, covariance, rank, condition, 0.0, degenerate)
 
 
-def _averaged(variance: Floats) -> Floats:
+def _column_mean(variance: Floats) -> Floats:
     """The mean variance in place of each column's."""
     return np.repeat(variance.mean(axis=-1, keepdims=True), variance.shape[-1], axis=-1)

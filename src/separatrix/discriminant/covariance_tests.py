@@ -1,4 +1,4 @@
-"""Whether classes are Gaussian, and whether they share one covariance: two classical tests.
+"""Mardia's test of multivariate normality and Box's M test of equal covariances.
 
 Mardia (for rows z whitened by their own covariance, n of them):
 
@@ -21,11 +21,12 @@ from scipy import special
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.standardizer import EPS, zero_if_constant
 
 
 @dataclass(frozen=True)
 class MardiaTest:
-    """Skewness and kurtosis of a cloud of rows, each with the p value of a normal one."""
+    """Multivariate skewness and kurtosis with their p values under normality."""
 
     skewness: float
     skewness_p: float
@@ -35,11 +36,11 @@ class MardiaTest:
 
     @property
     def p_value(self) -> float:
-        """The smaller p value, doubled for having looked twice."""
+        """The smaller p value, doubled for two tests (Bonferroni)."""
         return min(1.0, 2.0 * min(self.skewness_p, self.kurtosis_p))
 
     def __str__(self) -> str:
-        verdict = "not normal" if self.p_value < 0.05 else "no sign against normality"
+        verdict = "normality rejected" if self.p_value < 0.05 else "normality not rejected"
         return (
             f"Skewness {self.skewness:.4g} (p = {self.skewness_p:.3g}), kurtosis "
             f"{self.kurtosis:.4g} (p = {self.kurtosis_p:.3g}): {verdict}."
@@ -47,10 +48,42 @@ class MardiaTest:
 
 
 def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
-    """Mardia's tests of multivariate normality; dependent columns are counted once.
+    """Mardia's tests of multivariate normality, by skewness and kurtosis.
 
-    A weight is that many equal rows, as everywhere. The skewness is the squared size of the
-    third-moment tensor, Σ (mean zₐz_bz_c)², which takes n·d³ steps and not n².
+        b₁ = ‖mean of z⊗z⊗z‖²,     b₂ = mean of ‖z‖⁴        for whitened rows z
+
+    n b₁/6 is asymptotically χ² with d(d+1)(d+2)/6 degrees of freedom and
+    (b₂ − d(d+2)) / √(8d(d+2)/n) standard normal. Linearly dependent columns are counted once. The
+    skewness takes n·d³ operations and not n².
+
+    Parameters
+    ----------
+    x : array-like of shape (n_samples, n_features)
+        The rows of one class.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights, which count as repeated rows.
+
+    Returns
+    -------
+    MardiaTest
+        Skewness and kurtosis, the p value of each, and ``p_value`` of both together.
+
+    See Also
+    --------
+    box_m : Whether classes have equal covariances.
+    QuadraticDiscriminantAnalysis : The model that assumes normal classes.
+
+    References
+    ----------
+    K. V. Mardia, "Measures of multivariate skewness and kurtosis with applications", 1970.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> normal = np.random.default_rng(0).standard_normal((500, 2))
+    >>> bool(sx.mardia(normal).p_value > 0.05), bool(sx.mardia(normal**2).p_value < 1e-6)
+    (True, True)
     """
     x = np.asarray(x, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
@@ -77,12 +110,12 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
         third += pairs.T @ (part * own[:, None])
         fourth += float(own @ np.einsum("ij,ij->i", part, part) ** 2)
     skewness, kurtosis = float(((third / n) ** 2).sum()), fourth / n
-    freedom = d * (d + 1) * (d + 2) / 6
+    df = d * (d + 1) * (d + 2) / 6
     expected = d * (d + 2)
     score = (kurtosis - expected) / np.sqrt(8.0 * expected / n)
     return MardiaTest(
         skewness,
-        float(special.chdtrc(freedom, n * skewness / 6.0)),
+        float(special.chdtrc(df, n * skewness / 6.0)),
         kurtosis,
         float(2.0 * special.ndtr(-abs(score))),
         d,
@@ -91,70 +124,104 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
 
 def _whitened(x: Floats, w: Floats) -> Floats:
     """Rows in coordinates in which they have unit covariance (1/Σw)."""
-    share = w / max(float(w.sum()), np.finfo(float).tiny)
-    centred = x - x[:1].sum(axis=0)  # from one of the rows first: what is constant becomes zero
-    centred -= share @ centred
-    size = np.sqrt(share @ centred**2)
-    varies = size > 4 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)
-    centred = centred[:, varies] / size[varies]
-    values, vectors = np.linalg.eigh((centred * share[:, None]).T @ centred)
-    kept = values > 10 * len(size) * np.finfo(float).eps * values.max(initial=0.0)
-    return np.asarray(centred @ (vectors[:, kept] / np.sqrt(values[kept])))
+    weight = w / max(float(w.sum()), np.finfo(float).tiny)
+    centered = x - x[:1].sum(axis=0)  # from one of the rows first: what is constant becomes zero
+    centered -= weight @ centered
+    scale = np.sqrt(weight @ centered**2)
+    scale = zero_if_constant(scale, np.abs(x).max(axis=0, initial=0.0))
+    centered = centered[:, scale > 0.0] / scale[scale > 0.0]
+    values, vectors = np.linalg.eigh((centered * weight[:, None]).T @ centered)
+    nonzero = values > 10 * len(scale) * EPS * values.max(initial=0.0)
+    return np.asarray(centered @ (vectors[:, nonzero] / np.sqrt(values[nonzero])))
 
 
 @dataclass(frozen=True)
 class BoxTest:
-    """Box's M with the p values of its χ² and F approximations."""
+    """Box's M with the p values of its χ² and F approximations.
+
+    ``df`` are the degrees of freedom of χ² and the first of F, ``f_df`` the second of F;
+    ``p_value`` is that of F.
+    """
 
     m: float
     chi2: float
-    freedom: float
+    df: float
     chi2_p: float
     f: float
-    f_freedom: float
+    f_df: float
     p_value: float
 
     def __str__(self) -> str:
-        verdict = "they differ" if self.p_value < 0.05 else "no sign that they differ"
+        verdict = "rejected" if self.p_value < 0.05 else "not rejected"
         return f"Equal covariances: M = {self.m:.4g}, p = {self.p_value:.3g}: {verdict}."
 
 
 def box_m(parts: Sequence[Moments] | Sequence[Floats]) -> BoxTest:
-    """Box's test that classes share one covariance, from their rows or their moments alone.
+    """Box's M test that classes have equal covariances.
 
-    Every class needs more rows than there are columns. The test is sensitive to tails heavier than
-    the normal: ask :func:`mardia` first.
+        M = Σ νₖ (ln|C| − ln|Cₖ|),     νₖ = nₖ − 1
+
+    with the unbiased covariances Cₖ and their pooled C. The test is sensitive to tails heavier than
+    the normal: run :func:`mardia` first.
+
+    Parameters
+    ----------
+    parts : sequence of array-like or of Moments
+        The rows of each class, or their moments. Every class needs more rows than columns.
+
+    Returns
+    -------
+    BoxTest
+        M, its χ² and F approximations with degrees of freedom, and the p value.
+
+    See Also
+    --------
+    mardia : Whether a class is normal.
+    LinearDiscriminantAnalysis : The model with one covariance.
+    QuadraticDiscriminantAnalysis : The model with a covariance for every class.
+
+    References
+    ----------
+    G. E. P. Box, "A general distribution theory for a class of likelihood criteria", 1949.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.standard_normal((100, 2)), rng.standard_normal((100, 2))
+    >>> bool(sx.box_m([a, b]).p_value > 0.05), bool(sx.box_m([a, 3.0 * b]).p_value < 1e-6)
+    (True, True)
     """
     moments = [p if isinstance(p, Moments) else _moments(p) for p in parts]
     if len(moments) < 2:
         raise InputError("Covariances of fewer than two classes cannot be compared.")
     d = moments[0].d
-    freedom = np.array([m.weight - 1.0 for m in moments])
+    df = np.array([m.weight - 1.0 for m in moments])
     for i, m in enumerate(moments):
         if m.weight <= d:
             raise InputError(
                 f"Class number {i} has {m.weight:g} rows for {d} columns.",
                 remedy="Give more rows, or fewer columns.",
             )
-    pooled = np.sum([m.xx for m in moments], axis=0) / freedom.sum()
-    scaled = [m.xx / v for m, v in zip(moments, freedom, strict=True)]
+    pooled = np.sum([m.xx for m in moments], axis=0) / df.sum()
+    scaled = [m.xx / v for m, v in zip(moments, df, strict=True)]
     each = np.array([_log_det(covariance, i) for i, covariance in enumerate(scaled)])
-    value = float(freedom.sum() * _log_det(pooled, None) - freedom @ each)
-    return _judged(value, freedom, d)
+    value = float(df.sum() * _log_det(pooled, None) - df @ each)
+    return _box_test(value, df, d)
 
 
-def _judged(value: float, freedom: Floats, d: int) -> BoxTest:
+def _box_test(value: float, class_df: Floats, d: int) -> BoxTest:
     """Box's two approximations to the distribution of M."""
-    k, total = len(freedom), freedom.sum()
+    k, total = len(class_df), class_df.sum()
     first = (2 * d**2 + 3 * d - 1) / (6.0 * (d + 1) * (k - 1))
-    c1 = float((np.sum(1.0 / freedom) - 1.0 / total) * first)
-    spread = np.sum(1.0 / freedom**2) - 1.0 / total**2
-    c2 = float(spread * (d - 1) * (d + 2) / (6.0 * (k - 1)))
+    c1 = float((np.sum(1.0 / class_df) - 1.0 / total) * first)
+    squares = np.sum(1.0 / class_df**2) - 1.0 / total**2
+    c2 = float(squares * (d - 1) * (d + 2) / (6.0 * (k - 1)))
     df = d * (d + 1) * (k - 1) / 2.0
     chi2 = max(0.0, value * (1.0 - c1))
-    above = c2 > c1**2
     df2 = (df + 2.0) / max(abs(c2 - c1**2), np.finfo(float).tiny)
-    if above:
+    if c2 > c1**2:
         f = value * (1.0 - c1 - df / df2) / df
     else:
         b = df2 / (1.0 - c1 + 2.0 / df2)
@@ -171,16 +238,16 @@ def _moments(rows: Floats) -> Moments:
 
 
 def _log_det(covariance: Floats, number: int | None) -> float:
-    """ln|C| by way of the correlations, whose size does not depend on units."""
+    """ln|C| from the correlation matrix, whose eigenvalues do not depend on units."""
     size = np.sqrt(np.diag(covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
         values = (
             np.linalg.eigvalsh(covariance / np.outer(size, size)) if (size > 0).all() else size * 0
         )
-    if values.min(initial=1.0) <= 10 * len(size) * np.finfo(float).eps:
+    if values.min(initial=1.0) <= 10 * len(size) * EPS:
         where = "All classes together" if number is None else f"Class number {number}"
         raise InputError(
-            f"{where}: columns that do not vary, or depend on each other, have no determinant.",
+            f"{where}: the covariance is singular (constant or linearly dependent columns).",
             remedy="Leave out such columns.",
         )
     return float(np.log(values).sum() + 2.0 * np.log(size).sum())

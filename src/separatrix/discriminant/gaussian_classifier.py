@@ -1,4 +1,4 @@
-"""What Gaussian class models share: class moments in, probabilities and shapes out."""
+"""What Gaussian class models share: class moments in, probabilities and class densities out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.discriminant.class_covariances import Fitted, Mix, Names, fit_classes
+from separatrix.discriminant.class_covariances import (
+    CovarianceShrinkage,
+    GaussianFit,
+    GaussianProblem,
+    fit_gaussians,
+)
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import ClassScores, Then, log_softmax, softmax
 from separatrix.geometry.normal import MultivariateNormal
@@ -26,8 +31,8 @@ from separatrix.rows.rows import Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 
-#: What is estimated of the spread within classes, by the name of the case.
-SPREADS = {
+#: The covariance structures, and how much of the within-class scatter each of them needs.
+COVARIANCES = {
     "full": "full",
     "shared": "pooled",
     "diagonal": "diagonal",
@@ -38,16 +43,16 @@ SPREADS = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """A Gaussian class model without its data."""
+class GaussianOptions:
+    """Covariance structure, shrinkage and priors of a Gaussian class model."""
 
     covariance: str
-    mix: Mix
+    shrinkage: CovarianceShrinkage
     priors: Any = None
 
 
 class GaussianClassifier(ClassifierMixin, ClassLabels):
-    """Fits from class moments; probabilities by Bayes' rule."""
+    """Fits Gaussian classes from class moments; probabilities by Bayes' rule."""
 
     class_moments_: ClassMoments
     scores_: ClassScores
@@ -58,62 +63,67 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     priors_: Floats
 
     @abstractmethod
-    def _settings(self) -> Settings:
-        """The case, the mixture and the priors that the parameters ask for."""
+    def _options(self) -> GaussianOptions:
+        """Covariance structure, shrinkage and priors by the parameters."""
 
-    # -- learning ------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        spread = SPREADS[self._settings().covariance]
+        structure = COVARIANCES[self._options().covariance]
         if isinstance(X, Rows):
-            moments, encoding = self._from_table(X, y, sample_weight, spread)
+            moments, encoding = self._table_moments(X, y, sample_weight, structure)
         else:
             rows = self._coded_rows(X, y, sample_weight)
-            moments, encoding = self._moments(rows, spread), identity(rows.schema)
-        self._learn(moments, encoding)
+            moments, encoding = self._array_moments(rows, structure), identity(rows.schema)
+        self._fit_moments(moments, encoding)
         return self
 
-    def _from_table(
-        self, rows: Rows, y: Any, sample_weight: Any, spread: str
+    def _table_moments(
+        self, rows: Rows, y: Any, sample_weight: Any, structure: str
     ) -> tuple[ClassMoments, Encoding]:
         rows = self._class_rows(rows, y, sample_weight)
         prepared = prepare_classes(rows)
         terms = self._class_terms(rows, prepared.targets)
         parts = [prepared.of(term) for term in terms]
-        return ClassMoments.from_moments(spread, parts), prepared.encoding
+        return ClassMoments.from_moments(structure, parts), prepared.encoding
 
-    def _moments(self, rows: ArrayRows, spread: str) -> ClassMoments:
-        """One pass over the rows, in which numbers that are not finite show."""
-        empty = ClassMoments.empty(spread, len(self.classes_), rows.block.x.shape[1])
+    def _array_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
+        """One pass over the rows; values that are not finite show in the sums."""
+        empty = ClassMoments.empty(structure, len(self.classes_), rows.block.x.shape[1])
         try:
             return rows.reduce(empty)
         except InputError:
             self._refuse_missing(rows)
             raise
 
-    def _learn(self, moments: ClassMoments, encoding: Encoding) -> None:
-        settings = self._settings()
+    def _fit_moments(self, moments: ClassMoments, encoding: Encoding) -> None:
+        options = self._options()
         self.class_moments_, self.encoding_ = moments, encoding
-        self.priors_ = class_priors(settings.priors, moments.weight)
+        self.priors_ = class_priors(options.priors, moments.weight)
         with np.errstate(divide="ignore"):
             log_priors = np.log(self.priors_)
-        names = Names(self.classes_.tolist(), encoding.names)
-        fitted = fit_classes(moments, settings.covariance, settings.mix, log_priors, names)
+        problem = GaussianProblem(
+            moments,
+            options.covariance,
+            options.shrinkage,
+            log_priors,
+            self.classes_.tolist(),
+            encoding.names,
+        )
+        fit = fit_gaussians(problem)
         self.means_ = moments.mean.copy()
-        self.covariance_, self.scores_ = fitted.covariance, fitted.scores
-        self.certificate_ = _certificate(settings, fitted)
+        self.covariance_, self.scores_ = fit.covariance, fit.scores
+        self.certificate_ = certify(options, fit)
 
-    # -- answers -------------------------------------------------------------------------------
+    # -- predictions ---------------------------------------------------------------------------
 
     def _scores(self, X: Any, then: Then = None) -> Floats:
         check_is_fitted(self)
         return self.scores_.score(self._design(X), then)
 
     def decision_function(self, X: Any) -> Floats:
-        """ln P(k) + ln p(x | k) up to a number common to all classes; of two classes, the second's
-        minus the first's, which is the log of their odds.
-        """
+        """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""
         scores = self._scores(X)
         return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
 
@@ -122,7 +132,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         return self._scores(X, softmax)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """ln P(k | x), exact also where the probability is too small for a number."""
+        """ln P(k | x), exact also where the probability underflows."""
         return self._scores(X, log_softmax)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -130,7 +140,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    # -- what was learned ----------------------------------------------------------------------
+    # -- the fitted model ----------------------------------------------------------------------
 
     @property
     def W_(self) -> Floats:
@@ -139,26 +149,26 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     @property
     def w_(self) -> Floats:
-        """w of the scores xᵀWx + w·x + w₀ (K x d)."""
+        """Coefficients w of the scores xᵀWx + w·x + w₀ (K x d)."""
         return self.scores_.coefficients()[1]
 
     @property
     def w0_(self) -> Floats:
-        """w₀ of the scores xᵀWx + w·x + w₀ (K)."""
+        """Constants w₀ of the scores xᵀWx + w·x + w₀ (K)."""
         return self.scores_.coefficients()[2]
 
     @property
     def n_parameters_(self) -> int:
-        """Numbers estimated: means, covariances, and shares of the classes unless given."""
+        """Number of parameters estimated: means, covariances, and priors unless given."""
         k, d = self.means_.shape
-        settings = self._settings()
-        shares = k - 1 if settings.priors is None else 0
-        return int(k * d + covariance_parameters(settings.covariance, k, d) + shares)
+        options = self._options()
+        n_priors = k - 1 if options.priors is None else 0
+        return int(k * d + covariance_parameters(options.covariance, k, d) + n_priors)
 
     @property
     def normals_(self) -> tuple[MultivariateNormal, ...]:
-        """The class models as shapes, in the order of ``classes_``."""
-        shared = self._settings().covariance.startswith("shared")
+        """The class densities, in the order of ``classes_``."""
+        shared = self._options().covariance.startswith("shared")
         each = [self.covariance_] * len(self.classes_) if shared else list(self.covariance_)
         return tuple(
             MultivariateNormal(mean, np.diag(c) if c.ndim == 1 else c, self.encoding_.names)
@@ -180,10 +190,10 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     @property
     def thresholds_(self) -> Floats:
-        """One column only: where the most probable class changes, in order.
+        """Values of a single column at which the most probable class changes, in order.
 
-        Between two classes one value where their variances agree, else two (or none, where one
-        class is the more probable everywhere).
+        Between two classes one value if their variances agree, else two (or none, if one class is
+        more probable everywhere).
         """
         check_is_fitted(self)
         if self.means_.shape[1] != 1:
@@ -194,42 +204,41 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         return _thresholds(self.scores_, self.class_moments_)
 
 
-class AdditiveGaussian(GaussianClassifier):
-    """Gaussian class models that new rows can join: class moments add up."""
+class IncrementalGaussianClassifier(GaussianClassifier):
+    """Gaussian class models with ``partial_fit``: class moments of portions add up."""
 
     _checks_sums = True
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit to these rows and all rows given before; ``classes`` lists what may come."""
-        spread = SPREADS[self._settings().covariance]
+        """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
+        structure = COVARIANCES[self._options().covariance]
         first = not hasattr(self, "class_moments_")
         if isinstance(X, Rows):
             raise InputError(
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
         before = None if first else self.classes_
-        rows = self._coded_rows(
-            X, y, sample_weight, known=self._known_classes(classes), reset=first
-        )
-        moments = self._moments(rows, spread)
+        known = self._known_classes(classes)
+        rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
+        moments = self._array_moments(rows, structure)
         if before is not None:
             at = np.searchsorted(self.classes_, before)
             moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
-        self._learn(moments, identity(rows.schema))
+        self._fit_moments(moments, identity(rows.schema))
         return self
 
 
 def covariance_parameters(kind: str, k: int, d: int) -> int:
-    """How many numbers the covariances of ``k`` classes over ``d`` columns have."""
+    """Number of free parameters in the covariances of ``k`` classes over ``d`` columns."""
     one = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}
     one["shared"] = one["full"]
     return one[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
 
 
 def class_priors(given: Any, weight: Floats) -> Floats:
-    """The probabilities of the classes: as given and checked, or their shares of the rows."""
+    """Prior probabilities: as given and checked, uniform, or the class proportions (None)."""
     if given is None:
         return np.asarray(weight / weight.sum())
     if isinstance(given, str) and given == "uniform":
@@ -247,45 +256,46 @@ def class_priors(given: Any, weight: Floats) -> Floats:
 def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
     """Crossings of pairs of scores at which no third class is above both.
 
-    Everything is measured from the mean of all rows in their deviation: a far origin costs nothing.
+    Computed in the standardized column, so that a distant origin costs no digits.
     """
     deviation = float(np.sqrt(m.within + m.between).reshape(-1)[0])
     quadratic, linear, constant = scores.coefficients(m.grand_mean)
     a = quadratic[:, 0, 0] * deviation**2
     b = linear[:, 0] * deviation
-    known = np.flatnonzero(np.isfinite(constant))
-    found: list[float] = []
-    for i, j in combinations(known, 2):
+    finite = np.flatnonzero(np.isfinite(constant))
+    crossings: list[float] = []
+    for i, j in combinations(finite, 2):
         t = real_roots(*(float(values[j] - values[i]) for values in (a, b, constant)))
-        all_scores = np.outer(t**2, a[known]) + np.outer(t, b[known]) + constant[known]
+        all_scores = np.outer(t**2, a[finite]) + np.outer(t, b[finite]) + constant[finite]
         best = all_scores.max(axis=1, initial=-np.inf)
         own = a[i] * t**2 + b[i] * t + constant[i]
-        found += t[own >= best - 1e-9 * (1.0 + np.abs(best))].tolist()
-    return m.grand_mean + deviation * np.unique(found)
+        crossings += t[own >= best - 1e-9 * (1.0 + np.abs(best))].tolist()
+    return m.grand_mean + deviation * np.unique(crossings)
 
 
-def _certificate(settings: Settings, fitted: Fitted) -> Certificate:
-    case = settings.covariance.replace("_", ", ")
-    if settings.mix.plain and not fitted.flat:
-        claim = f"Maximum likelihood: no other Gaussian classes ({case} covariance) fit better"
+def certify(options: GaussianOptions, fit: GaussianFit) -> Certificate:
+    """Closed form: what can fail is the whitening of the covariances, AᵀΣA = I."""
+    case = options.covariance.replace("_", ", ")
+    if options.shrinkage.is_zero and not fit.degenerate:
+        claim = f"Gaussian classes ({case} covariance): the maximum likelihood estimate"
     else:
         claim = f"Gaussian classes ({case} covariance) in closed form"
     notes = []
-    if fitted.flat:
+    if fit.degenerate:
         notes.append(
-            "In some direction the rows of each class agree exactly: classes that differ there "
-            "are told apart by it, with a spread of rounding size."
+            "In some direction no class varies: classes that differ there are separated by it, "
+            "with a variance of rounding size."
         )
-    if not settings.mix.plain:
-        notes.append("Covariances are shrunk: their likelihood is below the greatest by intention.")
+    if not options.shrinkage.is_zero:
+        notes.append("Covariances are shrunk: the likelihood is below its maximum by intention.")
     return Certificate(
         claim,
-        kkt=fitted.error,
+        kkt=fit.error,
         tolerance=1e-4,
-        condition=fitted.condition,
-        rank=fitted.rank,
-        digits=float(max(0.0, -np.log10(np.finfo(float).eps * fitted.condition))),
+        condition=fit.condition,
+        rank=fit.rank,
+        digits=float(max(0.0, -np.log10(np.finfo(float).eps * fit.condition))),
         statistic="class moments",
         notes=tuple(notes),
-        promised=("kkt",),
+        promised=() if fit.degenerate else ("kkt",),
     )

@@ -1,4 +1,4 @@
-"""Naive Bayes: numbers, yes/no columns and levels, independent of each other within a class."""
+"""Naive Bayes on numeric, boolean and discrete columns together, with missing values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.discriminant.class_columns import ClassColumns, with_missing
-from separatrix.discriminant.independent_columns import IndependentColumns
-from separatrix.discriminant.level_lookup import looked_up
+from separatrix.discriminant.class_column_moments import ClassColumnMoments, with_missing
+from separatrix.discriminant.gaussian_classifier import class_priors
+from separatrix.discriminant.naive_bayes_density import NaiveBayesDensity, lookup_scores
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.messages import InputError
@@ -28,48 +28,85 @@ from separatrix.rows.mapped import EncodedRows, MappedStatistic
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Kind, Schema, Term, Terms
 from separatrix.statistics.estimation import check_method, estimate_normal, estimate_proportions
+from separatrix.statistics.standardizer import EPS, zero_if_constant
 from separatrix.threads import one_blas_thread
 
-EPS = float(np.finfo(float).eps)
-#: No class may vary less in a column than this share of the variance within all classes.
+#: Smallest class variance of a column, as a fraction of its variance within all classes.
 FLOOR = 1e-9
-#: Numbers of a piece of rows that is scored at once.
-PIECE = 1_000_000
+#: Numbers in a chunk of rows that is scored at once.
+CHUNK = 1_000_000
+_ESTIMATES = {
+    "ml": "the maximum likelihood estimate",
+    "map": "the mode of the posterior",
+    "bayes": "the mean of the posterior",
+}
 
 
 class NaiveBayes(ClassifierMixin, ClassLabels):
-    """p(k | x) ∝ πₖ Πⱼ p(xⱼ | k): normal, Bernoulli or categorical, as the column is.
+    """Naive Bayes: normal, Bernoulli or categorical densities by the kind of each column.
 
-    Numbers are normal with a mean and variance per class, yes/no columns have a probability per
-    class, discrete ones a probability per level: (N + s)/(n + sL) with s = ``smoothing``. A missing
-    value has no factor, in training and later. One pass over the rows, whatever the number of them.
+        p(k | x) ∝ πₖ Πⱼ p(xⱼ | k)
+
+    Numeric columns have a mean and variance per class, boolean columns a probability per class,
+    discrete ones a probability per level: (N + s)/(n + sL) with s = ``smoothing``. A missing value
+    has no factor, in training and in prediction. One pass over the rows, whatever their number.
 
     Parameters
     ----------
     smoothing : float, default=1.0
-        What is added to every count (Laplace). With 0 a level that a class never had rules the
-        class out; where every class is ruled out, those stay that the fewest values speak against.
+        Added to every count (Laplace). With 0 a level that a class never had excludes the class;
+        if every class is excluded, those with the fewest such values stay.
     estimation : {"ml", "map", "bayes"}, default="ml"
-        Means and variances of numbers: by maximum likelihood; or as the mode or the mean of the
-        posterior, with a prior that is worth ``smoothing`` rows with the column's overall mean and
-        its variance within classes.
-    priors : array of K shares, optional
-        πₖ in the order of ``classes_``; else the shares of the training rows.
-    kinds : str, list or mapping, optional
+        Means and variances of numeric columns: by maximum likelihood; or as the mode or the mean of
+        the posterior, with a prior of the strength of ``smoothing`` rows that have the column's
+        overall mean and its variance within classes.
+    priors : array-like of shape (n_classes,) or None, default=None
+        Prior probabilities πₖ in the order of ``classes_``; None takes the class proportions.
+    kinds : str, list, mapping or None, default=None
         For a matrix: which columns are "numeric", "boolean" (0 and 1) or "discrete"; one word for
-        all, a list, or a mapping from name or position. Numeric unless said. A table has its own.
+        all, a list, or a mapping from name or position. None is numeric. A table has its own.
 
     Attributes
     ----------
-    theta_, var_ : (K, numeric columns), means and variances by class.
-    class_prior_, class_weight_ : the shares πₖ, and the weight of the rows of each class.
-    density_ : the densities of the classes as a shape.
-    columns_ : the sums that all follows from; they add up over tables.
-    schema_, table_ : the columns, and whether they came as a table with names.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    theta_ : ndarray of shape (n_classes, n_numeric)
+        Class means of the numeric columns.
+    var_ : ndarray of shape (n_classes, n_numeric)
+        Class variances of the numeric columns.
+    class_prior_ : ndarray of shape (n_classes,)
+        Prior probabilities πₖ.
+    class_count_ : ndarray of shape (n_classes,)
+        Total sample weight of each class.
+    density_ : NaiveBayesDensity
+        The class densities.
+    column_moments_ : ClassColumnMoments
+        The sufficient statistics, which add up over tables.
+    schema_ : Schema
+        The columns with their kinds and levels.
+    from_table_ : bool
+        Whether the columns came as a table with names.
+    certificate_ : Certificate
+        How the parameters were estimated.
+
+    See Also
+    --------
+    GaussianNB : Numeric columns only.
+    LinearDiscriminantAnalysis : Correlated numeric columns.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[5.0, 1], [6.0, 1], [1.0, 0], [2.0, 1]], ["ill", "ill", "well", "well"]
+    >>> model = sx.NaiveBayes(kinds=["numeric", "boolean"]).fit(X, y)
+    >>> model.predict([[5.5, 1], [1.5, 0]]).tolist()
+    ['ill', 'well']
+    >>> model.predict_proba([[float("nan"), 1]]).round(2)
+    array([[0.6, 0.4]])
     """
 
     _missing_ok = True
-    columns_: ClassColumns
+    column_moments_: ClassColumnMoments
 
     def __init__(
         self,
@@ -90,26 +127,26 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         if isinstance(X, Rows):
             return self._fit_table(X, y, sample_weight)
         rows = self._coded_rows(X, y, sample_weight)
-        self.table_ = False
+        self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        return self._learn(self._reduced(rows, schema), schema)
+        return self._fit_moments(self._array_moments(rows, schema), schema)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit to these rows and all rows given before; ``classes`` lists what may come."""
+        """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         self._check()
         if isinstance(X, Rows):
             raise InputError(
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
-        first = not hasattr(self, "columns_")
+        first = not hasattr(self, "column_moments_")
         known = self._known_classes(classes)
         rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
-        self.table_ = False
+        self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        columns = self._reduced(rows, schema)
-        return self._learn(columns if first else self.columns_ + columns, schema)
+        moments = self._array_moments(rows, schema)
+        return self._fit_moments(moments if first else self.column_moments_ + moments, schema)
 
     def _fit_table(self, X: Rows, y: Any, sample_weight: Any) -> Self:
         if self.kinds is not None:
@@ -118,38 +155,36 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
             )
         rows = self._class_rows(X, y, sample_weight)
         raw = rows.rows if isinstance(rows, EncodedRows) else rows
-        self.table_ = not isinstance(raw, ArrayRows)
-        found = raw.reduce(ClassColumns())
-        met = Terms(tuple(t for t, w in zip(found.targets, found.weight, strict=True) if w > 0))
-        terms = self._class_terms(rows, met)
-        found = found.aligned(found.terms, found.targets.union(terms))
-        at = [found.targets.position[term] for term in terms]
-        parts = (found.weight, found.seen, found.mean, found.scatter)
-        return self._learn(ClassColumns(found.terms, terms, *(p[at] for p in parts)), raw.schema)
+        self.from_table_ = not isinstance(raw, ArrayRows)
+        m = raw.reduce(ClassColumnMoments())
+        present = Terms(tuple(t for t, w in zip(m.targets, m.weight, strict=True) if w > 0))
+        terms = self._class_terms(rows, present)
+        m = m.aligned(m.terms, m.targets.union(terms))
+        at = [m.targets.position[term] for term in terms]
+        parts = (part[at] for part in (m.weight, m.observed, m.mean, m.scatter))
+        return self._fit_moments(ClassColumnMoments(m.terms, terms, *parts), raw.schema)
 
     def _check(self) -> None:
         check_method(self.estimation)
         if not (np.isfinite(self.smoothing) and self.smoothing >= 0):
-            raise InputError(
-                f"smoothing={self.smoothing!r} is no count.", remedy="Use zero or more."
-            )
+            raise InputError(f"smoothing={self.smoothing!r} must be finite and not negative.")
 
-    def _reduced(self, rows: ArrayRows, schema: Schema) -> ClassColumns:
-        counted = ClassColumns(targets=Terms(tuple(self._terms())))
-        levelled = OneHotColumns(schema)
-        if levelled.is_identity:
-            return rows.reduce(counted)
-        return rows.reduce(MappedStatistic(counted, levelled)).inner
+    def _array_moments(self, rows: ArrayRows, schema: Schema) -> ClassColumnMoments:
+        empty = ClassColumnMoments(targets=Terms(tuple(self._terms())))
+        one_hot = OneHotColumns(schema)
+        if one_hot.is_identity:
+            return rows.reduce(empty)
+        return rows.reduce(MappedStatistic(empty, one_hot)).inner
 
-    # -- from sums to densities ----------------------------------------------------------------
+    # -- from moments to densities -------------------------------------------------------------
 
-    def _learn(self, columns: ClassColumns, schema: Schema) -> Self:
-        terms = Terms(tuple(self._terms(columns.targets.items[0].column)))
-        self.columns_ = columns = columns.aligned(columns.terms, terms)
-        self.class_weight_ = columns.weight
-        self.class_prior_ = self._priors(columns.weight)
-        met = {t for t, n in zip(columns.terms, columns.counts.sum(axis=0), strict=True) if n > 0}
-        levels = {c.name: {t.level for t in met if t.column == c.name} for c in schema.columns}
+    def _fit_moments(self, moments: ClassColumnMoments, schema: Schema) -> Self:
+        terms = Terms(tuple(self._terms(moments.targets.items[0].column)))
+        self.column_moments_ = m = moments.aligned(moments.terms, terms)
+        self.class_count_ = m.weight
+        self.class_prior_ = class_priors(self.priors, m.weight)
+        present = {t for t, n in zip(m.terms, m.counts.sum(axis=0), strict=True) if n > 0}
+        levels = {c.name: {t.level for t in present if t.column == c.name} for c in schema.columns}
         self.schema_ = replace(
             schema,
             columns=tuple(
@@ -159,112 +194,92 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
                 for c in schema.columns
             ),
         )
-        self.density_, raised = self._density(columns)
+        self.density_, floored = self._density(m)
         self.theta_, self.var_ = self.density_.mean, self.density_.variance
-        self.certificate_ = self._certificate(raised)
+        self.certificate_ = self._certificate(floored)
         return self
 
-    def _priors(self, weight: Floats) -> Floats:
-        if self.priors is None:
-            return np.asarray(weight / weight.sum())
-        given = np.asarray(self.priors, dtype=float)
-        if given.shape != weight.shape:
-            raise InputError(f"priors has {given.size} entries for {len(weight)} classes.")
-        if not (given >= 0).all() or abs(given.sum() - 1.0) > 1e-9:
-            raise InputError("priors must not be negative and must add up to one.")
-        return given
-
-    def _density(self, columns: ClassColumns) -> tuple[IndependentColumns, list[str]]:
+    def _density(self, m: ClassColumnMoments) -> tuple[NaiveBayesDensity, list[str]]:
+        """The class densities, and the columns whose variance was raised to the floor."""
         by_kind: dict[Kind, list[Term]] = {kind: [] for kind in Kind}
-        shares = []
+        probabilities = []
         for column in self.schema_.columns:
             own = [Term(column.name)]
             if column.kind is Kind.DISCRETE:
                 own = [Term(column.name, level) for level in column.levels]
+                counts = m.aligned(Terms(tuple(own)), m.targets).counts
+                probabilities.append(estimate_proportions(counts, prior=self.smoothing))
             by_kind[column.kind] += own
-        numeric = Terms(tuple(by_kind[Kind.NUMERIC]))
-        mean, variance, raised = self._normals(columns.aligned(numeric, columns.targets))
-        yes = columns.aligned(Terms(tuple(by_kind[Kind.BOOLEAN])), columns.targets)
-        pair = np.stack([yes.counts, yes.seen - yes.counts], axis=2)
-        shares.append(estimate_proportions(np.maximum(pair, 0.0), prior=self.smoothing)[:, :, 0])
-        for column in self.schema_.columns:
-            if column.kind is Kind.DISCRETE:
-                own_terms = Terms(tuple(t for t in by_kind[column.kind] if t.column == column.name))
-                counts = columns.aligned(own_terms, columns.targets).counts
-                shares.append(estimate_proportions(counts, prior=self.smoothing))
-        used = Terms(tuple(t for kind in Kind for t in by_kind[kind]))
-        yes_no = len(by_kind[Kind.BOOLEAN])
-        stacked = np.concatenate(shares, axis=1)
-        return IndependentColumns(used, yes_no, mean, variance, stacked), raised
+        numeric = m.aligned(Terms(tuple(by_kind[Kind.NUMERIC])), m.targets)
+        mean, variance, floored = self._normals(numeric)
+        boolean = m.aligned(Terms(tuple(by_kind[Kind.BOOLEAN])), m.targets)
+        pair = np.stack([boolean.counts, boolean.observed - boolean.counts], axis=2)
+        true = estimate_proportions(np.maximum(pair, 0.0), prior=self.smoothing)[:, :, 0]
+        terms = Terms(tuple(t for kind in Kind for t in by_kind[kind]))
+        stacked = np.concatenate([true, *probabilities], axis=1)
+        n_boolean = len(by_kind[Kind.BOOLEAN])
+        return NaiveBayesDensity(terms, n_boolean, mean, variance, stacked), floored
 
-    def _normals(self, c: ClassColumns) -> tuple[Floats, Floats, list[str]]:
-        """Means and variances by class; columns that never vary get an infinite variance.
+    def _normals(self, m: ClassColumnMoments) -> tuple[Floats, Floats, list[str]]:
+        """Class means and variances; constant columns get an infinite variance.
 
-        A class that does not vary is given a sliver of the variance within classes (of the whole
-        column, where no class varies), which has the column's own units.
+        The variance of a class is at least a small fraction of that within classes (of that over
+        all rows, if no class varies), which has the column's own units.
         """
-        n = c.seen.sum(axis=0)
+        n = m.observed.sum(axis=0)
         safe = np.where(n > 0, n, 1.0)
-        centre = (c.counts.sum(axis=0)) / safe
-        within = c.scatter.sum(axis=0) / safe
-        whole = within + (c.seen * (c.mean - centre) ** 2).sum(axis=0) / safe
-        varies = np.sqrt(whole) > 4 * EPS * np.abs(centre)
+        center = m.counts.sum(axis=0) / safe
+        within = m.scatter.sum(axis=0) / safe
+        total = within + (m.observed * (m.mean - center) ** 2).sum(axis=0) / safe
+        varies = zero_if_constant(np.sqrt(total), center) > 0.0
         mean, variance = estimate_normal(
-            c.seen,
-            c.mean,
-            c.scatter,
-            prior_mean=centre,
+            m.observed,
+            m.mean,
+            m.scatter,
+            prior_mean=center,
             prior_variance=within,
             prior_count=self.smoothing,
             method=self.estimation,
         )
-        unknown = c.seen == 0
-        mean = np.where(unknown, centre, mean)
-        variance = np.where(unknown, whole, variance)
-        rounding = (16 * EPS) ** 2 * (whole + centre**2)
-        floor = FLOOR * np.where(within > rounding, within, whole)
+        unobserved = m.observed == 0
+        mean = np.where(unobserved, center, mean)
+        variance = np.where(unobserved, total, variance)
+        rounding = (16 * EPS) ** 2 * (total + center**2)
+        floor = FLOOR * np.where(within > rounding, within, total)
         low = varies & (variance < floor)
         variance = np.where(varies, np.maximum(variance, floor), np.inf)
-        names = [str(term) for term in c.terms]
+        names = [str(term) for term in m.terms]
         return mean, variance, [names[j] for j in np.flatnonzero(low.any(axis=0))]
 
-    def _certificate(self, raised: list[str]) -> Certificate:
-        how = {
-            "ml": "most likely for these rows",
-            "map": "at the mode of the posterior",
-            "bayes": "the mean of the posterior",
-        }[self.estimation]
-        notes = ["Probabilities are as good as the columns are independent within classes."]
+    def _certificate(self, floored: list[str]) -> Certificate:
+        notes = ["Probabilities are right if columns are independent within classes."]
         if len(self.density_.terms) > self.theta_.shape[1]:
-            notes.append(f"Counts are raised by {self.smoothing:g} each.")
-        flat = np.isinf(self.var_).all(axis=0).sum()
-        if flat:
-            notes.append(f"Columns that never vary and tell nothing: {flat}.")
-        if raised:
-            shown = ", ".join(raised[:5]) + (" …" if len(raised) > 5 else "")
-            notes.append(f"A class is constant in {shown}: given a sliver of the variance there.")
-        claim = f"Naive Bayes, closed form: means and variances by class are {how}"
-        return Certificate(
-            claim,
-            notes=tuple(notes),
-            promised=(),
-        )
+            notes.append(f"Counts are smoothed by {self.smoothing:g} each.")
+        constant = np.isinf(self.var_).all(axis=0).sum()
+        if constant:
+            notes.append(f"Constant columns, which have no influence: {constant}.")
+        if floored:
+            shown = ", ".join(floored[:5]) + (" …" if len(floored) > 5 else "")
+            notes.append(f"A class is constant in {shown}: its variance was raised to a minimum.")
+        estimate = _ESTIMATES[self.estimation]
+        claim = f"Naive Bayes in closed form: class means and variances are {estimate}"
+        return Certificate(claim, notes=tuple(notes), promised=())
 
-    # -- new rows ------------------------------------------------------------------------------
+    # -- predictions ---------------------------------------------------------------------------
 
-    def _joint(self, X: Any) -> Floats:
+    def _joint_log_likelihood(self, X: Any) -> Floats:
         """log πₖ + log p(x | k)."""
         check_is_fitted(self)
-        block = self._raw(X)
-        step = max(64, PIECE // max(1, len(self.density_.terms)))
+        block = self._raw_block(X)
+        step = max(64, CHUNK // max(1, len(self.density_.terms)))
         pieces = [block.take(slice(i, i + step)) for i in range(0, max(block.n, 1), step)]
         if len(pieces) == 1:
-            return self._scored(pieces[0])
+            return self._block_scores(pieces[0])
         with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            return np.concatenate(list(pool.map(self._scored, pieces)))
+            return np.concatenate(list(pool.map(self._block_scores, pieces)))
 
-    def _raw(self, X: Any) -> Block:
-        if self.table_:
+    def _raw_block(self, X: Any) -> Block:
+        if self.from_table_:
             from separatrix.rows.scan import rows_like
 
             return rows_like(X, self.schema_).collect()
@@ -282,41 +297,41 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         x = sparse.csr_array(x) if sparse.issparse(x) else x
         return Block(x, np.empty((x.shape[0], 0)), None, terms, Terms(()))
 
-    def _scored(self, block: Block) -> Floats:
-        found = None if self.table_ else looked_up(self.density_, self.schema_, block)
-        scores = self._by_indicators(block) if found is None else found
+    def _block_scores(self, block: Block) -> Floats:
+        found = None if self.from_table_ else lookup_scores(self.density_, self.schema_, block)
+        scores = self._indicator_scores(block) if found is None else found
         with np.errstate(divide="ignore"):
-            prior = np.log(self.class_prior_)
-        scores += prior
-        lost = np.isneginf(scores).all(axis=1)
-        scores[lost] = prior  # no class could have such a row: only the shares are left
+            log_prior = np.log(self.class_prior_)
+        scores += log_prior
+        impossible = np.isneginf(scores).all(axis=1)
+        scores[impossible] = log_prior  # no class could have such a row: only the priors are left
         return scores
 
-    def _by_indicators(self, block: Block) -> Floats:
-        """log p(x | k) from one number for each level."""
-        if not self.table_:
+    def _indicator_scores(self, block: Block) -> Floats:
+        """log p(x | k) from one indicator for each level."""
+        if not self.from_table_:
             block = OneHotColumns(self.schema_).apply(block)
         x, wanted = with_missing(block), self.density_.terms
         if block.terms.items != wanted.items:
-            whole = np.zeros((len(x), len(wanted)))
+            aligned = np.zeros((len(x), len(wanted)))
             for j, term in enumerate(wanted):
                 at = block.terms.position.get(term)
                 if at is not None:
-                    whole[:, j] = x[:, at]
-            x = whole
+                    aligned[:, j] = x[:, at]
+            x = aligned
         return self.density_.scores(x)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log p(k | x)."""
-        return log_softmax(self._joint(X))
+        return log_softmax(self._joint_log_likelihood(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """p(k | x); every row adds up to one."""
-        return softmax(self._joint(X))
+        return softmax(self._joint_log_likelihood(X))
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log p(1 | x)/p(0 | x). More: log p(k | x)."""
-        joint = self._joint(X)
+        joint = self._joint_log_likelihood(X)
         return joint[:, 1] - joint[:, 0] if len(self.classes_) == 2 else log_softmax(joint)
 
     def predict(self, X: Any) -> NDArray[Any]:

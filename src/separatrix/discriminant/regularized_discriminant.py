@@ -1,4 +1,4 @@
-"""Gaussian classes between three extremes, the place between them chosen by cross-validation."""
+"""Regularized discriminant analysis: covariance shrinkage chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.discriminant.class_covariances import Mix
-from separatrix.discriminant.gaussian_classifier import GaussianClassifier, Settings, class_priors
+from separatrix.discriminant.class_covariances import CovarianceShrinkage
+from separatrix.discriminant.gaussian_classifier import (
+    GaussianClassifier,
+    GaussianOptions,
+    class_priors,
+)
 from separatrix.discriminant.regularization_search import (
     ClassFold,
-    class_folds,
-    held_out_losses,
+    array_folds,
+    cross_validated_losses,
     table_folds,
 )
 from separatrix.messages import InputError
@@ -25,32 +29,79 @@ from separatrix.statistics.class_preparation import prepare_classes
 
 
 class RegularizedDiscriminantAnalysis(GaussianClassifier):
-    """Σₖ = α σ²I + β S + (1 − α − β) Sₖ, with α and β by cross-validation over the triangle.
+    """Regularized discriminant analysis: covariances shrunk by cross-validation.
 
-    α = β = 0 is the quadratic discriminant, β = 1 the linear one, and α = 1 the nearest mean on
-    columns of unit deviation, which is what σ²I is meant for: units do not matter. The rows are
-    read once, into moments by class and fold; every training covariance follows from those. On a
-    ray of constant β : (1 − α − β) the eigenvectors do not depend on α, so that one rotation of
-    the held-out rows serves every point on it. A table is held in memory for this; in every fold
-    its gaps are filled, and its levels known, from the training rows alone.
+        Σₖ = α σ²I + β S + (1 − α − β) Sₖ
+
+    α = β = 0 is quadratic discriminant analysis, β = 1 the linear one, and α = 1 the nearest mean.
+    σ²I is meant in standardized columns, so that units do not matter. The rows are read once, into
+    moments by class and fold, from which every training covariance follows; all α with the same
+    β : (1 − α − β) share eigenvectors, so that one rotation of the test rows serves them all. A
+    table is read into memory; in every fold missing values are imputed, and levels known, from the
+    training rows alone.
 
     Parameters
     ----------
-    alphas, betas : int or array, default=11
-        Values to try, or how many from 0 to 1; pairs with α + β ≤ 1 are used.
-    cv : int, splitter or list of (train, test), default=5
-        A number means folds in which every class is spread evenly.
+    alphas : int or array-like, default=11
+        Values of α to try, or how many from 0 to 1; pairs with α + β ≤ 1 are used.
+    betas : int or array-like, default=11
+        Values of β to try, or how many from 0 to 1.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds; a number makes stratified ones.
     criterion : {"log_loss", "error"}, default="log_loss"
-        What the held-out rows are judged by; of equals the simplest model wins.
-    priors : array of K numbers, "uniform" or None, default=None
-        Probabilities of the classes; the shares of the rows by default.
+        Cross-validated loss to minimize; of equals the most regularized pair is taken.
+    priors : array-like of shape (n_classes,), "uniform" or None, default=None
+        Prior probabilities of the classes; None takes the class proportions.
 
     Attributes
     ----------
-    alpha_, beta_ : the pair that was chosen, ``best_score_`` its mean held-out loss.
-    grid_ : (P, 2), all pairs; ``cv_log_loss_`` and ``cv_error_`` (P, folds) are their losses,
-        infinite where a class would be singular.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    alpha_ : float
+        The chosen α.
+    beta_ : float
+        The chosen β.
+    best_score_ : float
+        Mean cross-validated loss of the chosen pair.
+    grid_ : ndarray of shape (n_pairs, 2)
+        All pairs (α, β).
+    cv_log_loss_ : ndarray of shape (n_pairs, n_folds)
+        Log loss of every pair and fold, infinite where a class is singular.
+    cv_error_ : ndarray of shape (n_pairs, n_folds)
+        Error rate of every pair and fold, infinite where a class is singular.
+    means_ : ndarray of shape (n_classes, n_features)
+        Class means.
+    covariance_ : ndarray of shape (n_classes, n_features, n_features)
+        The shrunk covariances.
+    priors_ : ndarray of shape (n_classes,)
+        Prior probabilities.
+    certificate_ : Certificate
+        Rank, condition number and error of the whitened covariances.
+
+    See Also
+    --------
+    GaussianDiscriminant : Given alpha and beta.
+    QuadraticDiscriminantAnalysis : No shrinkage.
+    LinearDiscriminantAnalysis : One covariance for all classes.
+
+    References
+    ----------
+    J. H. Friedman, "Regularized discriminant analysis", JASA, 1989.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 20)
+    >>> X = rng.standard_normal((40, 6)) + 3.0 * y[:, None]
+    >>> model = sx.RegularizedDiscriminantAnalysis(4, 4).fit(X, y)
+    >>> model.score(X, y), bool(model.alpha_ + model.beta_ > 0)
+    (1.0, True)
     """
+
+    alpha_: float = 0.0
+    beta_: float = 0.0
 
     def __init__(
         self,
@@ -67,35 +118,35 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self.criterion = criterion
         self.priors = priors
 
-    def _settings(self) -> Settings:
-        mix = Mix(getattr(self, "alpha_", 0.0), getattr(self, "beta_", 0.0))
-        return Settings("full", mix, self.priors)
+    def _options(self) -> GaussianOptions:
+        shrinkage = CovarianceShrinkage(self.alpha_, self.beta_)
+        return GaussianOptions("full", shrinkage, self.priors)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         if self.criterion not in ("log_loss", "error"):
             raise InputError(
-                f"criterion={self.criterion!r} is not known.",
+                f"criterion={self.criterion!r} is unknown.",
                 remedy="Choose 'log_loss' or 'error'.",
             )
-        self.grid_ = triangle(self.alphas, self.betas)
+        self.grid_ = shrinkage_grid(self.alphas, self.betas)
         if isinstance(X, Rows):
             folds, whole, encoding = self._table_folds(X, y, sample_weight)
         else:
             rows = self._coded_rows(X, y, sample_weight)
             rows = rows.take(folding(rows.block.w, self.cv))
-            folds, whole = class_folds(rows, self.cv, len(self.classes_))
+            folds, whole = array_folds(rows, self.cv, len(self.classes_))
             encoding = identity(rows.schema)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
-        self.cv_log_loss_, self.cv_error_ = held_out_losses(folds, self.grid_, priors)
-        self._choose()
-        self._learn(whole, encoding)
+        self.cv_log_loss_, self.cv_error_ = cross_validated_losses(folds, self.grid_, priors)
+        self._select()
+        self._fit_moments(whole, encoding)
         return self
 
     def _table_folds(
         self, X: Rows, y: Any, sample_weight: Any
     ) -> tuple[list[ClassFold], ClassMoments, Encoding]:
-        """Folds of a table in memory, since its held-out rows are scored, and the whole of it."""
+        """Folds of a table in memory, whose test rows are scored, and moments of all rows."""
         rows = self._class_rows(X, y, sample_weight).read()
         rows = rows.take(folding(rows.block.w, self.cv))
         prepared = prepare_classes(rows)
@@ -103,7 +154,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         whole = ClassMoments.from_moments("full", [prepared.of(term) for term in terms])
         return table_folds(rows, self.cv, terms), whole, prepared.encoding
 
-    def _choose(self) -> None:
+    def _select(self) -> None:
         losses = self.cv_log_loss_ if self.criterion == "log_loss" else self.cv_error_
         mean = losses.mean(axis=1)
         if not np.isfinite(mean).any():
@@ -116,7 +167,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self.best_score_ = float(mean[best])
 
 
-def triangle(alphas: Any, betas: Any) -> Floats:
+def shrinkage_grid(alphas: Any, betas: Any) -> Floats:
     """All pairs (α, β) with α + β ≤ 1."""
     a, b = _values(alphas, "alphas"), _values(betas, "betas")
     pairs = np.array([(p, q) for p in a for q in b if p + q <= 1 + 1e-9])

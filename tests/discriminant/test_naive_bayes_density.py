@@ -1,4 +1,4 @@
-"""Looking levels up gives the scores that their indicators give."""
+"""Scores looked up by level agree with those from indicators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.discriminant.level_lookup import looked_up
+from separatrix.discriminant.naive_bayes_density import lookup_scores
 
 
 def mixed(n=400, seed=0):
@@ -31,26 +31,26 @@ def fit(smoothing=1.0):
     return sx.NaiveBayes(smoothing, kinds=kinds).fit(x, y), x
 
 
-def test_scores_with_gaps_and_levels_of_any_value():
+def test_lookup_with_missing_values_and_levels_of_any_value():
     model, x = fit()
-    block = model._raw(x)
-    found = looked_up(model.density_, model.schema_, block)
+    block = model._raw_block(x)
+    found = lookup_scores(model.density_, model.schema_, block)
     assert found is not None
-    assert_allclose(found, model._by_indicators(block), rtol=1e-12, atol=1e-12)
+    assert_allclose(found, model._indicator_scores(block), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("odd", [9.0, 2.5, -1.0, 1e300])
-def test_what_is_no_level_is_left_to_the_indicators(odd):
+def test_unknown_levels_are_left_to_the_indicators(odd):
     model, x = fit()
     x = x[:3].copy()
     x[1, 1] = odd
-    assert looked_up(model.density_, model.schema_, model._raw(x)) is None
+    assert lookup_scores(model.density_, model.schema_, model._raw_block(x)) is None
 
 
-def test_shares_of_zero_are_left_to_the_indicators():
+def test_probabilities_of_zero_are_left_to_the_indicators():
     x, y = mixed()
     x[(y == 1) & (x[:, 1] == 3), 1] = 0.0  # class 1 never has level 3
     model = sx.NaiveBayes(0.0, kinds=["numeric", "discrete", "boolean", "discrete"]).fit(x, y)
-    assert looked_up(model.density_, model.schema_, model._raw(x)) is None
+    assert lookup_scores(model.density_, model.schema_, model._raw_block(x)) is None
     p = model.predict_proba(x)
     assert (p[x[:, 1] == 3, 1] == 0.0).all()

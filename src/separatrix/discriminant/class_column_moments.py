@@ -1,10 +1,10 @@
-"""Weight, mean and scatter of every column by class, each column by itself; gaps passed over.
+"""Weight, mean and scatter of every column by class; missing values are left out.
 
     nₖⱼ = Σ w,    μₖⱼ = Σ w x / nₖⱼ,    Sₖⱼ = Σ w (x − μₖⱼ)²      over the rows of class k with a
                                                                   value in column j
 
-The mean of a level's indicator is its share, so these are the counts of discrete columns too. All
-that a model needs which takes columns as independent within a class.
+The mean of a level's indicator is its relative frequency, so these are the counts of discrete
+columns too. They are sufficient statistics of naive Bayes.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.moments import not_finite
 
 _NO_TERMS = Terms(())
-#: Numbers of a piece that stays in the cache.
-PIECE = 100_000
+#: Numbers in a chunk of rows that stays in cache.
+CHUNK = 100_000
 
 
-class ClassColumns:
-    """Mergeable; ``weight`` counts all rows of a class (K), the others are K x m.
+class ClassColumnMoments:
+    """Mergeable with +. ``weight`` (K) is that of all rows of a class; the others are K x m.
 
-    The class of a row is the indicator among its targets; where it has none, its part is the
-    position of its class among the ``targets`` given here.
+    ``observed`` is the weight of the rows with a value. The class of a row is the indicator among
+    its targets; a row without targets has as its part the position of its class in ``targets``.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class ClassColumns:
         terms: Terms = _NO_TERMS,
         targets: Terms = _NO_TERMS,
         weight: Floats | None = None,
-        seen: Floats | None = None,
+        observed: Floats | None = None,
         mean: Floats | None = None,
         scatter: Floats | None = None,
     ) -> None:
         shape = (len(targets), len(terms))
         self.terms, self.targets = terms, targets
         self.weight = np.zeros(shape[0]) if weight is None else weight
-        self.seen = np.zeros(shape) if seen is None else seen
+        self.observed = np.zeros(shape) if observed is None else observed
         self.mean = np.zeros(shape) if mean is None else mean
         self.scatter = np.zeros(shape) if scatter is None else scatter
 
@@ -51,42 +51,42 @@ class ClassColumns:
         return type(self)(targets=self.targets)
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block."""
+        """Add the rows of a block."""
         merged = self + self._of(block)
         self.__dict__.update(merged.__dict__)
 
     def _of(self, block: Block) -> Self:
         if len(block.targets):
             targets, codes = block.targets, block.y.argmax(axis=1).astype(np.int64)
-            known = block.y.max(axis=1, initial=0.0) > 0
+            labeled = block.y.max(axis=1, initial=0.0) > 0
         else:
             assert block.parts is not None, "the rows carry no classes"
             targets, codes = self.targets, block.parts
-            known = np.ones(block.n, dtype=bool)
-        w = np.where(known, 1.0 if block.w is None else block.w, 0.0)
-        counting = w > 0
-        if not counting.all():
-            block, codes, w = block.take(counting), codes[counting], w[counting]
+            labeled = np.ones(block.n, dtype=bool)
+        w = np.where(labeled, 1.0 if block.w is None else block.w, 0.0)
+        positive = w > 0
+        if not positive.all():
+            block, codes, w = block.take(positive), codes[positive], w[positive]
         part = type(self)(block.terms, targets)
         part.weight = np.asarray(np.bincount(codes, w, minlength=len(targets)), dtype=float)
         part._add(block, np.ascontiguousarray(codes), w)
         return part
 
-    def _add(self, block: Block, codes: NDArray[np.int64], w: Floats) -> None:
+    def _add(self, block: Block, codes: Ints, w: Floats) -> None:
         from separatrix.statistics.loops.class_columns import add_by_class
 
         shift = np.zeros_like(self.mean)
         first, second = np.zeros_like(shift), np.zeros_like(shift)
-        begun = np.zeros(len(shift), dtype=bool)
-        step = max(256, PIECE // max(1, len(block.terms)))
+        shifted = np.zeros(len(shift), dtype=bool)
+        step = max(256, CHUNK // max(1, len(block.terms)))
         for start in range(0, block.n, step):
             x, part = with_missing(block, start, start + step), codes[start : start + step]
-            if not begun.all():
-                _begin(shift, begun, x, part)
-            add_by_class(x, part, w[start : start + step], shift, self.seen, first, second)
+            if not shifted.all():
+                _set_shift(shift, shifted, x, part)
+            add_by_class(x, part, w[start : start + step], shift, self.observed, first, second)
         if not np.isfinite(first).all():
             raise not_finite(block, first.sum(axis=0))
-        safe = np.where(self.seen > 0, self.seen, 1.0)
+        safe = np.where(self.observed > 0, self.observed, 1.0)
         self.mean = shift + first / safe
         self.scatter = np.maximum(second - first**2 / safe, 0.0)
 
@@ -95,22 +95,22 @@ class ClassColumns:
         if not other.weight.any():
             return self.aligned(terms, targets)
         a, b = self.aligned(terms, targets), other.aligned(terms, targets)
-        seen = a.seen + b.seen
-        share = b.seen / np.where(seen > 0, seen, 1.0)
+        observed = a.observed + b.observed
+        fraction = b.observed / np.where(observed > 0, observed, 1.0)
         step = b.mean - a.mean
         return type(self)(
             terms,
             targets,
             a.weight + b.weight,
-            seen,
-            a.mean + share * step,
-            a.scatter + b.scatter + a.seen * share * step**2,
+            observed,
+            a.mean + fraction * step,
+            a.scatter + b.scatter + a.observed * fraction * step**2,
         )
 
     def aligned(self, terms: Terms, targets: Terms) -> Self:
-        """Over the given terms and classes: a level not met was absent in every row with a value.
+        """Over the given terms and classes: a new level was absent in every row with a value.
 
-        Of a class that is not met there is nothing.
+        A class without rows has weight zero.
         """
         if terms.items == self.terms.items and targets.items == self.targets.items:
             return self
@@ -120,42 +120,42 @@ class ClassColumns:
         for j, term in enumerate(terms):
             at = self.terms.position.get(term)
             if at is None:
-                out.seen[to, j] = self.weight - self._missing(term)
+                out.observed[to, j] = self.weight - self._missing(term)
             else:
-                out.seen[to, j], out.mean[to, j] = self.seen[:, at], self.mean[:, at]
+                out.observed[to, j], out.mean[to, j] = self.observed[:, at], self.mean[:, at]
                 out.scatter[to, j] = self.scatter[:, at]
         return out
 
     def _missing(self, term: Term) -> Floats:
-        """The weight of rows without a value in the column of a term; none has no gap itself."""
+        """The weight of rows with a missing value in the column of a term."""
         at = self.terms.position.get(Term(term.column, missing=True))
         return np.zeros_like(self.weight) if term.missing or at is None else self.counts[:, at]
 
     @property
     def counts(self) -> Floats:
-        """Σ w x: how often each level occurred."""
-        return self.seen * self.mean
+        """Σ w x: the weighted count of each level."""
+        return self.observed * self.mean
 
 
 def with_missing(block: Block, start: int = 0, stop: int | None = None) -> Floats:
     """Rows of a raw block with NaN where a value is missing, in place of its stand-in."""
     x = np.ascontiguousarray(block.dense(start, stop))
-    gaps = [(j, term.column) for j, term in enumerate(block.terms) if term.missing]
-    if gaps:
+    indicators = [(j, term.column) for j, term in enumerate(block.terms) if term.missing]
+    if indicators:
         x = x.copy()
-    for j, column in gaps:
-        away = np.flatnonzero(x[:, j] > 0)
-        if away.size:
+    for j, column in indicators:
+        missing = np.flatnonzero(x[:, j] > 0)
+        if missing.size:
             own = [i for i, t in enumerate(block.terms) if t.column == column and not t.missing]
-            x[away[:, None], own] = np.nan
+            x[missing[:, None], own] = np.nan
     return np.asarray(x, dtype=float)
 
 
-def _begin(shift: Floats, begun: NDArray[np.bool_], x: Floats, codes: NDArray[np.int64]) -> None:
-    """A provisional centre for classes not met before: the mean of their first rows."""
-    for k in np.unique(codes[~begun[codes]]):
+def _set_shift(shift: Floats, shifted: NDArray[np.bool_], x: Floats, codes: Ints) -> None:
+    """A provisional center for classes without one: the mean of their first rows."""
+    for k in np.unique(codes[~shifted[codes]]):
         rows = x[np.flatnonzero(codes == k)[:64]]
-        there = np.isfinite(rows)
-        total = np.where(there, rows, 0.0).sum(axis=0)
-        shift[k] = total / np.maximum(there.sum(axis=0), 1)
-        begun[k] = True
+        present = np.isfinite(rows)
+        total = np.where(present, rows, 0.0).sum(axis=0)
+        shift[k] = total / np.maximum(present.sum(axis=0), 1)
+        shifted[k] = True
