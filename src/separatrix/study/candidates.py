@@ -164,7 +164,7 @@ CANDIDATES = (
     ),
     _classes(BASELINE, "shares of the classes", "MostFrequentClassifier"),
     _classes("logistic", "likeliest probabilities", "LogisticRegression", too_much=_likelihood),
-    _classes("lda", "normal, one scatter", "LinearDiscriminantAnalysis"),
+    _classes("lda", "linear discriminant", "LinearDiscriminantAnalysis"),
     _classes("naive_bayes", "independent columns", "NaiveBayes", raw=True),
     # These give scores alone; what reads them as probabilities is a second model on top.
     _classes(
@@ -193,10 +193,10 @@ CANDIDATES = (
         slow=True,
         too_much=_hyperplanes,
     ),
-    _classes("qda", "normal, own scatter", "QuadraticDiscriminantAnalysis"),
+    _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis"),
     _classes(
         "rda",
-        "normal, scatter mixed",
+        "regularized discriminant",
         "RegularizedDiscriminantAnalysis",
         tuned=("alpha_", "beta_"),
         folds=True,
