@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.linear_model import LassoCV, lasso_path
 
 import separatrix as sx
-from separatrix.linear.elastic_net.path import Stopping
-from separatrix.linear.elastic_net.problem import Settings
-from separatrix.linear.elastic_net.solve import problem_of
+from separatrix.linear.elastic_net.columns import elastic_net_problem
+from separatrix.linear.elastic_net.path import StoppingRule
+from separatrix.linear.elastic_net.problem import ElasticNetOptions
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
 
@@ -55,7 +55,9 @@ def long_race(n: int, d: int) -> None:
 
 
 def own_path(block: Block, alphas: np.ndarray, tol: float) -> np.ndarray:
-    path = problem_of(block, Settings(fit_intercept=False)).path(alphas, Stopping(tol))
+    path = elastic_net_problem(block, ElasticNetOptions(fit_intercept=False)).path(
+        alphas, StoppingRule(tol)
+    )
     return path.coefs.T
 
 

@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.linear_model import LinearRegression as Reference
 
 import separatrix as sx
-from separatrix.linear.least_squares import solve as least_squares
-from separatrix.linear.least_squares.solve import fit_least_squares
+from separatrix.linear.least_squares import moments as least_squares
+from separatrix.linear.least_squares.moments import solve_moments
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.arrays import ArrayRows
 from separatrix.statistics.moments import Moments
@@ -176,7 +176,7 @@ def test_moments_alone_say_how_many_digits_are_left() -> None:
     m = ArrayRows(x, x @ np.ones(5)).reduce(Moments())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparatrixWarning)
-        solution = fit_least_squares(None, m, fit_intercept=True)
+        solution = solve_moments(None, m, fit_intercept=True)
     assert solution.certificate.digits < 10
     assert solution.certificate.statistic == "moments"
 

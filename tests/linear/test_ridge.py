@@ -186,7 +186,7 @@ def test_sparse_rows_and_updates() -> None:
 @pytest.mark.parametrize("model", [sx.Ridge(), sx.RidgePath(), sx.RidgeCV()])
 def test_inference_is_refused_with_a_reason(model) -> None:
     x, y = sample()
-    with pytest.raises(sx.InputError, match="shrunk on purpose"):
+    with pytest.raises(sx.InputError, match="biased by the penalty"):
         model.fit(x, y).summary()
 
 

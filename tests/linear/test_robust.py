@@ -319,5 +319,5 @@ def test_inference_and_bare_moments_are_refused_with_the_reason(model):
     x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
     with pytest.raises(sx.InputError, match="No summary: standard errors"):
         model.fit(x, y).summary()
-    with pytest.raises(sx.InputError, match="needs rows here, and moments were given"):
+    with pytest.raises(sx.InputError, match="needs rows, and moments were given"):
         model.fit(sx.scan(x, target=y).reduce(sx.Moments()))

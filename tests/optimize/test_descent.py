@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from separatrix.optimize.conjugate_gradient import CentredMap, conjugate_gradient
+from separatrix.optimize.conjugate_gradient import CenteredMap, conjugate_gradient
 from separatrix.optimize.gradient_descent import gradient_descent
 from separatrix.optimize.newton import newton
 
@@ -149,11 +149,11 @@ class TestConjugateGradient:
     @pytest.mark.parametrize("penalty", [0.0, 0.7])
     def test_agrees_with_the_normal_equations(self, penalty):
         x, y, w = self.data()
-        centre = np.asarray(x.T @ w) / w.sum()
+        center = np.asarray(x.T @ w) / w.sum()
         found = conjugate_gradient(
-            CentredMap(x, centre, np.sqrt(w)), np.sqrt(w) * y, penalty=penalty, tol=1e-12
+            CenteredMap(x, center, np.sqrt(w)), np.sqrt(w) * y, penalty=penalty, tol=1e-12
         )
-        z = x.toarray() - centre
+        z = x.toarray() - center
         exact = np.linalg.solve(z.T @ (z * w[:, None]) + penalty * np.eye(40), z.T @ (w * y))
         np.testing.assert_allclose(found.coef[:, 0], exact, atol=1e-10)
         assert found.status == "solved"
@@ -163,16 +163,16 @@ class TestConjugateGradient:
     def test_units_do_not_matter(self):
         x, y, w = self.data()
         unit = 10.0 ** np.random.default_rng(1).integers(-8, 9, 40)
-        plain = conjugate_gradient(CentredMap(x, np.zeros(40), np.sqrt(w)), y, tol=1e-12)
+        plain = conjugate_gradient(CenteredMap(x, np.zeros(40), np.sqrt(w)), y, tol=1e-12)
         scaled = conjugate_gradient(
-            CentredMap(sparse.csr_array(x.multiply(unit)), np.zeros(40), np.sqrt(w)), y, tol=1e-12
+            CenteredMap(sparse.csr_array(x.multiply(unit)), np.zeros(40), np.sqrt(w)), y, tol=1e-12
         )
         np.testing.assert_allclose(scaled.coef[:, 0] * unit, plain.coef[:, 0], rtol=1e-7, atol=1e-9)
         assert scaled.iterations <= plain.iterations + 2
 
     def test_gap_bounds_the_distance_to_the_best_value(self):
         x, y, _ = self.data()
-        operator = CentredMap(x, np.zeros(40), np.ones(300))
+        operator = CenteredMap(x, np.zeros(40), np.ones(300))
         rough = conjugate_gradient(operator, y, penalty=0.5, max_iter=3)
         best = conjugate_gradient(operator, y, penalty=0.5, tol=1e-13)
         excess = rough.certificate.primal - best.certificate.primal
@@ -181,12 +181,12 @@ class TestConjugateGradient:
 
     def test_fewer_rows_than_columns_gives_an_interpolant(self):
         x, y, _ = self.data(n=10, d=40, density=0.8)
-        found = conjugate_gradient(CentredMap(x, np.zeros(40), np.ones(10)), y, tol=1e-13)
+        found = conjugate_gradient(CenteredMap(x, np.zeros(40), np.ones(10)), y, tol=1e-13)
         np.testing.assert_allclose(x @ found.coef[:, 0], y, atol=1e-10)
 
     def test_zero_target(self):
         x, _, _ = self.data()
-        found = conjugate_gradient(CentredMap(x, np.zeros(40), np.ones(300)), np.zeros(300))
+        found = conjugate_gradient(CenteredMap(x, np.zeros(40), np.ones(300)), np.zeros(300))
         assert not found.coef.any()
         assert found.iterations == 0
 

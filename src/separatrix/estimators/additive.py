@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,12 +30,22 @@ MAX_STORED_COLUMNS = 2_000
 class TrainingData:
     """Input of a fit: ``moments`` of the design, its ``rows`` where they can be read again.
 
-    ``halves`` are the training and test moments of every fold, for cross-validated models.
+    ``block`` holds the rows in memory where they are no more than the columns; the moments are
+    None where those are too many. ``halves`` are the training and test moments of every fold, for
+    cross-validated models.
     """
 
-    moments: Moments
+    moments: Moments | None
     rows: Rows | None = None
     halves: tuple[FoldMoments, ...] | None = None
+    block: Block | None = None
+
+    @property
+    def source(self) -> Moments | Block:
+        """The moments, or the rows where there are none."""
+        found = self.moments if self.moments is not None else self.block
+        assert found is not None
+        return found
 
 
 class MomentEstimator(LinearModel):
@@ -46,12 +56,8 @@ class MomentEstimator(LinearModel):
     _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
 
     @abstractmethod
-    def _solve(self, given: TrainingData) -> Solution:
-        """Solve from the moments of the design."""
-
-    @abstractmethod
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        """Solve from rows that are no more than their columns."""
+    def _solve(self, data: TrainingData) -> Solution:
+        """Solve from the moments, or from rows that are no more than their columns."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone."""
@@ -60,19 +66,18 @@ class MomentEstimator(LinearModel):
         rows = self._training_rows(X, y, sample_weight)
         flat = is_flat(rows, None if self._column_is_vector else y)
         if isinstance(rows, ArrayRows) and self._wide(rows.block):
-            numeric(rows.block.targets)
             small = rows.block.x.shape[1] <= MAX_STORED_COLUMNS
-            self.moments_ = rows.reduce(Moments()) if small else None
-            self._rows, encoding = rows, identity(rows.schema)
-            solution = self._solve_wide(rows)
+            moments = rows.reduce(Moments()) if small else None
+            data = TrainingData(moments, rows, block=rows.block)
+            encoding = identity(rows.schema)
         else:
-            given, encoding = self._read(rows)
-            numeric(given.moments.targets)
-            self.moments_, self._rows = given.moments, given.rows
-            if given.rows is not None and given.moments.count <= given.moments.d:
-                solution = self._solve_wide(as_matrix(given.rows))
-            else:
-                solution = self._solve(given)
+            data, encoding = self._read(rows)
+            m = data.moments
+            if data.rows is not None and m is not None and m.count <= m.d:
+                data = replace(data, block=data.rows.collect())
+        numeric(data.source.targets)
+        self.moments_, self._rows = data.moments, data.rows
+        solution = self._solve(data)
         self._accept(solution, encoding, flat=flat)
         return self
 
@@ -133,13 +138,6 @@ class PartialFitMixin:
             flat=is_flat(rows, None if self._column_is_vector else y),
         )
         return self
-
-
-def as_matrix(rows: Rows) -> ArrayRows:
-    """The design of a table as a matrix in memory."""
-    block = rows.collect()
-    names = [str(term) for term in block.terms]
-    return ArrayRows(block.x, block.y, block.w, names=names, targets=block.targets.items)
 
 
 def numeric_rows(rows: Rows) -> ArrayRows:

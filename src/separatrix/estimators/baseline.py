@@ -45,12 +45,12 @@ class MeanRegressor(RegressorMixin, MomentEstimator):
     array([3.])
     """
 
-    def _solve(self, given: TrainingData) -> Solution:
-        return _mean(given.moments)
-
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        y = ArrayRows(np.empty((rows.block.n, 0)), rows.block.y, rows.block.w)
-        return _mean(y.reduce(Moments()), rows.block.x.shape[1])
+    def _solve(self, data: TrainingData) -> Solution:
+        source = data.source
+        if isinstance(source, Moments):
+            return _mean(source, source.d)
+        targets = ArrayRows(np.empty((source.n, 0)), source.y, source.w)
+        return _mean(targets.reduce(Moments()), source.x.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -58,8 +58,7 @@ class MeanRegressor(RegressorMixin, MomentEstimator):
         return tags
 
 
-def _mean(m: Moments, columns: int | None = None) -> Solution:
-    d = m.d if columns is None else columns
+def _mean(m: Moments, d: int) -> Solution:
     certificate = Certificate(
         "The mean: no constant prediction has a smaller sum of squares",
         rank=0,

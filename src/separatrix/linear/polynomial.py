@@ -15,8 +15,8 @@ from separatrix.estimators.base import LinearModel, check_sample_weight
 from separatrix.estimators.targets import numeric
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.least_squares.extent import Extent
-from separatrix.linear.least_squares.solve import fit_least_squares
-from separatrix.linear.summary import Evidence, InferenceMixin, Influence, Summary, summarise
+from separatrix.linear.least_squares.moments import solve_moments
+from separatrix.linear.summary import FitStatistics, InferenceMixin, Influence, Summary, summarize
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
 from separatrix.rows.block import Floats, unit_weights
@@ -102,13 +102,17 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
     def _learn(self, encoding: Encoding, *, flat: bool) -> Self:
         with_constant = bool(self.fit_intercept)
-        solution = fit_least_squares(self._rows, self.moments_, fit_intercept=with_constant)
+        solution = solve_moments(self._rows, self.moments_, fit_intercept=with_constant)
         if not solution.identified.all():
             solution = shortest_in_powers(solution, self._learned(), self.moments_)
         self.local_coef_, self.local_intercept_ = solution.coef, solution.intercept
-        self._local = Evidence.of(solution, self.moments_, fit_intercept=with_constant)
+        self._local = FitStatistics.from_solution(
+            solution, self.moments_, fit_intercept=with_constant
+        )
         powers = in_powers(solution, self._learned(), fit_intercept=with_constant)
-        self.evidence_ = Evidence.of(powers, self.moments_, fit_intercept=with_constant)
+        self.fit_statistics_ = FitStatistics.from_solution(
+            powers, self.moments_, fit_intercept=with_constant
+        )
         self._accept(powers, encoding, flat=flat)
         return self
 
@@ -198,7 +202,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         if X is not None:
             source = self._training_rows(X, y, sample_weight, reset=False)
             rows = self._expanded(prepare(source).rows)
-        found = summarise(self, None, level, output)
+        found = summarize(self, None, level, output)
         local = getattr(self, "_local", None)
         if rows is None or local is None:
             return found

@@ -25,10 +25,10 @@ from separatrix.statistics.moments import Moments
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a least-squares fit leaves for inference, without its rows.
+class FitStatistics:
+    """Sufficient statistics of a least-squares fit for inference on its coefficients.
 
-    ``inverse`` is a generalised inverse of XᵀX over (1, x) or x; ``total`` is Σ w (y − ȳ)² per
+    ``inverse`` is a generalized inverse of XᵀX over (1, x) or x; ``total`` is Σ w (y − ȳ)² per
     target (about 0 where there is no intercept).
     """
 
@@ -41,8 +41,10 @@ class Evidence:
     parameters: int
 
     @classmethod
-    def of(cls, solution: LeastSquares, m: Moments, *, fit_intercept: bool) -> Evidence:
-        """From a solution and the moments of its rows (centred or about the origin alike)."""
+    def from_solution(
+        cls, solution: LeastSquares, m: Moments, *, fit_intercept: bool
+    ) -> FitStatistics:
+        """From a solution and the moments of its rows."""
         total = m.yy if fit_intercept else m.about_origin().yy
         return cls(
             solution.inverse,
@@ -127,13 +129,13 @@ class Summary(CoefficientTable):
 
 @dataclass(frozen=True)
 class Influence:
-    """What single rows do to the fit."""
+    """Influence of single rows on the fit: residuals, leverage, Cook's distance."""
 
     block: Block
     coef: Floats
     intercept: float
     output: int
-    evidence: Evidence
+    statistics: FitStatistics
     sigma2: float
 
     @cached_property
@@ -150,16 +152,16 @@ class Influence:
     def leverage(self) -> Floats:
         """Diagonal of the hat matrix, in blocks."""
         d = self.block.x.shape[1]
-        with_intercept = len(self.evidence.inverse) > d
-        inverse = self.evidence.inverse[-d:, -d:] if d else np.zeros((0, 0))
+        with_intercept = len(self.statistics.inverse) > d
+        inverse = self.statistics.inverse[-d:, -d:] if d else np.zeros((0, 0))
         h = np.empty(self.block.n)
         for start in range(0, self.block.n, 8192):
             z = self.block.dense(start, start + 8192)
             if with_intercept:
-                z = z - self.evidence.center
+                z = z - self.statistics.center
             h[start : start + 8192] = np.einsum("ij,ij->i", z @ inverse, z)
         if with_intercept:
-            h += 1.0 / self.evidence.weight
+            h += 1.0 / self.statistics.weight
         return np.clip(h if self.block.w is None else h * self.block.w, 0.0, 1.0)
 
     @cached_property
@@ -168,13 +170,13 @@ class Influence:
         w = 1.0 if self.block.w is None else self.block.w
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = w * self.residuals**2 * self.leverage / (1.0 - self.leverage) ** 2
-            return np.asarray(ratio / (self.evidence.parameters * self.sigma2))
+            return np.asarray(ratio / (self.statistics.parameters * self.sigma2))
 
 
 class InferenceMixin:
     """``summary()`` for models that are least squares in their coefficients."""
 
-    evidence_: Evidence | None
+    fit_statistics_: FitStatistics | None
     _rows: Rows | None = None
 
     def summary(
@@ -195,16 +197,18 @@ class InferenceMixin:
         rows = self._rows
         if X is not None:
             rows = self._training_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined]
-        return summarise(self, rows, level, output)
+        return summarize(self, rows, level, output)
 
 
-def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summary:
-    """Build the :class:`Summary` of a fitted model with ``evidence_``."""
-    e: Evidence = model.evidence_
+def summarize(model: Any, rows: Rows | None, level: float, output: int) -> Summary:
+    """Build the :class:`Summary` of a fitted model with ``fit_statistics_``."""
+    e: FitStatistics = model.fit_statistics_
     if getattr(model, "positive", False):
-        no_summary("A coefficient that may not be negative has no normal law about its estimate.")
+        no_summary(
+            "The estimate of a coefficient constrained to be ≥ 0 is not normally distributed."
+        )
     if e is None:
-        no_summary("With fewer rows than columns there is nothing to judge coefficients by.")
+        no_summary("with fewer rows than columns there are no residual degrees of freedom.")
     coef, intercept = np.atleast_2d(model.coef_)[output], np.atleast_1d(model.intercept_)[output]
     freedom = e.weight - e.parameters
     _refuse_without_freedom(e, freedom)
@@ -246,10 +250,10 @@ def summarise(model: Any, rows: Rows | None, level: float, output: int) -> Summa
     )
 
 
-def _refuse_without_freedom(e: Evidence, freedom: float) -> None:
+def _refuse_without_freedom(e: FitStatistics, freedom: float) -> None:
     if freedom <= 0:
         raise InputError(
-            f"{e.weight:g} rows (weights counted as rows) leave no degrees of freedom to judge "
-            f"{e.parameters} coefficients by: any standard error would be made up.",
+            f"{e.weight:g} rows (weights counted as rows) leave no degrees of freedom "
+            f"for {e.parameters} coefficients: their standard errors are not defined.",
             remedy="Use more rows, fewer columns, or weights that sum to the number of rows.",
         )

@@ -37,11 +37,11 @@ class LinearMap(Protocol):
 
 
 @dataclass(frozen=True)
-class CentredMap:
-    """√w·(X − 1μᵀ) without forming it: a sparse X stays sparse though its centred self is not."""
+class CenteredMap:
+    """√w·(X − 1μᵀ) without forming it: a sparse X stays sparse though its centerd self is not."""
 
     x: Matrix
-    centre: Floats
+    center: Floats
     root_weight: Floats
 
     @property
@@ -51,18 +51,18 @@ class CentredMap:
 
     def matvec(self, b: Floats) -> Floats:
         """√w·(Xb − μ·b)."""
-        return np.asarray(self.root_weight * (self.x @ b - self.centre @ b))
+        return np.asarray(self.root_weight * (self.x @ b - self.center @ b))
 
     def rmatvec(self, r: Floats) -> Floats:
         """Xᵀ(√w·r) − μ Σ√w·r."""
         weighted = self.root_weight * r
-        return np.asarray(self.x.T @ weighted - self.centre * weighted.sum())
+        return np.asarray(self.x.T @ weighted - self.center * weighted.sum())
 
     def column_squares(self) -> Floats:
         """Σ w (x − μ)², as Σwx² − 2μΣwx + μ²Σw: close enough for a preconditioner."""
         w = self.root_weight**2
         squares = self.x.multiply(self.x) if sparse.issparse(self.x) else self.x**2
-        raw = squares.T @ w - self.centre * (2.0 * (self.x.T @ w) - self.centre * w.sum())
+        raw = squares.T @ w - self.center * (2.0 * (self.x.T @ w) - self.center * w.sum())
         return np.asarray(np.maximum(np.asarray(raw).ravel(), 0.0))
 
 

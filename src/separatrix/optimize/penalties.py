@@ -54,10 +54,16 @@ class ElasticNet:
     def excess(self, b: Floats, v: Floats) -> Floats:
         """p(b) + p*(v) − v·b by coordinate: at least zero, and zero exactly where v ∈ ∂p(b).
 
-        A coordinate without penalty asks for v = 0; what rounding leaves of it is charged |v·b|.
+        Beyond the threshold, (q|b| − (|v| − ℓ))² / 2q; within it, |b|(ℓ ∓ v) + ½ q b²: neither
+        subtracts large numbers. A coordinate without penalty asks for v = 0; what rounding leaves
+        of it is charged |v·b|.
         """
-        inside = self.l1 * np.abs(b) + 0.5 * self.l2 * b**2 - v * b
-        penalized = np.maximum(inside + self.conjugate(v), 0.0)
+        size = np.abs(b)
+        over = np.maximum((v if self.positive else np.abs(v)) - self.l1, 0.0)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            within = size * (self.l1 - v * np.sign(b)) + 0.5 * self.l2 * b**2 + self.conjugate(v)
+            beyond = 0.5 * (self.l2 * size - over) ** 2 / self.l2
+        penalized = np.where((over > 0.0) & (v * b >= 0.0), beyond, within)
         return np.where((self.l1 > 0.0) | (self.l2 > 0.0), penalized, np.abs(v * b))
 
     def feasible_scale(self, v: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Lasso and elastic net: least squares with coefficients drawn to zero, some all the way."""
+"""Lasso and elastic net at one penalty."""
 
 from __future__ import annotations
 
@@ -8,51 +8,118 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
-from separatrix.linear.elastic_net.problem import Settings
+from separatrix.linear.elastic_net.problem import ElasticNetOptions
 from separatrix.linear.elastic_net.solve import solve_elastic_net
 from separatrix.optimize.solution import Solution
-from separatrix.rows.arrays import ArrayRows
 
 SELECTED = (
-    "the lasso chose which coefficients are zero by looking at the same rows, and shrank the "
-    "others; the theory of standard errors and p values does not hold after such a choice. Fit "
-    "LinearRegression to the chosen columns on rows that were not used to choose them."
+    "the lasso selects coefficients on the same rows and shrinks the others, and standard errors "
+    "and p values are not valid after such a selection. Fit LinearRegression to the selected "
+    "columns on rows that were not used to select them."
 )
 
 
-class ElasticNet(RegressorMixin, PartialFitMixin, MomentEstimator):
-    """min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖².
+class ElasticNetBase(RegressorMixin, MomentEstimator):
+    """Base class of lasso and elastic net: options, and why there is no inference."""
+
+    _no_inference = SELECTED
+    l1_ratio: float
+    fit_intercept: bool
+    positive: bool
+    standardize: bool
+    tol: float
+    max_iter: int
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap on the certificate."""
+        return self.certificate_.gap
+
+    def _options(self) -> ElasticNetOptions:
+        return ElasticNetOptions(
+            l1_ratio=float(self.l1_ratio),
+            fit_intercept=bool(self.fit_intercept),
+            positive=bool(self.positive),
+            standardize=bool(self.standardize),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+        )
+
+
+class ElasticNet(PartialFitMixin, ElasticNetBase):
+    """Linear regression with an ℓ₁ and an ℓ₂ penalty.
+
+        min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²
+
+    The intercept is not penalized.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        α, the weight of the penalty; 0 is least squares.
+        Weight α of the penalty; 0 is least squares.
     l1_ratio : float, default=0.5
-        ρ, the share of the ℓ₁ part: 1 is the lasso, 0 is ridge.
+        Mixing parameter ρ: 1 is the lasso, 0 is ridge.
     fit_intercept : bool, default=True
-        Whether the map has a constant ``a``, which is never penalised.
+        Whether the model has an intercept ``a``.
+    precompute : bool or array, default=False
+        Accepted for compatibility with scikit-learn; it has no effect.
+    copy_X : bool, default=True
+        Accepted for compatibility with scikit-learn; it has no effect.
     max_iter : int, default=10000
-        Sweeps of coordinate descent at most.
+        Limit of sweeps of coordinate descent.
     tol : float, default=1e-8
-        Duality gap at which to stop, as a share of the objective without coefficients.
+        Duality gap at which to stop, relative to the objective at b = 0.
+    warm_start : bool, default=False
+        Accepted for compatibility with scikit-learn; it has no effect.
     positive : bool, default=False
-        Allow no negative coefficient.
+        Whether coefficients are constrained to be ≥ 0.
+    random_state : int or None, default=None
+        Accepted for compatibility with scikit-learn; it has no effect.
+    selection : str, default="cyclic"
+        Accepted for compatibility with scikit-learn; it has no effect.
     standardize : bool, default=False
-        Measure the penalty on columns of unit variance, so that the fit does not depend on units.
-        Coefficients are in the units of the table either way.
-    precompute, copy_X, warm_start, random_state, selection
-        Taken so that code written for scikit-learn runs; the answer does not depend on them.
+        Whether α penalizes the coefficients of standardized columns, so that the fit does not
+        depend on units. Coefficients are in the units of the table either way.
 
     Attributes
     ----------
-    coef_, intercept_ : the map; shapes as in scikit-learn.
-    certificate_ : duality gap and distance to the optimality conditions.
-    n_iter_ : sweeps of coordinate descent.
+    coef_ : ndarray of shape (d,) or (k, d)
+        Coefficients b, one row per target if there are several.
+    intercept_ : float or ndarray of shape (k,)
+        Intercept a.
+    certificate_ : Certificate
+        Duality gap and KKT residual.
+    n_iter_ : int
+        Number of sweeps of coordinate descent.
+    dual_gap_ : float
+        The duality gap.
+    sparse_coef_ : sparse matrix of shape (1, d) or (k, d)
+        The coefficients as a sparse matrix.
+
+    See Also
+    --------
+    Lasso : The ℓ₁ penalty alone.
+    Ridge : The ℓ₂ penalty alone.
+    LassoPath : All penalties, selected by AIC or BIC.
+    LassoCV : The penalty with the least cross-validated error.
+
+    References
+    ----------
+    Zou and Hastie, Regularization and variable selection via the elastic net, 2005.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]
+    >>> model = sx.ElasticNet(alpha=1.0).fit(x, [-2.0, 2.0, -2.0, 2.0])
+    >>> model.coef_.round(6)
+    array([1., 0.])
+    >>> model.certificate_.holds
+    True
     """
 
     _multi_output = True
     _column_is_vector = True
-    _no_inference = SELECTED
 
     def __init__(
         self,
@@ -83,19 +150,8 @@ class ElasticNet(RegressorMixin, PartialFitMixin, MomentEstimator):
         self.selection = selection
         self.standardize = standardize
 
-    def _solve(self, given: TrainingData) -> Solution:
-        return solve_elastic_net(
-            given.moments, float(self.alpha), settings_of(self), rows=given.rows
-        )
-
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        source = rows.block if self.moments_ is None or not self.alpha else self.moments_
-        return solve_elastic_net(source, float(self.alpha), settings_of(self))
-
-    @property
-    def dual_gap_(self) -> float:
-        """The duality gap on the certificate."""
-        return self.certificate_.gap
+    def _solve(self, data: TrainingData) -> Solution:
+        return solve_elastic_net(data, float(self.alpha), self._options())
 
     @property
     def sparse_coef_(self) -> Any:
@@ -104,22 +160,61 @@ class ElasticNet(RegressorMixin, PartialFitMixin, MomentEstimator):
 
 
 class Lasso(ElasticNet):
-    """min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ‖b‖₁: the elastic net without ℓ₂ part.
+    """Linear regression with an ℓ₁ penalty, which sets coefficients to zero.
+
+        min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ‖b‖₁
 
     Parameters
     ----------
     alpha : float, default=1.0
-        α, the weight of the penalty; 0 is least squares.
-    fit_intercept, max_iter, tol, positive, standardize, and those without effect
-        As in :class:`ElasticNet`.
+        Weight α of the penalty; 0 is least squares.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept ``a``.
+    precompute : bool or array, default=False
+        Accepted for compatibility with scikit-learn; it has no effect.
+    copy_X : bool, default=True
+        Accepted for compatibility with scikit-learn; it has no effect.
+    max_iter : int, default=10000
+        Limit of sweeps of coordinate descent.
+    tol : float, default=1e-8
+        Duality gap at which to stop, relative to the objective at b = 0.
+    warm_start : bool, default=False
+        Accepted for compatibility with scikit-learn; it has no effect.
+    positive : bool, default=False
+        Whether coefficients are constrained to be ≥ 0.
+    random_state : int or None, default=None
+        Accepted for compatibility with scikit-learn; it has no effect.
+    selection : str, default="cyclic"
+        Accepted for compatibility with scikit-learn; it has no effect.
+    standardize : bool, default=False
+        Whether α penalizes the coefficients of standardized columns.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (k, d)
+        Coefficients b, one row per target if there are several.
+    intercept_ : float or ndarray of shape (k,)
+        Intercept a.
+    certificate_ : Certificate
+        Duality gap and KKT residual.
+    n_iter_ : int
+        Number of sweeps of coordinate descent.
+
+    See Also
+    --------
+    ElasticNet : Both an ℓ₁ and an ℓ₂ penalty.
+    LassoPath : All penalties, selected by AIC or BIC.
+    LassoCV : The penalty with the least cross-validated error.
+
+    References
+    ----------
+    Tibshirani, Regression shrinkage and selection via the lasso, 1996.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from separatrix import Lasso
-    >>> x = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
-    >>> model = Lasso(alpha=0.25).fit(x, [0.0, 1.0, 2.0, 3.0])
-    >>> model.coef_.round(2)
+    >>> import separatrix as sx
+    >>> x = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
+    >>> sx.Lasso(alpha=0.25).fit(x, [0.0, 1.0, 2.0, 3.0]).coef_.round(2)
     array([0.8, 0. ])
     """
 
@@ -151,15 +246,3 @@ class Lasso(ElasticNet):
         self.random_state = random_state
         self.selection = selection
         self.standardize = standardize
-
-
-def settings_of(model: Any) -> Settings:
-    """The elastic net that an estimator's parameters ask for."""
-    return Settings(
-        l1_ratio=float(model.l1_ratio),
-        fit_intercept=bool(model.fit_intercept),
-        positive=bool(model.positive),
-        standardize=bool(model.standardize),
-        tol=float(model.tol),
-        max_iter=int(model.max_iter),
-    )

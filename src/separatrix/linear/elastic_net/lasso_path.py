@@ -1,4 +1,4 @@
-"""The lasso for every penalty at once; the one that predicts best, or that a criterion prefers."""
+"""The path of the lasso, and the point of it with the best criterion or cross-validated error."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.additive import (
-    MAX_STORED_COLUMNS,
-    MomentEstimator,
-    PartialFitMixin,
-    TrainingData,
-)
-from separatrix.linear.elastic_net.lasso import SELECTED, settings_of
-from separatrix.linear.elastic_net.path import Stopping
-from separatrix.linear.elastic_net.problem import ElasticNetPath, Settings
-from separatrix.linear.elastic_net.solve import Source, problem_of, solve_elastic_net
+from separatrix.estimators.additive import MAX_STORED_COLUMNS, PartialFitMixin, TrainingData
+from separatrix.linear.elastic_net.columns import elastic_net_problem
+from separatrix.linear.elastic_net.lasso import ElasticNetBase
+from separatrix.linear.elastic_net.path import StoppingRule
+from separatrix.linear.elastic_net.problem import ElasticNetOptions, ElasticNetPath
+from separatrix.linear.elastic_net.solve import Source, solve_elastic_net, solve_penalized
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Solution
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
@@ -31,95 +25,131 @@ from separatrix.selection import rules
 from separatrix.selection.folds import folded, folding, folds_of
 from separatrix.statistics.moments import Moments
 
-CRITERIA = {"aic": rules.aic, "bic": rules.bic}
 
-
-class LassoFamily(RegressorMixin, MomentEstimator):
-    """What both share: the path itself, any point of it, and why there is no inference."""
+class LassoPathBase(ElasticNetBase):
+    """Base class of models that compute the path and select a point of it."""
 
     alphas: Any
     eps: float
-    l1_ratio: float
-    tol: float
-    max_iter: int
-    _no_inference = SELECTED
-
-    @property
-    def dual_gap_(self) -> float:
-        """The duality gap left at the chosen point: see ``certificate_``."""
-        return self.certificate_.gap
 
     def coef_at(self, alpha: float) -> tuple[Floats, float]:
         """Coefficients and intercept at any penalty, from the nearest solution on the path."""
         check_is_fitted(self)
-        source = self._source()
-        nearest = int(np.argmin(np.abs(np.log(self.alphas_ / alpha)))) if alpha > 0.0 else -1
-        found = solve_elastic_net(
-            source, float(alpha), settings_of(self), start=self.coefs_[nearest]
-        )
+        source, options = self._source(), self._options()
+        if alpha > 0.0:
+            nearest = int(np.argmin(np.abs(np.log(self.alphas_ / alpha))))
+            found = solve_penalized(source, float(alpha), options, self.coefs_[nearest])
+        else:
+            block = source if isinstance(source, Block) else None
+            data = TrainingData(self.moments_, block=block)
+            found = solve_elastic_net(data, float(alpha), options)
         return found.coef[:, 0], float(found.intercept[0])
 
     def _source(self) -> Source:
         if self.moments_ is not None:
             return self.moments_
-        rows = getattr(self, "_rows", None)
-        if rows is None:
+        if self._rows is None:
             raise InputError(
-                "The rows of this model were left behind when it was stored, and with more columns "
-                "than rows it kept no moments.",
+                "This model was stored without its training rows, and with more columns than rows "
+                "it has no moments either.",
                 remedy="Use coefs_ at the stored alphas_, or fit again.",
             )
-        return rows.collect()  # type: ignore[no-any-return]
+        return self._rows.collect()
 
-    def _trace(self, source: Source) -> ElasticNetPath:
-        """The path over all rows, kept as ``alphas_``, ``coefs_``, ``intercepts_``, ``gaps_``."""
-        settings = settings_of(self)
-        problem = problem_of(source, settings)
-        alphas = penalties_of(self.alphas)
+    def _path(self, source: Source) -> ElasticNetPath:
+        """The path over all rows, stored as ``alphas_``, ``coefs_``, ``intercepts_``, ``gaps_``."""
+        options = self._options()
+        problem = elastic_net_problem(source, options)
+        alphas = check_alphas(self.alphas)
         grid = problem.grid(alphas, float(self.eps)) if isinstance(alphas, int) else alphas
-        path = problem.path(grid, Stopping(settings.tol, sweeps=settings.max_iter))
-        if not path.reached.all():
+        path = problem.path(grid, StoppingRule(options.tol, sweeps=options.max_iter))
+        if not path.converged.all():
             warn(
                 "SEP003",
-                f"{np.count_nonzero(~path.reached)} of {len(grid)} points of the path were left "
-                f"after {settings.max_iter} sweeps with a gap above tol; see gaps_. Raise max_iter "
+                f"{np.count_nonzero(~path.converged)} of {len(grid)} points of the path stopped "
+                f"after {options.max_iter} sweeps with a gap above tol; see gaps_. Raise max_iter "
                 "or eps.",
             )
         self.alphas_, self.coefs_, self.intercepts_ = path.alphas, path.coefs, path.intercepts
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.freedom
         return path
 
-    def _settle(self, source: Source, index: int) -> Solution:
-        """The chosen point, solved further than a point that is passed by, and certified."""
+    def _select(self, source: Source, index: int) -> Solution:
+        """The selected point, solved to the KKT tolerance as well, and certified."""
         self.alpha_ = float(self.alphas_[index])
-        return solve_elastic_net(source, self.alpha_, settings_of(self), start=self.coefs_[index])
+        return solve_penalized(source, self.alpha_, self._options(), self.coefs_[index])
 
 
-class LassoPath(PartialFitMixin, LassoFamily):
-    """The whole path of the lasso (or elastic net), and its best point by AIC or BIC.
+class LassoPath(PartialFitMixin, LassoPathBase):
+    """The path of the lasso or elastic net, with the best point by AIC or BIC.
+
+        b(α) = argmin (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²    for every α
 
     Parameters
     ----------
     alphas : int or array, default=100
-        Penalties, or how many to place evenly on a log scale below the smallest one that sets all
+        Penalties, or how many to place on a log scale below the smallest one that sets all
         coefficients to zero.
     eps : float, default=1e-3
-        The last of them as a share of the first.
+        Ratio of the last penalty to the first.
     l1_ratio : float, default=1.0
-        Share of the ℓ₁ part, as in :class:`~separatrix.ElasticNet`.
+        Mixing parameter ρ: 1 is the lasso.
     criterion : {"bic", "aic"}, default="bic"
-        Chooses ``alpha_``; see :func:`separatrix.selection.rules.information`.
-    fit_intercept, max_iter, positive, standardize
-        As in :class:`~separatrix.ElasticNet`.
+        Selects ``alpha_``.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept, which is not penalized.
+    max_iter : int, default=10000
+        Limit of sweeps of coordinate descent at each penalty.
     tol : float, default=1e-6
-        Duality gap at each point, as a share of the objective without coefficients.
+        Duality gap at which to stop, relative to the objective at b = 0.
+    positive : bool, default=False
+        Whether coefficients are constrained to be ≥ 0.
+    standardize : bool, default=False
+        Whether α penalizes the coefficients of standardized columns.
 
     Attributes
     ----------
-    alphas_, coefs_, intercepts_ : the path, largest penalty first; ``coefs_`` is (m x d).
-    gaps_ : certified distance of every objective from its best value.
-    degrees_of_freedom_, aic_, bic_ : for every point.
-    alpha_, coef_, intercept_, certificate_ : the chosen point.
+    alphas_ : ndarray of shape (m,)
+        The penalties, the largest first.
+    coefs_ : ndarray of shape (m, d)
+        Coefficients for every penalty.
+    intercepts_ : ndarray of shape (m,)
+        Intercepts for every penalty.
+    gaps_ : ndarray of shape (m,)
+        Duality gap at every penalty.
+    degrees_of_freedom_ : ndarray of shape (m,)
+        Effective degrees of freedom, without the intercept.
+    aic_ : ndarray of shape (m,)
+        Akaike's criterion for every penalty.
+    bic_ : ndarray of shape (m,)
+        The Bayesian information criterion for every penalty.
+    alpha_ : float
+        The selected penalty.
+    coef_ : ndarray of shape (d,)
+        Coefficients at ``alpha_``.
+    intercept_ : float
+        Intercept at ``alpha_``.
+    certificate_ : Certificate
+        Duality gap and KKT residual at ``alpha_``.
+
+    See Also
+    --------
+    Lasso : One penalty.
+    LassoCV : Selection by cross-validation.
+    RidgePath : The path of ridge regression.
+
+    References
+    ----------
+    Tibshirani et al., Strong rules for discarding predictors in lasso-type problems, 2012.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]
+    >>> path = sx.LassoPath([1.5, 0.5]).fit(x, [-2.0, 2.0, -2.0, 2.0])
+    >>> path.coefs_.round(6)
+    array([[0.5, 0. ],
+           [1.5, 0. ]])
     """
 
     def __init__(
@@ -145,48 +175,100 @@ class LassoPath(PartialFitMixin, LassoFamily):
         self.positive = positive
         self.standardize = standardize
 
-    def _solve(self, given: TrainingData) -> Solution:
-        return self._best(given.moments)
-
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        return self._best(rows.block if self.moments_ is None else self.moments_)
-
-    def _best(self, source: Source) -> Solution:
-        if self.criterion not in CRITERIA:
+    def _solve(self, data: TrainingData) -> Solution:
+        if self.criterion not in ("aic", "bic"):
             raise InputError(f"criterion={self.criterion!r} must be 'aic' or 'bic'.")
-        path = self._trace(source)
+        source = data.source
+        path = self._path(source)
         freedom = path.freedom + float(self.fit_intercept)
-        self.aic_ = rules.aic(path.squares, freedom, source.weight)
-        self.bic_ = rules.bic(path.squares, freedom, source.weight)
+        self.aic_ = rules.aic(path.rss, freedom, source.weight)
+        self.bic_ = rules.bic(path.rss, freedom, source.weight)
         values = self.aic_ if self.criterion == "aic" else self.bic_
-        return self._settle(source, rules.minimum(self.alphas_, values))
+        return self._select(source, rules.minimum(self.alphas_, values))
 
 
-class LassoCV(LassoFamily):
-    """The point of the lasso's path that predicts rows best that it was not fitted to.
+class LassoCV(LassoPathBase):
+    """The lasso or elastic net with the penalty of the least cross-validated error.
 
-    Folds come from one pass over the rows: each fold's moments are kept, and the training side of
-    a fold is the sum of the others.
+        min over b, a of (1/2Σw) Σ w (y − a − b·x)² + α ρ ‖b‖₁ + ½ α (1 − ρ) ‖b‖²
+
+    Folds come from one pass over the rows: the moments of each fold are stored, and the training
+    moments of a fold are the sum of the others.
 
     Parameters
     ----------
-    alphas, eps, l1_ratio, fit_intercept, max_iter, tol, positive, standardize
-        As in :class:`LassoPath`.
+    alphas : int or array, default=100
+        Penalties, or how many to place on a log scale below the smallest one that sets all
+        coefficients to zero.
+    eps : float, default=1e-3
+        Ratio of the last penalty to the first.
+    l1_ratio : float, default=1.0
+        Mixing parameter ρ: 1 is the lasso.
     cv : int, splitter or iterable of (train, test), default=None
         Folds as in scikit-learn; None is 5.
     rule : {"min", "one_se"}, default="min"
-        Take the penalty of the least mean error, or the largest penalty whose mean error is within
-        one standard error of it.
+        The penalty of the least mean error, or the largest penalty within one standard error of
+        it.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept, which is not penalized.
+    max_iter : int, default=10000
+        Limit of sweeps of coordinate descent at each penalty.
+    tol : float, default=1e-6
+        Duality gap at which to stop, relative to the objective at b = 0.
+    positive : bool, default=False
+        Whether coefficients are constrained to be ≥ 0.
+    standardize : bool, default=False
+        Whether α penalizes the coefficients of standardized columns.
     n_jobs : int or None, default=None
         Threads for the folds; None is one per processor.
-    precompute, copy_X, verbose, random_state, selection
-        Taken so that code written for scikit-learn runs; the answer does not depend on them.
+    precompute : bool, str or array, default="auto"
+        Accepted for compatibility with scikit-learn; it has no effect.
+    copy_X : bool, default=True
+        Accepted for compatibility with scikit-learn; it has no effect.
+    verbose : bool or int, default=False
+        Accepted for compatibility with scikit-learn; it has no effect.
+    random_state : int or None, default=None
+        Accepted for compatibility with scikit-learn; it has no effect.
+    selection : str, default="cyclic"
+        Accepted for compatibility with scikit-learn; it has no effect.
 
     Attributes
     ----------
-    mse_path_ : mean squared error for every penalty and fold (m x k).
-    alphas_, coefs_, intercepts_, gaps_, degrees_of_freedom_ : the path over all rows.
-    alpha_, coef_, intercept_, certificate_ : the chosen point, fitted to all rows.
+    alpha_ : float
+        The selected penalty.
+    mse_path_ : ndarray of shape (m, folds)
+        Mean squared errors of test rows for every penalty.
+    alphas_ : ndarray of shape (m,)
+        The penalties, the largest first.
+    coefs_ : ndarray of shape (m, d)
+        Coefficients for every penalty, fitted to all rows.
+    intercepts_ : ndarray of shape (m,)
+        Intercepts for every penalty.
+    gaps_ : ndarray of shape (m,)
+        Duality gap at every penalty.
+    degrees_of_freedom_ : ndarray of shape (m,)
+        Effective degrees of freedom, without the intercept.
+    coef_ : ndarray of shape (d,)
+        Coefficients at ``alpha_``, fitted to all rows.
+    intercept_ : float
+        Intercept at ``alpha_``.
+    certificate_ : Certificate
+        Duality gap and KKT residual at ``alpha_``.
+
+    See Also
+    --------
+    LassoPath : Selection by a criterion, from moments alone.
+    Lasso : One penalty.
+    RidgeCV : The same for ridge regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> x = np.random.default_rng(0).normal(size=(60, 3))
+    >>> model = sx.LassoCV(alphas=20, rule="one_se").fit(x, 2.0 * x[:, 0])
+    >>> np.flatnonzero(model.coef_)
+    array([0])
     """
 
     def __init__(
@@ -233,39 +315,40 @@ class LassoCV(LassoFamily):
         parts = folded(rows, self.cv)
         return TrainingData(parts.moments, None, tuple(parts.halves)), parts.encoding
 
-    def _solve(self, given: TrainingData) -> Solution:
-        if given.halves is None:
-            raise InputError(
-                "Moments of all rows together hold no folds.",
-                remedy="Use LassoPath, which chooses by AIC or BIC.",
-            )
-        return self._best(given.moments, list(given.halves))
-
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        whole = rows.block.take(folding(rows.block.w, self.cv))
-        pairs = folds_of(self.cv, whole.n, whole.y[:, 0]).pairs
-        return self._best(whole, [(whole.take(a), whole.take(b)) for a, b in pairs])
-
-    def _best(self, source: Source, halves: Sequence[tuple[Source, Source]]) -> Solution:
+    def _solve(self, data: TrainingData) -> Solution:
         if self.rule not in rules.RULES:
             raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
-        settings = settings_of(self)
-        self._trace(source)
+        source, folds = self._folds(data)
+        options = self._options()
+        self._path(source)
 
-        def error(half: tuple[Source, Source]) -> Floats:
-            return _held_out_error(*half, self.alphas_, settings)
+        def error(fold: tuple[Source, Source]) -> Floats:
+            return _test_error(*fold, self.alphas_, options)
 
         jobs = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
         if jobs == 1:
-            errors = [error(half) for half in halves]
+            errors = [error(fold) for fold in folds]
         else:
-            with ThreadPoolExecutor(min(jobs, len(halves))) as pool:
-                errors = list(pool.map(error, halves))
+            with ThreadPoolExecutor(min(jobs, len(folds))) as pool:
+                errors = list(pool.map(error, folds))
         self.mse_path_ = np.stack(errors, axis=1)
-        return self._settle(source, rules.RULES[self.rule](self.alphas_, self.mse_path_))
+        return self._select(source, rules.RULES[self.rule](self.alphas_, self.mse_path_))
+
+    def _folds(self, data: TrainingData) -> tuple[Source, Sequence[tuple[Source, Source]]]:
+        """All rows, and the training and test side of every fold, as moments or as rows."""
+        if data.block is not None:
+            whole = data.block.take(folding(data.block.w, self.cv))
+            pairs = folds_of(self.cv, whole.n, whole.y[:, 0]).pairs
+            return whole, [(whole.take(a), whole.take(b)) for a, b in pairs]
+        if data.halves is None:
+            raise InputError(
+                "Moments of all rows together have no folds.",
+                remedy="Use LassoPath, which selects by AIC or BIC.",
+            )
+        return data.source, data.halves
 
 
-def penalties_of(alphas: Any) -> int | Floats:
+def check_alphas(alphas: Any) -> int | Floats:
     """A number of penalties (None is 100), or the penalties, largest first."""
     if alphas is None:
         return 100
@@ -282,12 +365,11 @@ def penalties_of(alphas: Any) -> int | Floats:
     return given
 
 
-def _held_out_error(train: Source, test: Source, alphas: Floats, settings: Settings) -> Floats:
-    """Mean squared error on the held-out side at every penalty."""
-    stopping = Stopping(settings.tol, sweeps=settings.max_iter)
-    path = problem_of(train, settings).path(alphas, stopping)
+def _test_error(train: Source, test: Source, alphas: Floats, options: ElasticNetOptions) -> Floats:
+    """Mean squared error of the test rows at every penalty."""
+    stopping = StoppingRule(options.tol, sweeps=options.max_iter)
+    path = elastic_net_problem(train, options).path(alphas, stopping)
     if isinstance(test, Moments):
         return rules.validation_error(test, path.coefs, path.intercepts)
-    assert isinstance(test, Block)
     residual = test.y[:, [0]] - (test.x @ path.coefs.T + path.intercepts)
     return np.asarray(np.average(residual**2, axis=0, weights=test.w))

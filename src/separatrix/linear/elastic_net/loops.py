@@ -1,10 +1,10 @@
-"""Newton steps on the support of a lasso solution; coefficients that reach zero leave it.
+"""Newton steps on the support of a lasso solution, with drops.
 
     RᵀR = G + diag(q) + δI,      RᵀR Δ = g − ℓ sign(b) − q b
 
-As long as no sign changes the objective is quadratic and b + Δ is its lowest point. On the way
-there the first coefficient to vanish is dropped: one row and column leave the factor, by plane
-rotations, at the cost of a triangular solve and not of a new factor.
+As long as no sign changes the objective is quadratic and b + Δ is its minimum. The first
+coefficient to reach zero on the way is dropped: one row and column are removed from the factor by
+Givens rotations, at the cost of a triangular solve and not of a new factor.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ def solve_upper(r, k, x):
     """x ← (RᵀR)⁻¹ x with the leading k x k part of R."""
     for j in range(k):
         x[j] /= r[j, j]
-        share = x[j]
+        value = x[j]
         for i in range(j + 1, k):
-            x[i] -= share * r[j, i]
+            x[i] -= value * r[j, i]
     for j in range(k - 1, -1, -1):
         total = x[j]
         for i in range(j + 1, k):
@@ -30,7 +30,7 @@ def solve_upper(r, k, x):
 
 @njit(cache=True, nogil=True)
 def drop(r, k, out):
-    """Remove column ``out`` from the k x k factor: shift, then rotate the bulge away."""
+    """Remove column ``out`` from the k x k factor: shift, then rotate to a triangle."""
     for i in range(k):
         for j in range(max(out, i - 1), k - 1):
             r[i, j] = r[i, j + 1]
@@ -46,8 +46,8 @@ def drop(r, k, out):
 
 
 @njit(cache=True, nogil=True)
-def shed(r, b, grad, l1, l2, damping):
-    """Step to the lowest point of the orthant of ``b``, dropping coefficients met at zero.
+def newton_with_drops(r, b, grad, l1, l2, damping):
+    """Step to the minimum in the orthant of ``b``, dropping coefficients that reach zero.
 
     ``r``, ``b`` and ``grad`` (the gradient on the support) change in place.
     """
@@ -56,12 +56,12 @@ def shed(r, b, grad, l1, l2, damping):
     for i in range(k):
         at[i] = i
     move = np.empty(k)
-    pull = np.empty(k)
+    residual = np.empty(k)
     while k:
         for i in range(k):
             j = at[i]
-            pull[i] = grad[j] - l2[j] * b[j] - (l1[j] if b[j] > 0.0 else -l1[j])
-            move[i] = pull[i]
+            residual[i] = grad[j] - l2[j] * b[j] - (l1[j] if b[j] > 0.0 else -l1[j])
+            move[i] = residual[i]
         solve_upper(r, k, move)
         length, out = 1.0, -1
         for i in range(k):
@@ -71,7 +71,7 @@ def shed(r, b, grad, l1, l2, damping):
         for i in range(k):
             j = at[i]
             b[j] += length * move[i]
-            grad[j] -= length * (pull[i] - (l2[j] + damping) * move[i])
+            grad[j] -= length * (residual[i] - (l2[j] + damping) * move[i])
         if out < 0:
             break
         b[at[out]] = 0.0

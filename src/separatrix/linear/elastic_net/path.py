@@ -1,9 +1,10 @@
-"""Down a path of penalties: small sets of columns, grown until no column outside them objects.
+"""The path of an elastic net by working sets with strong-rule screening.
 
-At each penalty the problem is solved on a working set and the gradient of *all* columns is looked
-at once. A column outside the set belongs in it when |xⱼ·r| exceeds its threshold; the duality gap
-over all columns decides when to stop, so screening can cost time but never correctness. Before the
-next, smaller penalty the set takes in the columns that the strong rule does not discard:
+At each penalty the problem is solved on a working set, and then the gradient of *all* columns is
+computed once. A column outside the set violates its optimality condition when |xⱼ·r| exceeds its
+threshold, and is added; the duality gap over all columns decides when to stop, so that screening
+can cost time but never correctness. Before the next, smaller penalty the columns are added that
+the sequential strong rule (Tibshirani et al., 2012) does not discard:
 
     |xⱼ·r| ≥ (2α′ − α) ℓⱼ
 """
@@ -18,44 +19,45 @@ import numpy as np
 
 from separatrix.linear.elastic_net.gram import GramProblem, rounding, solve_on_gram
 from separatrix.optimize.loops.coordinate_descent import duality_gap
+from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
 
-#: So few columns are all taken into the working set from the start.
-FEW = 256
-#: The least number of columns by which a working set may grow at once.
+#: Up to this many columns, all are in the working set from the start.
+SMALL = 256
+#: The least number of columns that may be added to a working set at once.
 GROWTH = 64
 
 
-class Geometry(Protocol):
+class InnerProducts(Protocol):
     """Columns and a target of length one, known only through their inner products.
 
-    It keeps the working set's columns at hand; ``target`` is Xᵀy for all d columns.
+    ``target`` is Xᵀy for all d columns; products with the columns of the working set are stored.
     """
 
     target: Floats
 
     def grow(self, new: Ints) -> Floats:
-        """Take columns into the set: inner products of the whole set with the ``new`` ones."""
+        """Add columns to the working set; its inner products with the ``new`` ones."""
 
-    def keep(self, positions: Ints) -> None:
-        """Drop the others from the set."""
+    def select(self, positions: Ints) -> None:
+        """Reduce the working set to these positions."""
 
     def gradient(self, beta: Floats) -> tuple[Floats, float]:
-        """Xᵀr for all columns, and ‖r‖², where r = y − Σ βᵢ xᵢ over the set."""
+        """Xᵀr for all columns, and ‖r‖², where r = y − Σ βᵢ xᵢ over the working set."""
 
 
 @dataclass(frozen=True)
-class Point:
+class PathPoint:
     """One solution on a path, in columns of length one: nonzero ``beta`` at ``index``.
 
-    ``square`` is ‖r‖²; ``freedom`` the trace of the map from target to fit, that is the number of
-    nonzero coefficients less what the ℓ₂ part takes from them.
+    ``rss`` is ‖r‖²; ``freedom`` are the effective degrees of freedom, the trace of the smoother
+    matrix on the support.
     """
 
     alpha: float
     index: Ints
     beta: Floats
-    square: float
+    rss: float
     primal: float
     gap: float
     freedom: float
@@ -63,18 +65,10 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Penalties:
-    """α (Σ ℓⱼ|bⱼ| + ½ Σ qⱼ bⱼ²), perhaps with b ≥ 0."""
+class StoppingRule:
+    """Stopping criteria: relative duality gap, KKT residual of a coordinate, number of sweeps.
 
-    l1: Floats
-    l2: Floats
-    positive: bool = False
-
-
-@dataclass(frozen=True)
-class Stopping:
-    """When to stop: duality gap relative to the objective at b = 0 (½, since ‖y‖ = 1), distance
-    of a coordinate to its optimality condition, number of sweeps.
+    The gap is relative to the objective at b = 0, which is ½ since ‖y‖ = 1.
     """
 
     gap: float
@@ -82,30 +76,30 @@ class Stopping:
     sweeps: int = 10_000
 
     def reached(self, gap: float, beta: Floats) -> bool:
-        """Whether the gap at ``beta`` is small enough, as far as rounding lets one see."""
+        """Whether the gap at ``beta`` is small enough, or of the size of rounding errors."""
         return gap <= max(0.5 * self.gap, rounding(beta, 2))
 
 
 class WorkingSet:
-    """Columns in play with their Gram matrix, in a buffer that grows by doubling."""
+    """The working set: its columns, coefficients and Gram matrix, in a buffer that doubles."""
 
-    def __init__(self, geometry: Geometry, d: int) -> None:
-        self.geometry = geometry
+    def __init__(self, products: InnerProducts, d: int) -> None:
+        self.products = products
         self.index = np.zeros(0, dtype=np.int64)
         self.inside = np.zeros(d, dtype=bool)
         self.gram = np.zeros((0, 0))
         self.beta = np.zeros(0)
 
     def grow(self, new: Ints) -> None:
-        """Take columns in."""
+        """Add columns."""
         if not len(new):
             return
-        block = self.geometry.grow(new)
+        block = self.products.grow(new)
         m, size = len(self.index), len(self.index) + len(new)
         if size > len(self.gram):
-            room = np.empty((size + m, size + m))
-            room[:m, :m] = self.gram[:m, :m]
-            self.gram = room
+            buffer = np.empty((size + m, size + m))
+            buffer[:m, :m] = self.gram[:m, :m]
+            self.gram = buffer
         self.gram[:size, m:size] = block
         self.gram[m:size, :m] = block[:m].T
         self.index = np.concatenate([self.index, new])
@@ -113,98 +107,98 @@ class WorkingSet:
         self.inside[new] = True
 
     def shrink(self) -> None:
-        """Keep the support alone, when most of a large set has gone unused."""
+        """Reduce a large set to the support where most of its coefficients are zero."""
         support = np.flatnonzero(self.beta)
-        if len(self.index) <= max(FEW, 2 * len(support)):
+        if len(self.index) <= max(SMALL, 2 * len(support)):
             return
-        self.geometry.keep(support)
+        self.products.select(support)
         self.gram = self.gram[support[:, None], support]
         self.index, self.beta = self.index[support], self.beta[support]
         self.inside[:] = False
         self.inside[self.index] = True
 
 
-def walk(
-    geometry: Geometry,
-    penalties: Penalties,
+def solve_path(
+    products: InnerProducts,
+    penalty: ElasticNet,
     alphas: Sequence[float],
-    stopping: Stopping,
+    stopping: StoppingRule,
     start: Floats | None = None,
-) -> Iterator[Point]:
+) -> Iterator[PathPoint]:
     """Solve at each of ``alphas`` in turn, each from the solution before it."""
-    d = len(geometry.target)
-    geometry.keep(np.zeros(0, dtype=np.int64))
-    working = WorkingSet(geometry, d)
+    d = len(products.target)
+    products.select(np.zeros(0, dtype=np.int64))
+    working = WorkingSet(products, d)
     if start is not None:
         working.grow(np.flatnonzero(start))
         working.beta[:] = start[working.index]
-    if d <= FEW:
+    if d <= SMALL:
         working.grow(np.flatnonzero(~working.inside))
-    grad, _ = geometry.gradient(working.beta)
+    grad, _ = products.gradient(working.beta)
     before = np.inf
     for alpha in alphas:
-        _invite(working, grad, penalties, min(max(2.0 * alpha - before, 0.0), alpha))
-        point, grad = _solve_at(alpha, working, grad, penalties, stopping)
+        _enlarge(working, grad, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
+        point, grad = _solve_at(alpha, working, grad, penalty, stopping)
         yield point
         working.shrink()
         before = alpha
 
 
 def _solve_at(
-    alpha: float, working: WorkingSet, grad: Floats, penalties: Penalties, stopping: Stopping
-) -> tuple[Point, Floats]:
+    alpha: float, working: WorkingSet, grad: Floats, penalty: ElasticNet, stopping: StoppingRule
+) -> tuple[PathPoint, Floats]:
     """Solve on the working set and enlarge it until the gap over all columns is closed."""
-    l1, l2, positive = alpha * penalties.l1, alpha * penalties.l2, penalties.positive
+    l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
     inner, sweeps = 0.4 * stopping.gap, 0
-    everywhere = np.zeros(len(grad))
+    all_coefs = np.zeros(len(grad))
     while True:
         at = working.index
         problem = GramProblem(
-            working.gram, working.geometry.target[at], working.beta, grad[at], l1[at], l2[at],
+            working.gram, working.products.target[at], working.beta, grad[at], l1[at], l2[at],
             positive,
         )  # fmt: skip
         sweeps += solve_on_gram(problem, inner, stopping.kkt, max(stopping.sweeps - sweeps, 1))
-        grad, square = working.geometry.gradient(working.beta)
-        everywhere[at] = working.beta
-        primal, gap = duality_gap(square, grad, everywhere, l1, l2, positive)
-        slope = grad if positive else np.abs(grad)
+        grad, rss = working.products.gradient(working.beta)
+        all_coefs[at] = working.beta
+        primal, gap = duality_gap(rss, grad, all_coefs, l1, l2, positive)
+        size = grad if positive else np.abs(grad)
         kkt = max(stopping.kkt, rounding(working.beta, 1))
-        objection = np.max(np.where(working.inside, 0.0, slope - l1), initial=0.0)
-        if (stopping.reached(gap, working.beta) and objection <= kkt) or sweeps >= stopping.sweeps:
+        violation = np.max(np.where(working.inside, 0.0, size - l1), initial=0.0)
+        if (stopping.reached(gap, working.beta) and violation <= kkt) or sweeps >= stopping.sweeps:
             break
-        if not _invite(working, grad, penalties, alpha):
-            inner *= 0.1  # no column objects: the set itself must be solved further
+        if not _enlarge(working, grad, penalty, alpha):
+            inner *= 0.1  # no column outside violates its condition: solve the set further
             if inner < 1e-16:
                 break
-    point = _point(alpha, working, square, primal, gap, l2, sweeps)
+    point = _point(alpha, working, rss, primal, gap, l2, sweeps)
     return point, grad
 
 
 def _point(
-    alpha: float, working: WorkingSet, square: float, primal: float, gap: float, l2: Floats,
+    alpha: float, working: WorkingSet, rss: float, primal: float, gap: float, l2: Floats,
     sweeps: int,
-) -> Point:  # fmt: skip
+) -> PathPoint:  # fmt: skip
     support = np.flatnonzero(working.beta)
     at = working.index[support]
     freedom = float(len(support))
     if l2[at].any():
         gram = working.gram[support[:, None], support]
         freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[at]), gram)))
-    return Point(alpha, at, working.beta[support], square, primal, gap, freedom, sweeps)
+    return PathPoint(alpha, at, working.beta[support], rss, primal, gap, freedom, sweeps)
 
 
-def _invite(working: WorkingSet, grad: Floats, penalties: Penalties, alpha: float) -> bool:
-    """Take in columns beyond the threshold α ℓⱼ, the furthest first; False if there are none."""
+def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNet, alpha: float) -> bool:
+    """Add columns beyond the threshold α ℓⱼ, the furthest first; False if there are none."""
     if len(working.index) == len(grad):
         return False
-    slope = grad if penalties.positive else np.abs(grad)
-    reach = np.where(working.inside, -np.inf, slope - alpha * penalties.l1)
-    outside = np.flatnonzero(reach > 0.0)
+    size = grad if penalty.positive else np.abs(grad)
+    beyond = np.where(working.inside, -np.inf, size - alpha * penalty.l1)
+    outside = np.flatnonzero(beyond > 0.0)
     if not len(outside):
         return False
     most = max(GROWTH, int(np.count_nonzero(working.beta)))
     if len(outside) > most:
-        share = slope[outside] / np.maximum(penalties.l1[outside], np.finfo(float).tiny)
-        outside = outside[np.argpartition(-share, most)[:most]]
+        ratio = size[outside] / np.maximum(penalty.l1[outside], np.finfo(float).tiny)
+        outside = outside[np.argpartition(-ratio, most)[:most]]
     working.grow(outside)
     return True

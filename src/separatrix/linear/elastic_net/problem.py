@@ -1,4 +1,4 @@
-"""The elastic net as it is solved: columns and target about their means, of length one.
+"""The elastic net on standardized columns and target.
 
     (1/2Σw) Σ w (y − a − b·x)² + α ρ Σ vⱼ|bⱼ| + ½ α (1 − ρ) Σ vⱼ² bⱼ²
 
@@ -7,7 +7,7 @@ With xⱼ − x̄ⱼ = sⱼ uⱼ, y − ȳ = σ t and βⱼ = sⱼ bⱼ / σ thi
     ½ ‖t − Uβ‖² + α Σ ℓⱼ|βⱼ| + ½ α Σ qⱼ βⱼ²,    ℓⱼ = ρ vⱼ/(σ sⱼ),   qⱼ = (1 − ρ)(vⱼ/sⱼ)²
 
 so that the numbers the solver meets do not depend on units. vⱼ is 1, or sⱼ when the penalty is
-measured on columns of unit variance.
+measured on standardized columns.
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.linear.elastic_net.path import Geometry, Penalties, Point, Stopping, walk
+from separatrix.linear.elastic_net.path import (
+    InnerProducts,
+    PathPoint,
+    StoppingRule,
+    solve_path,
+)
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.optimize.penalties import ElasticNet
+from separatrix.rows.block import Floats, Ints
+from separatrix.statistics.standardizer import zero_if_constant
 from separatrix.threads import one_blas_thread
-
-#: A column that varies by less than this share of its mean varies by rounding alone.
-CONSTANT = 1e-14
 
 
 @dataclass(frozen=True)
-class Settings:
+class ElasticNetOptions:
     """Which elastic net, and how closely it is to be solved."""
 
     l1_ratio: float = 1.0
@@ -48,8 +52,8 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Units:
-    """Means and spreads (standard deviations, 1/Σw) of the columns and of the target."""
+class Scales:
+    """Means and standard deviations (1/Σw) of the columns and of the target."""
 
     x_mean: Floats
     x_scale: Floats
@@ -58,19 +62,19 @@ class Units:
     weight: float
 
     @property
-    def live(self) -> NDArray[np.int64]:
-        """The columns that vary, provided that the target does: only they can have a part."""
-        if self.y_scale <= CONSTANT * abs(self.y_mean):
+    def varying(self) -> Ints:
+        """The columns that are not constant; none where the target is constant."""
+        if not zero_if_constant(np.array(self.y_scale), np.array(self.y_mean)):
             return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(self.x_scale > CONSTANT * np.abs(self.x_mean))
+        return np.flatnonzero(zero_if_constant(self.x_scale, self.x_mean))
 
-    def penalties(self, settings: Settings) -> Penalties:
-        """ℓ and q of the live columns for α = 1."""
-        spread = self.x_scale[self.live]
-        v = np.ones_like(spread) if settings.standardize else 1.0 / spread
+    def penalty(self, options: ElasticNetOptions) -> ElasticNet:
+        """ℓ and q of the varying columns for α = 1."""
+        scale = self.x_scale[self.varying]
+        v = np.ones_like(scale) if options.standardize else 1.0 / scale
         sigma = self.y_scale or 1.0
-        return Penalties(
-            settings.l1_ratio / sigma * v, (1.0 - settings.l1_ratio) * v**2, settings.positive
+        return ElasticNet(
+            options.l1_ratio / sigma * v, (1.0 - options.l1_ratio) * v**2, options.positive
         )
 
 
@@ -78,39 +82,39 @@ class Units:
 class ElasticNetPath:
     """Solutions at ``alphas`` (m) in the table's units: ``coefs`` (m x d), ``intercepts`` (m).
 
-    ``gaps`` bound how far each objective can be from its best value; ``squares`` are Σ w r²;
-    ``freedom`` is the effective number of coefficients; ``sweeps`` counts those of the solver.
+    ``gaps`` are duality gaps; ``rss`` are Σ w r²; ``freedom`` are the effective degrees of
+    freedom; ``sweeps`` counts those of coordinate descent.
     """
 
     alphas: Floats
     coefs: Floats
     intercepts: Floats
     gaps: Floats
-    squares: Floats
+    rss: Floats
     freedom: Floats
-    reached: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
     sweeps: int
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One target's elastic net, ready for any α."""
+class ElasticNetProblem:
+    """The elastic net of one target, for any α."""
 
-    geometry: Geometry
-    units: Units
-    settings: Settings
+    products: InnerProducts
+    scales: Scales
+    options: ElasticNetOptions
 
     @property
     def alpha_max(self) -> float:
         """The smallest α at which every coefficient is zero: max |uⱼ·t| / ℓⱼ."""
-        l1 = self.units.penalties(self.settings).l1
-        pull = self.geometry.target if self.settings.positive else np.abs(self.geometry.target)
+        l1 = self.scales.penalty(self.options).l1
+        cross = self.products.target if self.options.positive else np.abs(self.products.target)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.max(np.where(pull > 0.0, pull / l1, 0.0), initial=0.0))
+            return float(np.max(np.where(cross > 0.0, cross / l1, 0.0), initial=0.0))
 
     def grid(self, size: int, eps: float) -> Floats:
-        """``size`` penalties from the smallest that keeps all at zero down to ``eps`` times it."""
-        if self.settings.l1_ratio == 0.0:
+        """``size`` penalties from ``alpha_max`` down to ``eps`` times it, on a log scale."""
+        if self.options.l1_ratio == 0.0:
             raise InputError(
                 "With l1_ratio=0 no penalty sets all coefficients to zero: no path starts there.",
                 remedy="Give the alphas yourself, or use RidgePath.",
@@ -122,36 +126,38 @@ class Problem:
         return np.geomspace(top, top * eps, size)
 
     def path(
-        self, alphas: Sequence[float] | Floats, stopping: Stopping, start: Floats | None = None
+        self, alphas: Sequence[float] | Floats, stopping: StoppingRule, start: Floats | None = None
     ) -> ElasticNetPath:
         """Solve at each of ``alphas``, in the order given; descending is fastest.
 
         ``start`` (d) are coefficients near the first solution, if some are known.
         """
-        penalties = self.units.penalties(self.settings)
-        levels, near = [float(a) for a in alphas], self._scaled(start)
+        penalty = self.scales.penalty(self.options)
+        levels, warm_start = [float(a) for a in alphas], self._standardized(start)
         with one_blas_thread():
-            points = tuple(walk(self.geometry, penalties, levels, stopping, near))
+            points = tuple(solve_path(self.products, penalty, levels, stopping, warm_start))
         return self._in_table_units(points, stopping)
 
-    def _scaled(self, coef: Floats | None) -> Floats | None:
-        u, live = self.units, self.units.live
-        return None if coef is None else coef[live] * u.x_scale[live] / (u.y_scale or 1.0)
+    def _standardized(self, coef: Floats | None) -> Floats | None:
+        s, at = self.scales, self.scales.varying
+        return None if coef is None else coef[at] * s.x_scale[at] / (s.y_scale or 1.0)
 
-    def _in_table_units(self, points: tuple[Point, ...], stopping: Stopping) -> ElasticNetPath:
-        u, live = self.units, self.units.live
-        coefs = np.zeros((len(points), len(u.x_mean)))
+    def _in_table_units(
+        self, points: tuple[PathPoint, ...], stopping: StoppingRule
+    ) -> ElasticNetPath:
+        s, varying = self.scales, self.scales.varying
+        coefs = np.zeros((len(points), len(s.x_mean)))
         for row, point in zip(coefs, points, strict=True):
-            at = live[point.index]
-            row[at] = point.beta * (u.y_scale / u.x_scale[at])
-        energy = u.y_scale**2
+            at = varying[point.index]
+            row[at] = point.beta * (s.y_scale / s.x_scale[at])
+        y_variance = s.y_scale**2
         return ElasticNetPath(
             alphas=np.array([p.alpha for p in points]),
             coefs=coefs,
-            intercepts=u.y_mean - coefs @ u.x_mean,
-            gaps=np.array([p.gap for p in points]) * energy,
-            squares=np.array([p.square for p in points]) * (energy * u.weight),
+            intercepts=s.y_mean - coefs @ s.x_mean,
+            gaps=np.array([p.gap for p in points]) * y_variance,
+            rss=np.array([p.rss for p in points]) * (y_variance * s.weight),
             freedom=np.array([p.freedom for p in points]),
-            reached=np.array([stopping.reached(p.gap, p.beta) for p in points], dtype=bool),
+            converged=np.array([stopping.reached(p.gap, p.beta) for p in points], dtype=bool),
             sweeps=sum(p.sweeps for p in points),
         )

@@ -1,4 +1,4 @@
-"""Lasso and elastic net at one penalty: from moments or from columns, with a certificate."""
+"""Lasso and elastic net at one penalty: the route to the solution, and its certificate."""
 
 from __future__ import annotations
 
@@ -7,64 +7,53 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize
 
+from separatrix.estimators.additive import TrainingData
 from separatrix.linear.elastic_net.certificate import certify_elastic_net
-from separatrix.linear.elastic_net.columns import problem_from_block
-from separatrix.linear.elastic_net.moments import problem_from_moments
-from separatrix.linear.elastic_net.path import Stopping
-from separatrix.linear.elastic_net.problem import Problem, Settings
-from separatrix.linear.least_squares.minimum_norm import centred, solve_wide
-from separatrix.linear.least_squares.solve import fit_least_squares
-from separatrix.linear.ridge.solve import Spectrum
+from separatrix.linear.elastic_net.columns import elastic_net_problem
+from separatrix.linear.elastic_net.path import StoppingRule
+from separatrix.linear.elastic_net.problem import ElasticNetOptions, ElasticNetProblem
+from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
+from separatrix.linear.least_squares.moments import solve_moments
+from separatrix.linear.ridge.spectrum import RidgeOptions, Spectrum
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
-from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Moments
 
 #: What an elastic net is solved from: moments, or rows in memory where columns outnumber rows.
 Source = Moments | Block
 
-#: More columns than rows, and than this: their moments would be larger than the table.
-WIDE = 2_000
 
-
-def problem_of(source: Source, settings: Settings, target: int = 0) -> Problem:
-    """The problem of one target, on the inner products that the source offers."""
-    if not source.weight:
-        raise InputError("There are no rows to fit.")
-    if isinstance(source, Moments):
-        return problem_from_moments(source, settings, target)
-    return problem_from_block(source, settings, target)
-
-
-def solve_elastic_net(
-    source: Source,
-    alpha: float,
-    settings: Settings,
-    *,
-    rows: Rows | None = None,
-    start: Floats | None = None,
-) -> Solution:
-    """Solve for every target.
-
-    ``rows`` (if they can be read again) serve α = 0 alone; ``start`` (d) are coefficients near the
-    solution, if some are known.
-    """
+def solve_elastic_net(data: TrainingData, alpha: float, options: ElasticNetOptions) -> Solution:
+    """Solve for every target; α = 0 without sign constraint is least squares."""
     if not (np.isfinite(alpha) and alpha >= 0.0):
         raise InputError(f"alpha={alpha!r} must be a number ≥ 0.")
-    if alpha == 0.0 and not settings.positive:
-        if isinstance(source, Moments):
-            return fit_least_squares(rows, source, fit_intercept=settings.fit_intercept)
-        return solve_wide(source, fit_intercept=settings.fit_intercept)
+    if alpha > 0.0:
+        return solve_penalized(data.source, alpha, options)
+    if options.positive:
+        return solve_penalized(data.source if data.block is None else data.block, 0.0, options)
+    if data.block is not None:
+        return solve_wide(data.block, fit_intercept=options.fit_intercept)
+    assert data.moments is not None
+    return solve_moments(data.rows, data.moments, fit_intercept=options.fit_intercept)
+
+
+def solve_penalized(
+    source: Source, alpha: float, options: ElasticNetOptions, start: Floats | None = None
+) -> Solution:
+    """Solve for every target with α > 0, or with coefficients ≥ 0, and certify.
+
+    ``start`` (d) are coefficients near the solution, if some are known.
+    """
     found = [
-        _solve_target(source, alpha, settings, target, start)
+        _solve_target(source, alpha, options, target, start)
         for target in range(len(source.targets))
     ]
     coef = np.stack([b for b, _, _ in found], axis=1)
-    certificate = certify_elastic_net(source, coef, alpha, settings)
+    certificate = certify_elastic_net(source, coef, alpha, options)
     sweeps = max(n for _, _, n in found)
     if not certificate.holds:
-        _say(certificate, sweeps, settings)
+        _warn(certificate, sweeps, options)
     return Solution(
         coef,
         np.array([a for _, a, _ in found]),
@@ -74,73 +63,81 @@ def solve_elastic_net(
     )
 
 
-def claiming(claim: str, solution: Solution) -> Solution:
-    """The same solution under the name of the model it was found for."""
+def solve_non_negative(
+    source: Source, alpha: float, *, fit_intercept: bool, standardize: bool = False
+) -> Solution:
+    """Least squares or ridge, Σ w (y − a − b·x)² + α ‖b‖², with coefficients ≥ 0."""
+    options = ElasticNetOptions(
+        l1_ratio=0.0, fit_intercept=fit_intercept, positive=True, standardize=standardize
+    )
+    claim = "Least squares: no other coefficients ≥ 0 fit these rows better"
+    if alpha:
+        claim = "Ridge: no other coefficients ≥ 0 have a smaller mean square plus penalty"
+    solution = solve_penalized(source, alpha / source.weight, options)
     return replace(solution, certificate=replace(solution.certificate, claim=claim))
 
 
-def _say(certificate: Certificate, sweeps: int, settings: Settings) -> None:
-    """Which of two things kept the solver from its tolerance."""
+def _warn(certificate: Certificate, sweeps: int, options: ElasticNetOptions) -> None:
+    """Say which of two things kept the solver from its tolerance."""
     left = f"a duality gap of {certificate.gap:.1e} is left of an objective of "
     left += f"{certificate.primal:.3g}"
-    if sweeps >= settings.max_iter:
+    if sweeps >= options.max_iter:
         warn("SEP003", f"{left} after {sweeps} sweeps. Raise max_iter, tol or alpha.")
     else:
         warn(
             "SEP003",
-            f"{left}: some columns nearly coincide, and rounding hides anything smaller. Raise "
+            f"{left}: some columns are nearly equal, and rounding hides anything smaller. Raise "
             "alpha, lower l1_ratio, or leave out one of such columns.",
         )
 
 
 def _solve_target(
-    source: Source, alpha: float, settings: Settings, target: int, start: Floats | None
+    source: Source, alpha: float, options: ElasticNetOptions, target: int, start: Floats | None
 ) -> tuple[Floats, float, int]:
     """Coefficients, intercept and number of sweeps."""
-    problem = problem_of(source, settings, target)
+    problem = elastic_net_problem(source, options, target)
     if alpha == 0.0:
         return _non_negative(source, problem, target)
-    if settings.l1_ratio == 0.0 and isinstance(source, Block) and not settings.positive:
-        return _ridge_on_rows(source, problem, alpha, target)
-    stopping = Stopping(settings.tol, 0.1 * settings.tol, settings.max_iter)
+    if options.l1_ratio == 0.0 and isinstance(source, Block) and not options.positive:
+        return _ridge(source, problem, alpha, target)
+    stopping = StoppingRule(options.tol, 0.1 * options.tol, options.max_iter)
     path = problem.path([alpha], stopping, start)
     return path.coefs[0], float(path.intercepts[0]), path.sweeps
 
 
-def _ridge_on_rows(
-    block: Block, problem: Problem, alpha: float, target: int
+def _ridge(
+    block: Block, problem: ElasticNetProblem, alpha: float, target: int
 ) -> tuple[Floats, float, int]:
-    """Without ℓ₁ part every column takes part: solve in the space of the rows instead."""
-    u, settings = problem.units, problem.settings
-    scale = np.ones_like(u.x_scale)
-    if settings.standardize:
-        scale[u.live] = u.x_scale[u.live]
-    spectrum = Spectrum.of_rows(block, scale, fit_intercept=settings.fit_intercept)
-    coefs, intercepts = spectrum.coefs(np.array([alpha * u.weight]))
+    """Without ℓ₁ part no column can be left out: solve in the space of the rows instead."""
+    options = RidgeOptions(problem.options.fit_intercept, problem.options.standardize)
+    spectrum = Spectrum.from_block(block, options)
+    coefs, intercepts = spectrum.coefs(np.array([alpha * problem.scales.weight]))
     return coefs[0, :, target], float(intercepts[0, target]), 1
 
 
-def _non_negative(source: Source, problem: Problem, target: int) -> tuple[Floats, float, int]:
+def _non_negative(
+    source: Source, problem: ElasticNetProblem, target: int
+) -> tuple[Floats, float, int]:
     """Without penalty, coefficients ≥ 0: an active-set method on equilibrated columns."""
-    u = problem.units
-    coef = np.zeros(len(u.x_mean))
-    if len(u.live):
-        factor, right = _factor(source, problem.settings, target)
-        scale = u.x_scale[u.live]
-        coef[u.live] = optimize.nnls(factor[:, u.live] / scale, right)[0] / scale
-    return coef, float(u.y_mean - coef @ u.x_mean), 1
+    s = problem.scales
+    coef, at = np.zeros(len(s.x_mean)), s.varying
+    if len(at):
+        factor, right = _factor(source, problem.options, target)
+        scale = s.x_scale[at]
+        coef[at] = optimize.nnls(factor[:, at] / scale, right)[0] / scale
+    return coef, float(s.y_mean - coef @ s.x_mean), 1
 
 
-def _factor(source: Source, settings: Settings, target: int) -> tuple[Floats, Floats]:
+def _factor(source: Source, options: ElasticNetOptions, target: int) -> tuple[Floats, Floats]:
     """A and c with AᵀA = XᵀX and Aᵀc = Xᵀy, about the means."""
     if isinstance(source, Block):
-        x, y, *_ = centred(source, settings.fit_intercept)
+        x, y, *_ = center_rows(source, options.fit_intercept)
         return x, y[:, target]
-    m = source if settings.fit_intercept else source.about_origin()
-    spread = np.sqrt(np.diag(m.xx))
-    spread[spread == 0.0] = 1.0
-    values, vectors = np.linalg.eigh(m.xx / np.outer(spread, spread))
-    kept = values > values.max(initial=0.0) * m.d * np.finfo(float).eps
-    root = np.sqrt(values[kept])
-    cross = vectors[:, kept].T @ (m.xy[:, target] / spread) / root
-    return root[:, None] * vectors[:, kept].T * spread, cross
+    m = source if options.fit_intercept else source.about_origin()
+    scale = np.sqrt(np.diag(m.xx))
+    scale[scale == 0.0] = 1.0
+    values, vectors = np.linalg.eigh(m.xx / np.outer(scale, scale))
+    positive = values > values.max(initial=0.0) * m.d * np.finfo(float).eps
+    root = np.sqrt(values[positive])
+    cross = vectors[:, positive].T @ (m.xy[:, target] / scale) / root
+    return root[:, None] * vectors[:, positive].T * scale, cross

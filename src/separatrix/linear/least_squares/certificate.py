@@ -1,46 +1,52 @@
-"""Proofs of optimality, computed from the data and the answer alone: no solver is consulted."""
+"""Certificates of least squares and ridge, computed from the data and the coefficients alone."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from separatrix.messages import warn
+from separatrix.optimize.duality import certify_primal_dual, joint_certificate
+from separatrix.optimize.losses import Squared
+from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
 
+CLAIM = "Least squares: no other coefficients fit these rows better"
+RIDGE_CLAIM = "Ridge: no other coefficients have a smaller sum of squares plus penalty"
+TOLERANCE = 1e-8
 
-def certify_least_squares(
-    m: Moments, coef: Floats, penalty: float = 0.0, **known: Any
+
+def certify_from_moments(
+    m: Moments, coef: Floats, alpha: float = 0.0, claim: str = CLAIM
 ) -> Certificate:
-    """Certificate of f(b) = ½ Σ w (y − a − b·x)² + ½ λ ‖b‖² at ``coef`` (d x k), from moments.
+    """Certificate of f(b) = ½ Σ w (y − a − b·x)² + ½ α ‖b‖² at ``coef`` (d x k), from moments.
 
-    f is quadratic, so the distance to its minimum is half the squared Newton step,
-    f(b) − min f = ½ gᵀ(XᵀX + λI)⁻¹g. ``kkt`` is the largest cosine between a column and the
-    residual, which is zero at the minimum whatever the units.
+    f is quadratic, so that its distance from the minimum is half the squared Newton step,
+    f(b) − min f = ½ gᵀ(XᵀX + αI)⁻¹g: finite for α = 0 as well, where a penalty's conjugate is not.
+    ``kkt`` is the largest cosine between a column and the residual.
     """
-    gradient = m.xx @ coef + penalty * coef - m.xy
-    scale = np.sqrt(np.maximum(np.diag(m.xx) + penalty, 0.0))
+    gradient = m.xx @ coef + alpha * coef - m.xy
+    scale = np.sqrt(np.maximum(np.diag(m.xx) + alpha, 0.0))
     scale[scale == 0] = 1.0
     yy = np.diag(m.yy)
-    fitted = np.einsum("jk,jk->k", coef, 2.0 * m.xy - m.xx @ coef - penalty * coef)
+    fitted = np.einsum("jk,jk->k", coef, 2.0 * m.xy - m.xx @ coef - alpha * coef)
     primal = 0.5 * float(np.maximum(yy - fitted, 0.0).sum())
-    even = gradient / scale[:, None]
-    hessian = (m.xx + penalty * np.eye(m.d)) / np.outer(scale, scale)
-    step = _newton_step(hessian, even)
-    gap = 0.5 * float(np.maximum(np.einsum("jk,jk->k", even, step), 0.0).sum())
+    equilibrated = gradient / scale[:, None]
+    hessian = (m.xx + alpha * np.eye(m.d)) / np.outer(scale, scale)
+    step = _newton_step(hessian, equilibrated)
+    gap = 0.5 * float(np.maximum(np.einsum("jk,jk->k", equilibrated, step), 0.0).sum())
     size = np.sqrt(np.where(yy > 0, yy, 1.0))
     return Certificate(
-        claim=known.pop("claim", "Least squares: no other coefficients fit these rows better"),
+        claim=claim,
         primal=primal,
         dual=primal - gap,
         gap=gap,
-        kkt=float(np.max(np.abs(even / size), initial=0.0)),
-        tolerance=known.pop("tolerance", 1e-8),
+        kkt=float(np.max(np.abs(equilibrated / size), initial=0.0)),
+        tolerance=TOLERANCE,
         scale=0.5 * float(yy.sum()),
-        **known,
+        statistic="moments",
     )
 
 
@@ -58,8 +64,10 @@ def _newton_step(hessian: Floats, gradient: Floats) -> Floats:
 def certify_wide(
     x: Floats, y: Floats, residual: Floats, rank: int, dependent: list[str]
 ) -> Certificate:
-    """Certificate of least squares from equilibrated rows ``x``: the residual meets every column
-    at a right angle. What it still has in common with their span, half its square, is the gap.
+    """Certificate of least squares from equilibrated rows ``x``: Xᵀr = 0.
+
+    The gap is ½‖Pr‖², with P the projection onto the column space, which is spanned by ``rank``
+    eigenvectors of XXᵀ.
     """
     size = np.linalg.norm(y, axis=0)
     size[size == 0] = 1.0
@@ -67,12 +75,12 @@ def certify_wide(
     primal = 0.5 * float((residual**2).sum())
     gap = 0.5 * float(((span.T @ residual) ** 2).sum())
     return Certificate(
-        claim="Least squares: no other coefficients fit these rows better",
+        claim=CLAIM,
         primal=primal,
         dual=primal - gap,
         gap=gap,
         kkt=float(np.max(np.abs(x.T @ residual) / size, initial=0.0)),
-        tolerance=1e-8,
+        tolerance=TOLERANCE,
         scale=0.5 * float((y**2).sum()),
         rank=rank,
         statistic="the rows",
@@ -80,25 +88,48 @@ def certify_wide(
     )
 
 
-def certify_shrunk(x: Floats, y: Floats, coef: Floats, alpha: Floats, claim: str) -> Certificate:
-    """Certificate of ½‖y − Xb‖² + ½ α ‖b‖² from rows: the dual point is the residual itself.
-
-    Its value there is rᵀy − ½‖r‖² − ‖Xᵀr‖²/(2α), which no primal value can undercut.
-    """
+def certify_ridge_rows(x: Floats, y: Floats, coef: Floats, alpha: Floats) -> Certificate:
+    """Certificate of ½‖y − Xb‖² + ½ α ‖b‖² from rows: the residual is the dual point."""
     residual = y - x @ coef
-    slope = x.T @ residual
-    primal = 0.5 * ((residual**2).sum(axis=0) + alpha * (coef**2).sum(axis=0))
-    price = (slope**2).sum(axis=0) / (2.0 * alpha)
-    dual = np.einsum("ik,ik->k", residual, y) - 0.5 * (residual**2).sum(axis=0) - price
-    scale = np.sqrt((x**2).sum(axis=0) + alpha.max())
-    size = np.maximum(np.linalg.norm(y, axis=0), np.finfo(float).tiny)
-    return Certificate(
-        claim=claim,
-        primal=float(primal.sum()),
-        dual=float(dual.sum()),
-        gap=float(np.maximum(primal - dual, 0.0).sum()),
-        kkt=float(np.max(np.abs(slope - alpha * coef) / scale[:, None] / size, initial=0.0)),
-        tolerance=1e-8,
-        scale=0.5 * float((y**2).sum()),
-        statistic="the rows",
-    )
+    gradient = x.T @ residual
+    squares, unit_weights = (x**2).sum(axis=0), np.ones(len(y))
+    found = []
+    for j, a in enumerate(alpha):
+        length = float(np.linalg.norm(y[:, j]))
+        found.append(
+            certify_primal_dual(
+                Squared(),
+                ElasticNet(np.zeros(len(coef)), np.full(len(coef), a)),
+                unit_weights,
+                residual[:, j],
+                residual[:, j],
+                coef[:, j],
+                gradient[:, j],
+                claim=RIDGE_CLAIM,
+                tolerance=TOLERANCE,
+                v_scale=np.sqrt(squares + a) * max(length, np.finfo(float).tiny),
+                scale=0.5 * length**2,
+            )
+        )
+    return joint_certificate(found)
+
+
+def warn_if_not_unique(certificate: Certificate) -> None:
+    """Warn where coefficients are not unique, or hardly any of their digits can be trusted."""
+    if certificate.dependent:
+        shown = ", ".join(certificate.dependent[:5])
+        more = len(certificate.dependent) - 5
+        shown += f" and {more} more" if more > 0 else ""
+        warn(
+            "SEP001",
+            f"linearly dependent columns: {shown}. The fitted values are unique; of the "
+            "coefficients, the minimum-norm solution was returned. Remove these columns, or use "
+            "Ridge, to make them unique.",
+        )
+    elif certificate.digits < 4:
+        warn(
+            "SEP002",
+            f"only about {certificate.digits:.0f} digits of the coefficients can be trusted "
+            f"(condition number {certificate.condition:.1e}). Fit from the rows instead of their "
+            "moments, or use Ridge.",
+        )

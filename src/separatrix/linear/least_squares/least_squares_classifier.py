@@ -1,4 +1,4 @@
-"""Classification by least squares: regress on the classes, then take the nearer code."""
+"""Classification by least squares on class codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.linear.least_squares.solve import fit_least_squares
+from separatrix.linear.least_squares.moments import solve_moments
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.encoding import Encoding, identity
@@ -20,25 +20,53 @@ from separatrix.statistics.preparation import prepare
 
 
 class LeastSquaresClassifier(LinearClassifier):
-    """min over W, a of Σ w ‖c(y) − a − W·x‖², the class whose code is nearest.
+    """Linear classifier by least-squares regression on class codes.
 
-    Two classes have the codes −1 and +1, and x belongs to ``classes_[1]`` where w·x + a > 0.
-    K classes have the unit vectors as codes, and the largest score wins. With one column and two
-    classes the slope is 2·pos·neg·(μ⁺ − μ⁻)/σ², with pos and neg the shares of the classes, and
-    the threshold is x̄ − ȳ/slope: at the mean where classes are balanced, else moved towards the
-    rarer one. Scores are no probabilities, and none are offered.
+        min over W, a of Σ w ‖c(y) − a − W·x‖²
 
-    Everything follows from the moments of [X, Y]; the answer does not depend on units of X.
+    Two classes have the codes −1 and +1, and x is assigned to ``classes_[1]`` where w·x + a > 0.
+    K classes have one-hot codes, and the largest score wins. Scores are no probabilities.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether the hyperplanes may miss the origin.
+        Whether the hyperplanes have an intercept.
 
     Attributes
     ----------
-    coef_, intercept_ : (1, d) and (1,) for two classes, else (K, d) and (K,).
-    classes_ : the labels in order.
+    classes_ : ndarray of shape (K,)
+        The class labels in order.
+    coef_ : ndarray of shape (1, d) or (K, d)
+        Coefficients, one row for two classes, else one row per class.
+    intercept_ : ndarray of shape (1,) or (K,)
+        Intercepts.
+    certificate_ : Certificate
+        Duality gap, KKT residual, rank and condition number.
+    moments_ : Moments
+        Moments of the columns and the one-hot classes, to which ``partial_fit`` adds.
+
+    See Also
+    --------
+    LinearRegression : The same criterion for a numeric target.
+    LinearDiscriminantAnalysis : Gaussian classes with a common covariance.
+    LogisticRegression : A linear classifier with probabilities.
+
+    Notes
+    -----
+    With one column and two classes the coefficient is 2·π⁺π⁻(μ⁺ − μ⁻)/σ², π being the class
+    proportions, and the threshold is x̄ − ȳ/coef: at the mean where classes are balanced, else
+    moved towards the rarer class. The solution follows from moments alone and does not depend on
+    the units of X.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[0.0], [1.0], [3.0], [4.0]]
+    >>> model = sx.LeastSquaresClassifier().fit(x, ["a", "a", "b", "b"])
+    >>> model.predict([[0.5], [3.5]])
+    array(['a', 'b'], dtype='<U1')
+    >>> model.coef_.round(2), model.intercept_.round(2)
+    (array([[0.6]]), array([-1.2]))
     """
 
     moments_: Moments
@@ -80,5 +108,5 @@ class LeastSquaresClassifier(LinearClassifier):
             signs = TargetMap(np.array([[-1.0], [1.0]]), Terms((Term(name),)))
             moments = signs.moments(moments)
             rows = None if rows is None else MappedRows(rows, signs)
-        solution = fit_least_squares(rows, moments, fit_intercept=self.fit_intercept)
+        solution = solve_moments(rows, moments, fit_intercept=self.fit_intercept)
         self._accept(solution, encoding, flat=False)

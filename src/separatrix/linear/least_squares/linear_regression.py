@@ -1,4 +1,4 @@
-"""Least squares: the affine map with the smallest sum of squared residuals."""
+"""Linear regression by least squares."""
 
 from __future__ import annotations
 
@@ -6,47 +6,70 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
-from separatrix.linear.elastic_net.problem import Settings
-from separatrix.linear.elastic_net.solve import Source, claiming, solve_elastic_net
-from separatrix.linear.least_squares.minimum_norm import solve_wide
-from separatrix.linear.least_squares.solve import fit_least_squares, say
-from separatrix.linear.least_squares.sparse import solve_sparse, too_many_columns
-from separatrix.linear.summary import Evidence, InferenceMixin
-from separatrix.optimize.solution import Solution
-from separatrix.rows.arrays import ArrayRows
+from separatrix.linear.least_squares.solve import solve_least_squares
+from separatrix.linear.least_squares.sparse import from_rows
+from separatrix.linear.summary import FitStatistics, InferenceMixin
+from separatrix.optimize.solution import LeastSquares, Solution
 from separatrix.rows.block import Block, Floats
 
 
 class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEstimator):
-    """min over b, a of Σ w (y − a − b·x)².
+    """Linear regression by least squares.
 
-    The answer does not depend on the units of the columns. Where columns depend on each other the
-    fitted values are still unique; of the coefficients the shortest set is returned, and the
-    dependent columns are named on ``certificate_``.
+        min over b, a of Σ w (y − a − b·x)²
+
+    The solution does not depend on the units of the columns. Where columns are linearly dependent
+    the fitted values are still unique; of the coefficients the minimum-norm solution is returned,
+    and the dependent columns are named on ``certificate_``.
 
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Whether the map has a constant ``a``.
+        Whether the model has an intercept ``a``.
+    copy_X : bool, default=True
+        Accepted for compatibility with scikit-learn; it has no effect.
+    tol : float, default=1e-6
+        Accepted for compatibility with scikit-learn; it has no effect.
+    n_jobs : int or None, default=None
+        Accepted for compatibility with scikit-learn; it has no effect.
     positive : bool, default=False
-        Allow no negative coefficient.
-    copy_X, tol, n_jobs
-        Taken so that code written for scikit-learn runs; the answer does not depend on them.
+        Whether coefficients are constrained to be ≥ 0.
 
     Attributes
     ----------
-    coef_, intercept_ : the map; shapes as in scikit-learn.
-    certificate_ : how good the answer is, and how many of its digits can be trusted.
-    marginal_coef_ : the slope of every column on its own, as if columns were uncorrelated.
+    coef_ : ndarray of shape (d,) or (k, d)
+        Coefficients b, one row per target if there are several.
+    intercept_ : float or ndarray of shape (k,)
+        Intercept a.
+    certificate_ : Certificate
+        Duality gap, KKT residual, rank, condition number and trusted digits of the solution.
+    rank_ : int
+        Number of linearly independent columns (centered, where there is an intercept).
+    marginal_coef_ : ndarray of shape (d,) or (k, d)
+        Coefficient of every column in a regression on that column alone.
+    moments_ : Moments or None
+        Moments of the training rows, to which ``partial_fit`` adds.
+
+    See Also
+    --------
+    Ridge : Least squares with an ℓ₂ penalty.
+    Lasso : Least squares with an ℓ₁ penalty.
+    HuberRegressor : Regression that is robust to outliers.
+
+    Notes
+    -----
+    The solution is computed from moments. Where those would leave fewer than ten correct digits,
+    the rows are read once more into moments of twice the precision.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from separatrix import LinearRegression
-    >>> x = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> model = LinearRegression().fit(x, [3.1, 4.9, 7.0, 9.0])
+    >>> import separatrix as sx
+    >>> x = [[1.0], [2.0], [3.0], [4.0]]
+    >>> model = sx.LinearRegression().fit(x, [3.1, 4.9, 7.0, 9.0])
     >>> model.coef_.round(2), round(model.intercept_, 2)
     (array([1.98]), 1.05)
+    >>> model.summary().standard_errors.round(3)
+    array([0.116, 0.042])
     """
 
     _multi_output = True
@@ -66,47 +89,31 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
         self.n_jobs = n_jobs
         self.positive = positive
 
-    def _solve(self, given: TrainingData) -> Solution:
-        if self.positive:
-            return self._not_negative(given.moments)
-        solution = fit_least_squares(given.rows, given.moments, fit_intercept=self.fit_intercept)
-        self.evidence_ = Evidence.of(solution, given.moments, fit_intercept=self.fit_intercept)
-        return solution
-
-    def _not_negative(self, source: Source) -> Solution:
-        self.evidence_ = None  # a coefficient held at zero has no normal law
-        settings = Settings(fit_intercept=self.fit_intercept, positive=True)
-        claim = "Least squares: no other coefficients ≥ 0 fit these rows better"
-        return claiming(claim, solve_elastic_net(source, 0.0, settings))
-
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        if self.positive:
-            return self._not_negative(rows.block)
-        self.evidence_ = None  # (XᵀX)⁻¹ does not exist, or is too large to form
-        if too_many_columns(rows.block):
-            none = np.zeros(rows.block.y.shape[1])
-            return solve_sparse(rows.block, none, fit_intercept=self.fit_intercept)
-        solution = solve_wide(rows.block, fit_intercept=self.fit_intercept)
-        say(solution.certificate)
+    def _solve(self, data: TrainingData) -> Solution:
+        solution = solve_least_squares(
+            data, fit_intercept=self.fit_intercept, positive=self.positive
+        )
+        self.fit_statistics_ = None
+        if isinstance(solution, LeastSquares) and data.moments is not None:
+            self.fit_statistics_ = FitStatistics.from_solution(
+                solution, data.moments, fit_intercept=self.fit_intercept
+            )
         return solution
 
     def _wide(self, block: Block) -> bool:
-        return super()._wide(block) or too_many_columns(block)
+        return from_rows(block)
 
     @property
     def rank_(self) -> int:
-        """The number of independent columns (about their means, where there is an intercept)."""
+        """The number of linearly independent columns."""
         assert self.certificate_.rank is not None
         return self.certificate_.rank
 
     @property
     def marginal_coef_(self) -> Floats:
-        """σ_xy / σ_xx column by column: what d separate one-column fits would give.
-
-        Equal to ``coef_`` where columns are uncorrelated; the difference shows the harm otherwise.
-        """
+        """σ_xy / σ_xx column by column, equal to ``coef_`` where columns are uncorrelated."""
         assert self.moments_ is not None
         m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
         variance = np.diag(m.xx)[:, None]
-        slope = np.divide(m.xy, variance, out=np.zeros_like(m.xy), where=variance > 0)
-        return slope[:, 0] if np.ndim(self.coef_) == 1 else slope.T
+        marginal = np.divide(m.xy, variance, out=np.zeros_like(m.xy), where=variance > 0)
+        return marginal[:, 0] if np.ndim(self.coef_) == 1 else marginal.T

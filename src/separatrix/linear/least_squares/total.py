@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from separatrix.linear.least_squares.solve import say
+from separatrix.linear.least_squares.certificate import warn_if_not_unique
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
@@ -144,7 +144,7 @@ def _certificate(
 
 
 def _say(certificate: Certificate, normals: _Normals) -> None:
-    say(certificate)
+    warn_if_not_unique(certificate)
     if normals.repeated and not certificate.dependent:
         warn(
             "SEP004",

@@ -1,4 +1,4 @@
-"""The whole ridge path, and the point of it that a criterion or rows left out would choose."""
+"""The ridge path, and the point of it with the best criterion or cross-validated error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.additive import PartialFitMixin, TrainingData
-from separatrix.linear.least_squares.minimum_norm import solve_wide
 from separatrix.linear.ridge.leave_one_out import LeaveOneOut
-from separatrix.linear.ridge.ridge import RidgeFamily
-from separatrix.linear.ridge.solve import RidgeWalk, Spectrum, walk_moments
+from separatrix.linear.ridge.ridge import RidgeBase
+from separatrix.linear.ridge.spectrum import RidgeTrace, Spectrum, trace_block, trace_moments
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Solution
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
@@ -26,14 +24,14 @@ from separatrix.selection.folds import FoldMoments, folded, folding, folds_of
 MANY_ROWS = 50_000
 
 
-class RidgePathBase(RidgeFamily):
-    """Walk the path, choose a point, keep both."""
+class RidgePathBase(RidgeBase):
+    """Base class of models that compute the path and select a point of it."""
 
     alphas: Any
 
     @abstractmethod
-    def _best(self, walk: RidgeWalk, given: TrainingData | Block) -> int:
-        """Index of the penalty to predict with; a block has more columns than rows."""
+    def _best(self, path: RidgeTrace, data: TrainingData) -> int:
+        """Index of the penalty to predict with."""
 
     def coef_at(self, alpha: float) -> tuple[Floats, Floats]:
         """Coefficients and intercept at any penalty, on the grid or not."""
@@ -42,27 +40,17 @@ class RidgePathBase(RidgeFamily):
             return coefs[0, :, 0], intercepts[0, 0]
         return coefs[0].T, intercepts[0]
 
-    def _solve(self, given: TrainingData) -> Solution:
-        m, scale = self._about(given.moments)
-        spectrum = Spectrum.of_moments(m, scale)
-        walk = walk_moments(m, spectrum, self._grid(spectrum))
-        return self._choose(walk, self._best(walk, given))
-
-    def _solve_wide(self, rows: ArrayRows) -> Solution:
-        spectrum = self._decompose_wide(rows.block)
-        alphas = self._grid(spectrum)
-        coefs, intercepts = spectrum.coefs(alphas)
-        certificates = []
-        for i, a in enumerate(alphas):
-            if a > 0:
-                every = np.full(coefs.shape[2], a)
-                certificates.append(self._certify_wide(rows, spectrum, coefs[i], every))
-            else:
-                plain = solve_wide(rows.block, fit_intercept=self.fit_intercept)
-                coefs[i], intercepts[i] = plain.coef, plain.intercept
-                certificates.append(plain.certificate)
-        walk = RidgeWalk(spectrum, alphas, coefs, intercepts, tuple(certificates))
-        return self._choose(walk, self._best(walk, rows.block))
+    def _solve(self, data: TrainingData) -> Solution:
+        options = self._options()
+        if data.block is not None:
+            spectrum = Spectrum.from_block(data.block, options)
+            path = trace_block(data.block, spectrum, self._grid(spectrum), options)
+        else:
+            assert data.moments is not None
+            m, scale = options.scaled(data.moments)
+            spectrum = Spectrum.from_moments(m, scale)
+            path = trace_moments(m, spectrum, self._grid(spectrum))
+        return self._select(path, self._best(path, data))
 
     def _grid(self, spectrum: Spectrum) -> Floats:
         if self.alphas is None or isinstance(self.alphas, int | np.integer):
@@ -72,36 +60,80 @@ class RidgePathBase(RidgeFamily):
             raise InputError("alphas must be a list of penalties ≥ 0, a number of them, or None.")
         return alphas
 
-    def _choose(self, walk: RidgeWalk, best: int) -> Solution:
-        one = walk.coefs.shape[2] == 1
-        self.spectrum_ = walk.spectrum
-        self.alphas_, self.alpha_ = walk.alphas, float(walk.alphas[best])
-        self.coefs_ = walk.coefs[:, :, 0] if one else walk.coefs.transpose(0, 2, 1)
-        self.intercepts_ = walk.intercepts[:, 0] if one else walk.intercepts
-        self.gaps_ = np.array([c.gap for c in walk.certificates])
-        return Solution(walk.coefs[best], walk.intercepts[best], walk.certificates[best])
+    def _select(self, path: RidgeTrace, best: int) -> Solution:
+        one_target = path.coefs.shape[2] == 1
+        self.spectrum_ = path.spectrum
+        self.alphas_, self.alpha_ = path.alphas, float(path.alphas[best])
+        self.coefs_ = path.coefs[:, :, 0] if one_target else path.coefs.transpose(0, 2, 1)
+        self.intercepts_ = path.intercepts[:, 0] if one_target else path.intercepts
+        self.gaps_ = np.array([c.gap for c in path.certificates])
+        return Solution(path.coefs[best], path.intercepts[best], path.certificates[best])
 
 
 class RidgePath(PartialFitMixin, RidgePathBase):
-    """Ridge for every α from one decomposition; the model of the best criterion predicts.
+    """Ridge regression for all penalties, with the best of them by a criterion.
+
+        b(α) = argmin over b, a of Σ w (y − a − b·x)² + α ‖b‖²        for every α
+
+    One eigendecomposition of the moments gives the solution at every penalty.
 
     Parameters
     ----------
     alphas : array, int or None, default=None
-        Penalties to report; a number or None places that many (100) between "nothing moves" and
-        "least squares", by the data themselves.
+        Penalties to report; a number or None places that many (100) on a log scale that spans the
+        eigenvalues of XᵀX.
     criterion : {"bic", "aic", "gcv"}, default="bic"
-        Chooses ``alpha_``. ``gcv`` is generalised cross-validation, n·RSS/(n − df)².
+        Selects ``alpha_``; "gcv" is generalized cross-validation, n·RSS/(n − df)².
     fit_intercept : bool, default=True
+        Whether the model has an intercept, which is not penalized.
     standardize : bool, default=False
-        As in :class:`Ridge`.
+        Whether α penalizes the coefficients of standardized columns.
 
     Attributes
     ----------
-    alphas_, coefs_, intercepts_ : the path; ``coefs_`` is (m x d) for one target, else (m x k x d).
-    degrees_of_freedom_, aic_, bic_, gcv_ : one number per penalty.
-    gaps_ : certified distance of every point of the path from its optimum.
-    spectrum_ : the decomposition, which :meth:`coef_at` evaluates at any penalty.
+    alphas_ : ndarray of shape (m,)
+        The penalties.
+    coefs_ : ndarray of shape (m, d) or (m, k, d)
+        Coefficients for every penalty.
+    intercepts_ : ndarray of shape (m,) or (m, k)
+        Intercepts for every penalty.
+    gaps_ : ndarray of shape (m,)
+        Duality gap at every penalty.
+    degrees_of_freedom_ : ndarray of shape (m,)
+        Effective degrees of freedom, the intercept included.
+    aic_ : ndarray of shape (m,)
+        Akaike's criterion for every penalty.
+    bic_ : ndarray of shape (m,)
+        The Bayesian information criterion for every penalty.
+    gcv_ : ndarray of shape (m,)
+        Generalized cross-validation error for every penalty.
+    spectrum_ : Spectrum
+        The eigendecomposition, which ``coef_at`` evaluates at any penalty.
+    alpha_ : float
+        The selected penalty.
+    coef_ : ndarray of shape (d,) or (k, d)
+        Coefficients at ``alpha_``.
+    intercept_ : float or ndarray of shape (k,)
+        Intercept at ``alpha_``.
+    certificate_ : Certificate
+        Duality gap and KKT residual at ``alpha_``.
+
+    See Also
+    --------
+    Ridge : One penalty.
+    RidgeCV : Selection by cross-validation.
+    LassoPath : The path of the lasso.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[-1.0], [0.0], [1.0]]
+    >>> path = sx.RidgePath([2.0, 0.0]).fit(x, [-2.0, 0.0, 2.0])
+    >>> path.coefs_
+    array([[1.],
+           [2.]])
+    >>> path.coef_at(6.0)[0]
+    array([0.5])
     """
 
     def __init__(
@@ -117,10 +149,10 @@ class RidgePath(PartialFitMixin, RidgePathBase):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    def _best(self, walk: RidgeWalk, _given: TrainingData | Block) -> int:
-        spectrum, alphas, n = walk.spectrum, walk.alphas, walk.spectrum.weight
+    def _best(self, path: RidgeTrace, data: TrainingData) -> int:  # noqa: ARG002
+        spectrum, alphas, n = path.spectrum, path.alphas, path.spectrum.weight
         freedom = spectrum.degrees_of_freedom(alphas) + int(self.fit_intercept)
-        squares = spectrum.squares(alphas).mean(axis=1)
+        squares = spectrum.rss(alphas).mean(axis=1)
         self.degrees_of_freedom_ = freedom
         self.aic_ = rules.aic(squares, freedom, n)
         self.bic_ = rules.bic(squares, freedom, n)
@@ -132,26 +164,62 @@ class RidgePath(PartialFitMixin, RidgePathBase):
 
 
 class RidgeCV(RidgePathBase):
-    """Ridge with the penalty that predicts best on rows left out.
+    """Ridge regression with the penalty of the least cross-validated error.
+
+        min over b, a of Σ w (y − a − b·x)² + α ‖b‖²,      α selected on rows left out
 
     Parameters
     ----------
     alphas : array, int or None, default=None
-        As in :class:`RidgePath`.
-    cv : None, int, splitter or (train, test) pairs, default=None
-        None leaves out every row once, in closed form; otherwise folds, whose moments come from
-        one pass over the rows. A row of weight w counts as w equal rows: one of them is left out.
+        Penalties, as in RidgePath.
+    cv : None, int, splitter or iterable of (train, test), default=None
+        None is leave-one-out in closed form; otherwise folds, whose moments come from one pass
+        over the rows. A row of weight w counts as w equal rows, one of which is left out.
     rule : {"min", "one_se"}, default="min"
         The least mean error, or the largest penalty within one standard error of it (with folds).
     fit_intercept : bool, default=True
+        Whether the model has an intercept, which is not penalized.
     standardize : bool, default=False
-        As in :class:`Ridge`.
+        Whether α penalizes the coefficients of standardized columns.
 
     Attributes
     ----------
-    alpha_ : the penalty chosen.
-    mse_path_ : mean squared error on rows left out, penalties x folds (one column for None).
-    best_score_ : minus the mean error at ``alpha_``.
+    alpha_ : float
+        The selected penalty.
+    best_score_ : float
+        Minus the mean cross-validated error at ``alpha_``.
+    mse_path_ : ndarray of shape (m, folds)
+        Mean squared errors of test rows for every penalty; one column for leave-one-out.
+    alphas_ : ndarray of shape (m,)
+        The penalties.
+    coefs_ : ndarray of shape (m, d) or (m, k, d)
+        Coefficients for every penalty, fitted to all rows.
+    intercepts_ : ndarray of shape (m,) or (m, k)
+        Intercepts for every penalty.
+    gaps_ : ndarray of shape (m,)
+        Duality gap at every penalty.
+    coef_ : ndarray of shape (d,) or (k, d)
+        Coefficients at ``alpha_``.
+    intercept_ : float or ndarray of shape (k,)
+        Intercept at ``alpha_``.
+    certificate_ : Certificate
+        Duality gap and KKT residual at ``alpha_``.
+
+    See Also
+    --------
+    RidgePath : Selection by a criterion, from moments alone.
+    Ridge : One penalty.
+    LassoCV : The same for the lasso.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[-2.0], [-1.0], [0.0], [1.0], [2.0]]
+    >>> model = sx.RidgeCV([0.1, 10.0]).fit(x, [-4.1, -1.9, 0.0, 2.0, 4.0])
+    >>> model.alpha_
+    0.1
+    >>> model.mse_path_.shape
+    (2, 1)
     """
 
     def __init__(
@@ -175,50 +243,51 @@ class RidgeCV(RidgePathBase):
         parts = folded(rows, self.cv)
         return TrainingData(parts.moments, None, tuple(parts.halves)), parts.encoding
 
-    def _best(self, walk: RidgeWalk, given: TrainingData | Block) -> int:
+    def _best(self, path: RidgeTrace, data: TrainingData) -> int:
         if self.rule not in rules.RULES:
             raise InputError(f"rule={self.rule!r} is none of {', '.join(rules.RULES)}.")
-        errors = self._errors(walk, given)
-        best = rules.RULES[self.rule](walk.alphas, errors)
+        errors = self._errors(path, data)
+        best = rules.RULES[self.rule](path.alphas, errors)
         self.mse_path_, self.best_score_ = errors, -float(errors[best].mean())
         return best
 
-    def _errors(self, walk: RidgeWalk, given: TrainingData | Block) -> Floats:
-        """Mean squared errors on rows left out, penalties x folds."""
-        if isinstance(given, Block):
+    def _errors(self, path: RidgeTrace, data: TrainingData) -> Floats:
+        """Mean squared errors of test rows, penalties x folds."""
+        block = data.block
+        if block is not None:
             if self.cv is None:
-                return self._leave_one_out(walk, lambda statistic: _of_block(statistic, given))
-            return self._errors_by_rows(walk.alphas, given)
-        if given.halves is not None:
-            return self._errors_by_moments(walk.alphas, given.halves)
-        if given.rows is not None:
-            return self._leave_one_out(walk, given.rows.reduce)
+                return self._leave_one_out(path, lambda statistic: _updated(statistic, block))
+            return self._errors_by_rows(path.alphas, block)
+        if data.halves is not None:
+            return self._errors_by_moments(path.alphas, data.halves)
+        if data.rows is not None:
+            return self._leave_one_out(path, data.rows.reduce)
         raise InputError(
-            "Errors on rows left out need the rows, and only their moments were given.",
-            remedy="Use RidgePath, which chooses by BIC, AIC or GCV from moments alone.",
+            "Cross-validation needs the rows, and only their moments were given.",
+            remedy="Use RidgePath, which selects by BIC, AIC or GCV from moments alone.",
         )
 
     def _leave_one_out(
-        self, walk: RidgeWalk, reduce: Callable[[LeaveOneOut], LeaveOneOut]
+        self, path: RidgeTrace, reduce: Callable[[LeaveOneOut], LeaveOneOut]
     ) -> Floats:
         """In float32 where that cannot matter: many rows, and residuals that are not tiny."""
-        s = walk.spectrum
-        unexplained = float(np.min(s.squares(walk.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
+        s = path.spectrum
+        unexplained = float(np.min(s.rss(path.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
         if s.weight >= MANY_ROWS and unexplained > 1e-3:
-            quick = reduce(self._left_out(walk, np.float32))
-            if quick.least > 1e-2:  # no row is all but alone in deciding its own fit
-                return np.asarray(quick.total / s.weight / s.cross.shape[1])[:, None]
-        exact = reduce(self._left_out(walk, np.float64))
-        return np.asarray(exact.total / s.weight / s.cross.shape[1])[:, None]
+            single = reduce(self._statistic(path, np.float32))
+            if single.least > 1e-2:  # no row has a leverage close to 1
+                return np.asarray(single.total / s.weight / s.cross.shape[1])[:, None]
+        double = reduce(self._statistic(path, np.float64))
+        return np.asarray(double.total / s.weight / s.cross.shape[1])[:, None]
 
-    def _left_out(self, walk: RidgeWalk, precision: Any) -> LeaveOneOut:
-        s = walk.spectrum
-        long = s.values > s.values.max(initial=0.0) * len(s.values) * np.finfo(float).eps
-        length = np.sqrt(s.values[long])
+    def _statistic(self, path: RidgeTrace, precision: Any) -> LeaveOneOut:
+        s = path.spectrum
+        nonzero = s.values > s.values.max(initial=0.0) * len(s.values) * np.finfo(float).eps
+        root = np.sqrt(s.values[nonzero])
         return LeaveOneOut(
-            s.directions[:, long] / s.scale[:, None] / length,
-            (s.values[:, None] * s.shrunk(walk.alphas))[long],
-            s.cross[long] / length[:, None],
+            s.directions[:, nonzero] / s.scale[:, None] / root,
+            (s.values[:, None] * s.inverse_eigenvalues(path.alphas))[nonzero],
+            s.cross[nonzero] / root[:, None],
             s.x_mean,
             s.y_mean,
             1.0 / s.weight if self.fit_intercept else 0.0,
@@ -228,30 +297,31 @@ class RidgeCV(RidgePathBase):
     def _errors_by_moments(self, alphas: Floats, halves: tuple[FoldMoments, ...]) -> Floats:
         columns = []
         for train, test in halves:
-            spectrum = Spectrum.of_moments(*self._about(train))
+            spectrum = Spectrum.from_moments(*self._options().scaled(train))
             coefs, intercepts = spectrum.coefs(alphas)
-            each = [
+            errors = [
                 rules.validation_error(test, coefs[:, :, k], intercepts[:, k], k)
                 for k in range(coefs.shape[2])
             ]
-            columns.append(np.mean(each, axis=0))
+            columns.append(np.mean(errors, axis=0))
         return np.stack(columns, axis=1)
 
     def _errors_by_rows(self, alphas: Floats, whole: Block) -> Floats:
         columns = []
         whole = whole.take(folding(whole.w, self.cv))
         for train, test in folds_of(self.cv, whole.n, whole.y[:, 0]).pairs:
-            coefs, intercepts = self._decompose_wide(whole.take(train)).coefs(alphas)
+            spectrum = Spectrum.from_block(whole.take(train), self._options())
+            coefs, intercepts = spectrum.coefs(alphas)
             block = whole.take(test)
             w = block.weights
-            each = [
+            errors = [
                 w @ (block.y[:, [k]] - block.x @ coefs[:, :, k].T - intercepts[:, k]) ** 2 / w.sum()
                 for k in range(coefs.shape[2])
             ]
-            columns.append(np.mean(each, axis=0))
+            columns.append(np.mean(errors, axis=0))
         return np.stack(columns, axis=1)
 
 
-def _of_block(statistic: LeaveOneOut, block: Block) -> LeaveOneOut:
+def _updated(statistic: LeaveOneOut, block: Block) -> LeaveOneOut:
     statistic.update(block)
     return statistic

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.linear.least_squares.solve import say
+from separatrix.linear.least_squares.certificate import warn_if_not_unique
 from separatrix.linear.robust.vertex import Corner, polish
 from separatrix.messages import InputError, warn
 from separatrix.optimize.interior_point import Interior, interior_point
@@ -188,7 +188,7 @@ def _certificate(
 
 
 def _say(certificate: Certificate, corner: Corner | None) -> None:
-    say(certificate)
+    warn_if_not_unique(certificate)
     if not certificate.holds:
         warn("SEP003", f"least absolute error: {certificate}")
     elif corner is not None and corner.slack > NOTICED and not certificate.dependent:

@@ -1,0 +1,219 @@
+"""Ridge regression for one α or for all of them, from one eigendecomposition.
+
+    min over a, b of Σ w (y − a − b·x)² + α ‖b‖²
+    XᵀX = V diag(λ) Vᵀ   ⇒   b(α) = V (VᵀXᵀy / (λ + α))        for every α
+
+Every principal direction is shrunk by λ/(λ + α), those of small variance most. The intercept is
+not penalized: X and y are centered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from separatrix.linear.least_squares.certificate import (
+    RIDGE_CLAIM,
+    certify_from_moments,
+    certify_ridge_rows,
+)
+from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
+from separatrix.optimize.duality import joint_certificate
+from separatrix.optimize.solution import Certificate, Solution
+from separatrix.rows.block import Block, Floats
+from separatrix.statistics.moments import Moments
+from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+from separatrix.threads import small_products
+
+
+@dataclass(frozen=True)
+class RidgeOptions:
+    """Whether there is an intercept, and whether α penalizes standardized coefficients."""
+
+    fit_intercept: bool = True
+    standardize: bool = False
+
+    def scaled(self, m: Moments) -> tuple[Moments, Floats]:
+        """The moments of the columns that are penalized alike, and the scale they have."""
+        m = m if self.fit_intercept else m.about_origin()
+        scale = np.ones(m.d)
+        if self.standardize:
+            scale = _one_if_zero(Standardizer.from_moments(m).scale)
+            m = m.mapped(np.diag(1.0 / scale), m.terms)
+        return m, scale
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues and eigenvectors of XᵀX for columns divided by ``scale``.
+
+    ``values`` are λ, ``directions`` the eigenvectors V (by column), ``cross`` is VᵀXᵀy for each
+    target.
+    """
+
+    values: Floats
+    directions: Floats
+    cross: Floats
+    scale: Floats
+    x_mean: Floats
+    y_mean: Floats
+    yy: Floats
+    weight: float
+
+    @classmethod
+    def from_moments(cls, m: Moments, scale: Floats) -> Spectrum:
+        """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
+        with small_products(m.d):
+            values, directions = linalg.eigh(m.xx, check_finite=False)
+        return cls(
+            np.maximum(values, 0.0),
+            directions,
+            directions.T @ m.xy,
+            scale,
+            m.x_mean * scale,
+            m.y_mean,
+            np.diag(m.yy).copy(),
+            m.weight,
+        )
+
+    @classmethod
+    def from_block(cls, block: Block, options: RidgeOptions) -> Spectrum:
+        """Singular vectors of the centered rows: for tables with more columns than rows."""
+        x, y, x_mean, y_mean, weight = center_rows(block, options.fit_intercept)
+        scale = np.ones(x.shape[1])
+        if options.standardize:
+            deviation = np.sqrt((x**2).sum(axis=0) / weight)
+            scale = _one_if_zero(zero_if_constant(deviation, x_mean))
+        u, s, vt = linalg.svd(x / scale, full_matrices=False, check_finite=False)
+        cross = s[:, None] * (u.T @ y)
+        return cls(s**2, vt.T, cross, scale, x_mean, y_mean, (y**2).sum(axis=0), weight)
+
+    def inverse_eigenvalues(self, alphas: Floats) -> Floats:
+        """1/(λ + α) for every direction and α (r x m); 0 where that is singular."""
+        floor = self.values.max(initial=0.0) * len(self.values) * np.finfo(float).eps
+        total = self.values[:, None] + alphas[None, :]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(total > floor, 1.0 / total, 0.0))
+
+    def coefs(self, alphas: Floats) -> tuple[Floats, Floats]:
+        """Coefficients (m x d x k) and intercepts (m x k) for every α."""
+        inner = np.einsum("ra,rk->ark", self.inverse_eigenvalues(alphas), self.cross)
+        coefs = np.einsum("dr,ark->adk", self.directions, inner, optimize=True)
+        coefs = coefs / self.scale[:, None]
+        return coefs, self.y_mean - np.einsum("d,adk->ak", self.x_mean, coefs)
+
+    def degrees_of_freedom(self, alphas: Floats) -> Floats:
+        """Effective degrees of freedom, Σ λ/(λ + α)."""
+        return np.asarray((self.values[:, None] * self.inverse_eigenvalues(alphas)).sum(axis=0))
+
+    def rss(self, alphas: Floats) -> Floats:
+        """Residual sum of squares for every α and target (m x k)."""
+        s = self.inverse_eigenvalues(alphas)
+        explained = np.einsum("ra,rk->ak", 2 * s - self.values[:, None] * s**2, self.cross**2)
+        return np.asarray(np.maximum(self.yy - explained, 0.0))
+
+    def grid(self, size: int = 100) -> Floats:
+        """Penalties from 10 λ_max to far below the least λ, evenly spaced on a log scale."""
+        top = float(self.values.max(initial=0.0)) or 1.0
+        positive = self.values[self.values > 1e-10 * top]
+        low = float(positive.min(initial=top))
+        return np.geomspace(10.0 * top, max(1e-4 * low, 1e-12 * top), size)
+
+
+@dataclass(frozen=True)
+class RidgeTrace:
+    """A path: coefficients (m x d x k), intercepts (m x k) and a certificate for every penalty."""
+
+    spectrum: Spectrum
+    alphas: Floats
+    coefs: Floats
+    intercepts: Floats
+    certificates: tuple[Certificate, ...]
+
+
+def ridge_from_moments(m: Moments, alpha: Floats) -> Solution:
+    """One α > 0 per target, by Cholesky of the equilibrated XᵀX + αI."""
+    coef = np.stack([_solve(m, a, m.xy[:, j]) for j, a in enumerate(alpha)], axis=1)
+    return Solution(coef, m.y_mean - m.x_mean @ coef, certify_ridge_moments(m, coef, alpha))
+
+
+def _solve(m: Moments, alpha: float, right: Floats) -> Floats:
+    scale = np.sqrt(np.diag(m.xx) + alpha)
+    matrix = (m.xx + alpha * np.eye(m.d)) / np.outer(scale, scale)
+    return np.asarray(linalg.solve(matrix, right / scale, assume_a="pos") / scale)
+
+
+def certify_ridge_moments(m: Moments, coef: Floats, alpha: Floats) -> Certificate:
+    """Certificate from moments; objectives and gaps of the targets add up."""
+    return joint_certificate(
+        [
+            certify_from_moments(_one_target(m, j), coef[:, [j]], float(a), RIDGE_CLAIM)
+            for j, a in enumerate(alpha)
+        ]
+    )
+
+
+def _one_target(m: Moments, j: int) -> Moments:
+    """The moments with target j alone."""
+    at = [*range(m.d), m.d + j]
+    one = type(m.targets)((m.targets.items[j],))
+    return Moments(m.terms, one, m.count, m.weight, m.mean[at], m.scatter[np.ix_(at, at)])
+
+
+def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
+    """One α > 0 per target, from rows in memory."""
+    spectrum = Spectrum.from_block(block, options)
+    coefs, intercepts = spectrum.coefs(alpha)
+    at = np.arange(len(alpha))
+    coef = coefs[at, :, at].T
+    return Solution(coef, intercepts[at, at], _certify_block(block, spectrum, coef, alpha, options))
+
+
+def _certify_block(
+    block: Block, s: Spectrum, coef: Floats, alpha: Floats, options: RidgeOptions
+) -> Certificate:
+    x, y, *_ = center_rows(block, options.fit_intercept)
+    return certify_ridge_rows(x / s.scale, y, coef * s.scale[:, None], alpha)
+
+
+def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
+    """The path from scaled moments, every point certified.
+
+    Where units differ so much that the eigenvectors lose the small columns, the certificate shows
+    it, and those points are solved again one by one.
+    """
+    certificates = []
+    with small_products(m.d):
+        coefs, intercepts = spectrum.coefs(alphas)
+        for i, alpha in enumerate(alphas):
+            same = np.full(coefs.shape[2], alpha)
+            found = certify_ridge_moments(m, coefs[i] * spectrum.scale[:, None], same)
+            if not found.holds and alpha > 0:
+                again = ridge_from_moments(m, same)
+                coefs[i], intercepts[i] = again.coef / spectrum.scale[:, None], again.intercept
+                found = again.certificate
+            certificates.append(found)
+    return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+
+
+def trace_block(
+    block: Block, spectrum: Spectrum, alphas: Floats, options: RidgeOptions
+) -> RidgeTrace:
+    """The path from rows in memory, every point certified; α = 0 is least squares."""
+    coefs, intercepts = spectrum.coefs(alphas)
+    certificates = []
+    for i, alpha in enumerate(alphas):
+        if alpha > 0:
+            same = np.full(coefs.shape[2], alpha)
+            certificates.append(_certify_block(block, spectrum, coefs[i], same, options))
+        else:
+            plain = solve_wide(block, fit_intercept=options.fit_intercept)
+            coefs[i], intercepts[i] = plain.coef, plain.intercept
+            certificates.append(plain.certificate)
+    return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+
+
+def _one_if_zero(scale: Floats) -> Floats:
+    return np.where(scale > 0.0, scale, 1.0)
