@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.kernels import base
-from separatrix.kernels.features import FeatureRows
+from separatrix.kernels.features import PreparedFeatures
 
 
 @pytest.fixture
@@ -48,14 +48,14 @@ def test_blocks_are_bounded(monkeypatch) -> None:
     shape = sx.KernelExpansion(sx.Spectrum(2), words, np.linspace(-1, 1, 20), 0.5)
     whole = shape.scores(words)
     seen: list[int] = []
-    rows = FeatureRows.rows
+    rows = PreparedFeatures.rows
 
     def counted(self, block, out=None):
         seen.append(len(block))
         return rows(self, block, out)
 
-    monkeypatch.setattr(base, "BLOCK", 7 * 20)
-    monkeypatch.setattr(FeatureRows, "rows", counted)
+    monkeypatch.setattr(base, "MAX_VALUES", 7 * 20)
+    monkeypatch.setattr(PreparedFeatures, "rows", counted)
     assert shape.scores(words) == pytest.approx(whole)
     assert seen == [7, 7, 6]
 

@@ -240,7 +240,7 @@ def test_the_forms_of_a_graph_agree() -> None:
     [
         (lambda: sx.Spectrum(2).gram("one string"), "in a list"),
         (lambda: sx.Spectrum(2).gram([3.0]), "strings or sequences"),
-        (lambda: sx.Spectrum(0), "whole number"),
+        (lambda: sx.Spectrum(0), "positive integer"),
         (lambda: sx.Spectrum(2).gram(np.ones((3, 3))), "list of items"),
         (lambda: sx.Subsequence(2, 0.0), "decay"),
         (lambda: sx.Subsequence(2, 1.5), "decay"),
@@ -249,7 +249,7 @@ def test_the_forms_of_a_graph_agree() -> None:
         (lambda: sx.TreeKernel().gram([(("a",), "b")]), "label first"),
         (lambda: sx.GraphKernel(-1), "rounds"),
         (lambda: sx.GraphKernel().gram([3]), "not a graph"),
-        (lambda: sx.GraphKernel().gram([(["a"], [(0, 1)])]), "does not join"),
+        (lambda: sx.GraphKernel().gram([(["a"], [(0, 1)])]), "does not connect"),
     ],
 )
 def test_refusals_say_what_is_wrong(make, says) -> None:

@@ -48,6 +48,26 @@ def test_scale_counts_the_zeros_of_sparse_rows(x) -> None:
     assert kernel_from("rbf", x=np.ones((3, 2))) == sx.Gaussian(np.sqrt(0.5))
 
 
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("name", ["rbf", "poly", "sigmoid"])
+def test_scale_with_weights_equals_repeated_rows(x, name, sparse_rows) -> None:
+    rows = np.where(x > 0.3, x + 5.0, 0.0)
+    w = np.random.default_rng(2).integers(0, 4, len(rows))
+    repeated = np.repeat(rows, w, axis=0)
+    gamma = 1.0 / (rows.shape[1] * repeated.var())
+    given = sparse.csr_array(rows) if sparse_rows else rows
+    weighted = kernel_from(name, x=given, sample_weight=w.astype(float))
+    expected = kernel_from(name, x=repeated, gamma=gamma)
+    for key, parameter in weighted.parameters.items():
+        assert parameter.value == pytest.approx(expected.parameters[key].value, rel=1e-12)
+    unweighted = kernel_from(name, x=given)
+    assert unweighted != weighted
+    ones = kernel_from(name, x=given, sample_weight=np.ones(len(rows)))
+    assert ones.parameters.keys() == unweighted.parameters.keys()
+    for key, parameter in ones.parameters.items():
+        assert parameter.value == pytest.approx(unweighted.parameters[key].value, rel=1e-12)
+
+
 def test_any_kernel_serves_in_scikit_learn(x) -> None:
     y = (x[:, 0] * x[:, 1] > 0).astype(int)
     kernel = sx.Gaussian(1.2) + 0.5 * sx.Polynomial(2)
@@ -206,9 +226,9 @@ def test_no_rows_give_an_empty_block(x) -> None:
     [
         (lambda: sx.Gaussian(0.0), "bandwidth"),
         (lambda: sx.Gaussian(np.nan), "bandwidth"),
-        (lambda: sx.Gaussian.from_ab(1.0, -1.0), "width b"),
-        (lambda: sx.Polynomial(2.5), "whole number"),
-        (lambda: sx.Polynomial(0), "whole number"),
+        (lambda: sx.Gaussian.from_ab(1.0, -1.0), "Take b > 0"),
+        (lambda: sx.Polynomial(2.5), "positive integer"),
+        (lambda: sx.Polynomial(0), "positive integer"),
         (lambda: sx.Polynomial(2, -1.0).feature_map([[1.0]]), "no feature map"),
         (lambda: kernel_from("rbg"), "Did you mean 'rbf'"),
         (lambda: kernel_from("rbf", gamma=-1.0), "above zero"),

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import BLOCK, Items, Kernel, PreparedKernel, n_items, take_items
+from separatrix.kernels.base import MAX_VALUES, Items, Kernel, PreparedKernel, n_items, take_items
 from separatrix.kernels.precomputed import Precomputed
-from separatrix.kernels.tiles import matrix
+from separatrix.kernels.tiles import as_matrix
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
@@ -63,14 +63,14 @@ class KernelExpansion:
         """f(x) for every item and function (n x k), a bounded number of kernel values at a time."""
         if isinstance(self.kernel, Precomputed):
             return self._looked_up(x)
-        x = matrix(x) if self.kernel.of_vectors else x
+        x = as_matrix(x) if self.kernel.of_vectors else x
         if len(self) == 0:
             n = n_items(x)
             return np.tile(self.intercept, (n, 1))
-        return np.asarray(self._prepared.times(x, self.weights) + self.intercept)
+        return np.asarray(self._prepared.dot(x, self.weights) + self.intercept)
 
     def _looked_up(self, x: Items) -> Floats:
-        x = matrix(x)
+        x = as_matrix(x)
         if x.shape[1] != self.trained:
             raise InputError(
                 f"The block of similarities has {x.shape[1]} columns.",
@@ -97,7 +97,7 @@ class KernelExpansion:
         total = np.zeros(self.weights.shape[1])
         if isinstance(self.kernel, Precomputed):
             raise InputError("The centers' own similarities are not kept by a precomputed kernel.")
-        step = max(1, BLOCK // max(1, len(self)))
+        step = max(1, MAX_VALUES // max(1, len(self)))
         for start in range(0, len(self), step):
             rows = np.arange(start, min(start + step, len(self)))
             total += np.einsum(

@@ -1,9 +1,9 @@
 """Kernels: an algebra of similarities, on rows of numbers and on structures."""
 
 from separatrix.kernels.algebra import Exponential, Normalized, Product, Scaled, Sum
-from separatrix.kernels.base import Kernel, Parameter, PreparedKernel
+from separatrix.kernels.base import Hyperparameter, Kernel, PreparedKernel
+from separatrix.kernels.feature_space import kernel_cosine, kernel_distance
 from separatrix.kernels.gaussian import Gaussian
-from separatrix.kernels.geometry import kernel_cosine, kernel_distance
 from separatrix.kernels.graphs import GraphKernel
 from separatrix.kernels.names import kernel_from
 from separatrix.kernels.precomputed import Custom, Precomputed
@@ -21,7 +21,7 @@ __all__ = [
     "Kernel",
     "Linear",
     "Normalized",
-    "Parameter",
+    "Hyperparameter",
     "Polynomial",
     "Precomputed",
     "PreparedKernel",

@@ -1,7 +1,7 @@
-"""What a kernel is: κ(x, z) = φ(x)·φ(z), the inner product after a map φ that is never computed.
+"""Interface of a kernel, κ(x, z) = φ(x)·φ(z): an inner product in a feature space.
 
-Any method written in inner products works with any kernel. A kernel is *Mercer* when its Gram
-matrices K, Kᵢⱼ = κ(xᵢ, xⱼ), are positive semi-definite for all data: only then does a map φ exist.
+The feature map φ is never computed. A kernel is *Mercer* if its Gram matrices K, Kᵢⱼ = κ(xᵢ, xⱼ),
+are positive semi-definite for all data; only then does a feature map exist.
 """
 
 from __future__ import annotations
@@ -24,30 +24,27 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 #: Rows of a matrix (dense or CSR), or a list of Python objects.
 Items = Any
-#: Kernel values that are held at a time where only sums of them are wanted.
-BLOCK = 1 << 22
+#: Kernel values in memory at a time where only sums of them are needed.
+MAX_VALUES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A hyperparameter's value and the range in which a search may move it.
-
-    ``smooth`` parameters have derivatives; the others are whole numbers.
-    """
+class Hyperparameter:
+    """Value and bounds of a hyperparameter; continuous ones have derivatives, others integers."""
 
     value: float
     low: float
     high: float
-    smooth: bool = True
+    continuous: bool = True
 
 
-def hyper(default: float, low: float, high: float, *, smooth: bool = True) -> Any:
-    """A dataclass field that is a hyperparameter with its bounds."""
-    return field(default=default, metadata={"low": low, "high": high, "smooth": smooth})
+def hyperparameter(default: float, low: float, high: float, *, continuous: bool = True) -> Any:
+    """A dataclass field for a hyperparameter, with its bounds."""
+    return field(default=default, metadata={"low": low, "high": high, "continuous": continuous})
 
 
 class PreparedKernel(ABC):
-    """Centers z, with everything about them that is computed once: κ(·, z) row by row."""
+    """A kernel with its second argument fixed to the ``centers`` z: rows of κ(·, z)."""
 
     def __init__(self, kernel: Kernel, centers: Items) -> None:
         self.kernel, self.centers = kernel, centers
@@ -57,7 +54,7 @@ class PreparedKernel(ABC):
 
     @abstractmethod
     def rows(self, x: Items, out: Array | None = None) -> Array:
-        """κ(xᵢ, zⱼ) as a block (len x, len z), written to ``out`` when given."""
+        """The matrix κ(xᵢ, zⱼ), written to ``out`` if given."""
 
     @cached_property
     def diagonal(self) -> Array:
@@ -65,33 +62,33 @@ class PreparedKernel(ABC):
         return self.kernel.diagonal(self.centers)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
-        """The rows κ(z[indices], z) of the Gram matrix of the centers."""
+        """Rows κ(z[indices], z) of the Gram matrix of the centers."""
         return self.rows(take_items(self.centers, indices), out)
 
     def subset(self, indices: Any) -> PreparedKernel:
-        """The same for some of the centers."""
+        """The kernel prepared for some of the centers."""
         return self.kernel.prepare(take_items(self.centers, indices))
 
-    def times(self, x: Items, weights: Array) -> Array:
-        """Σⱼ κ(xᵢ, zⱼ) wⱼ for every column of ``weights`` (len z, k), a block at a time."""
-        many = n_items(x)
-        sums = np.zeros((many, weights.shape[1]))
-        step = max(1, BLOCK // max(1, len(self)))
-        for start in range(0, many, step):
-            chosen = np.arange(start, min(start + step, many))
-            sums[chosen] = self.rows(take_items(x, chosen)) @ weights
+    def dot(self, x: Items, weights: Array) -> Array:
+        """Σⱼ κ(xᵢ, zⱼ) wⱼ for every column of ``weights`` (len z, k), by blocks of rows."""
+        n = n_items(x)
+        sums = np.zeros((n, weights.shape[1]))
+        step = max(1, MAX_VALUES // max(1, len(self)))
+        for start in range(0, n, step):
+            rows = np.arange(start, min(start + step, n))
+            sums[rows] = self.rows(take_items(x, rows)) @ weights
         return sums
 
     def gram(self) -> Array:
-        """κ(zᵢ, zⱼ), exactly symmetric, with the exact diagonal."""
-        return mirrored(self.take(np.arange(len(self))), self.diagonal)
+        """The Gram matrix κ(zᵢ, zⱼ), exactly symmetric, with the exact diagonal."""
+        return mirror_lower(self.take(np.arange(len(self))), self.diagonal)
 
 
 class Kernel(ABC):
-    """A similarity of two items. Kernels add, multiply, scale and exponentiate to kernels.
+    """A kernel function κ(x, z); sums, products, multiples and exponentials are kernels again.
 
-    Concrete kernels are frozen dataclasses; hyperparameters are fields made by :func:`hyper`.
-    Called like a function, ``kernel(x, z)``, a kernel serves as ``kernel=`` in scikit-learn.
+    Concrete kernels are frozen dataclasses; hyperparameters are fields declared by
+    :func:`hyperparameter`. ``kernel(x, z)`` makes every kernel a ``kernel=`` of scikit-learn.
     """
 
     #: Whether items are rows of numbers (else Python objects in a list).
@@ -104,86 +101,89 @@ class Kernel(ABC):
 
     @abstractmethod
     def prepare(self, z: Items) -> PreparedKernel:
-        """The kernel with its second argument fixed to the centers ``z``."""
+        """The kernel with its second argument fixed to the centers z."""
 
     @abstractmethod
     def diagonal(self, x: Items) -> Array:
-        """κ(xᵢ, xᵢ) for every item: the squared lengths ‖φ(xᵢ)‖²."""
+        """κ(xᵢ, xᵢ) = ‖φ(xᵢ)‖² for every item."""
 
     def gram(self, x: Items, z: Items | None = None) -> Array:
-        """κ(xᵢ, zⱼ) for all pairs; exactly symmetric when ``z`` is left out."""
+        """The matrix κ(xᵢ, zⱼ); without ``z`` the Gram matrix of x, exactly symmetric."""
         return self.prepare(x).gram() if z is None or z is x else self.prepare(z).rows(x)
 
     def __call__(self, x: Items, z: Items | None = None) -> Array:
-        """κ(xᵢ, zⱼ) for all pairs."""
+        """The matrix κ(xᵢ, zⱼ)."""
         return self.gram(x, z)
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
         """‖φ(x) − φ(z)‖² = κ(x,x) − 2 κ(x,z) + κ(z,z) for all pairs, never negative."""
-        own = z is None or z is x
+        symmetric = z is None or z is x
         square = -2.0 * self.gram(x, z)
         square += self.diagonal(x)[:, None]
-        square += self.diagonal(x if own else z)[None, :]
-        if own:
+        square += self.diagonal(x if symmetric else z)[None, :]
+        if symmetric:
             np.fill_diagonal(square, 0.0)
         return np.maximum(square, 0.0, out=square)
 
     def serializable(self, items: Items) -> Items:
-        """Items in a form that can be kept in a file: arrays, or lists of plain Python values."""
+        """Items as arrays, or as lists of built-in Python values, for storage in a file."""
         return items
 
     # -- hyperparameters -----------------------------------------------------------------------
 
     @property
-    def parameters(self) -> dict[str, Parameter]:
-        """Every hyperparameter in the expression, from left to right.
+    def parameters(self) -> dict[str, Hyperparameter]:
+        """All hyperparameters of the expression, from left to right.
 
-        A name that occurs once stands as it is; one that occurs more often is numbered:
-        ``bandwidth_1``, ``bandwidth_2``.
+        A name that occurs more than once is numbered: ``bandwidth_1``, ``bandwidth_2``.
         """
-        found = self._hyper()
+        found = self._hyperparameters()
         return dict(zip(_unique([name for name, _ in found]), (p for _, p in found), strict=True))
 
     def replace(self, **values: float) -> Self:
-        """The same expression with other values of the hyperparameters named."""
-        known = self.parameters
+        """A copy of the expression with other values of the named hyperparameters."""
+        current = self.parameters
         for name in values:
-            if name not in known:
+            if name not in current:
                 raise InputError(
                     f"The kernel {self} has no hyperparameter {name!r}.",
-                    remedy=did_you_mean(name, known),
+                    remedy=did_you_mean(name, current),
                 )
-        return self._with([values.get(name, p.value) for name, p in known.items()])
+        return self._with_values([values.get(name, p.value) for name, p in current.items()])
 
     def gradient(self, x: Items) -> dict[str, Array]:
-        """∂K/∂θ of the Gram matrix of ``x`` for every smooth hyperparameter θ."""
-        smooth = [name for name, p in self.parameters.items() if p.smooth]
-        return dict(zip(smooth, self._slopes(x), strict=True))
+        """∂K/∂θ of the Gram matrix of ``x`` for every continuous hyperparameter θ."""
+        names = [name for name, p in self.parameters.items() if p.continuous]
+        return dict(zip(names, self._derivatives(x), strict=True))
 
     def _children(self) -> tuple[Kernel, ...]:
-        """The kernels that this one is made of."""
+        """The operands of a composite kernel."""
         return ()
 
-    def _own(self) -> list[tuple[str, Parameter]]:
+    def _own_hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
         return [
-            (f.name, Parameter(getattr(self, f.name), **f.metadata))
+            (f.name, Hyperparameter(getattr(self, f.name), **f.metadata))
             for f in fields(self)  # type: ignore[arg-type]
             if f.metadata
         ]
 
-    def _hyper(self) -> list[tuple[str, Parameter]]:
-        return self._own() + [pair for child in self._children() for pair in child._hyper()]
+    def _hyperparameters(self) -> list[tuple[str, Hyperparameter]]:
+        return self._own_hyperparameters() + [
+            pair for child in self._children() for pair in child._hyperparameters()
+        ]
 
-    def _with(self, values: Sequence[float]) -> Self:
-        """A copy with the values of all hyperparameters, in the order of :meth:`_hyper`."""
-        own = [name for name, _ in self._own()]
+    def _with_values(self, values: Sequence[float]) -> Self:
+        """A copy with these hyperparameters, in the order of :meth:`_hyperparameters`."""
+        own = [name for name, _ in self._own_hyperparameters()]
         return replace(self, **dict(zip(own, values, strict=True)))  # type: ignore[type-var]
 
-    def _slopes(self, x: Items) -> list[Array]:
-        """∂K/∂θ for the smooth hyperparameters, in the order of :meth:`_hyper`."""
+    def _derivatives(self, x: Items) -> list[Array]:
+        """∂K/∂θ of the continuous hyperparameters, in the order of :meth:`_hyperparameters`."""
         del x
-        if any(p.smooth for _, p in self._hyper()):
-            raise NotImplementedError(f"{type(self).__name__} names smooth hyperparameters")
+        if any(p.continuous for _, p in self._hyperparameters()):
+            raise NotImplementedError(
+                f"{type(self).__name__} lacks derivatives of its hyperparameters"
+            )
         return []
 
     # -- algebra -------------------------------------------------------------------------------
@@ -209,13 +209,13 @@ class Kernel(ABC):
         return self * factor
 
     def exp(self) -> Exponential:
-        """exp κ(x, z): all powers of κ at once, each weighed by 1/p!."""
+        """The kernel exp κ(x, z)."""
         from separatrix.kernels.algebra import Exponential
 
         return Exponential(self)
 
     def normalized(self) -> Normalized:
-        """κ(x,z) / √(κ(x,x) κ(z,z)): the cosine of the angle between φ(x) and φ(z)."""
+        """The kernel κ(x, z) / √(κ(x, x) κ(z, z)), the cosine in feature space."""
         from separatrix.kernels.algebra import Normalized
 
         return Normalized(self)
@@ -227,26 +227,25 @@ def n_items(items: Items) -> int:
 
 
 def take_items(items: Items, indices: Any) -> Items:
-    """Some of the items, as a matrix or as a list like the one given."""
+    """The rows of a matrix, or the items of a list, at ``indices``."""
     if hasattr(items, "shape"):
         return items[indices]
-    chosen = np.arange(len(items))[indices]
-    return [items[i] for i in np.atleast_1d(chosen)]
+    return [items[i] for i in np.atleast_1d(np.arange(len(items))[indices])]
 
 
-def mirrored(square: Array, diagonal: Array) -> Array:
-    """The matrix with its lower triangle copied to the upper, in place, block by block."""
+def mirror_lower(square: Array, diagonal: Array) -> Array:
+    """Copy the lower triangle to the upper in place, tile by tile, and set the diagonal."""
     n, step = len(square), 128
     for left in range(0, n, step):
         columns = slice(left, min(left + step, n))
         for top in range(left, n, step):
-            reflect(square, slice(top, min(top + step, n)), columns)
+            mirror_tile(square, slice(top, min(top + step, n)), columns)
     np.fill_diagonal(square, diagonal)
     return square
 
 
-def reflect(square: Array, rows: slice, columns: slice) -> None:
-    """Copy a tile on or below the diagonal to its place above."""
+def mirror_tile(square: Array, rows: slice, columns: slice) -> None:
+    """Copy a tile on or below the diagonal to the mirrored place above it."""
     if rows == columns:
         lower = np.tril(square[rows, rows], -1)
         square[rows, rows] = lower + lower.T
@@ -255,7 +254,7 @@ def reflect(square: Array, rows: slice, columns: slice) -> None:
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Names as they are where unique, else numbered in their order."""
+    """Repeated names numbered in their order, others unchanged."""
     seen: dict[str, int] = {}
     numbered = []
     for name in names:

@@ -1,7 +1,8 @@
-"""Whether a Gram matrix can come from inner products: symmetric, with no negative eigenvalue.
+"""Mercer's condition: a kernel is an inner product if its Gram matrices are positive semi-definite.
 
-A kernel has a feature map φ, κ(x, z) = φ(x)·φ(z), if and only if every Gram matrix K is positive
-semi-definite: a·K a = ‖Σ aᵢ φ(xᵢ)‖² ≥ 0. One matrix with a negative eigenvalue disproves it.
+    aᵀK a = ‖Σ aᵢ φ(xᵢ)‖² ≥ 0    for all a
+
+One Gram matrix with a negative eigenvalue disproves it.
 """
 
 from __future__ import annotations
@@ -17,65 +18,84 @@ from separatrix.kernels.base import Array, Items, Kernel
 from separatrix.messages import InputError, warn
 from separatrix.threads import one_blas_thread
 
-#: Gram matrices up to this size are decomposed outright.
-_DIRECT = 400
+#: Gram matrices up to this size get a full eigendecomposition.
+_DIRECT_ROWS = 400
 #: A sample of the Gram matrix has at least this many rows (fewer than twice as many).
-_SAMPLE = 400
+_SAMPLE_ROWS = 400
 
 
 def is_mercer(gram: Any, tolerance: float | None = None) -> bool:
-    """Whether the matrix is symmetric and positive semi-definite up to rounding.
+    """Whether a matrix is symmetric and positive semi-definite, up to rounding.
 
-    ``tolerance`` is relative to the largest entry; by default n times the rounding unit of the
-    matrix's own type of number. Large matrices are judged by a Cholesky factor.
+        K = Kᵀ,    λ_min(K) ≥ −tolerance · max |Kᵢⱼ|
+
+    Parameters
+    ----------
+    gram : array-like of shape (n, n)
+        A Gram matrix.
+    tolerance : float, optional
+        Relative to the largest entry; by default 10 n times the machine epsilon of its dtype.
+
+    Returns
+    -------
+    bool
+        Whether the matrix can be one of inner products.
+
+    See Also
+    --------
+    Precomputed : uses a Gram matrix as a kernel.
+    Sigmoid : a kernel that is not Mercer.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.is_mercer([[2.0, 1.0], [1.0, 2.0]]), sx.is_mercer([[1.0, 2.0], [2.0, 1.0]])
+    (True, False)
     """
     k = _square(gram)
     if k.size == 0:
         return True
-    slack = _rounding(k, tolerance)
+    slack = _absolute_tolerance(k, tolerance)
     if float(np.abs(k - k.T).max()) > 2.0 * slack:
         return False
-    if len(k) > _DIRECT:
-        return _has_factor(k, slack)
+    if len(k) > _DIRECT_ROWS:
+        return _has_cholesky(k, slack)
     return lowest_eigenvalue(k) >= -slack
 
 
 def lowest_eigenvalue(gram: Any) -> float:
-    """The most negative eigenvalue of the symmetric part.
-
-    The smallest eigenvalue if none is negative; of large matrices, 0 if none is beyond rounding.
-    """
+    """Smallest eigenvalue of the symmetric part; 0 if a large matrix has none below rounding."""
     k = _square(gram).astype(float)
     k = 0.5 * (k + k.T)
-    if len(k) > _DIRECT:
-        if _has_factor(k, _rounding(k, None)):
+    if len(k) > _DIRECT_ROWS:
+        if _has_cholesky(k, _absolute_tolerance(k, None)):
             return 0.0
         try:
             start = np.random.default_rng(0).standard_normal(len(k))
             settings = {"which": "SA", "v0": start, "tol": 1e-6, "ncv": 60, "maxiter": 40}
             return float(eigsh(k, k=1, return_eigenvectors=False, **settings)[0])
         except ArpackNoConvergence:
-            pass  # the lowest eigenvalues lie too close together
-    with one_blas_thread() if len(k) <= _DIRECT else nullcontext():
+            pass  # clustered eigenvalues
+    with one_blas_thread() if len(k) <= _DIRECT_ROWS else nullcontext():
         return float(linalg.eigh(k, eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def check_mercer(kernel: Kernel, x: Items) -> bool:
     """Whether ``kernel`` may be treated as Mercer on the rows ``x``; warns SEP007 if it may not.
 
-    Kernels that are Mercer by construction are not checked. Of the others, the Gram matrix of
-    evenly spaced rows decides: a negative eigenvalue there disproves the kernel. ``x`` is what
-    the kernel is fitted on: rows, a list of objects, or the square matrix of a precomputed kernel.
+    Kernels that are Mercer by construction are not checked. For others, the Gram matrix of evenly
+    spaced rows is tested for a negative eigenvalue. ``x`` are the training rows, a list of objects,
+    or the square matrix of a precomputed kernel.
     """
     if kernel.mercer:
         return True
     prepared = kernel.prepare(x)
-    rows = np.arange(len(prepared))[:: max(1, len(prepared) // _SAMPLE)]
+    rows = np.arange(len(prepared))[:: max(1, len(prepared) // _SAMPLE_ROWS)]
     k = _square(prepared.subset(rows).gram())
     if k.size == 0:
         return True
     lowest = lowest_eigenvalue(k)
-    if lowest >= -_rounding(k, None):
+    if lowest >= -_absolute_tolerance(k, None):
         return True
     warn(
         "SEP007",
@@ -86,19 +106,19 @@ def check_mercer(kernel: Kernel, x: Items) -> bool:
     return False
 
 
-def _has_factor(k: Array, slack: float) -> bool:
+def _has_cholesky(k: Array, slack: float) -> bool:
     """Whether K + slack·I has a Cholesky factor, so that no eigenvalue lies below −slack."""
-    raised = k.astype(float)
-    raised[np.diag_indices(len(k))] += slack
+    shifted = k.astype(float)
+    shifted[np.diag_indices(len(k))] += slack
     try:
-        linalg.cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
+        linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         return False
     return True
 
 
-def _rounding(k: Array, tolerance: float | None) -> float:
-    """How far below zero an eigenvalue may lie by rounding alone."""
+def _absolute_tolerance(k: Array, tolerance: float | None) -> float:
+    """How far below zero an eigenvalue may lie by rounding."""
     eps = np.finfo(k.dtype).eps if k.dtype.kind == "f" else np.finfo(float).eps
     relative = 10.0 * len(k) * float(eps) if tolerance is None else tolerance
     return relative * float(np.abs(k).max())
@@ -109,5 +129,5 @@ def _square(gram: Any) -> Array:
     if k.ndim != 2 or k.shape[0] != k.shape[1]:
         raise InputError(f"A Gram matrix is square; this has the shape {k.shape}.")
     if not np.isfinite(k).all():
-        raise InputError("The Gram matrix holds values that are not finite.")
+        raise InputError("The Gram matrix has values that are not finite.")
     return k

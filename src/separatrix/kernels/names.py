@@ -1,4 +1,4 @@
-"""Kernels by scikit-learn's names and settings."""
+"""Kernels by scikit-learn's names and parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 from separatrix.kernels.base import Items, Kernel
 from separatrix.kernels.gaussian import Gaussian
 from separatrix.kernels.precomputed import Custom, Precomputed
-from separatrix.kernels.tiles import matrix
+from separatrix.kernels.tiles import as_matrix
 from separatrix.kernels.vectors import Linear, Polynomial, Sigmoid
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats, unit_weights
@@ -27,11 +27,10 @@ def kernel_from(
     x: Items | None = None,
     sample_weight: Floats | None = None,
 ) -> Kernel:
-    """The kernel meant by a kernel, a function, or one of scikit-learn's names.
+    """The kernel given by a :class:`Kernel`, a function, or one of scikit-learn's names.
 
     ``gamma`` is γ in exp(−γ‖x − z‖²), (γ x·z + coef0)^degree and tanh(γ x·z + coef0): a number,
-    "auto" for 1/d, or "scale" for 1/(d · variance of all entries of ``x``, each row counted as
-    often as its weight says).
+    "auto" for 1/d, or "scale" for 1/(d · weighted variance of all entries of ``x``).
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -58,8 +57,11 @@ def _gamma(gamma: str | float, x: Items | None, w: Floats | None) -> float:
     if gamma not in ("scale", "auto"):
         raise InputError(f"gamma is {gamma!r}.", remedy='Take "scale", "auto" or a number.')
     if x is None:
-        raise InputError(f"gamma={gamma!r} is computed from the rows, and none are given.")
-    x = matrix(x)
+        raise InputError(
+            f"gamma={gamma!r} is computed from the rows, and none are given.",
+            remedy="Give gamma as a number.",
+        )
+    x = as_matrix(x)
     if gamma == "auto":
         return 1.0 / int(x.shape[1])
     variance = _variance(x, w) * int(x.shape[1])

@@ -2,88 +2,118 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, mirrored
-from separatrix.kernels.features import objects
-from separatrix.kernels.tiles import Tile, handed, on_tiles
+from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, mirror_lower
+from separatrix.kernels.features import as_list
+from separatrix.kernels.tiles import copy_to, for_each_tile
+from separatrix.messages import InputError
+from separatrix.rows.block import Ints
 
-#: The imaginary step of derivatives. A kernel f that is a polynomial in λ has
-#: f(λ + ih) = f(λ) + ih f′(λ) + …: no difference is taken, so h can be as small as can be.
-STEP = 1e-30
+#: Step h of the complex-step derivative: f(λ + ih) = f(λ) + ih f′(λ) + … for a polynomial f. No
+#: difference is taken, so h can be as small as floats allow.
+IMAGINARY_STEP = 1e-30
 
-#: Which pairs of a block are wanted.
+#: Which pairs of a block to compute.
 ALL, LOWER, DIAGONAL = 0, 1, 2
 
 
-class Encoded(ABC):
-    """Items as arrays of numbers; labels are numbered as the centers' dictionary says."""
+class Encoding:
+    """Items as integer arrays; labels are numbered by ``vocabulary``.
 
-    largest: int
+    ``sizes`` holds the size of every item.
+    """
 
-    def __init__(self, known: dict[Any, int], arrays: tuple[NDArray[np.int64], ...]) -> None:
-        self.known, self.arrays = known, arrays
+    def __init__(self, vocabulary: dict[Any, int], arrays: tuple[Ints, ...], sizes: Ints) -> None:
+        self.vocabulary, self.arrays, self.sizes = vocabulary, arrays, sizes
+        self.max_size = int(sizes.max(initial=0))
+
+
+class PairwiseKernel(Kernel):
+    """A kernel with a ``decay`` λ whose values are polynomials in λ, computed pair by pair."""
+
+    decay: float
+    of_vectors = False
 
     @abstractmethod
-    def __len__(self) -> int: ...
+    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> Encoding:
+        """Items as integer arrays; new labels extend the vocabulary, or are numbered −1."""
 
-    @property
     @abstractmethod
-    def costs(self) -> NDArray[np.int64]:
-        """The size of every item."""
+    def fill(
+        self, x: Encoding, z: Encoding, rows: slice, part: int, decay: complex, out: Array
+    ) -> None:
+        """Compute some rows of ``out``, real or complex."""
+
+    def prepare(self, z: Items) -> PreparedPairs:
+        """The centers as integer arrays."""
+        return PreparedPairs(self, as_list(z))
+
+    def diagonal(self, x: Items) -> Array:
+        """Every item with itself."""
+        encoding = self.encode(as_list(x), {}, extend=True)
+        block = np.empty((len(encoding.sizes), 1))
+        _fill_parallel(self, encoding, encoding, DIAGONAL, self.decay, block)
+        return block[:, 0]
+
+    def _derivatives(self, x: Items) -> list[Array]:
+        shifted = self.prepare(x).gram_at(complex(self.decay, IMAGINARY_STEP), np.complex128)
+        return [shifted.imag / IMAGINARY_STEP]
 
 
-class PairRows(PreparedKernel):
-    """Centers as arrays; every row of a block is a run of pairs."""
+class PreparedPairs(PreparedKernel):
+    """The encoded centers of a pairwise kernel."""
 
-    def __init__(self, kernel: Kernel, centers: list[Any], encode: Any) -> None:
+    kernel: PairwiseKernel
+
+    def __init__(self, kernel: PairwiseKernel, centers: list[Any]) -> None:
         super().__init__(kernel, centers)
-        self._encode = encode
-        self._encoded: Encoded = encode(centers, {}, learn=True)
+        self._encoding = kernel.encode(centers, {}, extend=True)
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """Every item of x with every center."""
-        new = self._encode(objects(x), self._encoded.known, learn=False)
-        block = np.empty((len(new), len(self)))
-        fill_pairs(self.kernel, new, self._encoded, block, part=ALL)
-        return handed(block, out)
+        new = self.kernel.encode(as_list(x), self._encoding.vocabulary, extend=False)
+        block = np.empty((len(new.sizes), len(self)))
+        _fill_parallel(self.kernel, new, self._encoding, ALL, self.kernel.decay, block)
+        return copy_to(block, out)
 
     def gram(self) -> Array:
         """The lower triangle, mirrored."""
-        return self._square(np.float64)
+        return self.gram_at(self.kernel.decay, np.float64)
 
-    def _square(self, dtype: Any, **how: Any) -> Array:
+    def gram_at(self, decay: complex, dtype: Any) -> Array:
+        """The Gram matrix for another, possibly complex decay."""
         block = np.zeros((len(self), len(self)), dtype=dtype)
-        fill_pairs(self.kernel, self._encoded, self._encoded, block, part=LOWER, **how)
-        return mirrored(block, np.diagonal(block).copy())
+        _fill_parallel(self.kernel, self._encoding, self._encoding, LOWER, decay, block)
+        return mirror_lower(block, np.diagonal(block).copy())
 
 
-def pairs_with_themselves(items: list[Any], encode: Any, kernel: Kernel) -> Array:
-    """κ(xᵢ, xᵢ), as the one column of a block of one row each."""
-    encoded = encode(items, {}, learn=True)
-    block = np.empty((len(items), 1))
-    fill_pairs(kernel, encoded, encoded, block, part=DIAGONAL)
-    return block[:, 0]
-
-
-def fill_pairs(kernel: Any, x: Encoded, z: Encoded, block: Array, **how: Any) -> None:
-    """Rows in groups of about equal work, on every processor."""
+def _fill_parallel(
+    kernel: PairwiseKernel, x: Encoding, z: Encoding, part: int, decay: complex, block: Array
+) -> None:
+    """Rows in groups of about equal work, on all processors."""
     if block.size == 0:
         return
-    centers = z.costs.max() if how["part"] == DIAGONAL else z.costs.sum()
-    work = np.cumsum(x.costs * max(1, int(centers)))
+    column_work = z.sizes.max() if part == DIAGONAL else z.sizes.sum()
+    work = np.cumsum(x.sizes * max(1, int(column_work)))
     groups = np.searchsorted(work, np.linspace(0, work[-1], 33)[1:-1])
-    bounds = np.unique(np.concatenate([[0], groups, [len(x)]]))
+    bounds = np.unique(np.concatenate([[0], groups, [len(x.sizes)]]))
 
     def fill(rows: slice, _: slice) -> None:
-        kernel._fill(x, z, rows.start, rows.stop, block, **how)
+        kernel.fill(x, z, rows, part, decay, block)
 
-    todo: list[Tile] = [
-        (slice(a, b), slice(0, block.shape[1])) for a, b in pairwise(bounds.tolist())
-    ]
-    on_tiles(fill, todo, int(work[-1]) // block.size)
+    columns = slice(0, block.shape[1])
+    strips = [(slice(a, b), columns) for a, b in pairwise(bounds.tolist())]
+    for_each_tile(fill, strips, int(work[-1]) // block.size)
+
+
+def check_decay(decay: float) -> None:
+    """Refuse a decay outside (0, 1]."""
+    if not 0.0 < decay <= 1.0:
+        raise InputError(
+            f"The decay is {decay!r}.", remedy="Take a number above 0, up to 1 (no decay)."
+        )

@@ -1,13 +1,13 @@
-"""Kernels of rooted, ordered, labelled trees: how many fragments two trees share.
+"""Kernels of rooted, ordered, labeled trees: common fragments.
 
 A tree is a nested tuple, (label, child, child, …); a leaf may be its label alone. A *fragment* is
-a node with all its children, each of which either ends there or is followed further in the same
-way; a leaf by itself is a fragment, too.
+a node with all its children, each of which either ends there or is expanded in the same way; a
+leaf by itself is a fragment, too.
 
     κ(T, U) = Σ_f λ^(nodes expanded in f) count_f(T) count_f(U)
 
 Mercer: √λ^(nodes) count_f is the feature map. Pairs of nodes are compared from the leaves up,
-C(a, b) = λ ∏ (1 + C(aᵢ, bᵢ)) where a and b have the same label and the same labels below them.
+C(a, b) = λ ∏ (1 + C(aᵢ, bᵢ)) where a and b have the same label and the same labels of children.
 """
 
 from __future__ import annotations
@@ -16,114 +16,135 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.kernels.base import Array, Items, Kernel, hyper
-from separatrix.kernels.features import objects
-from separatrix.kernels.pairs import STEP, Encoded, PairRows, pairs_with_themselves
-from separatrix.kernels.strings import check_decay
+from separatrix.kernels.base import Array, Items, hyperparameter
+from separatrix.kernels.features import as_list
+from separatrix.kernels.pairs import Encoding, PairwiseKernel, check_decay
 from separatrix.messages import InputError
 
 
 @dataclass(frozen=True)
-class TreeKernel(Kernel):
-    """All fragments that two trees share, each weighed by λ^(nodes expanded), λ the ``decay``.
+class TreeKernel(PairwiseKernel):
+    """Subset tree kernel: all fragments that two labeled, ordered trees have in common.
 
-    Large trees have so many fragments in common with themselves that everything else looks
-    unlike them: a smaller ``decay`` and ``.normalised()`` are the usual remedies.
+        κ(T, U) = Σ_f λ^(nodes expanded in f) count_f(T) count_f(U)
+
+    A tree is a nested tuple (label, child, child, …). A fragment is a node with all its children,
+    each of which ends there or is expanded in the same way. Large trees have very many fragments
+    in common with themselves: use a small ``decay`` and ``.normalized()``.
+
+    Parameters
+    ----------
+    decay : float, default=0.5
+        λ, above 0 and at most 1.
+
+    See Also
+    --------
+    SubtreeKernel : whole subtrees only.
+    GraphKernel : a kernel of labeled graphs.
+
+    References
+    ----------
+    M. Collins and N. Duffy, Convolution kernels for natural language, 2001.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> trees = [("S", ("NP", "cats"), ("VP", "run")), ("S", ("NP", "dogs"), ("VP", "run"))]
+    >>> sx.TreeKernel(1.0).gram(trees)
+    array([[8., 4.],
+           [4., 8.]])
     """
 
-    decay: float = hyper(0.5, 1e-3, 1.0)
-    of_vectors = False
-    #: Whether a child may end a fragment although the tree goes on below it.
-    _stops: ClassVar[float] = 1.0
+    decay: float = hyperparameter(0.5, 1e-3, 1.0)
+    #: 1 if a child may end a fragment although the tree goes on below it, else 0.
+    _partial: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         check_decay(self.decay)
 
-    def prepare(self, z: Items) -> PairRows:
-        """Centers as arrays of nodes, children before parents."""
-        return PairRows(self, objects(z), _Nodes)
-
-    def diagonal(self, x: Items) -> Array:
-        """Every tree with itself."""
-        return pairs_with_themselves(objects(x), _Nodes, self)
-
     def serializable(self, items: Items) -> list[Any]:
         """Trees as nested tuples."""
-        return [_nested(item) for item in objects(items)]
+        return [_serializable_tree(item) for item in as_list(items)]
 
-    def _fill(self, x: Encoded, z: Encoded, top: int, bottom: int, out: Array, **how: Any) -> None:
-        """Rows top … bottom of ``out``; complex numbers carry the derivative along."""
-        from separatrix.kernels.loops.trees import fragments
+    def encode(self, items: list[Any], vocabulary: dict[Any, int], *, extend: bool) -> Encoding:
+        """Productions of all nodes, ends of the children's lists, children, ends of the trees.
 
-        decay = out.dtype.type(how.get("decay", self.decay))
-        work = np.zeros((x.largest, z.largest), dtype=out.dtype)
-        fragments(*x.arrays, *z.arrays, top, bottom, how["part"], decay, self._stops, work, out)
+        A production is a label with the labels of the children in their order.
+        """
+        productions: list[int] = []
+        child_ends, children, ends = [0], [], [0]
+        for item in items:
+            for label, child_indices, child_labels in _postorder(item):
+                production = (label, child_labels)
+                if extend:
+                    vocabulary.setdefault(production, len(vocabulary))
+                productions.append(vocabulary.get(production, -1))
+                children.extend(child_indices)
+                child_ends.append(len(children))
+            ends.append(len(productions))
+        lists = (productions, child_ends, children, ends)
+        arrays = tuple(np.array(values, dtype=np.int64) for values in lists)
+        return Encoding(vocabulary, arrays, np.diff(arrays[3]))
 
-    def _slopes(self, x: Items) -> list[Array]:
-        complexes = self.prepare(x)._square(np.complex128, decay=complex(self.decay, STEP))
-        return [complexes.imag / STEP]
+    def fill(
+        self, x: Encoding, z: Encoding, rows: slice, part: int, decay: complex, out: Array
+    ) -> None:
+        """Dynamic programming for every pair."""
+        from separatrix.kernels.loops.trees import tree_kernel
+
+        work = np.zeros((x.max_size, z.max_size), dtype=out.dtype)
+        decay, bounds = out.dtype.type(decay), (rows.start, rows.stop)
+        tree_kernel(*x.arrays, *z.arrays, *bounds, part, decay, self._partial, work, out)
 
 
 @dataclass(frozen=True)
 class SubtreeKernel(TreeKernel):
-    """Only whole subtrees that two trees share: a node with everything below it.
+    """Subtree kernel: whole subtrees that two labeled, ordered trees have in common.
 
-    C(a, b) = λ ∏ C(aᵢ, bᵢ), with the factor one for leaves.
+        κ(T, U) = Σ_f λ^(nodes expanded in f) count_f(T) count_f(U)
+
+    A subtree is a node with all its descendants: C(a, b) = λ ∏ C(aᵢ, bᵢ), with the factor one for
+    leaves.
+
+    Parameters
+    ----------
+    decay : float, default=0.5
+        λ, above 0 and at most 1.
+
+    See Also
+    --------
+    TreeKernel : fragments that need not reach the leaves.
+    GraphKernel : a kernel of labeled graphs.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> trees = [("S", ("NP", "cats"), ("VP", "run")), ("S", ("NP", "dogs"), ("VP", "run"))]
+    >>> sx.SubtreeKernel(1.0).gram(trees)
+    array([[5., 2.],
+           [2., 5.]])
     """
 
-    _stops: ClassVar[float] = 0.0
+    _partial: ClassVar[float] = 0.0
 
 
-class _Nodes(Encoded):
-    """Trees one after the other: of every node its production's number and its children.
-
-    A production is a label with the labels of the children in their order. Arrays: productions,
-    ends of the children's lists, children (numbers within the tree), ends of the trees.
-    """
-
-    def __init__(self, items: list[Any], known: dict[Any, int], *, learn: bool) -> None:
-        productions: list[int] = []
-        child_ends, children, ends = [0], [], [0]
-        for item in items:
-            for label, below, labels_below in _from_leaves(item):
-                production = (label, labels_below)
-                if learn:
-                    known.setdefault(production, len(known))
-                productions.append(known.get(production, -1))
-                children.extend(below)
-                child_ends.append(len(children))
-            ends.append(len(productions))
-        arrays = (productions, child_ends, children, ends)
-        super().__init__(known, tuple(np.array(a, dtype=np.int64) for a in arrays))
-        self.largest = int(np.diff(ends).max(initial=0))
-
-    def __len__(self) -> int:
-        return len(self.arrays[3]) - 1
-
-    @property
-    def costs(self) -> NDArray[np.int64]:
-        """Nodes of every tree."""
-        return np.diff(self.arrays[3])
-
-
-def _from_leaves(tree: Any) -> list[tuple[Any, list[int], tuple[Any, ...]]]:
-    """(label, numbers of the children, labels of the children) of every node, children first."""
+def _postorder(tree: Any) -> list[tuple[Any, list[int], tuple[Any, ...]]]:
+    """(label, indices of the children, labels of the children) of every node in postorder."""
     nodes: list[tuple[Any, list[int], tuple[Any, ...]]] = []
-    finished: list[int] = []
-    todo: list[tuple[Any, bool]] = [(tree, False)]
-    while todo:
-        node, seen = todo.pop()
-        label, below = _split(node)
-        if below and not seen:
-            todo.append((node, True))
-            todo.extend((child, False) for child in reversed(below))
+    pending: list[int] = []  # nodes whose parent has not been visited
+    stack: list[tuple[Any, bool]] = [(tree, False)]
+    while stack:
+        node, expanded = stack.pop()
+        label, children = _split(node)
+        if children and not expanded:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children))
             continue
-        many = len(finished) - len(below)
-        numbers, finished = finished[many:], finished[:many]
-        finished.append(len(nodes))
-        nodes.append((label, numbers, tuple(nodes[i][0] for i in numbers)))
+        first = len(pending) - len(children)
+        indices, pending = pending[first:], pending[:first]
+        pending.append(len(nodes))
+        nodes.append((label, indices, tuple(nodes[i][0] for i in indices)))
     return nodes
 
 
@@ -133,11 +154,11 @@ def _split(node: Any) -> tuple[Any, tuple[Any, ...]]:
         return node, ()
     if not node or isinstance(node[0], list | tuple):
         raise InputError(
-            f"A tree has a label first: (label, child, child, …); this is {node!r:.60}."
+            f"A tree is (label, child, child, …), the label first; this is {node!r:.60}."
         )
     return node[0], tuple(node[1:])
 
 
-def _nested(tree: Any) -> Any:
-    label, below = _split(tree)
-    return (label, *(_nested(child) for child in below))
+def _serializable_tree(tree: Any) -> Any:
+    label, children = _split(tree)
+    return (label, *(_serializable_tree(child) for child in children))

@@ -1,4 +1,4 @@
-"""Kernels of rows of numbers that depend on the inner product x·z alone.
+"""Kernels of rows of numbers that are functions of the inner product x·z.
 
 Linear        x·z
 Polynomial    (s x·z + c)^p
@@ -13,90 +13,135 @@ from math import factorial
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, hyper
-from separatrix.kernels.tiles import Products, lengths, matrix, rows_alike
+from separatrix.kernels.base import Array, Items, Kernel, hyperparameter
+from separatrix.kernels.tiles import (
+    PreparedInnerProducts,
+    as_matrix,
+    common_matrices,
+    squared_norms,
+)
 from separatrix.messages import InputError
 
 
 class InnerProductKernel(Kernel):
     """κ(x, z) = f(x·z): a matrix product, then a function of every entry."""
 
-    def prepare(self, z: Items) -> Products:
-        """Centers, multiplied by blocks of rows."""
-        return Products(self, matrix(z), self._entries)
+    def prepare(self, z: Items) -> PreparedInnerProducts:
+        """The centers as a matrix."""
+        return PreparedInnerProducts(self, as_matrix(z), self._apply)
 
     def diagonal(self, x: Items) -> Array:
         """f(‖x‖²)."""
-        square = lengths(matrix(x))
-        self._entries(square)
+        square = squared_norms(as_matrix(x))
+        self._apply(square)
         return square
 
-    def _entries(self, product: Array) -> None:
+    def _apply(self, product: Array) -> None:
         """f, in place."""
 
     def _products(self, x: Items) -> Array:
-        """The inner products of all pairs of rows."""
+        """The Gram matrix of the linear kernel."""
         return Linear().gram(x)
 
 
 @dataclass(frozen=True)
 class Linear(InnerProductKernel):
-    """κ(x, z) = x·z, with φ(x) = x."""
+    """Linear kernel, the inner product itself.
+
+        κ(x, z) = x·z,    φ(x) = x
+
+    See Also
+    --------
+    Polynomial : powers of the inner product.
+    Gaussian : the radial basis function kernel.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Linear().gram([[1.0, 2.0], [3.0, 4.0]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
 
     def feature_map(self, x: Items) -> Array:
         """φ(x) = x."""
-        return np.asarray(matrix(x))
+        return np.asarray(as_matrix(x))
 
-    def prepare(self, z: Items) -> LinearRows:
-        """Centers whose weighted sums are one vector."""
-        return LinearRows(self, matrix(z), self._entries)
+    def prepare(self, z: Items) -> PreparedLinear:
+        """The centers as a matrix, whose weighted sums are single vectors."""
+        return PreparedLinear(self, as_matrix(z), self._apply)
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
-        """‖x − z‖² from the differences themselves: no digits are lost to an offset."""
+        """‖x − z‖² from the coordinate differences, which does not cancel."""
         from scipy.spatial.distance import cdist  # slow to import
 
-        x, z = rows_alike(x, x if z is None else z)
+        x, z = common_matrices(x, x if z is None else z)
         if isinstance(x, np.ndarray):
             return np.asarray(cdist(x, z, "sqeuclidean").astype(x.dtype, copy=False))
         return super().squared_distance(x, z)
 
 
-class LinearRows(Products):
+class PreparedLinear(PreparedInnerProducts):
     """Inner products with the centers."""
 
-    def times(self, x: Items, weights: Array) -> Array:
-        """x·(Σⱼ wⱼ zⱼ): a hyperplane."""
-        x, z = rows_alike(x, self.centers)
+    def dot(self, x: Items, weights: Array) -> Array:
+        """x·(Σⱼ wⱼ zⱼ)."""
+        x, z = common_matrices(x, self.centers)
         return np.asarray(x @ (z.T @ weights), dtype=float)
 
 
 @dataclass(frozen=True)
 class Polynomial(InnerProductKernel):
-    """κ(x, z) = (s x·z + c)^p, with s the ``scale``, c the ``constant`` and p the ``degree``.
+    """Polynomial kernel.
 
-    φ(x) holds every product of p of the coordinates, and with c > 0 every product of fewer, too.
-    The degree is a whole number: a broken power of an inner product is not Mercer in general.
-    Nor is a polynomial with c < 0 or s < 0.
+        κ(x, z) = (s x·z + c)^p
+
+    The features are all monomials of degree p, and with c > 0 those of lower degrees, too. With
+    c < 0 or s < 0 the kernel is not Mercer in general.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        p, a positive integer.
+    constant : float, default=1.0
+        c; ``coef0`` in scikit-learn.
+    scale : float, default=1.0
+        s; ``gamma`` in scikit-learn.
+
+    See Also
+    --------
+    Linear : degree 1.
+    BasisExpansion : explicit polynomial features.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> kernel = sx.Polynomial(2, constant=1.0)
+    >>> kernel.gram([[2.0, 3.0]], [[-1.0, 4.0]])
+    array([[121.]])
+    >>> phi = kernel.feature_map([[2.0, 3.0], [-1.0, 4.0]])
+    >>> round(float(phi[0] @ phi[1]), 6)
+    121.0
     """
 
-    degree: int = hyper(2, 1, 10, smooth=False)
-    constant: float = hyper(1.0, 1e-5, 1e5)
-    scale: float = hyper(1.0, 1e-5, 1e5)
+    degree: int = hyperparameter(2, 1, 10, continuous=False)
+    constant: float = hyperparameter(1.0, 1e-5, 1e5)
+    scale: float = hyperparameter(1.0, 1e-5, 1e5)
 
     def __post_init__(self) -> None:
         if self.degree != int(self.degree) or self.degree < 1:
             raise InputError(
                 f"The degree of a polynomial kernel is {self.degree!r}.",
-                remedy="It is a whole number, 1 or more.",
+                remedy="It is a positive integer.",
             )
         object.__setattr__(self, "degree", int(self.degree))
 
     @property
     def mercer(self) -> bool:
-        """A polynomial whose coefficients are not negative is; others need not be."""
+        """Whether neither the constant nor the scale is negative."""
         return self.constant >= 0.0 and self.scale >= 0.0
 
-    def _entries(self, product: Array) -> None:
+    def _apply(self, product: Array) -> None:
         product *= self.scale
         product += self.constant
         if self.degree == 2:
@@ -104,63 +149,85 @@ class Polynomial(InnerProductKernel):
         elif self.degree > 2:
             np.copyto(product, _power(product, self.degree))
 
-    def _slopes(self, x: Items) -> list[Array]:
+    def _derivatives(self, x: Items) -> list[Array]:
         product = self._products(x)
-        inner = self.degree * _power(self.scale * product + self.constant, self.degree - 1)
-        return [inner, inner * product]
+        outer = self.degree * _power(self.scale * product + self.constant, self.degree - 1)
+        return [outer, outer * product]
 
     def feature_map(self, x: Items) -> Array:
-        """φ(x) with φ(x)·φ(z) = κ(x, z): one column for every product of at most p coordinates.
+        """φ(x) with φ(x)·φ(z) = κ(x, z): one column for every monomial of degree at most p.
 
         For p = 2 in the plane: (x₁², x₂², √2 x₁x₂), followed for c = 1 by (√2 x₁, √2 x₂, 1). A
-        product with exponents e₀ (of the constant), e₁, …, e_d is weighed by √(p!/(e₀! e₁! …)).
+        monomial with exponents e₀ (of the constant), e₁, …, e_d has the factor √(p!/(e₀! e₁! …)).
         """
         if not self.mercer:
             raise InputError(
                 f"{self} has no feature map.",
                 remedy="The constant and the scale of a polynomial must not be negative.",
             )
-        x = np.asarray(matrix(x))
+        x = np.asarray(as_matrix(x))
         columns = []
         for size in range(self.degree, -1 if self.constant > 0.0 else self.degree - 1, -1):
-            for chosen in _powers_first(x.shape[1], size):
-                spare = self.degree - size
-                ways = factorial(self.degree) / factorial(spare)
-                for column in set(chosen):
-                    ways /= factorial(chosen.count(column))
-                weight = np.sqrt(ways * self.constant**spare * self.scale**size)
-                columns.append(weight * x[:, list(chosen)].prod(axis=1))
+            for factors in _monomials(x.shape[1], size):
+                rest = self.degree - size
+                multinomial = factorial(self.degree) / factorial(rest)
+                for column in set(factors):
+                    multinomial /= factorial(factors.count(column))
+                weight = np.sqrt(multinomial * self.constant**rest * self.scale**size)
+                columns.append(weight * x[:, list(factors)].prod(axis=1))
         return np.column_stack(columns).astype(x.dtype)
 
 
 @dataclass(frozen=True)
 class Sigmoid(InnerProductKernel):
-    """κ(x, z) = tanh(s x·z + c). Indefinite: no map φ stands behind it, whatever s and c.
+    """Sigmoid kernel, which is indefinite: no feature map exists, whatever s and c.
 
-    Methods that need a Mercer kernel warn when the Gram matrix at hand shows it.
+        κ(x, z) = tanh(s x·z + c)
+
+    Methods that need a Mercer kernel warn (SEP007) if the Gram matrix has a negative eigenvalue.
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        s; ``gamma`` in scikit-learn.
+    constant : float, default=0.0
+        c; ``coef0`` in scikit-learn.
+
+    See Also
+    --------
+    is_mercer : tests a Gram matrix for negative eigenvalues.
+    Gaussian : a Mercer kernel of bounded values.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.Sigmoid(0.5, -1.0).mercer
+    False
+    >>> sx.Sigmoid().gram([[1.0]], [[0.5]]).round(4)
+    array([[0.4621]])
     """
 
-    scale: float = hyper(1.0, 1e-5, 1e5)
-    constant: float = hyper(0.0, -1e5, 1e5)
+    scale: float = hyperparameter(1.0, 1e-5, 1e5)
+    constant: float = hyperparameter(0.0, -1e5, 1e5)
 
     @property
     def mercer(self) -> bool:
-        """Never."""
+        """False."""
         return False
 
-    def _entries(self, product: Array) -> None:
+    def _apply(self, product: Array) -> None:
         product *= self.scale
         product += self.constant
         np.tanh(product, out=product)
 
-    def _slopes(self, x: Items) -> list[Array]:
+    def _derivatives(self, x: Items) -> list[Array]:
         product = self._products(x)
-        steepness = 1.0 - np.tanh(self.scale * product + self.constant) ** 2
-        return [steepness * product, steepness]
+        outer = 1.0 - np.tanh(self.scale * product + self.constant) ** 2
+        return [outer * product, outer]
 
 
 def _power(base: Array, degree: int) -> Array:
-    """base^degree by repeated squaring: exact signs, and much faster than a general power."""
+    """base^degree by repeated squaring, much faster than a general power."""
     result = np.ones_like(base)
     while degree:
         if degree & 1:
@@ -171,7 +238,7 @@ def _power(base: Array, degree: int) -> Array:
     return result
 
 
-def _powers_first(d: int, size: int) -> list[tuple[int, ...]]:
-    """Which coordinates to multiply: pure powers first, then mixed products."""
-    every = combinations_with_replacement(range(d), size)
-    return sorted(every, key=lambda chosen: len(set(chosen)))
+def _monomials(d: int, size: int) -> list[tuple[int, ...]]:
+    """The factors of all monomials of one degree: pure powers first, then mixed products."""
+    monomials = combinations_with_replacement(range(d), size)
+    return sorted(monomials, key=lambda factors: len(set(factors)))

@@ -1,8 +1,8 @@
-"""exp of minus half a squared distance, many at a time.
+"""Tiles of the Gaussian kernel, exp(−½ ‖x − z‖²).
 
-The exponential is written out, 2^k · e^r with |r| ≤ ½ ln 2 and e^r by its series, because a call
-to the C library for every entry keeps the compiler from using vector instructions. Tiles are given
-by their corner in a contiguous block for the same reason.
+The exponential is written out, 2^k · e^r with |r| ≤ ½ ln 2 and e^r by its Taylor series, because
+calls of the C library prevent vectorization. For the same reason a tile is given by its first row
+and column in a contiguous block.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from numba.extending import intrinsic
 
 _LOG2E = 1.4426950408889634
 _LOG2E_32 = np.float32(_LOG2E)
-#: ln 2 in two parts: the first has so few bits that k times it is exact.
+#: ln 2 in two parts; the first has so few bits that k times it is exact.
 _LN2, _LN2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LN2_32, _LN2_REST_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
-#: Adding 1.5·2^52 (1.5·2^23) rounds to a whole number, which then is in the last bits.
+#: Adding 1.5·2^52 (1.5·2^23) rounds to an integer, which is then in the last bits.
 _ROUND = 6755399441055744.0
 _ROUND_32 = np.float32(12582912.0)
-#: Exponents below which the answer is zero.
+#: Exponents below which the result is zero.
 _LEAST, _LEAST_32 = -708.0, np.float32(-87.0)
 _ZERO_32, _HALF_32 = np.float32(0.0), np.float32(0.5)
-#: Columns of a strip: its sums stay in the innermost cache.
-_STRIP = 512
 
 
 @intrinsic
@@ -83,7 +81,7 @@ _FLAGS = {"contract", "nnan", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def bells64(block, top, left, half_x, half_z):
+def gaussian_tile64(block, top, left, half_x, half_z):
     """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of a tile."""
     for i in range(half_x.size):
         h, row = half_x[i], block[top + i, left : left + half_z.size]
@@ -94,7 +92,7 @@ def bells64(block, top, left, half_x, half_z):
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def bells32(block, top, left, half_x, half_z):
+def gaussian_tile32(block, top, left, half_x, half_z):
     """The same in single precision."""
     for i in range(half_x.size):
         h, row = half_x[i], block[top + i, left : left + half_z.size]
@@ -105,11 +103,11 @@ def bells32(block, top, left, half_x, half_z):
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def differences64(block, top, left, far, x, zt, inverse):
+def gaussian_rows64(block, top, left, far, x, zt, inverse):
     """exp(−½ Σ ((x − z)/σ)²) in the rows ``far``, from the differences, with 1/σ as ``inverse``.
 
-    The centers are the columns of ``zt``. Neighbours far from the origin have exact differences,
-    whatever was lost to their squares.
+    The centers are the columns of ``zt``. Differences do not cancel, however far the rows lie
+    from the origin.
     """
     for i in far:
         row = block[top + i, left : left + zt.shape[1]]
@@ -126,7 +124,7 @@ def differences64(block, top, left, far, x, zt, inverse):
 
 
 @njit(cache=True, nogil=True, fastmath=_FLAGS)
-def differences32(block, top, left, far, x, zt, inverse):
+def gaussian_rows32(block, top, left, far, x, zt, inverse):
     """The same in single precision."""
     for i in far:
         row = block[top + i, left : left + zt.shape[1]]

@@ -1,4 +1,4 @@
-"""Subsequences that two strings share, gaps counted, for all pairs of two lists of strings."""
+"""Subsequence kernel of all pairs of two lists of strings, by dynamic programming."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from numba import njit
 def _pair(s, t, decay, work):
     """Σ over common subsequences of decay^(spans).
 
-    With p letters matched so far, ``work[p, j]`` holds the weight of all matches whose last letters
-    lie before the current letter of s and among the first j of t, every letter passed since counted
-    with one more ``decay``. Each letter of s updates it from many letters to few, so that the row
-    above still belongs to the letter before.
+    ``work[p, j]`` is the sum over all matches of p letters that end before the current letter of s
+    and within the first j letters of t; every letter since counts one more ``decay``. Each letter
+    of s updates it from large p to small, so that row p − 1 still belongs to the letter before.
     """
     length, n = work.shape[0], t.size
     work[0, : n + 1] = 1.0
@@ -34,10 +33,10 @@ def _pair(s, t, decay, work):
 
 
 @njit(cache=True, nogil=True)
-def subsequences(x, x_ends, z, z_ends, top, bottom, part, decay, work, out):
-    """Rows top … bottom: all pairs (part 0), the lower triangle (1), every string with itself (2).
+def subsequence_kernel(x, x_ends, z, z_ends, top, bottom, part, decay, work, out):
+    """Rows top … bottom: all pairs (part 0), the lower triangle (1), the diagonal (2).
 
-    ``decay``, ``work`` and ``out`` are real, or complex to carry a derivative along.
+    ``decay``, ``work`` and ``out`` are real, or complex for the complex-step derivative.
     """
     for i in range(top, bottom):
         s = x[x_ends[i] : x_ends[i + 1]]

@@ -71,7 +71,7 @@ class Points:
             return np.asarray(self.x[np.ix_(at, of)] @ beta)
         weights = beta.astype(np.float32 if single and self.single else np.float64)[:, None]
         prepared = self.kernel.prepare(self.rows(of, single))
-        return np.asarray(prepared.times(self.rows(at, single), weights)[:, 0], dtype=float)
+        return np.asarray(prepared.dot(self.rows(at, single), weights)[:, 0], dtype=float)
 
 
 def _leaves(kernel: Kernel) -> list[Kernel]:
