@@ -17,7 +17,7 @@ x = rng.standard_normal((200, 8)); y = x @ rng.standard_normal(8) + rng.standard
 wide = rng.standard_normal((40, 600)); t = rng.standard_normal(40)
 v = np.vander(np.linspace(1, 2, 50), 9)[:, :-1]
 labels = np.where(y > 0, "yes", "no")
-[getattr(sx, name) for name in sx.__all__]  # imports are told apart from compiling
+[getattr(sx, name) for name in sx.__all__]  # imports are timed apart from compilation
 FAMILIES = {
     "least squares": lambda: (
         sx.LinearRegression().fit(x, y).summary(), sx.LinearRegression().fit(v, v.sum(axis=1)),
@@ -37,7 +37,7 @@ FAMILIES = {
         sx.SVC().fit(x, labels).predict(x), sx.SVR().fit(x, y), sx.LinearSVC().fit(x, labels),
         sx.LinearSVR().fit(x, y), sx.SVMPath().fit(x, labels), sx.linear_separability(x, labels),
     ),
-    "neighbours": lambda: (
+    "neighbors": lambda: (
         sx.KNeighborsClassifier("auto").fit(x, labels).predict(x), sx.NadarayaWatson().fit(x, y),
         sx.NearestExemplar("manhattan", "medoid").fit(x, labels),
     ),

@@ -77,8 +77,8 @@ from separatrix.cluster.linkage import linkage
 linkage(np.random.default_rng(0).standard_normal(({n}, 5)), "single")
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(told.stdout) / 1024
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(child.stdout) / 1024
 
 
 def agreement(heights: np.ndarray, reference: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""Perceptrons: the same walk as scikit-learn's, and the kernel form within a bounded memory."""
+"""Perceptrons: the same updates as scikit-learn's, and the kernel form within a bounded memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def dense(x: Any, y: Any, bandwidth: float) -> Any:
     return alpha, gram.nbytes / 1e6
 
 
-def told(outcome: Any) -> str:
+def summary(outcome: Any) -> str:
     if isinstance(outcome, tuple):
         return f"{outcome[0].sum():.0f} mistakes, {outcome[1]:.0f} MB of kernel"
     rows, megabytes = outcome.n_kernel_rows_, outcome.cache_megabytes_
@@ -80,7 +80,7 @@ def main(quick: bool = False) -> None:
                 Gaussian(bandwidth), max_epochs=EPOCHS, cache_size=20
             ).fit(z, c),
         },
-        note=told,
+        note=summary,
     )
 
 

@@ -18,7 +18,7 @@ RACES = (
     "medoids",
     "silhouette",
     "linkage",
-    "neighbours",
+    "neighbors",
     "logistic",
     "logistic_stream",
     "kernels",

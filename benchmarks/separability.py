@@ -35,7 +35,7 @@ def programme(x: Any, y: Any) -> Any:
     )
 
 
-def told(outcome: Any) -> str:
+def summary(outcome: Any) -> str:
     if hasattr(outcome, "fun"):
         return f"optimum {-outcome.fun:.3e}"
     if outcome.separable:
@@ -52,7 +52,7 @@ def main(quick: bool = False) -> None:
             ("separatrix", lambda x=x, y=y: sx.linear_separability(x, y)),
             {"linear program (HiGHS)": lambda x=x, y=y: programme(x, y)},
             peer_rounds=1,
-            note=told,
+            note=summary,
             target=2,
         )
 

