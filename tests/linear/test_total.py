@@ -94,7 +94,7 @@ def test_a_round_cloud_has_no_nearest_plane():
 def test_an_upright_cloud_is_refused():
     x = np.array([[1.0], [-1.0], [0.0], [0.0]])
     y = np.array([0.0, 0.0, 5.0, -5.0])
-    with pytest.raises(InputError, match="upright"):
+    with pytest.raises(InputError, match="vertical"):
         TotalLeastSquares().fit(x, y)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.linear.least_squares.extent import Extent
+from separatrix.linear.polynomial import Extremes
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.schema import Term, Terms
@@ -97,8 +97,8 @@ def test_mapped_targets_of_moments_are_the_moments_of_mapped_rows():
     assert [b.n for b in MappedRows(rows, through, chunk_rows=7).blocks()] == [7, 7, 7, 7, 2]
 
 
-def test_extent_leaves_out_rows_without_weight():
+def test_extremes_leave_out_rows_without_weight():
     x = np.array([[1.0, 5.0], [9.0, -4.0], [3.0, 2.0]])
-    extent = ArrayRows(x, None, np.array([1.0, 0.0, 2.0])).reduce(Extent())
-    np.testing.assert_array_equal(extent.low, [1.0, 2.0])
-    np.testing.assert_array_equal(extent.high, [3.0, 5.0])
+    extremes = ArrayRows(x, None, np.array([1.0, 0.0, 2.0])).reduce(Extremes())
+    np.testing.assert_array_equal(extremes.low, [1.0, 2.0])
+    np.testing.assert_array_equal(extremes.high, [3.0, 5.0])
