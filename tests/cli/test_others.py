@@ -138,7 +138,7 @@ def test_the_report_is_rebuilt_from_the_model_alone(command, here, model) -> Non
     assert (here / "page.html").read_bytes() == before
 
 
-def test_a_model_without_a_story_has_no_report(command, here, table) -> None:
+def test_a_model_without_a_study_has_no_report(command, here, table) -> None:
     rows = sx.scan(str(table), target="y")
     sx.save(sx.LinearRegression().fit(rows), here / "bare.sx")
     ran = command("report", "bare.sx")
@@ -152,7 +152,7 @@ def test_files_that_do_not_serve(command, here, table) -> None:
     ran = command("predict", "scale.sx", table)
     assert ran.code == 2
     assert "holds a Standardize" in ran.err
-    sx.save(sx.LinearRegression().fit(rows), here / "odd.sx", story={"study": 3})
+    sx.save(sx.LinearRegression().fit(rows), here / "odd.sx", study=3)
     ran = command("report", "odd.sx")
     assert ran.code == 2
     assert "no page can be made" in ran.err

@@ -9,7 +9,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.report import render_clusters, write_clusters
-from separatrix.storage import load_story
+from separatrix.storage import load_study
 from separatrix.study.clustering.run import run_clusters
 from tests.report.browser import Browser
 from tests.report.conftest import CHROMIUM
@@ -96,12 +96,12 @@ def test_each_method_has_its_pictures(cluster_pages):
 
 
 def test_the_same_bytes_again_and_from_the_file(studies, cluster_pages, tmp_path):
-    from separatrix.cli.cluster_results import story
+    from separatrix.cli.cluster_results import stored_study
 
     for name, study in studies.items():
         assert render_clusters(study) == cluster_pages[name]
-        sx.save(study.model, tmp_path / "m.sx", story={"clusters": story(study)})
-        back = load_story(tmp_path / "m.sx", "clusters")
+        sx.save(study.model, tmp_path / "m.sx", study=stored_study(study))
+        back = load_study(tmp_path / "m.sx")
         assert back.assigned is None
         back = replace(back, model=sx.load(tmp_path / "m.sx"))
         write_clusters(back, tmp_path / "page.html")

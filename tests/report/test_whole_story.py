@@ -13,7 +13,7 @@ from separatrix.rows.parts import Parts
 from separatrix.samples import sample
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
-from separatrix.storage import StoredMoments, load, load_story, save
+from separatrix.storage import StoredMoments, load, load_study, save
 from separatrix.study import run_study
 
 
@@ -78,6 +78,6 @@ def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, mode
     page = render(study)
     assert told in page
     file = tmp_path / "model.sx"
-    save(study.model, file, story={"study": replace(study, model=None)})
+    save(study.model, file, study=replace(study, model=None))
     assert file.stat().st_size < 250_000
-    assert render(replace(load_story(file, "study"), model=load(file))) == page
+    assert render(replace(load_study(file), model=load(file))) == page

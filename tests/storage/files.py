@@ -23,7 +23,7 @@ def header_of(path: Path) -> tuple[dict, bytes]:
 
 
 def rewrite(path: Path, header: dict, body: bytes) -> None:
-    """Write changed content with a fingerprint that agrees, as someone hostile would."""
+    """Write changed content with a valid checksum, as an attacker would."""
     for _ in range(2):
         text = json.dumps(header).encode()
         path.write_bytes(struct.pack("<Q", len(text)) + text + body)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.storage import load, load_moments, save
+from separatrix.storage.container import FORMAT_VERSION
 from tests.storage.files import X, Y, as_is, damage, header_of, rewrite
 
 
@@ -107,7 +108,7 @@ def test_classes_that_disagree_with_the_coefficients_are_refused(tmp_path) -> No
     header, body = header_of(tmp_path / "m.sx")
     header["model.classes_"]["shape"] = [1, 3]
     rewrite(tmp_path / "m.sx", header, body)
-    with pytest.raises(InputError, match="classes do not fit"):
+    with pytest.raises(InputError, match="classes do not match"):
         load(tmp_path / "m.sx")
 
 
@@ -134,11 +135,14 @@ def test_a_missing_key_is_named(file) -> None:
         load(file)
 
 
-def test_a_file_from_the_future_asks_for_an_update(file) -> None:
+@pytest.mark.parametrize(
+    ("change", "remedy"), [(+1, "Update separatrix"), (-1, "Fit and save it again")]
+)
+def test_a_file_of_another_version_is_refused_with_what_to_do(file, change, remedy) -> None:
     header, body = header_of(file)
-    header["__metadata__"]["format_version"] = "2"
+    header["__metadata__"]["format_version"] = str(FORMAT_VERSION + change)
     rewrite(file, header, body)
-    with pytest.raises(InputError, match="Update separatrix"):
+    with pytest.raises(InputError, match=f"format version {FORMAT_VERSION + change}.*{remedy}"):
         load(file)
 
 

@@ -17,9 +17,9 @@ import separatrix as sx
 from separatrix.estimators.baseline import MeanRegressor, MostFrequentClassifier
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.storage import load, load_story, save
+from separatrix.storage import load, load_study, registry, save
 from separatrix.storage.codec import decode, encode
-from separatrix.storage.registry import MODELS, RECORDS, class_in
+from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in
 from tests.registry import REGISTRY
 from tests.storage.files import RNG, X, Y, header_of
 
@@ -58,8 +58,17 @@ def test_the_registry_knows_every_estimator_of_the_package() -> None:
     assert public <= set(MODELS)
     for name in public:
         assert class_in(MODELS, name) is getattr(sx, name)
-    for name in RECORDS:
-        assert class_in(RECORDS, name).__name__ == name
+    for table in (MODELS, RECORDS, KERNELS, ENUMS):
+        for name, home in table.items():
+            found = class_in(table, name)
+            assert (found.__name__, found.__module__) == (name, home)
+
+
+@pytest.mark.parametrize("table", ["_RECORDS", "_KERNELS"])
+def test_no_name_is_listed_twice(table) -> None:
+    names = [name for line in getattr(registry, table).values() for name in line.split()]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(MODELS) or table == "_KERNELS"
 
 
 @pytest.mark.parametrize("baseline", [MeanRegressor, MostFrequentClassifier])
@@ -98,18 +107,19 @@ def test_training_rows_stay_behind(model, file) -> None:
 
 def test_a_file_says_what_it_is_to_anyone_who_can_read_safetensors(file) -> None:
     with safe_open(str(file), framework="np") as content:
-        told = content.metadata()
+        metadata = content.metadata()
         assert (content.get_tensor("model.coef_") == load(file).coef_).all()
-    assert told["format"] == "separatrix model"
-    assert told["format_version"] == "1"
-    assert json.loads(told["class"]) == "LinearRegression"
-    assert set(json.loads(told["versions"])) == {"separatrix", "numpy", "scikit-learn"}
+    assert metadata["format"] == "separatrix model"
+    assert metadata["format_version"] == "2"
+    assert json.loads(metadata["class"]) == "LinearRegression"
+    assert set(json.loads(metadata["versions"])) == {"separatrix", "numpy", "scikit-learn"}
 
 
-def test_what_is_kept_beside_the_model(model, tmp_path) -> None:
-    save(model, tmp_path / "m.sx", story={"note": {"a": (1, 2.5, None)}})
-    assert load_story(tmp_path / "m.sx", "note") == {"a": (1, 2.5, None)}
-    assert load_story(tmp_path / "m.sx", "else") is None
+def test_the_study_is_stored_with_the_model(model, tmp_path) -> None:
+    save(model, tmp_path / "m.sx", study={"a": (1, 2.5, None)})
+    assert load_study(tmp_path / "m.sx") == {"a": (1, 2.5, None)}
+    save(model, tmp_path / "m.sx")
+    assert load_study(tmp_path / "m.sx") is None
 
 
 scalars = (
@@ -193,7 +203,7 @@ def test_sparse_matrices_survive() -> None:
 def test_nothing_foreign_is_stored(tmp_path) -> None:
     from sklearn.linear_model import LinearRegression as Other
 
-    with pytest.raises(InputError, match="not a separatrix model"):
+    with pytest.raises(InputError, match="not a separatrix estimator"):
         save(Other().fit(X, Y), tmp_path / "m.sx")
     with pytest.raises(InputError, match="not fitted"):
         save(sx.LinearRegression(), tmp_path / "m.sx")

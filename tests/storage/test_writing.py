@@ -10,7 +10,7 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.storage import save
-from separatrix.storage.files import whole_file, write_text
+from separatrix.storage.files import atomic_file, write_text
 from tests.storage.files import RNG
 
 
@@ -39,10 +39,10 @@ def test_a_write_that_fails_half_way_keeps_the_old_file(model, file) -> None:
 
 
 def test_an_interruption_leaves_nothing(tmp_path) -> None:
-    from separatrix.storage.files import whole_file
+    from separatrix.storage.files import atomic_file
 
     def half() -> None:
-        with whole_file(tmp_path / "x") as out:
+        with atomic_file(tmp_path / "x") as out:
             out.write(b"half")
             raise KeyboardInterrupt
 
@@ -66,7 +66,7 @@ def test_names_as_long_as_the_disk_allows(tmp_path) -> None:
 
 
 def test_trouble_with_reading_is_not_blamed_on_the_file_written(tmp_path) -> None:
-    with pytest.raises(OSError, match="cut short"), whole_file(tmp_path / "out"):
+    with pytest.raises(OSError, match="cut short"), atomic_file(tmp_path / "out"):
         raise OSError("cut short")
     assert list(tmp_path.iterdir()) == []
 

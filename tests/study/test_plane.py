@@ -9,7 +9,7 @@ import pytest
 import separatrix
 from separatrix.pictures import DecisionBoundaryDisplay
 from separatrix.report import render
-from separatrix.storage import load, load_story, save
+from separatrix.storage import load, load_study, save
 from separatrix.study import run_study
 
 
@@ -64,8 +64,8 @@ def test_the_plane_shows_the_answers_of_the_model_there(study, tmp_path):
 
 
 def test_a_stored_plane_gives_the_same_page(study, tmp_path):
-    save(study.model, tmp_path / "m.sx", story={"study": replace(study, model=None)})
-    again = replace(load_story(tmp_path / "m.sx", "study"), model=load(tmp_path / "m.sx"))
+    save(study.model, tmp_path / "m.sx", study=replace(study, model=None))
+    again = replace(load_study(tmp_path / "m.sx"), model=load(tmp_path / "m.sx"))
     assert render(again) == render(study)
 
 

@@ -24,7 +24,7 @@ def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]
     document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
 
     def write(partial: Path) -> None:
-        save(study.model, partial / MODEL, story={"clusters": story(study)})
+        save(study.model, partial / MODEL, study=stored_study(study))
         report.write_clusters(study, partial / REPORT)
         if study.assigned is not None:
             write_text(partial / ASSIGNMENTS, assignments(study.assigned, ids))
@@ -34,7 +34,7 @@ def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]
     return document
 
 
-def story(study: ClusterStudy) -> ClusterStudy:
+def stored_study(study: ClusterStudy) -> ClusterStudy:
     """What to keep in the model file, next to the model itself: no list of all rows."""
     return replace(study, model=None, assigned=None)
 

@@ -100,9 +100,9 @@ def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
     if out is None:
         yield lambda text: click.echo(text, nl=False)
         return
-    from separatrix.storage.files import whole_file
+    from separatrix.storage.files import atomic_file
 
-    with whole_file(out) as file:
+    with atomic_file(out) as file:
         yield lambda text: file.write(text.encode())
 
 

@@ -28,17 +28,16 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
     """
     from separatrix.cli.results import MODEL, REPORT
     from separatrix.report import write, write_clusters
-    from separatrix.storage import load, load_story
+    from separatrix.storage import load, load_study
+    from separatrix.study.clustering.result import ClusterStudy
 
     file = model / MODEL if model.is_dir() else model
     fitted = load(file)
-    study: Any = load_story(file, "study")
-    make: Callable[[Any, Path], None] = write
-    if study is None:
-        study, make = load_story(file, "clusters"), write_clusters
+    study: Any = load_study(file)
+    make: Callable[[Any, Path], None] = write_clusters if isinstance(study, ClusterStudy) else write
     if study is None:
         raise InputError(
-            "holds a model without the story of how it was chosen, so there is nothing to report.",
+            "holds a model without the study that selected it, so there is nothing to report.",
             file=str(file),
             remedy="Models written by separatrix fit and separatrix cluster have it.",
         )
@@ -50,7 +49,7 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         # fit or cluster has built this page before it wrote the file: the file is not what it was
         raise InputError(
-            f"holds a story that no page can be made of ({type(problem).__name__}: {problem}).",
+            f"holds a study that no page can be made of ({type(problem).__name__}: {problem}).",
             file=str(file),
             remedy="Write it again with separatrix fit or cluster.",
         ) from problem

@@ -56,7 +56,7 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
 
     def write(partial: Path) -> None:
-        save(study.model, partial / MODEL, story={"study": without_model(study)})
+        save(study.model, partial / MODEL, study=without_model(study))
         write_report(study, partial / REPORT)
         if study.held is not None:
             text = predictions(study.held, study.target, study.classes, ids)

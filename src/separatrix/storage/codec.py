@@ -1,7 +1,7 @@
-"""Values as JSON plus named tensors, and back.
+"""Encoding of values as JSON plus named tensors, and decoding.
 
-Numbers that JSON can hold stay in JSON; numeric arrays become tensors that JSON points to; our own
-data classes are written as their constructor's arguments. Anything else is refused by name.
+Plain values stay in JSON; numeric arrays become tensors that JSON refers to; our own data classes
+are written as the arguments of their constructor. Anything else is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_i
 
 Tensors = dict[str, NDArray[Any]]
 
-#: Array types that the tensor format knows.
+#: Array types of the tensor format.
 _TENSOR_TYPES = {
     *("float64", "float32", "float16", "bool"),
     *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
@@ -29,7 +29,7 @@ _TAG = "is"
 
 
 class DamagedFileError(Exception):
-    """The content of a file does not have the form that it should."""
+    """The content of a file is not valid."""
 
 
 # -- writing -----------------------------------------------------------------------------------
@@ -63,16 +63,16 @@ def encode(value: Any, tensors: Tensors, path: str) -> Any:
 
 
 _CSR = ("data", "indices", "indptr")
-#: Data classes by the tag under which they are written.
-_PLAIN = {"record": RECORDS, "kernel": KERNELS}
+#: Tables of data classes by the tag under which they are written.
+_DATA_CLASSES = {"record": RECORDS, "kernel": KERNELS}
 
 
 def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
-    """One of our own classes: enumeration, data class or estimator."""
+    """Encode an object of our own: enumeration member, data class or estimator."""
     name = type(value).__name__
     if listed(ENUMS, value):
         return _tagged("enum", of=name, value=value.value)
-    for tag, table in _PLAIN.items():
+    for tag, table in _DATA_CLASSES.items():
         if listed(table, value):
             fields = {f: encode(getattr(value, f), tensors, f"{path}.{f}") for f in _fields(value)}
             return _tagged(tag, of=name, fields=fields)
@@ -86,7 +86,7 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
         )
     raise InputError(
         f"cannot be stored: {path} is of type {type(value).__module__}.{type(value).__qualname__}.",
-        remedy="Only plain values, arrays and separatrix's own models can be saved.",
+        remedy="Only plain values, arrays and estimators of this library can be saved.",
     )
 
 
@@ -110,12 +110,12 @@ def _all_text(value: NDArray[Any]) -> bool:
 
 
 def _is_fitted_attribute(name: str) -> bool:
-    """By scikit-learn's custom. A leading underscore marks what stays behind (training rows)."""
+    """By scikit-learn's convention; a leading underscore (training rows) is not stored."""
     return name.endswith("_") and not name.startswith("_")
 
 
 def _fields(kind: Any) -> list[str]:
-    """What the constructor of a class takes, by name."""
+    """The parameter names of a constructor."""
     cls = kind if isinstance(kind, type) else type(kind)
     return list(inspect.signature(cls).parameters)
 
@@ -163,7 +163,7 @@ def _read_labels(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
     levels = np.array([str(level) for level in _list(value["levels"])], dtype=str)
     codes = tensors[value["tensor"]]
     if codes.dtype.kind != "i" or (codes < 0).any() or (codes >= len(levels)).any():
-        raise DamagedFileError("labels do not fit their levels")
+        raise DamagedFileError("labels do not match their levels")
     labels = levels[codes]
     return labels if value["text"] else labels.astype(object)
 
@@ -194,11 +194,11 @@ def _read_enum(value: dict[str, Any], _: Tensors) -> Any:
 
 
 def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
-    cls = _known(_PLAIN[value[_TAG]], value)
+    cls = _known(_DATA_CLASSES[value[_TAG]], value)
     fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
-    surplus = sorted(set(fields) - set(_fields(cls)))
-    if surplus:
-        raise DamagedFileError(f"{value['of']} has no field {surplus[0]!r}")
+    unknown = sorted(set(fields) - set(_fields(cls)))
+    if unknown:
+        raise DamagedFileError(f"{value['of']} has no field {unknown[0]!r}")
     _check(fields, hints_of(cls.__init__), value["of"])
     return cls(**fields)
 
@@ -206,9 +206,9 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
 def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
     cls = _known(MODELS, value)
     params = decode(value["params"], tensors)
-    surplus = sorted(set(params) - set(_fields(cls)))
-    if surplus:  # one that is lacking is younger than the file, and has its default
-        raise DamagedFileError(f"{value['of']} has no parameter {str(surplus[0])[:60]!r}")
+    unknown = sorted(set(params) - set(_fields(cls)))
+    if unknown:  # an absent parameter has its default
+        raise DamagedFileError(f"{value['of']} has no parameter {str(unknown[0])[:60]!r}")
     model = cls(**params)
     for name, content in value["state"].items():
         if not _is_fitted_attribute(name) or isinstance(getattr(cls, name, None), property):
@@ -219,7 +219,7 @@ def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
 
 
 def _check(found: dict[str, Any], hints: dict[str, Any], name: str) -> None:
-    """Refuse values of another type than their annotation says."""
+    """Refuse values whose type is not the annotated one."""
     for key, hint in hints.items():
         if key in found and not fits(found[key], hint):
             raise DamagedFileError(f"{name}: {key!r} is of another type")

@@ -1,11 +1,11 @@
-"""The container: a safetensors file whose metadata is JSON text under a few fixed keys.
+"""Container of model and moments files: safetensors with JSON metadata under fixed keys.
 
     8 bytes  length of the header, little endian
-    header   JSON: the metadata and, for each tensor, its type, shape and place
+    header   JSON: the metadata and, for each tensor, its type, shape and offsets
     bytes    the tensors one after the other
 
-Written here key by key in sorted order, so that equal content gives equal bytes; read by the
-safetensors library, which checks every place and length before any array is made.
+Written here with sorted keys, so that equal content gives equal bytes; read by the safetensors
+library, which checks every offset and length before it allocates an array.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.storage.codec import DamagedFileError, Tensors, decode
-from separatrix.storage.files import whole_file
+from separatrix.storage.files import atomic_file
 
-FORMAT_VERSION = 1
+#: Version of model files and moments files; files of another version are refused.
+FORMAT_VERSION = 2
 _NAMES = {
     **{"float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL"},
     **{f"int{b}": f"I{b}" for b in (8, 16, 32, 64)},
@@ -51,12 +52,12 @@ def write(
     start = 0
     for name, array in tensors.items():
         stop = start + array.nbytes
-        place = {"dtype": _NAMES[array.dtype.name], "shape": list(array.shape)}
-        header[name] = {**place, "data_offsets": [start, stop]}
+        layout = {"dtype": _NAMES[array.dtype.name], "shape": list(array.shape)}
+        header[name] = {**layout, "data_offsets": [start, stop]}
         start = stop
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # tensors start on a multiple of eight bytes
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(struct.pack("<Q", len(text)))
         file.write(text)
         for array in tensors.values():
@@ -64,7 +65,7 @@ def write(
 
 
 def digest(metadata: dict[str, str], tensors: Tensors) -> str:
-    """A fingerprint of everything in a file, by which a changed bit is noticed."""
+    """Checksum of all content of a file, to detect any changed bit."""
     total = hashlib.blake2b(digest_size=16)
     for key in sorted(metadata):
         if key != "digest":
@@ -96,14 +97,14 @@ class Container:
                 self.tensors: Tensors = {k: file.get_tensor(k) for k in list(file.keys())}
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, MemoryError) as problem:
             raise InputError(
-                f"is not a readable {kind} file: it is cut short, damaged, or something else "
+                f"is not a readable {kind} file: it is truncated, damaged, or something else "
                 f"({str(problem)[:120]}).",
                 file=str(path),
                 remedy=_REMEDY,
             ) from problem
         self._check_format(kind)
         if self.metadata.get("digest") != digest(self.metadata, self.tensors):
-            raise self.damaged("its content does not match its fingerprint")
+            raise self.damaged("its content does not match its checksum")
 
     def _check_format(self, kind: str) -> None:
         found = self.metadata.get("format")
@@ -112,12 +113,13 @@ class Container:
             raise InputError(f"is {what}; a {kind} file is needed.", file=str(self.path))
         version = self.metadata.get("format_version", "")
         if not version.isdecimal() or len(version) > 9:
-            raise InputError("has no legible format version.", file=str(self.path), remedy=_REMEDY)
-        if int(version) > FORMAT_VERSION:
+            raise InputError("has no valid format version.", file=str(self.path), remedy=_REMEDY)
+        if int(version) != FORMAT_VERSION:
+            newer = int(version) > FORMAT_VERSION
             raise InputError(
-                f"has format version {version}; this separatrix reads up to {FORMAT_VERSION}.",
+                f"has format version {version}; this separatrix reads version {FORMAT_VERSION}.",
                 file=str(self.path),
-                remedy="Update separatrix to read it.",
+                remedy="Update separatrix to read it." if newer else "Fit and save it again.",
             )
 
     def __contains__(self, key: str) -> bool:
@@ -137,7 +139,7 @@ class Container:
         return self.rebuild(self.json(key))
 
     def rebuild(self, value: Any) -> Any:
-        """A value from its JSON form; every fault becomes one sentence that names the file."""
+        """Decode a value from its JSON form; any error becomes a refusal of the file."""
         try:
             return decode(value, self.tensors)
         except (DamagedFileError, InputError) as problem:
@@ -146,7 +148,7 @@ class Container:
             raise self.damaged("it is nested too deeply") from problem
 
     def damaged(self, reason: str) -> InputError:
-        """The refusal of a file whose container is sound but whose content is not."""
+        """The refusal of a file whose content is not valid."""
         return InputError(
             f"the content is damaged or was not written by separatrix ({reason[:200]}).",
             file=str(self.path),

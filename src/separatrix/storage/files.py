@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: written under a temporary name, synced, renamed."""
+"""Atomic writing of files: under a temporary name, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from separatrix.messages import InputError
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file to write into; it takes its name only if the block ends without an error."""
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write to, renamed to ``path`` only if the block ends without an error."""
     target = Path(path)
     try:
-        if _is_device(target):  # nothing to rename: the device takes the bytes as they come
+        if _is_device(target):  # a device cannot be replaced, only written to
             with target.open("wb") as file:
                 yield file
             return
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a directory")
-        whole = Path(os.path.realpath(target))  # behind a link, the file that it points to
-        partial = whole.with_name(f".{whole.name[:40]}.{secrets.token_hex(4)}.partial")
+        final = Path(os.path.realpath(target))  # of a link, the file that it points to
+        partial = final.with_name(f".{final.name[:40]}.{secrets.token_hex(4)}.partial")
         partial.open("xb").close()
     except OSError as problem:
         raise cannot_write(target, problem) from problem
@@ -35,7 +35,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(whole)
+        partial.replace(final)
     except BaseException as problem:  # Ctrl-C included: leave nothing behind
         partial.unlink(missing_ok=True)
         if isinstance(problem, OSError) and problem.errno is not None:  # others come from reading
@@ -44,13 +44,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` as UTF-8, whole or not at all."""
-    with whole_file(path) as file:
+    """Write ``text`` as UTF-8, atomically."""
+    with atomic_file(path) as file:
         file.write(text.encode())
 
 
 def cannot_write(path: Path | str, problem: OSError) -> InputError:
-    """The refusal for a failed write, with the reason in plain words."""
+    """The refusal for a failed write, with its reason."""
     reasons = {
         errno.ENOSPC: ("the disk is full.", "Free some space or write to another disk."),
         errno.EDQUOT: ("the disk quota is used up.", "Free some space or write elsewhere."),

@@ -1,7 +1,4 @@
-"""Whether a value from a file is what the annotation of its field says.
-
-Python does not look at annotations, and whoever wrote a file need not have followed them.
-"""
+"""Type checks of values from files against the annotations of their fields."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-#: What may stand where a number is asked for: numbers of NumPy count, true and false do not.
+#: Types accepted for an annotated number: those of NumPy too, but not booleans.
 _NUMBERS: dict[type, tuple[type, ...]] = {
     int: (int, np.integer),
     float: (int, float, np.integer, np.floating),
@@ -36,7 +33,7 @@ def fits(value: Any, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(fits(value, one) for one in inner)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and _holds(value, inner)
+        return isinstance(value, np.ndarray) and _array_fits(value, inner)
     if origin is tuple:
         return isinstance(value, tuple) and _each_fits(value, inner)
     if origin is dict:
@@ -57,9 +54,9 @@ def _each_fits(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
     return len(value) == len(inner) and all(map(fits, value, inner))
 
 
-def _holds(array: np.ndarray[Any, Any], inner: tuple[Any, ...]) -> bool:
-    """Whether an array has the type of number asked for: whole numbers serve as fractions."""
-    asked = get_args(inner[1])[0] if len(inner) > 1 and get_args(inner[1]) else Any
-    if asked is np.float64:
+def _array_fits(array: np.ndarray[Any, Any], inner: tuple[Any, ...]) -> bool:
+    """Whether an array has the annotated type of number; integers are accepted as floats."""
+    expected = get_args(inner[1])[0] if len(inner) > 1 and get_args(inner[1]) else Any
+    if expected is np.float64:
         return array.dtype.kind in "fiu"
-    return asked is Any or issubclass(array.dtype.type, asked)
+    return expected is Any or issubclass(array.dtype.type, expected)

@@ -1,4 +1,4 @@
-"""``.sx``: a fitted model, with its parameters, columns, classes, certificate and scores."""
+"""Model files (``.sx``): a fitted estimator, and the study that selected it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.rows.encoding import Encoding
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
 from separatrix.storage.registry import MODELS, listed
@@ -16,18 +17,51 @@ from separatrix.storage.registry import MODELS, listed
 KIND = "separatrix model"
 
 
-def save(model: Any, path: str | os.PathLike[str], *, story: dict[str, Any] | None = None) -> None:
-    """Write a fitted model to ``path``; the file is whole or absent, and equal models equal bytes.
+def save(model: Any, path: str | os.PathLike[str], *, study: Any = None) -> None:
+    """Save a fitted estimator of this library to a file.
 
-    ``story`` holds further values to keep beside the model (how it was chosen, its scores); they
-    are read back with :func:`load_story`.
+    The file is a safetensors container without pickled code: parameters and fitted attributes as
+    JSON, arrays as tensors. It is written atomically, and equal models give equal bytes. Attributes
+    with a leading underscore (training rows) are not stored.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of this library.
+    path : str or path-like
+        The file to write, by custom ``name.sx``; an existing file is replaced.
+    study : object, default=None
+        How the model was selected; read back by ``separatrix.storage.load_study``.
+
+    Returns
+    -------
+    None
+        The file is written.
+
+    See Also
+    --------
+    load : Load a saved model.
+    run_study : Select a model, with scores on test rows.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> model = sx.LinearRegression().fit(np.arange(4.0)[:, None], [1.0, 3.0, 5.0, 7.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "line.sx"
+    ...     sx.save(model, path)
+    ...     float(sx.load(path).predict([[10.0]])[0].round(6))
+    21.0
     """
     if not listed(MODELS, model):
         raise InputError(
-            f"{type(model).__module__}.{type(model).__qualname__} is not a separatrix model.",
-            remedy="Only models of this library can be saved as .sx files.",
+            f"{type(model).__module__}.{type(model).__qualname__} is not a separatrix estimator.",
+            remedy="Only estimators of this library can be saved as .sx files.",
         )
-    if not hasattr(model, "n_features_in_") and not _of_structures(model):
+    if not hasattr(model, "n_features_in_") and not _has_no_columns(model):
         raise InputError(
             f"This {type(model).__name__} is not fitted yet.", remedy="Call fit first."
         )
@@ -39,13 +73,44 @@ def save(model: Any, path: str | os.PathLike[str], *, story: dict[str, Any] | No
         "attributes": body["state"],
         "versions": {name: version(name) for name in ("separatrix", "numpy", "scikit-learn")},
     }
-    for key, value in (story or {}).items():
-        content[f"story {key}"] = encode(value, tensors, key)
+    if study is not None:
+        content["study"] = encode(study, tensors, "study")
     write(path, KIND, content, tensors)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model in a ``.sx`` file. Nothing in the file is executed or imported by name."""
+    """Load a saved estimator; nothing in the file is executed.
+
+    Only classes of a closed list are restored, and values are checked against their annotations. A
+    file that is truncated, damaged or of another version is refused with the reason.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by :func:`save`.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator; it predicts the same numbers as the one saved.
+
+    See Also
+    --------
+    save : Save a model.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> model = sx.Ridge(alpha=1.0).fit(np.arange(4.0)[:, None], [1.0, 3.0, 5.0, 7.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "ridge.sx"
+    ...     sx.save(model, path)
+    ...     sx.load(path)
+    Ridge()
+    """
     file = Container(path, KIND)
     body = {
         "is": "model",
@@ -54,47 +119,47 @@ def load(path: str | os.PathLike[str]) -> Any:
         "state": file.json("attributes"),
     }
     model = file.rebuild(body)
-    fault = _fault(model)
-    if fault:
-        raise file.damaged(fault)
+    error = _inconsistency(model)
+    if error:
+        raise file.damaged(error)
     return model
 
 
-def load_story(path: str | os.PathLike[str], key: str) -> Any:
-    """What was kept beside the model under ``key``; None if there is no such thing."""
+def load_study(path: str | os.PathLike[str]) -> Any:
+    """The study stored with a model; None if there is none."""
     file = Container(path, KIND)
-    return file.value(f"story {key}") if f"story {key}" in file else None
+    return file.value("study") if "study" in file else None
 
 
-def _fault(model: Any) -> str:
-    """Why a restored model cannot predict: its parts do not fit together; empty if they do."""
-    lacking = [name for name in _needed(type(model)) if not hasattr(model, name)]
-    if lacking:
-        return f"{lacking[0]!r} is missing"
-    if _of_structures(model):
+def _inconsistency(model: Any) -> str:
+    """Why a restored model cannot predict; empty if its attributes are consistent."""
+    absent = [name for name in _required(type(model)) if not hasattr(model, name)]
+    if absent:
+        return f"{absent[0]!r} is missing"
+    if _has_no_columns(model):
         return ""
     if not isinstance(getattr(model, "n_features_in_", None), int | np.integer):
         return "the number of columns is missing"
     encoding = getattr(model, "encoding_", None)
     if encoding is not None:
-        if type(encoding).__name__ != "Encoding":
-            return "the encoding is of the wrong kind"
+        if not isinstance(encoding, Encoding):
+            return "the encoding is of the wrong type"
         if len(encoding.schema.names) != model.n_features_in_:
             return "the columns and their number disagree"
     columns = len(getattr(model, "term_names_", ())) or (
         model.n_features_in_ if encoding is None else len(encoding.terms)
     )
-    return _misfit(model, columns) if hasattr(model, "coef_") else ""
+    return _shape_error(model, columns) if hasattr(model, "coef_") else ""
 
 
-def _of_structures(model: Any) -> bool:
+def _has_no_columns(model: Any) -> bool:
     """Whether a model compares strings, sets, trees or graphs, which have no columns."""
     measures = (getattr(model, name, None) for name in ("kernel_", "metric_"))
     return any(getattr(measure, "of_vectors", True) is False for measure in measures)
 
 
-def _misfit(model: Any, columns: int) -> str:
-    """Which of the coefficients, intercepts and classes disagree; empty if none do."""
+def _shape_error(model: Any, columns: int) -> str:
+    """Which of coefficients, intercepts and classes have wrong shapes; empty if none."""
     coef, intercept = model.coef_, np.asarray(model.intercept_)
     if not isinstance(coef, np.ndarray) or coef.dtype.kind != "f" or coef.ndim not in (1, 2):
         return "the coefficients are not numbers"
@@ -102,18 +167,18 @@ def _misfit(model: Any, columns: int) -> str:
         return f"there are {coef.shape[-1]} coefficients for {columns} columns"
     planes = len(np.atleast_2d(coef))
     if intercept.dtype.kind not in "fiu" or intercept.shape not in {(), (1,), (planes,)}:
-        return "the intercepts do not fit the coefficients"
+        return "the intercepts do not match the coefficients"
     classes = getattr(model, "classes_", None)
     if classes is None:
         return ""
-    wanted = (2,) if planes == 1 else (planes,)  # between two classes lies one plane
-    if not isinstance(classes, np.ndarray) or classes.shape not in {wanted, (planes,)}:
-        return "the classes do not fit the coefficients"
+    expected = (2,) if planes == 1 else (planes,)  # two classes have one hyperplane
+    if not isinstance(classes, np.ndarray) or classes.shape not in {expected, (planes,)}:
+        return "the classes do not match the coefficients"
     return ""
 
 
-def _needed(cls: type[Any]) -> list[str]:
-    """The attributes without which a model of this class cannot predict."""
+def _required(cls: type[Any]) -> list[str]:
+    """The attributes without which an estimator of this class cannot predict."""
     declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
-    needed = [name for name in ("coef_", "intercept_") if name in declared]
-    return needed + (["classes_"] if hasattr(cls, "decision_function") else [])
+    required = [name for name in ("coef_", "intercept_") if name in declared]
+    return required + (["classes_"] if hasattr(cls, "decision_function") else [])

@@ -1,4 +1,4 @@
-"""``.moments``: what a table becomes when its rows may not travel. Several files add up."""
+"""Moments files (``.moments``): a table as mergeable moments by part, without its rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.rows.parts import Parts
 from separatrix.rows.schema import Column, Kind, Schema
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
@@ -21,19 +22,19 @@ KIND = "separatrix moments"
 
 @dataclass(frozen=True)
 class StoredMoments:
-    """Moments of the raw terms by part of the data, with the schema and the split behind them."""
+    """Moments of the raw terms by part of the data, with the schema and the split."""
 
     schema: Schema
-    parts: Any
+    parts: Parts
     groups: Grouped[Moments]
 
     def __add__(self, other: StoredMoments) -> StoredMoments:
-        """Both tables together. Columns must agree; levels may differ and are united."""
+        """The moments of both tables. Columns must agree; levels may differ and are united."""
         differences = differing(self, other)
         if differences:
             raise InputError(
-                f"The summaries do not fit together: {'; '.join(differences)}.",
-                remedy="Summarise both tables with the same columns, kinds and options.",
+                f"The moments cannot be added: {'; '.join(differences)}.",
+                remedy="Summarize both tables with the same columns, kinds and options.",
             )
         theirs = {
             part: with_placeholders(m, other.schema, self.schema)
@@ -49,7 +50,7 @@ class StoredMoments:
 
 
 def save_moments(stored: StoredMoments, path: str | os.PathLike[str]) -> None:
-    """Write moments by part to ``path``, whole or not at all."""
+    """Write moments by part to a file, atomically."""
     tensors: Tensors = {}
     groups = {str(k): stored.groups.parts[k] for k in sorted(stored.groups.parts)}
     content = {
@@ -61,23 +62,23 @@ def save_moments(stored: StoredMoments, path: str | os.PathLike[str]) -> None:
 
 
 def load_moments(path: str | os.PathLike[str]) -> StoredMoments:
-    """The moments in a file, checked: shapes that agree, finite numbers, a known schema."""
+    """Read moments from a file, with checks of schema, shapes and finite values."""
     file = Container(path, KIND)
     schema, parts, groups = file.value("schema"), file.value("parts"), file.json("groups")
-    if not isinstance(schema, Schema) or type(parts).__name__ != "Parts":
-        raise file.damaged("the schema is of the wrong kind")
+    if not isinstance(schema, Schema) or not isinstance(parts, Parts):
+        raise file.damaged("the schema is of the wrong type")
     if not isinstance(groups, dict) or not groups:
         raise file.damaged("there are no moments in it")
     found: dict[int, Moments] = {}
     for key, value in groups.items():
         moments = file.rebuild(value)
-        if not key.lstrip("-").isdecimal() or not _sound(moments, schema):
-            raise file.damaged(f"the moments of part {key[:20]!r} do not fit together")
+        if not key.lstrip("-").isdecimal() or not _is_valid(moments, schema):
+            raise file.damaged(f"the moments of part {key[:20]!r} are inconsistent")
         found[int(key)] = moments
     return StoredMoments(schema, parts, Grouped(Moments(), dict(sorted(found.items()))))
 
 
-def _sound(moments: Any, schema: Schema) -> bool:
+def _is_valid(moments: Any, schema: Schema) -> bool:
     """Whether these can be moments of a table under ``schema``."""
     if not isinstance(moments, Moments):
         return False
@@ -89,7 +90,7 @@ def _sound(moments: Any, schema: Schema) -> bool:
     return (
         moments.mean.shape == (p,)
         and moments.scatter.shape == (p, p)
-        and bool((np.abs(moments.mean) < _LARGEST).all())  # which NaN is not
+        and bool((np.abs(moments.mean) < _LARGEST).all())  # which is false for NaN
         and bool((np.abs(moments.scatter) < _LARGEST).all())
         and bool((moments.scatter.diagonal() >= 0).all())
         and moments.count > 0
@@ -102,16 +103,16 @@ _LARGEST = 1e150
 
 
 def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
-    """What keeps two summaries from being added, a phrase for each difference."""
-    said = []
+    """The differences that prevent adding two sets of moments, a phrase for each."""
+    found = []
     for role, ours, theirs in (
         ("column", a.schema.columns, b.schema.columns),
         ("target", a.schema.targets, b.schema.targets),
     ):
         left, right = ({c.name: c.kind for c in side} for side in (ours, theirs))
-        said += [f"{role} {n!r} is only in the first" for n in left if n not in right]
-        said += [f"{role} {n!r} is only in the second" for n in right if n not in left]
-        said += [
+        found += [f"{role} {n!r} is only in the first" for n in left if n not in right]
+        found += [f"{role} {n!r} is only in the second" for n in right if n not in left]
+        found += [
             f"{role} {n!r} is {left[n]} in the first and {right[n]} in the second"
             for n in left
             if n in right and left[n] != right[n]
@@ -119,14 +120,14 @@ def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
     for option in ("weight", "missing", "unseen"):
         ours, theirs = getattr(a.schema, option), getattr(b.schema, option)
         if ours != theirs:
-            said.append(f"{option} is {ours!r} in the first and {theirs!r} in the second")
+            found.append(f"{option} is {ours!r} in the first and {theirs!r} in the second")
     if a.parts != b.parts:
-        said.append(f"the split is {a.parts} in the first and {b.parts} in the second")
-    return said
+        found.append(f"the split is {a.parts} in the first and {b.parts} in the second")
+    return found
 
 
 def _united(ours: tuple[Column, ...], theirs: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Own columns in own order, with the levels of both."""
+    """Our columns, with the levels of both."""
     levels = {column.name: column.levels for column in theirs}
     return tuple(
         replace(c, levels=tuple(sorted({*c.levels, *levels[c.name]})))

@@ -1,138 +1,105 @@
-"""The closed list of what a file may contain. A name in a file is looked up here, never imported.
+"""The closed lists of classes that a file may contain.
 
-Nothing outside this table can be written or read, so that opening a file runs no code but our own.
+A name in a file is looked up here and never imported by itself: nothing else can be written or
+read, so that loading a file runs no code but our own.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 from separatrix import HOMES
 
-#: Folders that hold estimators.
-_FAMILIES = (
-    "estimators",
-    "probability",
-    "linear",
-    "logistic",
-    "discriminant",
-    "perceptron",
-    "svm",
-    "neighbors",
-    "cluster",
-)
-
-#: Distances by name: the public ones.
-METRICS = {
-    name: home
-    for name, home in HOMES.items()
-    if home.startswith("separatrix.distances.") and name[0].isupper()
+#: Folders whose public classes are estimators.
+_ESTIMATORS = {
+    *("estimators", "probability", "linear", "logistic", "discriminant"),
+    *("perceptron", "svm", "neighbors", "cluster"),
 }
 
-#: Plain data: rebuilt by calling the class with the fields that its constructor names.
-RECORDS = {
-    **METRICS,
-    "Term": "separatrix.rows.schema",
-    "Terms": "separatrix.rows.schema",
-    "Column": "separatrix.rows.schema",
-    "Schema": "separatrix.rows.schema",
-    "Encoding": "separatrix.rows.encoding",
-    "Imputation": "separatrix.rows.imputation",
-    "Parts": "separatrix.rows.parts",
-    "ColumnProfile": "separatrix.rows.profile",
-    "Moments": "separatrix.statistics.moments",
-    "TriangularFactor": "separatrix.statistics.triangular",
-    "Grouped": "separatrix.statistics.grouped",
-    "Exemplars": "separatrix.cluster.exemplars",
-    "Dendrogram": "separatrix.cluster.dendrogram",
-    "Certificate": "separatrix.optimize.solution",
-    "Solution": "separatrix.optimize.solution",
-    "LeastSquares": "separatrix.optimize.solution",
-    "Spectrum": "separatrix.linear.ridge.spectrum",
-    "FitStatistics": "separatrix.linear.summary",
-    "LogisticEvidence": "separatrix.logistic.summary",
-    "Separation": "separatrix.logistic.separation",
-    "SVMTrace": "separatrix.svm.path.trace",
-    "Hyperplane": "separatrix.geometry.hyperplane",
-    "KernelExpansion": "separatrix.geometry.kernel_expansion",
-    "PerceptronState": "separatrix.perceptron.training_rows",
-    "MistakeTrace": "separatrix.perceptron.training",
-    "ResidualTrace": "separatrix.perceptron.perceptron_regressor",
-    "Separability": "separatrix.geometry.separability",
-    "HullPoints": "separatrix.geometry.separability",
-    "ClassMoments": "separatrix.statistics.class_moments",
-    "LinearScores": "separatrix.geometry.class_scores",
-    "AxisScores": "separatrix.geometry.class_scores",
-    "QuadraticScores": "separatrix.geometry.class_scores",
-    "Quadric": "separatrix.geometry.quadric",
-    "BinarySVM": "separatrix.svm.binary_svm",
-    "Standardizer": "separatrix.statistics.standardizer",
-    "MardiaTest": "separatrix.discriminant.covariance_tests",
-    "BoxTest": "separatrix.discriminant.covariance_tests",
-    "MultivariateNormal": "separatrix.geometry.normal",
-    "SigmoidMap": "separatrix.probability.sigmoid",
-    "IsotonicMap": "separatrix.probability.isotonic",
-    "TemperatureMap": "separatrix.probability.temperature",
-    "Costs": "separatrix.probability.costs",
-    "DiscriminantPlane": "separatrix.geometry.discriminant_plane",
-    "DecisionSurface": "separatrix.probability.decision_surface",
-    "ClassColumnMoments": "separatrix.discriminant.class_column_moments",
-    "NaiveBayesDensity": "separatrix.discriminant.naive_bayes_density",
-    "Trace": "separatrix.logistic.gradient_descent",
-    "PrecomputedDistances": "separatrix.distances.names",
-    "LeaveOneOutErrors": "separatrix.neighbors.leave_one_out",
-    "BandwidthSearch": "separatrix.neighbors.bandwidth",
-    "Score": "separatrix.study.result",
-    "CrossValidatedScore": "separatrix.study.result",
-    "Entry": "separatrix.study.result",
-    "Predictions": "separatrix.study.result",
-    "LearningCurve": "separatrix.study.result",
-    "TrainingRows": "separatrix.study.result",
-    "CalibrationCheck": "separatrix.study.result",
-    "Decision": "separatrix.study.result",
-    "CovarianceTests": "separatrix.study.result",
-    "PlaneView": "separatrix.study.result",
-    "Margins": "separatrix.study.result",
-    "Study": "separatrix.study.result",
-    "Step": "separatrix.study.clustering.result",
-    "Reference": "separatrix.study.clustering.result",
-    "Structure": "separatrix.study.clustering.result",
-    "Stability": "separatrix.study.clustering.result",
-    "Group": "separatrix.study.clustering.result",
-    "ClusterProjection": "separatrix.cluster.projection",
-    "Drawn": "separatrix.study.clustering.result",
-    "ClusterStudy": "separatrix.study.clustering.result",
+#: Data classes by module, restored by calling the constructor with the stored fields.
+_RECORDS = {
+    "rows.schema": "Term Terms Column Schema",
+    "rows.encoding": "Encoding",
+    "rows.imputation": "Imputation",
+    "rows.parts": "Parts",
+    "rows.profile": "ColumnProfile",
+    "statistics.moments": "Moments",
+    "statistics.triangular": "TriangularFactor",
+    "statistics.grouped": "Grouped",
+    "statistics.class_moments": "ClassMoments",
+    "statistics.standardizer": "Standardizer",
+    "optimize.solution": "Certificate Solution LeastSquares",
+    "distances.names": "PrecomputedDistances",
+    "geometry.hyperplane": "Hyperplane",
+    "geometry.kernel_expansion": "KernelExpansion",
+    "geometry.separability": "Separability HullPoints",
+    "geometry.class_scores": "LinearScores AxisScores QuadraticScores",
+    "geometry.quadric": "Quadric",
+    "geometry.normal": "MultivariateNormal",
+    "geometry.discriminant_plane": "DiscriminantPlane",
+    "probability.sigmoid": "SigmoidMap",
+    "probability.isotonic": "IsotonicMap",
+    "probability.temperature": "TemperatureMap",
+    "probability.costs": "Costs",
+    "probability.decision_surface": "DecisionSurface",
+    "linear.ridge.spectrum": "Spectrum",
+    "linear.summary": "FitStatistics",
+    "logistic.summary": "LogisticEvidence",
+    "logistic.separation": "Separation",
+    "logistic.gradient_descent": "Trace",
+    "discriminant.covariance_tests": "MardiaTest BoxTest",
+    "discriminant.class_column_moments": "ClassColumnMoments",
+    "discriminant.naive_bayes_density": "NaiveBayesDensity",
+    "perceptron.training_rows": "PerceptronState",
+    "perceptron.training": "MistakeTrace",
+    "perceptron.perceptron_regressor": "ResidualTrace",
+    "svm.path.trace": "SVMTrace",
+    "svm.binary_svm": "BinarySVM",
+    "neighbors.leave_one_out": "LeaveOneOutErrors",
+    "neighbors.bandwidth": "BandwidthSearch",
+    "cluster.exemplars": "Exemplars",
+    "cluster.dendrogram": "Dendrogram",
+    "cluster.projection": "ClusterProjection",
+    "study.result": "Score CrossValidatedScore Entry Predictions LearningCurve TrainingRows "
+    "CalibrationCheck Decision CovarianceTests PlaneView Margins Study",
+    "study.clustering.result": "Step Reference Structure Stability Group Drawn ClusterStudy",
 }
 
-#: Estimators by name, with the module of ours that holds each: the public ones.
-MODELS = {
-    name: home
-    for name, home in HOMES.items()
-    if home.split(".")[1] in _FAMILIES and name[0].isupper() and name not in RECORDS
+#: Kernels by module. They have a table of their own: some share a name with other data classes.
+_KERNELS = {
+    "kernels.algebra": "Sum Product Scaled Exponential Normalized",
+    "kernels.gaussian": "Gaussian",
+    "kernels.precomputed": "Precomputed",
+    "kernels.vectors": "Linear Polynomial Sigmoid",
+    "kernels.strings": "Spectrum Subsequence",
+    "kernels.sets": "SetKernel Jaccard",
+    "kernels.trees": "TreeKernel SubtreeKernel",
+    "kernels.graphs": "GraphKernel",
 }
 
-#: Kernels, in a table of their own: some share a name with other plain data.
-KERNELS = {
-    "Sum": "separatrix.kernels.algebra",
-    "Product": "separatrix.kernels.algebra",
-    "Scaled": "separatrix.kernels.algebra",
-    "Exponential": "separatrix.kernels.algebra",
-    "Normalized": "separatrix.kernels.algebra",
-    "Gaussian": "separatrix.kernels.gaussian",
-    "Precomputed": "separatrix.kernels.precomputed",
-    "Linear": "separatrix.kernels.vectors",
-    "Polynomial": "separatrix.kernels.vectors",
-    "Sigmoid": "separatrix.kernels.vectors",
-    "Spectrum": "separatrix.kernels.strings",
-    "Subsequence": "separatrix.kernels.strings",
-    "SetKernel": "separatrix.kernels.sets",
-    "Jaccard": "separatrix.kernels.sets",
-    "TreeKernel": "separatrix.kernels.trees",
-    "SubtreeKernel": "separatrix.kernels.trees",
-    "GraphKernel": "separatrix.kernels.graphs",
-}
 
+def _by_name(modules: Mapping[str, str]) -> dict[str, str]:
+    """Class name → module, from module → names."""
+    return {
+        name: f"separatrix.{module}" for module, names in modules.items() for name in names.split()
+    }
+
+
+def _public(folders: set[str]) -> dict[str, str]:
+    """The public classes of some folders."""
+    return {
+        name: home
+        for name, home in HOMES.items()
+        if home.split(".")[1] in folders and name[0].isupper()
+    }
+
+
+METRICS = _public({"distances"})
+RECORDS = METRICS | _by_name(_RECORDS)
+KERNELS = _by_name(_KERNELS)
+MODELS = {name: home for name, home in _public(_ESTIMATORS).items() if name not in RECORDS}
 #: Enumerations, stored by value.
 ENUMS = {"Kind": "separatrix.rows.schema"}
 
@@ -147,6 +114,6 @@ def class_in(table: dict[str, str], name: object) -> type[Any] | None:
 
 
 def listed(table: dict[str, str], value: object) -> bool:
-    """Whether the very class of ``value`` (not one of the same name) is in the table."""
+    """Whether the class of ``value`` itself (not one of the same name) is in the table."""
     kind = type(value)
     return table.get(kind.__name__) == kind.__module__
