@@ -1,4 +1,4 @@
-"""Agglomerative clustering against SciPy and scikit-learn, and of things that are no numbers."""
+"""Agglomerative clustering against SciPy and scikit-learn, of rows and of objects."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ X = np.random.default_rng(0).standard_normal((120, 4)) * [1, 2, 3, 4]
 
 @pytest.mark.parametrize("linkage", ["single", "complete", "average", "ward"])
 @pytest.mark.parametrize("k", [2, 5, 30])
-def test_clusters_of_scikit_learn(linkage: str, k: int) -> None:
+def test_equals_scikit_learn(linkage: str, k: int) -> None:
     own = sx.AgglomerativeClustering(k, linkage=linkage).fit(X)
-    peer = SklearnClustering(k, linkage=linkage, compute_distances=True).fit(X)
-    assert same_partition(own.labels_, peer.labels_)
+    reference = SklearnClustering(k, linkage=linkage, compute_distances=True).fit(X)
+    assert same_partition(own.labels_, reference.labels_)
     assert own.n_clusters_ == k
-    assert own.n_leaves_ == peer.n_leaves_
-    assert_allclose(own.distances_, peer.distances_, rtol=1e-9)
-    assert own.children_.shape == peer.children_.shape
+    assert own.n_leaves_ == reference.n_leaves_
+    assert_allclose(own.distances_, reference.distances_, rtol=1e-9)
+    assert own.children_.shape == reference.children_.shape
 
 
-def test_the_default_is_average_linkage_in_two() -> None:
+def test_the_default_is_average_linkage_with_two_clusters() -> None:
     model = sx.AgglomerativeClustering().fit(X)
     assert_allclose(model.linkage_, hierarchy.linkage(X, "average"), rtol=1e-9)
     assert model.n_clusters_ == 2
@@ -45,36 +45,36 @@ def test_cut_at_a_distance(level: float) -> None:
 
 
 @pytest.mark.parametrize("params", [{"distance_threshold": 1.0}, {"n_clusters": None}])
-def test_one_way_to_cut(params: dict) -> None:
+def test_n_clusters_and_distance_threshold_exclude_each_other(params: dict) -> None:
     with pytest.raises(sx.InputError, match="one of the two"):
         sx.AgglomerativeClustering(**params).fit(X)
 
 
 @pytest.mark.parametrize("level", [-1.0, np.nan])
-def test_distances_that_cannot_be(level: float) -> None:
+def test_invalid_distance_threshold(level: float) -> None:
     with pytest.raises(sx.InputError, match="distance_threshold"):
         sx.AgglomerativeClustering(None, distance_threshold=level).fit(X)
 
 
-def test_a_linkage_that_is_not_known() -> None:
+def test_unknown_linkage() -> None:
     with pytest.raises(sx.InputError, match="complete"):
         sx.AgglomerativeClustering(linkage="complet").fit(X)
 
 
-def test_inversions_are_kept_and_said() -> None:
+def test_inversions_are_reported() -> None:
     triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]])
     model = sx.AgglomerativeClustering(linkage="centroid").fit(triangle)
     assert_allclose(model.linkage_[:, 2], [1.0, 0.9])
     assert model.inversions_.tolist() == [1]
     assert model.labels_.tolist() == [0, 0, 1]
-    assert "1 merge is lower than one inside" in str(model.certificate_)
+    assert "1 merge is lower than one below" in str(model.certificate_)
     many = sx.AgglomerativeClustering(linkage="centroid").fit(X)
     assert not hierarchy.is_monotonic(hierarchy.linkage(X, "centroid"))
     assert f"{len(many.inversions_)} merges are lower" in str(many.certificate_)
     assert not len(sx.AgglomerativeClustering().fit(X).inversions_)
 
 
-def test_given_distances() -> None:
+def test_precomputed_distances() -> None:
     d = squareform(pdist(X))
     given = sx.AgglomerativeClustering(4, metric="precomputed").fit(d)
     assert_allclose(given.linkage_, sx.AgglomerativeClustering(4).fit(X).linkage_, rtol=1e-9)
@@ -87,12 +87,13 @@ def test_given_distances() -> None:
 
 
 @pytest.mark.parametrize("linkage", ["single", "complete", "average"])
-def test_words(linkage: str) -> None:
+def test_strings(linkage: str) -> None:
     words = ["cat", "cut", "cats", "horse", "house", "houses"]
     model = sx.AgglomerativeClustering(linkage=linkage, metric="edit").fit(words)
     assert model.labels_.tolist() == [0, 0, 0, 1, 1, 1]
     assert model.certificate_.holds
-    assert not hasattr(model, "n_features_in_")
+    assert model.n_features_in_ == 1  # one object for each row
+    assert not hasattr(model, "feature_names_in_")
 
     def length(a: str, b: str) -> float:
         return float(abs(len(a) - len(b)))
@@ -103,7 +104,7 @@ def test_words(linkage: str) -> None:
     assert own.distances_.tolist()[:2] == [0, 0]
 
 
-def test_words_by_a_kernel() -> None:
+def test_strings_with_a_kernel_distance() -> None:
     words, metric = ["cat", "cats", "catch", "horse", "house"], sx.KernelDistance(sx.Spectrum(2))
     model = sx.AgglomerativeClustering(metric=metric).fit(words)
     assert model.labels_.tolist() == [0, 0, 0, 1, 1]
@@ -114,7 +115,7 @@ def test_words_by_a_kernel() -> None:
     assert sx.NearestNeighbors(1, metric=metric).fit(words).retrieve(["mouse"]) == [["house"]]
 
 
-def test_mixed_rows_with_gaps() -> None:
+def test_mixed_rows_with_missing_values() -> None:
     frame = pd.DataFrame({"size": [1.0, 1.1, None, 9.0], "kind": ["a", "a", "a", "b"]})
     model = sx.AgglomerativeClustering(metric="gower").fit(frame)
     assert model.labels_.tolist() == [0, 0, 0, 1]
@@ -146,18 +147,18 @@ def test_weights_are_refused() -> None:
         sx.AgglomerativeClustering().fit(rows)
 
 
-def test_standardize_is_about_numbers() -> None:
+def test_standardize_needs_numeric_columns() -> None:
     for metric, given in (("edit", ["a", "b"]), ("precomputed", np.zeros((2, 2)))):
-        with pytest.raises(sx.InputError, match="columns of numbers"):
+        with pytest.raises(sx.InputError, match="numeric columns"):
             sx.AgglomerativeClustering(metric=metric, standardize=True).fit(given)
 
 
-def test_means_of_other_metrics() -> None:
+def test_ward_linkage_needs_euclidean_distance() -> None:
     with pytest.raises(sx.InputError, match="Euclidean"):
         sx.AgglomerativeClustering(linkage="ward", metric="manhattan").fit(X)
 
 
-def test_a_learned_metric_is_kept() -> None:
+def test_a_learned_metric_is_stored() -> None:
     model = sx.AgglomerativeClustering(metric="mahalanobis").fit(X)
     vi = np.linalg.inv(np.cov(X.T))
     expected = hierarchy.linkage(pdist(X, "mahalanobis", VI=vi), "average")
@@ -166,7 +167,7 @@ def test_a_learned_metric_is_kept() -> None:
     assert model.metric_.distances(X[:1], X[1:2]).item() > 0
 
 
-def test_more_points_than_are_checked_one_by_one() -> None:
+def test_of_many_points_some_merges_are_checked() -> None:
     x = np.random.default_rng(1).standard_normal((900, 3))
     for linkage in ("single", "average", "centroid"):
         model = sx.AgglomerativeClustering(5, linkage=linkage).fit(x)
@@ -174,7 +175,7 @@ def test_more_points_than_are_checked_one_by_one() -> None:
         assert "of the 899 merges were checked" in str(model.certificate_)
 
 
-def test_more_rows_than_the_memory_holds_distances_of(monkeypatch) -> None:
+def test_distances_beyond_memory_are_refused(monkeypatch) -> None:
     monkeypatch.setattr("separatrix.cluster.agglomerative.machine_memory", lambda: 8.0 * 119**2)
     for linkage in ("complete", "average"):
         with pytest.raises(sx.InputError, match="of 120 rows needs all their distances"):
@@ -183,7 +184,7 @@ def test_more_rows_than_the_memory_holds_distances_of(monkeypatch) -> None:
         assert sx.AgglomerativeClustering(linkage=linkage).fit(X).n_leaves_ == 120
 
 
-def test_three_kinds_of_iris() -> None:
+def test_ward_linkage_of_iris() -> None:
     x, y = load_iris(return_X_y=True)
     labels = sx.AgglomerativeClustering(3, linkage="ward").fit(x).labels_
     assert len(set(labels[y == 0])) == 1

@@ -1,4 +1,4 @@
-"""Trees of clusters against SciPy's answers about the same tables."""
+"""Dendrograms against SciPy on the same linkage tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tree(method: str, n: int = 90, seed: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_order_of_leaves_and_heights_where_pairs_meet(method: str) -> None:
+def test_leaves_and_cophenetic_distances_equal_scipy(method: str) -> None:
     table = tree(method)
     shape = Dendrogram(table)
     assert_array_equal(shape.leaves, hierarchy.leaves_list(table))
@@ -37,7 +37,7 @@ def test_order_of_leaves_and_heights_where_pairs_meet(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("level", [0.0, 0.2, 0.5, 1.0, 3.0, 100.0])
-def test_cut_at_a_level_as_in_scipy(method: str, level: float) -> None:
+def test_cut_at_a_level_equals_scipy(method: str, level: float) -> None:
     """SciPy, too, keeps a merge apart if one inside it is higher."""
     table = tree(method)
     expected = hierarchy.fcluster(table, level, "distance")
@@ -46,7 +46,7 @@ def test_cut_at_a_level_as_in_scipy(method: str, level: float) -> None:
 
 @pytest.mark.parametrize("method", ["single", "complete", "average", "ward"])
 @pytest.mark.parametrize("k", [1, 2, 7, 89, 90])
-def test_cut_into_a_number_as_in_scipy(method: str, k: int) -> None:
+def test_cut_into_a_number_equals_scipy(method: str, k: int) -> None:
     table = tree(method)
     expected = hierarchy.fcluster(table, k, "maxclust")
     assert same_partition(Dendrogram(table).cut(k), expected)
@@ -54,7 +54,7 @@ def test_cut_into_a_number_as_in_scipy(method: str, k: int) -> None:
 
 @given(st.integers(1, 25), st.integers(0, 1000), st.sampled_from(METHODS))
 @settings(max_examples=40, deadline=None)
-def test_every_number_of_clusters_is_reached_and_they_nest(n: int, seed: int, method: str) -> None:
+def test_cuts_reach_every_number_of_clusters_and_nest(n: int, seed: int, method: str) -> None:
     """Also with ties, where a level cannot have every number."""
     x = np.random.default_rng(seed).integers(0, 3, (n, 2)).astype(float)
     table = hierarchy.linkage(pdist(x), method) if n > 1 else np.zeros((0, 4))
@@ -70,18 +70,18 @@ def test_every_number_of_clusters_is_reached_and_they_nest(n: int, seed: int, me
         finer = labels
 
 
-def test_an_inversion_is_found_and_kept() -> None:
+def test_an_inversion_is_found() -> None:
     shape = Dendrogram(hierarchy.linkage(TRIANGLE, "centroid"))
     assert_allclose(shape.heights, [1.0, 0.9])
     assert shape.inversions.tolist() == [1]
-    assert_allclose(shape.highest, [1.0, 1.0])
+    assert_allclose(shape.max_heights, [1.0, 1.0])
     assert shape.cut(2).tolist() == [0, 0, 1]
     # At 0.95 the upper merge would be allowed and the one inside it is not: all stay apart.
     assert shape.cut(level=0.95).tolist() == [0, 1, 2]
     assert shape.cut(level=1.0).tolist() == [0, 0, 0]
 
 
-def test_rounding_is_no_inversion() -> None:
+def test_rounding_is_not_an_inversion() -> None:
     table = np.array([[0, 1, 1.0, 2], [2, 3, 1.0 - 1e-15, 3]])
     assert not len(Dendrogram(table).inversions)
     table[1, 2] = 1.0 - 1e-9
@@ -102,7 +102,7 @@ def test_one_leaf() -> None:
     assert shape.cophenetic().shape == (0,)
 
 
-def test_a_chain_as_deep_as_it_is_long() -> None:
+def test_a_tree_of_depth_n() -> None:
     n = 50_000
     table = np.column_stack(
         [
@@ -131,12 +131,12 @@ def test_a_chain_as_deep_as_it_is_long() -> None:
         np.array([[-1.0, 1.0, 1.0, 2.0]]),
     ],
 )
-def test_what_is_no_tree(table: np.ndarray) -> None:
+def test_invalid_trees(table: np.ndarray) -> None:
     with pytest.raises(InputError, match=r"tree"):
         Dendrogram(table)
 
 
-def test_cuts_that_cannot_be() -> None:
+def test_invalid_cuts() -> None:
     shape = Dendrogram(tree("average"))
     for cut in ({}, {"n_clusters": 2, "level": 1.0}, {"level": np.nan}):
         with pytest.raises(InputError, match=r"[Cc]ut|NaN"):
@@ -146,7 +146,7 @@ def test_cuts_that_cannot_be() -> None:
             shape.cut(k)
 
 
-def test_it_does_not_change() -> None:
+def test_is_immutable() -> None:
     shape = Dendrogram(tree("average"))
     with pytest.raises(dataclasses.FrozenInstanceError):
         shape.linkage = np.zeros((0, 4))  # type: ignore[misc]

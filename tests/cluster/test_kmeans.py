@@ -1,4 +1,4 @@
-"""K-means: printed facts, the trajectory of a plain implementation, and awkward tables."""
+"""K-means against worked examples, a plain implementation of Lloyd, and scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.cluster import KMeans as Peer
+from sklearn.cluster import KMeans as SklearnKMeans
 
 import separatrix as sx
 from separatrix.cluster import lloyd as solver
 from separatrix.cluster.lloyd import lloyd
 
 
-def plain_sweeps(x, w, centers):
-    """K-means by the book: every distance, every mean, until the labels repeat."""
-    labels, scatters = None, []
+def plain_lloyd(x, w, centers):
+    """Every distance and every mean, until the labels repeat."""
+    labels, inertias = None, []
     while True:
         squares = ((x[:, None] - centers) ** 2).sum(axis=2)
         new = squares.argmin(axis=1)
-        scatters.append(float(w @ squares.min(axis=1)))
+        inertias.append(float(w @ squares.min(axis=1)))
         if labels is not None and (new == labels).all():
-            return centers, labels, scatters
+            return centers, labels, inertias
         labels = new
         centers = np.array(
             [
@@ -39,7 +39,7 @@ def plain_sweeps(x, w, centers):
 
 
 @pytest.mark.parametrize(
-    ("start", "scatter", "labels"),
+    ("start", "inertia", "labels"),
     [
         ([8, 50], 932, [0, 1, 1, 1, 1]),
         ([8, 84], 1280, [0, 0, 1, 1, 1]),
@@ -47,21 +47,21 @@ def plain_sweeps(x, w, centers):
         ([44, 84], 1464, [0, 0, 0, 0, 1]),
     ],
 )
-def test_four_partitions_of_five_numbers_where_sweeps_stand_still(start, scatter, labels) -> None:
+def test_four_fixed_points_of_five_numbers(start, inertia, labels) -> None:
     x = np.array([[8.0], [44], [50], [58], [84]])
     model = sx.KMeans(2, init=np.array(start, dtype=float)[:, None]).fit(x)
-    assert_allclose(model.inertia_, scatter)
+    assert_allclose(model.inertia_, inertia)
     assert_array_equal(model.labels_, labels)
     assert model.certificate_.holds
 
 
-def test_no_other_partition_of_the_five_numbers_is_stationary() -> None:
+def test_no_other_partition_of_the_five_numbers_is_a_fixed_point() -> None:
     x = np.array([[8.0], [44], [50], [58], [84]])
     ends = {round(sx.KMeans(2, init=x[[i, j]]).fit(x).inertia_) for i in range(5) for j in range(i)}
     assert ends == {932, 1280, 1370, 1464}
 
 
-def test_scatter_split_of_five_points() -> None:
+def test_scatter_decomposition_of_five_points() -> None:
     x = np.array([[0, 3], [3, 3], [3, 0], [-2, -4], [-4, -2]], dtype=float)
     first = sx.scatter_decomposition(x, [0, 0, 1, 1, 1])
     assert_allclose([first.total, *first.within, first.between], [76, 4.5, 34, 37.5])
@@ -71,7 +71,7 @@ def test_scatter_split_of_five_points() -> None:
     assert str(second).startswith("76 = 12 + 4 + 60")
 
 
-def test_scatter_split_with_weights_far_from_the_origin() -> None:
+def test_scatter_decomposition_with_weights_far_from_the_origin() -> None:
     rng = np.random.default_rng(0)
     x, labels, w = rng.standard_normal((50, 3)), rng.integers(0, 4, 50), rng.integers(0, 3, 50)
     a = sx.scatter_decomposition(x + 1e8, labels, sample_weight=w)
@@ -80,36 +80,36 @@ def test_scatter_split_with_weights_far_from_the_origin() -> None:
     assert_allclose(a.total, a.within.sum() + a.between, rtol=1e-9)
 
 
-def test_scatter_split_refuses_what_does_not_fit() -> None:
-    with pytest.raises(sx.InputError, match="do not go together"):
+def test_scatter_decomposition_refuses_invalid_input() -> None:
+    with pytest.raises(sx.InputError, match="do not match"):
         sx.scatter_decomposition(np.ones((3, 2)), [0, 1])
     with pytest.raises(sx.InputError, match="NaN"):
         sx.scatter_decomposition([[np.nan], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 3), (2, 17), (10, 50), (40, 5), (3, 300)])
-def test_bounds_change_nothing_of_the_sweeps(d: int, k: int) -> None:
+def test_bounds_do_not_change_the_iterations(d: int, k: int) -> None:
     rng = np.random.default_rng(d)
     x = rng.standard_normal((1500, d)) + rng.integers(0, 3, (1500, 1))
     w = rng.uniform(0.5, 2.0, 1500)
     start = x[rng.choice(1500, k, replace=False)]
     found = lloyd(x, w, start, max_iter=1000)
-    centers, labels, scatters = plain_sweeps(x, w, start)
+    centers, labels, inertias = plain_lloyd(x, w, start)
     assert_array_equal(found.labels, labels)
     assert_allclose(found.centers, centers, atol=1e-12)
-    assert found.iterations == len(scatters)
-    assert_allclose(found.scatter, scatters[-1], rtol=1e-12)
+    assert found.iterations == len(inertias)
+    assert_allclose(found.inertia, inertias[-1], rtol=1e-12)
 
 
-def test_same_as_the_peer_from_the_same_start() -> None:
+def test_equals_scikit_learn_from_the_same_initialization() -> None:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((4000, 6))
     own = sx.KMeans(12, init=x[:12]).fit(x)
-    peer = Peer(12, init=x[:12], n_init=1, tol=0, max_iter=1000).fit(x)
-    assert_allclose(own.cluster_centers_, peer.cluster_centers_, atol=1e-10)
-    assert_array_equal(own.labels_, peer.labels_)
-    assert_allclose(own.transform(x[:9]), peer.transform(x[:9]), atol=1e-9)
-    assert_allclose(own.score(x), peer.score(x))
+    reference = SklearnKMeans(12, init=x[:12], n_init=1, tol=0, max_iter=1000).fit(x)
+    assert_allclose(own.cluster_centers_, reference.cluster_centers_, atol=1e-10)
+    assert_array_equal(own.labels_, reference.labels_)
+    assert_allclose(own.transform(x[:9]), reference.transform(x[:9]), atol=1e-9)
+    assert_allclose(own.score(x), reference.score(x))
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,9 +118,11 @@ def test_same_as_the_peer_from_the_same_start() -> None:
     st.integers(1, 6),
     st.integers(0, 5),
 )
-def test_the_scatter_never_rises(x, k: int, seed: int) -> None:
+def test_inertia_never_increases(x, k: int, seed: int) -> None:
     start = x[np.random.default_rng(seed).choice(14, k, replace=False)] + 0.25
-    values = [lloyd(x, np.ones(14), start, max_iter=sweeps).scatter for sweeps in range(1, 8)]
+    values = [
+        lloyd(x, np.ones(14), start, max_iter=iterations).inertia for iterations in range(1, 8)
+    ]
     assert all(b <= a * (1 + 1e-9) + 1e-9 for a, b in pairwise(values))
 
 
@@ -134,7 +136,7 @@ def test_empty_clusters_get_the_farthest_rows() -> None:
     assert set(split.labels_) == {0, 1, 2}
 
 
-def test_number_of_threads_and_size_of_chunks(monkeypatch) -> None:
+def test_threads_and_chunks_do_not_change_the_result(monkeypatch) -> None:
     rng = np.random.default_rng(4)
     x = rng.standard_normal((5000, 3))
     monkeypatch.setattr(solver, "ROWS_PER_CHUNK", 700)
@@ -147,7 +149,7 @@ def test_number_of_threads_and_size_of_chunks(monkeypatch) -> None:
     assert_allclose(one.cluster_centers_, many.cluster_centers_, atol=1e-13)
 
 
-def test_a_far_origin_keeps_the_digits() -> None:
+def test_precision_far_from_the_origin() -> None:
     rng = np.random.default_rng(5)
     x = rng.standard_normal((600, 3)) + 4 * rng.integers(0, 2, (600, 3))
     near, far = sx.KMeans(8, init=x[:8]).fit(x), sx.KMeans(8, init=x[:8] + 1e7).fit(x + 1e7)
@@ -155,25 +157,24 @@ def test_a_far_origin_keeps_the_digits() -> None:
     assert_allclose(near.inertia_, far.inertia_, rtol=1e-7)
 
 
-def test_near_ties_are_decided_in_double_precision() -> None:
-    gap = 1e-9  # below single precision
-    x = np.array([[0.0], [1.0 - gap], [1.0 + gap], [2.0]])
+def test_near_ties_are_resolved_in_double_precision() -> None:
+    offset = 1e-9  # below single precision
+    x = np.array([[0.0], [1.0 - offset], [1.0 + offset], [2.0]])
     found = lloyd(x, np.array([1e6, 1, 1, 1e6]), np.array([[0.0], [2.0]]), max_iter=50)
     assert found.labels.tolist() == [0, 0, 1, 1]
 
 
-def test_single_moves_are_told_apart_from_reassignments() -> None:
-    # moving the middle row lets both means follow: better, though its own center is nearer
+def test_certificate_distinguishes_single_moves_from_reassignments() -> None:
     x = np.array([[0.0], [2.9], [6.0], [6.0], [6.0], [6.0]])
     model = sx.KMeans(2, init=np.array([[1.45], [6.0]])).fit(x)
-    assert "Nor does moving any one row" in str(model.certificate_)
+    assert "Nor does moving any single row" in str(model.certificate_)
     x = np.array([[8.0], [44], [50], [58], [84]])
     worst = sx.KMeans(2, init=np.array([[44.0], [84.0]])).fit(x)
-    assert "would still help" in str(worst.certificate_)
+    assert "would still lower it" in str(worst.certificate_)
 
 
-def _gains(x, labels):
-    """The most that a move of one row takes off the scatter, by moving it."""
+def best_single_move(x, labels):
+    """The largest reduction of the inertia by moving one row, by trying all moves."""
     base = sx.scatter_decomposition(x, labels).within.sum()
     best = 0.0
     for i in range(len(x)):
@@ -185,17 +186,17 @@ def _gains(x, labels):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_certificate_states_the_best_single_move(seed: int) -> None:
+def test_certificate_states_the_best_single_move(seed: int) -> None:
     x = np.random.default_rng(seed).standard_normal((25, 2))
     model = sx.KMeans(5, init=x[:5]).fit(x)
-    gain = _gains(x, model.labels_)
-    said = str(model.certificate_)
-    assert ("would still help" in said) == (gain > 1e-9)
+    gain = best_single_move(x, model.labels_)
+    text = str(model.certificate_)
+    assert ("would still lower it" in text) == (gain > 1e-9)
     if gain > 1e-9:
-        assert f"by {gain:.3g} at most" in said
+        assert f"by {gain:.3g} at most" in text
 
 
-def test_limit_of_sweeps_is_said() -> None:
+def test_max_iter_warns_and_the_certificate_does_not_hold() -> None:
     x = np.random.default_rng(6).standard_normal((500, 2))
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         model = sx.KMeans(20, init=x[:20], max_iter=2).fit(x)
@@ -211,7 +212,7 @@ def test_fewer_distinct_rows_than_clusters() -> None:
     assert "empty" in str(model.certificate_)
 
 
-def test_streamed_files_with_levels_and_dask(tmp_path) -> None:
+def test_streamed_files_with_categories_and_dask(tmp_path) -> None:
     import dask.dataframe as dd
     import pandas as pd
 
@@ -221,16 +222,16 @@ def test_streamed_files_with_levels_and_dask(tmp_path) -> None:
     frame["kind"] = rng.choice(["x", "y"], 900)
     frame.to_csv(tmp_path / "t.csv", index=False)
     file = sx.KMeans(3, standardize=True, random_state=0).fit(sx.scan(tmp_path / "t.csv"))
-    spread = sx.KMeans(3, standardize=True, random_state=0).fit(
+    distributed = sx.KMeans(3, standardize=True, random_state=0).fit(
         sx.scan(dd.from_pandas(frame, npartitions=3))
     )
-    assert_allclose(file.cluster_centers_, spread.cluster_centers_, atol=1e-9)
-    assert_array_equal(file.predict(frame), spread.predict(frame))
+    assert_allclose(file.cluster_centers_, distributed.cluster_centers_, atol=1e-9)
+    assert_array_equal(file.predict(frame), distributed.predict(frame))
     assert not hasattr(file, "labels_")
     assert file.certificate_.holds
 
 
-def test_bad_settings_in_one_sentence() -> None:
+def test_invalid_parameters() -> None:
     x = np.ones((5, 2))
     with pytest.raises(sx.InputError, match="init='nearest' is unknown"):
         sx.KMeans(2, init="nearest").fit(x)
@@ -238,10 +239,26 @@ def test_bad_settings_in_one_sentence() -> None:
         sx.KMeans(2, init=np.zeros((2, 3))).fit(x)
 
 
-def test_a_row_far_away_invents_no_gains() -> None:
+def test_an_outlier_adds_no_spurious_gains() -> None:
     rng = np.random.default_rng(0)
     middle = np.repeat([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]], 60, axis=0)
     x = np.vstack([middle + 0.1 * rng.standard_normal((180, 2)), [[1e10, 1e10]]])
     model = sx.KMeans(4, n_init=10, random_state=0).fit(x)
     assert model.inertia_ < 10
-    assert "Nor does moving any one row" in str(model.certificate_)
+    assert "Nor does moving any single row" in str(model.certificate_)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_standardize_equals_standardized_columns(kind) -> None:
+    rng = np.random.default_rng(8)
+    x = rng.standard_normal((200, 3)) * [1.0, 1e6, 1e-6] + [5.0, 0.0, 1e-5]
+    x = np.column_stack([x, np.full(200, 7.0)])  # a constant column has no effect
+    z = (x[:, :3] - x[:, :3].mean(axis=0)) / x[:, :3].std(axis=0)
+    own = sx.KMeans(4, init=x[:4], standardize=True).fit(kind(x))
+    plain = sx.KMeans(4, init=z[:4]).fit(z)
+    assert_array_equal(own.labels_, plain.labels_)
+    assert_allclose(own.inertia_, plain.inertia_)
+    assert_allclose(own.cluster_centers_[:, 3], 7.0)
+    means = [x[own.labels_ == j].mean(axis=0) for j in range(4)]
+    assert_allclose(own.cluster_centers_, means)
+    assert own.certificate_.holds

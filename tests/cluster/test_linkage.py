@@ -1,4 +1,4 @@
-"""Linkage against SciPy's, which computes all distances and looks for the least."""
+"""Linkage against SciPy, and its certificate against wrong tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage
-from separatrix.cluster.linkage_certificate import EVERY, certify_linkage
-from separatrix.cluster.spanning_tree import FEW_POINTS, MOST_DIMENSIONS
+from separatrix.cluster.linkage_certificate import ALL_MERGES, certify_linkage
+from separatrix.cluster.spanning_tree import FEW_POINTS, MAX_DIMENSIONS
 from separatrix.distances.names import metric_from
 from separatrix.messages import InputError
 
@@ -30,15 +30,15 @@ def points(n: int, d: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize(
     ("n", "d"), [(2, 1), (3, 2), (40, 3), (FEW_POINTS + 1, 2), (400, 5), (300, 20), (700, 1)]
 )
-def test_the_same_table_as_scipy(method: str, n: int, d: int) -> None:
+def test_equals_scipy(method: str, n: int, d: int) -> None:
     x = points(n, d)
     assert_allclose(linkage(x, method), hierarchy.linkage(x, method), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["single", "complete", "average"])
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "cosine", "sqeuclidean"])
-@pytest.mark.parametrize(("n", "d"), [(50, 4), (260, MOST_DIMENSIONS + 1)])
-def test_other_metrics_and_given_distances(method: str, metric: str, n: int, d: int) -> None:
+@pytest.mark.parametrize(("n", "d"), [(50, 4), (260, MAX_DIMENSIONS + 1)])
+def test_other_metrics_and_precomputed_distances(method: str, metric: str, n: int, d: int) -> None:
     x = points(n, d)
     name = "cityblock" if metric == "manhattan" else metric
     expected = hierarchy.linkage(pdist(x, name), method)
@@ -50,7 +50,7 @@ def test_other_metrics_and_given_distances(method: str, metric: str, n: int, d: 
 @methods
 @pytest.mark.parametrize("unit", [1e-8, 1e8])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_units_and_places_do_not_matter(method: str, unit: float, offset: float) -> None:
+def test_units_and_origin_do_not_matter(method: str, unit: float, offset: float) -> None:
     x = points(250, 3)
     table = linkage((x + offset) * unit, method)
     table[:, 2] /= unit
@@ -76,7 +76,7 @@ def test_single_linkage_of_a_lattice_has_the_heights_of_scipy(case) -> None:
 
 @given(lattices, st.sampled_from(LINKAGES))
 @settings(max_examples=60, deadline=None)
-def test_ties_give_a_tree_in_which_every_merge_was_the_closest(case, method: str) -> None:
+def test_with_ties_every_merge_joins_the_closest_clusters(case, method: str) -> None:
     seed, n, d, side = case
     x = np.random.default_rng(seed).integers(0, side, (n, d)).astype(float)
     table = linkage(x, method)
@@ -101,11 +101,11 @@ def test_all_points_equal(method: str) -> None:
 
 
 @methods
-def test_columns_that_are_not_there(method: str) -> None:
+def test_no_columns(method: str) -> None:
     assert_allclose(linkage(np.zeros((4, 0)), method)[:, 2], 0.0)
 
 
-def test_the_mean_may_be_nearer_than_the_points_were() -> None:
+def test_centroid_linkage_of_a_triangle_has_an_inversion() -> None:
     """A triangle of sides 1, and √(¼ + 0.81) twice: the merges are at 1 and at 0.9."""
     table = linkage(np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.9]]), "centroid")
     assert_allclose(table, [[0, 1, 1.0, 2], [2, 3, 0.9, 3]])
@@ -133,21 +133,21 @@ def test_strings() -> None:
 
 
 @methods
-def test_no_points_and_no_such_linkage(method: str) -> None:
+def test_no_points_and_unknown_linkage(method: str) -> None:
     with pytest.raises(InputError, match="No points"):
         linkage(np.zeros((0, 2)), method)
     with pytest.raises(InputError, match="linkage"):
         linkage(np.zeros((3, 2)), "median")
 
 
-def test_means_need_euclidean_distances() -> None:
+def test_centroid_and_ward_need_euclidean_distance() -> None:
     for method in ("centroid", "ward"):
         with pytest.raises(InputError, match="Euclidean"):
             linkage(points(9, 2), method, "manhattan")
 
 
 @pytest.mark.parametrize("method", ["single", "complete", "average"])
-def test_distances_that_differ_there_and_back(method: str) -> None:
+def test_asymmetric_distances_are_refused(method: str) -> None:
     d = squareform(pdist(points(6, 2)))
     d[1, 4] += 0.5
     with pytest.raises(InputError, match="not symmetric"):
@@ -156,7 +156,7 @@ def test_distances_that_differ_there_and_back(method: str) -> None:
         linkage(d[:, :4], method, "precomputed")
 
 
-def test_single_linkage_does_not_hold_all_distances() -> None:
+def test_single_linkage_does_not_store_all_distances() -> None:
     x = points(6_000, 3)
     linkage(x[:300], "single")  # compiled and cached
     tracemalloc.start()
@@ -166,12 +166,12 @@ def test_single_linkage_does_not_hold_all_distances() -> None:
     assert peak < 12e6 < 8 * 6_000**2 / 20
 
 
-# -- the certificate sees faults -------------------------------------------------------------------
+# -- the certificate detects errors ----------------------------------------------------------------
 
 
 @methods
-@pytest.mark.parametrize("n", [60, EVERY + 1])
-def test_a_height_that_is_not_the_distance_is_seen(method: str, n: int) -> None:
+@pytest.mark.parametrize("n", [60, ALL_MERGES + 1])
+def test_a_wrong_height_is_detected(method: str, n: int) -> None:
     x = points(n, 3)
     table = linkage(x, method)
     metric = metric_from("euclidean")
@@ -183,7 +183,7 @@ def test_a_height_that_is_not_the_distance_is_seen(method: str, n: int) -> None:
 
 
 @methods
-def test_a_merge_out_of_turn_is_seen(method: str) -> None:
+def test_a_merge_out_of_order_is_detected(method: str) -> None:
     """Ten pairs far from one another, ever wider: they merge in this order."""
     x = np.array([[100.0 * i, j * (1 + 0.1 * i)] for i in range(10) for j in (0, 1)])
     table = linkage(x, method)
@@ -192,8 +192,8 @@ def test_a_merge_out_of_turn_is_seen(method: str) -> None:
     assert not certify_linkage(x, metric_from("euclidean"), method, table).holds
 
 
-def test_the_wrong_linkage_is_seen_among_many_points() -> None:
-    x = points(EVERY + 200, 2)
+def test_the_wrong_linkage_is_detected_among_many_points() -> None:
+    x = points(ALL_MERGES + 200, 2)
     table = linkage(x, "average")
     for other in ("single", "complete", "centroid", "ward"):
         assert not certify_linkage(x, metric_from("euclidean"), other, table).holds

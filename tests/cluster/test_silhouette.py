@@ -1,4 +1,4 @@
-"""Silhouettes against scikit-learn's, and the sentences for what has none."""
+"""Silhouettes against scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def table(n: int = 400, d: int = 3, k: int = 5, seed: int = 0):
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine", "chebyshev"])
 @pytest.mark.parametrize("d", [1, 4, 7])
-def test_same_as_the_peer(metric: str, d: int) -> None:
+def test_equals_scikit_learn(metric: str, d: int) -> None:
     x, labels = table(d=d)
     tolerance = 3e-6 if metric == "euclidean" else 1e-9
     if metric == "cosine" and d == 1:
         pytest.skip("all angles are 0 or 180 degrees: ties of rounding")
-    peer = silhouette_samples(x, labels, metric=metric)
+    reference = silhouette_samples(x, labels, metric=metric)
     found = sx.silhouette(x, labels, metric=metric)
-    assert_allclose(found.samples, peer, atol=tolerance)
-    assert_allclose(found.score, peer.mean(), atol=tolerance)
-    means = [peer[labels == j].mean() for j in found.clusters]
+    assert_allclose(found.samples, reference, atol=tolerance)
+    assert_allclose(found.score, reference.mean(), atol=tolerance)
+    means = [reference[labels == j].mean() for j in found.clusters]
     assert_allclose(found.by_cluster, means, atol=tolerance)
 
 
-def test_given_distances_functions_and_strings() -> None:
+def test_precomputed_distances_functions_and_strings() -> None:
     x, labels = table(60)
     given = sx.silhouette(pairwise_distances(x), labels, metric="precomputed")
     assert_allclose(given.samples, silhouette_samples(x, labels), atol=1e-12)
@@ -41,8 +41,8 @@ def test_given_distances_functions_and_strings() -> None:
     assert_allclose(own.samples, silhouette_samples(x, labels, metric="manhattan"), atol=1e-12)
     words = ["kitten", "mitten", "bitten", "flower", "glower"]
     distance = metric_from("edit").distances(words)
-    peer = silhouette_samples(distance, [0, 0, 0, 1, 1], metric="precomputed")
-    assert_allclose(sx.silhouette(words, list("aaabb"), metric="edit").samples, peer)
+    reference = silhouette_samples(distance, [0, 0, 0, 1, 1], metric="precomputed")
+    assert_allclose(sx.silhouette(words, list("aaabb"), metric="edit").samples, reference)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
@@ -53,7 +53,7 @@ def test_units_and_origin_do_not_matter(metric: str, factor: float, shift: float
     assert_allclose(a.samples, b.samples, atol=2e-6)
 
 
-def test_tight_clusters_far_apart_keep_their_digits() -> None:
+def test_precision_of_tight_clusters_far_apart() -> None:
     rng = np.random.default_rng(1)
     labels = np.repeat([0, 1, 2], 40)
     x = 1e3 * labels[:, None] + rng.standard_normal((120, 2))
@@ -68,7 +68,7 @@ def test_a_point_alone_and_equal_points() -> None:
     assert sx.silhouette(np.ones((4, 2)), [0, 0, 1, 1]).score == 0.0
 
 
-def test_in_words_and_refusals() -> None:
+def test_text_and_invalid_input() -> None:
     x, labels = table(30, k=2)
     assert "nearer to another cluster" in str(sx.silhouette(x, labels))
     with pytest.raises(sx.InputError, match="only one"):
@@ -85,7 +85,7 @@ def test_in_words_and_refusals() -> None:
 
 
 @pytest.mark.parametrize("far", [1e6, 1e8, 1e10])
-def test_rows_far_away_blur_no_others(far: float) -> None:
+def test_outliers_do_not_affect_the_precision_of_others(far: float) -> None:
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2, 3], 30)
     x = 0.1 * rng.standard_normal((120, 2)) + np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[labels]
@@ -98,7 +98,7 @@ def test_rows_far_away_blur_no_others(far: float) -> None:
     assert_allclose(sx.silhouette(both, every).samples, reference, atol=1e-5)
 
 
-def test_of_a_table() -> None:
+def test_rows_equal_arrays() -> None:
     x, labels = table()
     rows = sx.scan(pd.DataFrame(x, columns=["a", "b", "c"]))
     assert sx.silhouette(rows, labels).score == sx.silhouette(x, labels).score

@@ -1,4 +1,4 @@
-"""What must not matter to clusters: units, order, repeats against weights, blocks, copies."""
+"""Invariances of clusterers: units, order, weights as repeats, blocks, copies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_labels_are_those_of_predict(row: Row) -> None:
 
 
 @every
-def test_every_fit_has_a_certificate_in_words(row: Row) -> None:
+def test_every_fit_has_a_certificate(row: Row) -> None:
     certificate = row.make().fit(points()).certificate_
     assert certificate.holds
     assert len(str(certificate).split()) > 4
@@ -106,7 +106,7 @@ def test_one_point_and_as_many_clusters_as_points(row: Row) -> None:
 
 @every
 @pytest.mark.parametrize("k", [6, 0, -1, 2.5])
-def test_numbers_of_clusters_that_cannot_be(row: Row, k: float) -> None:
+def test_invalid_n_clusters(row: Row, k: float) -> None:
     with pytest.raises(ValueError, match="n_clusters"):
         row.make().set_params(n_clusters=k).fit(points(5))
 
@@ -120,7 +120,7 @@ def test_all_points_equal(row: Row) -> None:
 
 @every
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
+def test_nan_and_infinity_are_refused(row: Row, bad: float) -> None:
     x = points()
     x[3, 1] = bad
     with pytest.raises(ValueError, match=r"(?i)nan|infinit"):
@@ -128,7 +128,7 @@ def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
 
 
 @every
-def test_weights_that_cannot_be(row: Row) -> None:
+def test_invalid_weights(row: Row) -> None:
     x = points()
     for weights in (np.zeros(len(x)), -np.ones(len(x)), np.full(len(x), np.nan), np.ones(3)):
         with pytest.raises(ValueError, match=r"(?i)sample_weight|weights"):
@@ -136,7 +136,7 @@ def test_weights_that_cannot_be(row: Row) -> None:
 
 
 @every
-def test_names_are_kept(row: Row) -> None:
+def test_feature_names(row: Row) -> None:
     import pandas as pd
 
     frame = pd.DataFrame(points(), columns=["height", "weight", "age", "dose"])
@@ -158,7 +158,7 @@ def test_block_size_does_not_matter(row: Row, size: int) -> None:
 
 
 def streamed(x: np.ndarray, size: int):
-    """A table that is read in blocks and never held."""
+    """A table that is read in blocks."""
     import pandas as pd
 
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])

@@ -1,4 +1,4 @@
-"""What must not matter to trees of clusters: units, order, names, blocks, files."""
+"""Invariances of hierarchical clustering: units, order, blocks, files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ every = pytest.mark.parametrize("row", HIERARCHIES, ids=lambda row: row.name)
 
 
 @every
-def test_the_certificate_holds_and_is_told(row: Row) -> None:
+def test_the_certificate_holds(row: Row) -> None:
     certificate = row.make().fit(points()).certificate_
     assert certificate.holds
     assert certificate.kkt < 1e-12
@@ -86,7 +86,7 @@ def test_one_point_and_as_many_clusters_as_points(row: Row) -> None:
 
 @every
 @pytest.mark.parametrize("k", [6, 0, -1, 2.5])
-def test_numbers_of_clusters_that_cannot_be(row: Row, k: float) -> None:
+def test_invalid_n_clusters(row: Row, k: float) -> None:
     with pytest.raises(ValueError, match="n_clusters"):
         row.make().set_params(n_clusters=k).fit(points(5))
 
@@ -101,7 +101,7 @@ def test_all_points_equal(row: Row) -> None:
 
 @every
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_values_that_are_no_numbers(row: Row, bad: float) -> None:
+def test_nan_and_infinity_are_refused(row: Row, bad: float) -> None:
     x = points()
     x[3, 1] = bad
     with pytest.raises(ValueError, match=r"(?i)nan|infinit"):

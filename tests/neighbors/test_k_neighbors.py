@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -273,3 +274,16 @@ def test_leave_one_out_needs_integer_weights_and_two_rows() -> None:
         sx.KNeighborsClassifier("auto").fit(X, LABELS, np.full(len(X), 1.0 / len(X)))
     with pytest.raises(sx.InputError, match="at least two rows"):
         sx.KNeighborsRegressor("auto").fit(X[:1], Y[:1])
+
+
+@pytest.mark.parametrize("exemplar", ["mean", "median"])
+def test_exemplars_promise_their_gradient(exemplar: str) -> None:
+    certificate = sx.NearestExemplar(exemplar=exemplar).fit(X + 100.0, LABELS).certificate_
+    assert certificate.promised == ("kkt",)
+    assert certificate.holds
+    assert not dataclasses.replace(certificate, kkt=float("nan")).holds
+
+
+def test_objects_cannot_be_standardized() -> None:
+    with pytest.raises(sx.InputError, match="numeric columns"):
+        sx.KNeighborsClassifier(1, metric="edit", standardize=True).fit(["a", "b"], [0, 1])

@@ -1,4 +1,4 @@
-"""Agglomerative clustering: the two closest clusters merge, again and again, until one is left."""
+"""Agglomerative clustering: the two closest clusters are merged until one is left."""
 
 from __future__ import annotations
 
@@ -7,56 +7,88 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.cluster.base import points_of
+from separatrix.cluster.base import MetricClusterer
 from separatrix.cluster.dendrogram import Dendrogram
-from separatrix.cluster.linkage import LINKAGES, linkage
+from separatrix.cluster.linkage import LINKAGES, linkage_of_points
 from separatrix.cluster.linkage_certificate import certify_linkage
-from separatrix.distances.base import Metric
-from separatrix.distances.names import metric_from
-from separatrix.estimators.base import RowsEstimator
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, did_you_mean
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Ints
-from separatrix.rows.rows import Rows
-from separatrix.statistics.moments import Moments
-from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import Standardizer
 
 
-class AgglomerativeClustering(ClusterMixin, RowsEstimator):
-    """The whole tree of merges, cut into a number of clusters or at a level.
+class AgglomerativeClustering(MetricClusterer):
+    """Agglomerative hierarchical clustering with a certificate of its merges.
+
+    The two closest clusters are merged until one is left. The distance of two clusters A, B is
+
+        single    min d(a, b)          complete   max d(a, b)          average   mean d(a, b)
+        centroid  ‖μ_A − μ_B‖          ward       √(2|A||B|/(|A|+|B|)) ‖μ_A − μ_B‖
 
     Parameters
     ----------
-    n_clusters : clusters to cut the tree into; None if ``distance_threshold`` says where to cut.
-    distance_threshold : merge up to this distance and no farther.
-    linkage : what is the distance of two clusters: that of their closest members ("single"), of
-        their farthest ("complete"), the mean over all pairs ("average"), that of their means
-        ("centroid"), or by how much the scatter grows if they merge ("ward").
-    metric : distance of two points: a name, a Metric, a function of two objects, or "precomputed"
-        (X holds the distances). Means need "euclidean".
-    standardize : measure every column in units of its deviation, so that units do not matter.
+    n_clusters : int or None, default=2
+        Number of clusters to cut the tree into; None if ``distance_threshold`` is given.
+    distance_threshold : float, default=None
+        Height at which to cut the tree: merges up to it are made.
+    linkage : {"single", "complete", "average", "centroid", "ward"}, default="average"
+        Distance of two clusters.
+    metric : str, Metric or callable, default="euclidean"
+        Distance d of two points: a name, a metric, a function of two objects, or "precomputed".
+        Centroid and Ward linkage need "euclidean".
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
 
     Attributes
     ----------
-    labels_ : cluster of every row, numbered by first appearance. ``n_clusters_``: how many.
-    dendrogram_ : the tree, a :class:`~separatrix.cluster.dendrogram.Dendrogram`.
-    linkage_ : the same as SciPy's table, (n − 1) x 4. ``inversions_``: merges of it that are lower
-        than one inside them, which only centroid linkage has.
-    metric_, certificate_.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row, numbered by first appearance.
+    n_clusters_ : int
+        Number of clusters.
+    dendrogram_ : Dendrogram
+        The tree of merges.
+    linkage_ : ndarray of shape (n_samples - 1, 4)
+        The merges in SciPy's form.
+    children_ : ndarray of shape (n_samples - 1, 2)
+        The two nodes of every merge.
+    distances_ : ndarray of shape (n_samples - 1,)
+        The height of every merge.
+    inversions_ : ndarray of int
+        Merges that are lower than one below them, which only centroid linkage has.
+    metric_ : Metric
+        The metric with what it learned from the rows.
+    certificate_ : Certificate
+        Whether merges joined the closest clusters, recomputed from the definition.
 
-    Single linkage keeps a few numbers per row; complete and average need all n² distances.
+    See Also
+    --------
+    Dendrogram : The tree, which can be cut again.
+    KMeans : Clusters about means, for large tables.
+    KMedoids : Clusters about medoids in any metric.
+
+    Notes
+    -----
+    Single, centroid and Ward linkage store a few numbers per row; complete and average linkage
+    need all n² distances.
+
+    References
+    ----------
+    Müllner, D. (2011). Modern hierarchical, agglomerative clustering algorithms. arXiv:1109.2378.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> words = ["cat", "cut", "cats", "horse", "house"]
+    >>> model = sx.AgglomerativeClustering(2, metric="edit").fit(words)
+    >>> model.labels_.tolist(), model.distances_.round(2).tolist()
+    ([0, 0, 0, 1, 1], [1.0, 1.0, 1.5, 4.5])
+    >>> model.certificate_.holds
+    True
     """
 
     labels_: Ints
     dendrogram_: Dendrogram
-    metric_: Metric
-    certificate_: Certificate
 
     def __init__(
         self,
@@ -74,84 +106,61 @@ class AgglomerativeClustering(ClusterMixin, RowsEstimator):
         self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Grow the tree of the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
-        metric = metric_from(self.metric)
-        points = self._points(metric, X)
-        self._check(n_items(points))
-        self._check_room(n_items(points))
-        table = linkage(points, self.linkage, metric)
-        self.metric_ = metric.fitted(points)
+        """Build the tree of the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
+        points, w = self._fit_metric(X)
+        if w is not None and (w != 1.0).any():
+            raise InputError(
+                "Agglomerative clustering has one leaf for each row, and no weights.",
+                remedy="Leave weight= out, or use KMedoids or KMeans.",
+            )
+        self._check_parameters(n_items(points))
+        self._check_memory(n_items(points))
+        table = linkage_of_points(points, self.linkage, self.metric_)
         self.dendrogram_ = Dendrogram(table)
-        proof = certify_linkage(self.metric_.validate(points), self.metric_, self.linkage, table)
-        self.certificate_ = replace(proof, notes=(*proof.notes, *self._inverted()))
+        certificate = certify_linkage(points, self.metric_, self.linkage, table)
+        self.certificate_ = replace(
+            certificate, notes=(*certificate.notes, *self._inversion_notes())
+        )
         self.labels_ = self.dendrogram_.cut(self.n_clusters, level=self.distance_threshold)
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
 
-    def _points(self, metric: Metric, X: Any) -> Any:
-        if not isinstance(X, Rows):
-            self.__dict__.pop("encoding_", None)
-            return self._scaled(metric, points_of(self, metric, X))
-        prepared = prepare(X)
-        block = prepared.rows.collect()
-        if block.w is not None and (block.w != 1.0).any():
-            raise InputError(
-                "A tree of clusters has one leaf a row, and no weights.",
-                remedy="Leave weight= out, or use KMedoids or KMeans.",
-            )
-        self._name_columns(X)
-        self.encoding_ = prepared.encoding
-        return self._scaled(metric, block.dense())
-
-    def _scaled(self, metric: Metric, x: Any) -> Any:
-        if not self.standardize:
-            return x
-        if not metric.of_vectors or not isinstance(x, np.ndarray):
-            raise InputError("standardize=True is about columns of numbers, and there are none.")
-        spread = Standardizer.from_moments(ArrayRows(x, None).reduce(Moments())).scale
-        return (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
-
-    def _check(self, n: int) -> None:
+    def _check_parameters(self, n: int) -> None:
         if self.linkage not in LINKAGES:
             raise InputError(
                 f"No linkage {self.linkage!r}.",
                 remedy=did_you_mean(str(self.linkage), list(LINKAGES)),
             )
-        k, level = self.n_clusters, self.distance_threshold
-        if (k is None) == (level is None):
+        level = self.distance_threshold
+        if (self.n_clusters is None) == (level is None):
             raise InputError(
                 "Cut by n_clusters or by distance_threshold: one of the two must be None.",
                 remedy="Use n_clusters=None with a distance_threshold.",
             )
         if level is not None and not level >= 0:
             raise InputError(f"distance_threshold={level!r} must not be negative.")
-        if k is not None and (not isinstance(k, int | np.integer) or k < 1):
-            raise InputError(f"n_clusters={k!r} must be a whole number from 1 up.")
-        if k is not None and n < k:
-            raise InputError(
-                f"n_samples={n} should be >= n_clusters={k}: every cluster needs a row.",
-                remedy="Ask for fewer clusters.",
-            )
+        if self.n_clusters is not None:
+            self._check_n_clusters(n)
 
-    def _check_room(self, n: int) -> None:
+    def _check_memory(self, n: int) -> None:
         """Refuse what could only end by running out of memory."""
-        needed, there = 8.0 * n**2, machine_memory()
-        if self.linkage in ("complete", "average") and needed > there:
+        needed, available = 8.0 * n**2, machine_memory()
+        if self.linkage in ("complete", "average") and needed > available:
             raise InputError(
                 f"{self.linkage} linkage of {n} rows needs all their distances, "
-                f"{needed / 1e9:.0f} GB, and the machine has {there / 1e9:.0f} GB.",
-                remedy="Single, centroid and ward linkage keep a few numbers a row; or take a "
+                f"{needed / 1e9:.0f} GB, and the machine has {available / 1e9:.0f} GB.",
+                remedy="Single, centroid and ward linkage store a few numbers a row; or take a "
                 "sample of the rows.",
             )
 
-    def _inverted(self) -> tuple[str, ...]:
+    def _inversion_notes(self) -> tuple[str, ...]:
         many = len(self.inversions_)
         if not many:
             return ()
-        said = f"{many} merges are" if many > 1 else "1 merge is"
+        merges = f"{many} merges are" if many > 1 else "1 merge is"
         return (
-            f"{said} lower than one inside (inversions_): means move when clusters merge, and may "
-            "come nearer to others. The tree keeps the order of merging.",
+            f"{merges} lower than one below (inversions_): a centroid moves when clusters merge, "
+            "and may come nearer to others. The tree has the order of merging.",
         )
 
     @property
@@ -162,7 +171,7 @@ class AgglomerativeClustering(ClusterMixin, RowsEstimator):
 
     @property
     def inversions_(self) -> Ints:
-        """Numbers of the merges that are lower than one inside them."""
+        """Merges that are lower than one below them."""
         check_is_fitted(self)
         return self.dendrogram_.inversions
 
@@ -178,17 +187,12 @@ class AgglomerativeClustering(ClusterMixin, RowsEstimator):
 
     @property
     def n_leaves_(self) -> int:
-        """Rows of the table."""
+        """The number of rows."""
         return len(self.linkage_) + 1
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
 
 
 def machine_memory() -> float:
-    """Bytes of memory that the machine has; infinite where it does not tell."""
+    """Bytes of physical memory; infinite where the system does not report them."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

@@ -1,69 +1,81 @@
-"""What models take that need nothing but distances: rows of numbers, distances, or any objects."""
+"""Parameters and input that clusterers share."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_random_state
 
 from separatrix.distances.base import Metric
-from separatrix.distances.names import PrecomputedDistances
+from separatrix.distances.names import PrecomputedDistances, metric_from
+from separatrix.estimators.metric_inputs import PointsEstimator, holds_objects
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, unit_weights
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats
 
 
-def points_of(model: Any, metric: Metric, X: Any) -> Any:
-    """Numbers checked as scikit-learn does; other things as they are, for the metric to take.
+class Clusterer(ClusterMixin, PointsEstimator):
+    """A clusterer with a number of clusters, by default 2 or 8."""
 
-    Sets ``n_features_in_`` and the names of columns, which lists of objects do not have.
-    """
-    if metric.of_vectors or isinstance(metric, PrecomputedDistances):
-        x = validate_data(model, X, accept_sparse="csr", dtype=np.float64)
-        return x.toarray() if sparse.issparse(x) else x
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
-        return validate_data(model, X, dtype=np.float64)
-    model.__dict__.pop("n_features_in_", None)
-    model.__dict__.pop("feature_names_in_", None)
-    return X if hasattr(X, "columns") else list(X)
+    n_clusters: int | None
+    certificate_: Certificate
 
-
-def starts_of(n_init: Any, usual: int, max_iter: Any) -> int:
-    """How many starts; ``n_init`` may be "auto", which is the usual number."""
-    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise InputError(f"max_iter={max_iter!r} must be a whole number from 1 up.")
-    if isinstance(n_init, str) and n_init == "auto":
-        return usual
-    if not isinstance(n_init, int | np.integer) or n_init < 1:
-        raise InputError(f"n_init={n_init!r} must be a whole number from 1 up, or 'auto'.")
-    return int(n_init)
+    def _check_n_clusters(self, n: int) -> int:
+        """``n_clusters``, refused if it is not an integer from 1 to the number of rows."""
+        k = self.n_clusters
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"n_clusters={k!r} must be a positive integer.")
+        if n < k:
+            raise InputError(
+                f"n_samples={n} should be >= n_clusters={k}: every cluster needs a row.",
+                remedy="Use fewer clusters.",
+            )
+        return int(k)
 
 
-class StandardizeMixin:
-    """Standardized columns where the parameter ``standardize`` asks for them.
+class IterativeClusterer(Clusterer):
+    """A clusterer that iterates from several random initializations."""
 
-    ``standardizer_`` is learned from the training rows and serves for new ones.
-    """
+    n_clusters: int
+    n_init: Any
+    max_iter: int
+    random_state: Any
 
-    standardize: bool
-    standardizer_: Standardizer | None
+    def _check_iterations(self, default_n_init: int) -> int:
+        """The number of initializations, "auto" being ``default_n_init``; checks ``max_iter``."""
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise InputError(f"max_iter={self.max_iter!r} must be a positive integer.")
+        if isinstance(self.n_init, str) and self.n_init == "auto":
+            return default_n_init
+        if not isinstance(self.n_init, int | np.integer) or self.n_init < 1:
+            raise InputError(f"n_init={self.n_init!r} must be a positive integer, or 'auto'.")
+        return int(self.n_init)
 
-    def _fit_standardize(self, metric: Any, x: Any, w: Floats | None) -> Any:
-        """The training rows, standardized if asked; ``metric`` is the metric or kernel in use."""
-        self.standardizer_ = None
-        if not self.standardize:
-            return x
-        precomputed = isinstance(metric, PrecomputedDistances) or metric == "precomputed"
-        if precomputed or not getattr(metric, "of_vectors", True) or not hasattr(x, "shape"):
-            raise InputError("standardize=True needs numeric columns, and there are none.")
-        x = x.toarray() if sparse.issparse(x) else x
-        self.standardizer_ = Standardizer.from_rows(x, unit_weights(w, len(x)))
-        return self._standardized(x)
+    def _generator(self) -> np.random.Generator:
+        """A random generator seeded by ``random_state``."""
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _standardized(self, x: Any) -> Any:
-        """New rows as the training rows were."""
-        if self.standardizer_ is None:
-            return x
-        return self.standardizer_.transform(x.toarray() if sparse.issparse(x) else x)
+
+class MetricClusterer(Clusterer):
+    """A clusterer of points that a metric compares."""
+
+    metric: Any
+    metric_: Metric
+
+    def _fit_metric(self, X: Any, sample_weight: Any = None) -> tuple[Any, Floats | None]:
+        """Fit ``metric_``; the points as it compares them, and their weights if any."""
+        metric = metric_from(self.metric)
+        x, w = self._read_points(X, sample_weight, objects=holds_objects(metric, X))
+        x = self._fit_standardize(x, w, numeric=metric.of_vectors)
+        self.metric_ = metric.fitted(x, w)
+        points = self.metric_.validate(x)
+        if isinstance(metric, PrecomputedDistances):
+            metric.precompute(points)  # refuses a matrix that is not square and symmetric
+        return points, w
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

@@ -1,4 +1,4 @@
-"""A tree of clusters: which merged with which, and how far apart they were."""
+"""Dendrograms: trees of merges with the distance of each."""
 
 from __future__ import annotations
 
@@ -6,20 +6,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.cluster.loops.dendrogram import highest_inside, labels_under, places
+from separatrix.cluster.loops.dendrogram import (
+    first_leaf_position,
+    labels_of_merges,
+    subtree_heights,
+)
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
-#: A merge that is lower than one inside it by less than this share is rounding, not an inversion.
+#: A relative difference in height below this is rounding, not an inversion.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Dendrogram:
-    """``linkage`` is SciPy's table: (n − 1) x 4, two nodes, their distance, the size of the union.
+    """A tree of merges, which can be cut into clusters.
 
-    Leaves are nodes 0 … n − 1 and merge s is node n + s. Every answer takes time in proportion to
-    the leaves, but for :meth:`cophenetic`, which has a number for every pair.
+    Leaves are nodes 0 … n − 1 and merge s is node n + s. All methods take time in proportion to the
+    number of leaves, but for :meth:`cophenetic`, which returns a number for every pair.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        SciPy's table: two nodes, their distance, and the number of leaves of their union.
+
+    See Also
+    --------
+    AgglomerativeClustering : Builds the tree from rows.
+    silhouette : Compares the clusters of a cut.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> tree = sx.Dendrogram([[0, 1, 1.0, 2], [2, 3, 1.5, 2], [4, 5, 4.0, 4]])
+    >>> tree.cut(2).tolist(), tree.cut(level=1.2).tolist()
+    ([0, 0, 1, 1], [0, 0, 1, 2])
+    >>> tree.cophenetic().tolist()
+    [1.0, 4.0, 4.0, 4.0, 4.0, 1.5]
     """
 
     linkage: Floats
@@ -28,18 +51,18 @@ class Dendrogram:
         table = np.ascontiguousarray(self.linkage, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != 4:
             raise InputError(
-                f"A tree of clusters is a table of 4 columns, not of shape {table.shape}.",
+                f"A tree of merges is a table of 4 columns, not of shape {table.shape}.",
                 remedy="Give linkage_ of a fitted AgglomerativeClustering, or SciPy's linkage(…).",
             )
         nodes, size = table[:, :2], np.ones(2 * len(table) + 1)
-        first = len(table) + 1 + np.arange(len(table))
-        once = np.bincount(nodes.astype(np.int64).clip(0).ravel(), minlength=2 * len(table) + 1)
-        whole = np.isfinite(table).all() and bool((nodes >= 0).all())
-        if not whole or (nodes >= first[:, None]).any() or (once[: 2 * len(table)] != 1).any():
+        merged = len(table) + 1 + np.arange(len(table))
+        uses = np.bincount(nodes.astype(np.int64).clip(0).ravel(), minlength=2 * len(table) + 1)
+        valid = np.isfinite(table).all() and bool((nodes >= 0).all())
+        if not valid or (nodes >= merged[:, None]).any() or (uses[: 2 * len(table)] != 1).any():
             raise InputError(
-                "Not a tree: every node but the last must merge once, after it is made."
+                "Not a tree: every node but the last must merge once, after it is created."
             )
-        size[first] = table[:, 3]
+        size[merged] = table[:, 3]
         if (size[nodes.astype(np.int64)].sum(axis=1) != table[:, 3]).any():
             raise InputError("Not a tree: the size of a merge is not the sum of its parts.")
         object.__setattr__(self, "linkage", table)
@@ -69,66 +92,63 @@ class Dendrogram:
         return np.ascontiguousarray(self.linkage[:, 2])
 
     @property
-    def highest(self) -> Floats:
-        """The greatest height within every merge: the level from which it is one cluster."""
+    def max_heights(self) -> Floats:
+        """The largest height in the subtree of every merge."""
         out = np.empty(len(self.linkage))
-        highest_inside(self.left, self.right, self.heights, out)
+        subtree_heights(self.left, self.right, self.heights, out)
         return out
 
     @property
     def inversions(self) -> Ints:
-        """Merges that are lower than one inside them; centroid linkage has them, and only it.
-
-        The mean of two points may be nearer to a third than they are to each other.
-        """
-        return np.flatnonzero(self.heights < self.highest * (1 - ROUNDING))
+        """Merges that are lower than one below them, as centroid linkage can have."""
+        return np.flatnonzero(self.heights < self.max_heights * (1 - ROUNDING))
 
     @property
-    def starts(self) -> Ints:
-        """For every node, the place of its first leaf among :attr:`leaves`."""
+    def first_leaf(self) -> Ints:
+        """For every node, the position of its first leaf among :attr:`leaves`."""
         start = np.zeros(2 * len(self) - 1, dtype=np.int64)
-        places(self.left, self.right, self.sizes, start)
+        first_leaf_position(self.left, self.right, self.sizes, start)
         return start
 
     @property
     def leaves(self) -> Ints:
         """The leaves in an order in which no two branches cross."""
         order = np.empty(len(self), dtype=np.int64)
-        order[self.starts[: len(self)]] = np.arange(len(self))
+        order[self.first_leaf[: len(self)]] = np.arange(len(self))
         return order
 
     def cut(self, n_clusters: int | None = None, *, level: float | None = None) -> Ints:
-        """The cluster of every leaf, numbered by first appearance: so many, or up to a level.
+        """Cluster labels of the leaves, for a number of clusters or a height ``level``.
 
-        ``n_clusters`` undoes the last merges. ``level`` makes every merge that is not higher, nor
-        has a higher one inside it: with inversions a low merge of a high one stays undone.
+        ``n_clusters`` leaves out the last merges. ``level`` makes every merge whose subtree has no
+        greater height. Clusters are numbered by first appearance.
         """
         if (n_clusters is None) == (level is None):
             raise InputError("Cut by a number of clusters or at a level: give one of the two.")
         if level is not None:
             if np.isnan(level):
-                raise InputError("level is NaN: no height to cut at.")
-            joined = self.highest <= level
+                raise InputError("level is NaN: not a height to cut at.")
+            made = self.max_heights <= level
         else:
             if not isinstance(n_clusters, int | np.integer) or not 1 <= n_clusters <= len(self):
                 raise InputError(
-                    f"n_clusters={n_clusters!r} must be a whole number from 1 to the "
+                    f"n_clusters={n_clusters!r} must be an integer from 1 to the "
                     f"{len(self)} leaves."
                 )
-            joined = np.arange(len(self.linkage)) < len(self) - n_clusters
+            made = np.arange(len(self.linkage)) < len(self) - n_clusters
         labels = np.empty(len(self), dtype=np.int64)
-        labels_under(self.left, self.right, joined, labels)
+        labels_of_merges(self.left, self.right, made, labels)
         return labels
 
     def cophenetic(self) -> Floats:
-        """Height of the merge at which two leaves meet, for all pairs in the order of ``pdist``."""
-        n, start = len(self), self.starts
+        """Cophenetic distances: height of the first common merge, in the order of ``pdist``."""
+        n, start = len(self), self.first_leaf
         size = np.concatenate([np.ones(n, dtype=np.int64), self.sizes])
-        met = np.zeros((n, n))
+        heights = np.zeros((n, n))
         for a, b, height in zip(self.left, self.right, self.heights, strict=True):
-            one = slice(start[a], start[a] + size[a])
-            two = slice(start[b], start[b] + size[b])
-            met[one, two] = met[two, one] = height
-        place = start[:n]
+            first = slice(start[a], start[a] + size[a])
+            second = slice(start[b], start[b] + size[b])
+            heights[first, second] = heights[second, first] = height
+        position = start[:n]
         i, k = np.triu_indices(n, 1)
-        return np.asarray(met[place[i], place[k]])
+        return np.asarray(heights[position[i], position[k]])

@@ -1,27 +1,37 @@
-"""Where K-means begins: rows drawn far apart (k-means++), or at random.
+"""Initial centers, medoids and partitions: drawn far apart, greedy (BUILD), or at random.
 
-Draws follow the cumulative weight of the rows in lexicographic order, so that neither the order of
-rows nor their units matter, and a row of weight w is drawn like w equal rows.
+k-means++ draws each center with probability proportional to its weight times its squared distance
+(medoids: its distance) to the centers before it. Draws follow the cumulative weight of the rows in
+lexicographic order, so that neither the order of rows nor their units matter, and a row of weight
+w is drawn like w equal rows.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.cluster.loops.pam import total_reductions
 from separatrix.kernels.base import n_items
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
-#: Numbers of a sparse matrix that are spread out to sort its rows.
-MOST_SPREAD = 20_000_000
+if TYPE_CHECKING:
+    from separatrix.cluster.kernel_lloyd import GramBlocks
+
+Singles = NDArray[np.float32]
+
+#: Largest sparse matrix, in numbers, that is made dense to sort its rows.
+MAX_DENSE = 20_000_000
 
 
-def in_order(x: Any) -> NDArray[np.int64]:
-    """Rows sorted by the first column, ties by the next ones; anything but a matrix as it is."""
-    if sparse.issparse(x) and x.shape[0] * x.shape[1] <= MOST_SPREAD:
+def lexicographic_order(x: Any) -> Ints:
+    """Rows sorted by the first column, ties by the next ones; other items in their own order."""
+    if sparse.issparse(x) and x.shape[0] * x.shape[1] <= MAX_DENSE:
         x = x.toarray()
     if not isinstance(x, np.ndarray) or x.ndim != 2:
         return np.arange(n_items(x))
@@ -32,32 +42,42 @@ def in_order(x: Any) -> NDArray[np.int64]:
     return np.asarray(order)
 
 
-def spread_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """k-means++: each center is drawn by weight times squared distance to those before.
+def draw(weight: Floats, u: Floats) -> Ints:
+    """Rows at which the cumulative weight passes the fractions u; never one of weight zero."""
+    cumulative = np.cumsum(weight)
+    found = np.searchsorted(cumulative, u * cumulative[-1], side="right")
+    last = int(np.flatnonzero(weight)[-1])
+    return np.asarray(np.minimum(found, last))
 
-    Of 2 + log k candidates the one that leaves the least scatter is taken. When every row sits on
-    a center already, the last centers repeat rows.
+
+# -- centers of K-means ----------------------------------------------------------------------------
+
+
+def kmeans_plusplus(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """k-means++ centers: of 2 + log k candidates the one that leaves the least inertia is taken.
+
+    When every row equals a center already, the last centers repeat rows.
     """
     z, w, origin = _sorted(x, w)
     square = np.einsum("ij,ij->i", z, z)
-    chosen = [drawn(w, rng.random(1))[0]]
-    nearest = _squares(z, square, z[chosen])[:, 0]
+    chosen = [draw(w, rng.random(1))[0]]
+    nearest = _squared_distances(z, square, z[chosen])[:, 0]
     trials = 2 + int(np.log(k))
     for _ in range(1, k):
         loss = w * nearest
         u = rng.random(trials)
         if not loss.any():
-            chosen.append(drawn(w, u)[0])
+            chosen.append(draw(w, u)[0])
             continue
-        candidates = drawn(loss, u)
-        closer = np.minimum(_squares(z, square, z[candidates]), nearest[:, None])
+        candidates = draw(loss, u)
+        closer = np.minimum(_squared_distances(z, square, z[candidates]), nearest[:, None])
         best = int((w @ closer).argmin())
         nearest = closer[:, best].copy()
         chosen.append(candidates[best])
     return np.asarray(z[np.array(chosen)] + origin)
 
 
-def random_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+def random_centers(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
     """Rows drawn by weight; none twice, and no two equal ones while there are others."""
     z, w, origin = _sorted(x, w)
     square = np.einsum("ij,ij->i", z, z)
@@ -65,27 +85,20 @@ def random_start(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floa
     chosen = []
     for _ in range(k):
         u = rng.random(1)
-        i = drawn(left if left.any() else w, u)[0]
+        i = draw(left if left.any() else w, u)[0]
         chosen.append(i)
-        left[_squares(z, square, z[[i]])[:, 0] == 0.0] = 0.0
+        left[_squared_distances(z, square, z[[i]])[:, 0] == 0.0] = 0.0
     return np.asarray(z[np.array(chosen)] + origin)
 
 
 def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
-    order = in_order(x)
+    """Rows in lexicographic order relative to their mean, weights, and the mean."""
+    order = lexicographic_order(x)
     origin = (w @ x) / w.sum()
     return x[order] - origin, w[order], origin
 
 
-def drawn(weight: Floats, u: Floats) -> NDArray[np.int64]:
-    """Rows at which the cumulative weight passes the shares u; rows of no weight never."""
-    up = np.cumsum(weight)
-    found = np.searchsorted(up, u * up[-1], side="right")
-    last = int(np.flatnonzero(weight)[-1])
-    return np.asarray(np.minimum(found, last))
-
-
-def _squares(z: Floats, square: Floats, c: Floats) -> Floats:
+def _squared_distances(z: Floats, square: Floats, c: Floats) -> Floats:
     """‖z − c‖² of all pairs; exactly 0 for equal rows, and where only rounding is left."""
     norms = np.einsum("ij,ij->i", c, c)
     out = z @ (-2.0 * c.T)
@@ -93,7 +106,83 @@ def _squares(z: Floats, square: Floats, c: Floats) -> Floats:
     out += norms
     noise = 16 * np.finfo(float).eps * (square[:, None] + norms)
     close = np.argwhere(out <= noise)
-    if len(close) <= 4 * len(z):  # direct where the difference has few digits
+    if len(close) <= 4 * len(z):  # from differences where products cancel
         i, j = close.T
         out[i, j] = ((z[i] - c[j]) ** 2).sum(axis=1)
     return np.maximum(out, 0.0)
+
+
+# -- medoids, from a matrix of distances -----------------------------------------------------------
+
+
+def build_medoids(distance: Singles, weight: Floats, k: int, _: Any) -> Ints:
+    """BUILD: first the medoid of all rows, then the row that lowers the loss most, and so on."""
+    n = len(distance)
+    nearest, reduction = np.full(n, np.inf), np.empty(n)
+    chosen = [int((distance @ weight.astype(np.float32)).argmin())]
+    cuts = np.linspace(0, n, 9).astype(int)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        while len(chosen) < k:
+            np.minimum(nearest, distance[chosen[-1]], out=nearest)
+            list(
+                pool.map(
+                    lambda a, b: total_reductions(distance, nearest, weight, a, b, reduction),
+                    cuts[:-1],
+                    cuts[1:],
+                )
+            )
+            reduction[chosen] = -1.0
+            chosen.append(int(reduction.argmax()))
+    return np.array(chosen, dtype=np.int64)
+
+
+def kmedoids_plusplus(distance: Singles, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
+    """Rows drawn by weight times distance to those before; of 2 + log k the best is taken."""
+    chosen = [int(draw(weight, rng.random(1))[0])]
+    nearest = distance[chosen[0]].astype(float)
+    for _ in range(1, k):
+        loss = weight * nearest
+        loss[chosen] = 0.0
+        if not loss.any():  # every row equals a medoid
+            others = np.setdiff1d(np.arange(len(weight)), chosen)
+            return np.concatenate([chosen, others[: k - len(chosen)]]).astype(np.int64)
+        candidates = draw(loss, rng.random(2 + int(np.log(k))))
+        losses = np.minimum(distance[candidates], nearest) @ weight
+        chosen.append(int(candidates[losses.argmin()]))
+        np.minimum(nearest, distance[chosen[-1]], out=nearest)
+    return np.array(chosen, dtype=np.int64)
+
+
+def random_medoids(distance: Singles, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
+    """Rows drawn by weight; none twice, and no two equal ones while there are others."""
+    left, chosen = weight.copy(), []
+    for u in rng.random(k):
+        chosen.append(int(draw(left, np.array([u]))[0]))
+        left[distance[chosen[-1]] == 0.0] = 0.0
+        if not left.any():
+            left = weight.copy()
+            left[chosen] = 0.0
+    return np.array(chosen, dtype=np.int64)
+
+
+# -- partitions of kernel K-means ------------------------------------------------------------------
+
+
+def kernel_plusplus(gram: GramBlocks, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
+    """Labels by the nearest of k rows drawn by k-means++ with distances from the kernel."""
+    chosen = [int(draw(weight, rng.random(1))[0])]
+    nearest, labels = gram.squared_distances(chosen[0]), np.zeros(gram.n, dtype=np.int64)
+    for j in range(1, k):
+        loss = weight * nearest
+        loss[chosen] = 0.0
+        if not loss.any():
+            loss = weight.copy()
+            loss[chosen] = 0.0
+        i = int(draw(loss, rng.random(1))[0])
+        squares = gram.squared_distances(i)
+        closer = squares < nearest
+        closer[i] = True
+        labels[closer], nearest = j, np.minimum(nearest, squares)
+        chosen.append(i)
+    labels[chosen] = np.arange(k)
+    return labels

@@ -1,66 +1,124 @@
-"""Kernel K-means: clusters that a plane cannot part, found by K-means in the space of a kernel."""
+"""Kernel K-means: K-means in the feature space of a kernel."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClusterMixin
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from separatrix.cluster.base import StandardizeMixin, starts_of
-from separatrix.cluster.initialization import in_order
+from separatrix.cluster.base import IterativeClusterer
+from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order
 from separatrix.cluster.kernel_lloyd import (
-    MEASURES,
+    ASSIGNMENTS,
     GramBlocks,
     KernelPartition,
+    Status,
     kernel_distances,
-    kernel_sweeps,
-    membership,
-    spread_partition,
+    kernel_lloyd,
+    mean_weights,
+    reassignment_gain,
 )
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.kernels import Kernel, Precomputed, kernel_from
-from separatrix.kernels.base import n_items
+from separatrix.kernels.base import n_items, take_items
+from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, unit_weights
-from separatrix.rows.rows import Rows
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.block import Floats, Ints, unit_weights
 
-_ENDINGS = {
-    "settled": "",
-    "cycle": "The sweeps came back to a partition that they had left, and were stopped there.",
-    "limit": "The limit of sweeps was reached first.",
+_STOPPED = {
+    Status.CYCLE: "the iterations returned to an earlier partition, and were stopped there.",
+    Status.MAX_ITER: "the maximum number of iterations was reached.",
 }
+#: Distances of new rows to training rows that are computed at once.
+BLOCK_NUMBERS = 1 << 22
 
 
-class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
-    """K-means on φ(x), known only by κ(x, z) = φ(x)·φ(z).
+class KernelKMeans(IterativeClusterer):
+    """K-means on φ(x), known only by the kernel κ(x, z) = φ(x)·φ(z).
+
+        minimize Σ w ‖φ(x) − μ‖²,     ‖φ(x) − μ_j‖² = κ(x,x) − 2 mean κ(x,·) + mean κ(·,·)
 
     Parameters
     ----------
-    n_clusters : number of clusters.
-    kernel : a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed" or a function of matrices;
-        ``gamma``, ``degree``, ``coef0`` belong to the names.
-    assign : "centroid", distance to the mean of a cluster in the space of the kernel; or "members",
-        the mean distance to its members.
-    n_init : starts, of which the one with the least scatter is kept.
-    max_iter : most sweeps.
-    standardize : measure every column in units of its deviation, so that units do not matter.
-    random_state : seed of the starts.
+    n_clusters : int, default=8
+        Number of clusters.
+    kernel : Kernel, str or callable, default="rbf"
+        A kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a function of two matrices.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of the kernels "rbf", "poly" and "sigmoid".
+    degree : int, default=3
+        Degree of the kernel "poly".
+    coef0 : float, default=1.0
+        Constant term of the kernels "poly" and "sigmoid".
+    assign : {"centroid", "members"}, default="centroid"
+        Assign rows by the distance to the mean of a cluster in feature space, or by the mean
+        distance to its members.
+    n_init : int or "auto", default=4
+        Number of initializations, of which the result with the least inertia is taken; "auto" is
+        4.
+    max_iter : int, default=300
+        Maximum number of iterations.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+    random_state : int, RandomState or None, default=None
+        Seed of the initializations.
 
     Attributes
     ----------
-    labels_, inertia_ : cluster of every row, and the scatter Σ w ‖φ(x) − μ‖².
-    X_fit_ : the training rows: prediction needs them, and a saved model holds them.
-    kernel_, n_iter_, certificate_.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row.
+    inertia_ : float
+        Σ w ‖φ(x) − μ‖².
+    X_fit_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight: prediction needs them, and a saved model contains them.
+    labels_fit_ : ndarray of shape (n_samples,)
+        Clusters of the rows of ``X_fit_``.
+    weights_fit_ : ndarray of shape (n_samples,)
+        Weights of the rows of ``X_fit_``.
+    norms_ : ndarray of shape (n_clusters,)
+        ‖μ‖² of every cluster.
+    kernel_ : Kernel
+        The kernel.
+    n_iter_ : int
+        Number of iterations.
+    standardizer_ : Standardizer or None
+        Means and scales of the columns if ``standardize``.
+    certificate_ : Certificate
+        By how much the best reassignment lowers a row's distance, recomputed from the kernel.
+
+    See Also
+    --------
+    KMeans : K-means on the rows themselves.
+    KMedoids : Clusters about rows, in any metric.
+    is_mercer : Whether a Gram matrix is one of inner products.
+
+    Notes
+    -----
+    An indefinite kernel has no feature space: squared "distances" can be negative and iterations
+    need not descend. The fit then warns SEP007, and its certificate states only that no
+    reassignment lowers the objective.
+
+    References
+    ----------
+    Dhillon, I. S., Guan, Y. and Kulis, B. (2004). Kernel k-means: spectral clustering and
+    normalized cuts. KDD.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> angle = np.arange(8) * np.pi / 4
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> rings = np.vstack([0.1 * circle, 3 * circle])
+    >>> model = sx.KernelKMeans(2, gamma=1.0, random_state=0).fit(rings)
+    >>> len(set(model.labels_[:8])), model.certificate_.holds
+    (1, True)
     """
 
-    labels_: NDArray[np.int64]
+    _sparse_points = True
+    labels_: Ints
     kernel_: Kernel
-    certificate_: Certificate
 
     def __init__(
         self,
@@ -71,7 +129,7 @@ class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
         degree: int = 3,
         coef0: float = 1.0,
         assign: str = "centroid",
-        n_init: int = 4,
+        n_init: Any = 4,
         max_iter: int = 300,
         standardize: bool = False,
         random_state: Any = None,
@@ -88,141 +146,133 @@ class KernelKMeans(ClusterMixin, StandardizeMixin, RowsEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Part the rows of ``X``: a matrix, a frame, Rows, a Gram matrix, or a list of objects."""
-        x, given = self._training(X, sample_weight)
-        x = self._fit_standardize(self.kernel, x, given)
+        """Cluster the rows of ``X``: a matrix, a frame, Rows, a Gram matrix, or objects."""
+        x, given = self._fit_kernel(X, sample_weight)
+        n = n_items(x)
+        w = unit_weights(given, n)
+        precomputed = isinstance(self.kernel_, Precomputed)
+        order = np.arange(n) if precomputed else lexicographic_order(x)
+        rows = order[w[order] > 0]
+        self._check_n_clusters(len(rows))
+        if self.assign not in ASSIGNMENTS:
+            raise InputError(
+                f"assign={self.assign!r} is unknown.", remedy="Use 'centroid' or 'members'."
+            )
+        prepared = self.kernel_.prepare(x).subset(rows)
+        mercer = check_mercer(self.kernel_, prepared.centers)
+        gram = GramBlocks(prepared)
+        best = self._best_run(gram, w[rows])
+        self.X_fit_ = self.kernel_.serializable(prepared.centers)
+        self.labels_fit_, self.weights_fit_ = best.labels, w[rows]
+        self.precomputed_columns_ = rows if precomputed else None
+        self.norms_, self.n_iter_ = best.norms, best.iterations
+        self.inertia_ = max(best.inertia, 0.0) if mercer else best.inertia
+        gain = reassignment_gain(gram, w[rows], best.labels, self.n_clusters, self.assign)
+        self.certificate_ = self._certificate(best, gain, mercer)
+        self.labels_ = np.zeros(n, dtype=np.int64)
+        self.labels_[rows] = best.labels
+        if len(rows) < n:
+            others = take_items(x, np.flatnonzero(w == 0))
+            self.labels_[w == 0] = self._nearest(others[:, rows] if precomputed else others)
+        if best.status != Status.CONVERGED:
+            warn("SEP003", _STOPPED[best.status])
+        return self
+
+    def _fit_kernel(self, X: Any, sample_weight: Any) -> tuple[Any, Floats | None]:
+        """Set ``kernel_``; the rows, standardized if asked, and their weights if any."""
+        objects = isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
+        x, w = self._read_points(X, sample_weight, objects=objects)
+        precomputed = isinstance(self.kernel, Precomputed) or self.kernel == "precomputed"
+        x = self._fit_standardize(x, w, numeric=not objects and not precomputed)
         self.kernel_ = kernel_from(
             self.kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             x=x,
-            sample_weight=given,
+            sample_weight=w,
         )
-        n = n_items(x)
-        w = unit_weights(given, n)
-        order = np.arange(n) if isinstance(self.kernel_, Precomputed) else in_order(x)
-        kept = order[w[order] > 0]
-        self._check(len(kept))
-        centers = self.kernel_.prepare(x).subset(kept)
-        best = self._best(GramBlocks(centers), w[kept])
-        self.X_fit_ = self.kernel_.serializable(centers.centers)
-        self.labels_fit_, self.weights_fit_ = best.labels, w[kept]
-        self.norms_, self.inertia_, self.n_iter_ = best.norms, best.scatter, best.iterations
-        self.certificate_ = _proof(best, self.assign)
-        self.labels_ = np.zeros(n, dtype=np.int64)
-        self.labels_[kept] = best.labels
-        if len(kept) < n:
-            out = np.flatnonzero(w == 0)
-            self.labels_[out] = self._nearest(_columns(self.kernel_, x, out, kept))
-        if best.ending != "settled":
-            warn("SEP003", _ENDINGS[best.ending])
-        return self
+        return x, w
 
-    def _training(self, X: Any, sample_weight: Any) -> tuple[Any, Floats | None]:
-        if isinstance(X, Rows):
-            prepared = prepare(X)
-            self._name_columns(X)
-            self.encoding_ = prepared.encoding
-            block = prepared.rows.collect()
-            return block.x, block.w
-        if isinstance(self.kernel, Kernel) and not self.kernel.of_vectors:
-            return list(X), check_sample_weight(sample_weight, len(X))
-        x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        return x, check_sample_weight(sample_weight, x.shape[0])
-
-    def _check(self, n: int) -> None:
-        if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:
-            raise InputError(f"n_clusters={self.n_clusters!r} must be a whole number from 1 up.")
-        if n < self.n_clusters:
-            raise InputError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}: every cluster needs a "
-                "row.",
-                remedy="Ask for fewer clusters.",
-            )
-        if self.assign not in MEASURES:
-            raise InputError(
-                f"assign={self.assign!r} is unknown.", remedy="Use 'centroid' or 'members'."
-            )
-
-    def _best(self, gram: GramBlocks, weight: Floats) -> KernelPartition:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        found = [
-            kernel_sweeps(
+    def _best_run(self, gram: GramBlocks, weight: Floats) -> KernelPartition:
+        rng, k = self._generator(), self.n_clusters
+        runs = [
+            kernel_lloyd(
                 gram,
                 weight,
-                spread_partition(gram, weight, self.n_clusters, rng),
-                self.n_clusters,
+                kernel_plusplus(gram, weight, k, rng),
+                k,
                 assign=self.assign,
                 max_iter=self.max_iter,
             )
-            for _ in range(starts_of(self.n_init, 4, self.max_iter))
+            for _ in range(self._check_iterations(4))
         ]
-        return min(found, key=lambda one: one.scatter)
+        return min(runs, key=lambda run: run.inertia)
 
-    # -- new rows ------------------------------------------------------------------------------
+    def _certificate(self, found: KernelPartition, gain: float, mercer: bool) -> Certificate:
+        notes = []
+        if found.status != Status.CONVERGED:
+            notes.append(_STOPPED[found.status].capitalize())
+        if self.assign == "members":
+            claim = "Every row is in the cluster with the least mean distance to its members"
+            notes.append("Assignment by members minimizes no objective.")
+        elif mercer:
+            claim = "Every row is nearest to the centroid of its own cluster in feature space"
+            notes.append("A local optimum: other initializations may end lower.")
+        else:
+            claim = (
+                "No reassignment of a row lowers Σ w (κ(x,x) − 2 mean κ(x,·) + mean κ(·,·)) with "
+                "the means over clusters fixed"
+            )
+        if not mercer:
+            notes.append(
+                "The kernel is indefinite: this is no distance in a feature space, and iterations "
+                "need not lower the objective."
+            )
+        return Certificate(
+            claim=claim,
+            primal=self.inertia_,
+            kkt=gain,
+            tolerance=1e-9,
+            statistic="the Gram matrix",
+            notes=tuple(notes),
+            promised=("kkt",),
+        )
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """The nearest cluster of every row, measured as ``assign`` says."""
+    # -- new rows ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Ints:
+        """The nearest cluster of every row, by the distance that ``assign`` names."""
         check_is_fitted(self)
-        if self.kernel_.of_vectors:
-            return self._nearest(self._standardized(self._design(X)))
-        return self._nearest(list(X))
+        return self._nearest(self._query_points(X))
 
-    def _nearest(self, x: Any) -> NDArray[np.int64]:
-        centers = self.kernel_.prepare(self.X_fit_)
-        share, _ = membership(self.labels_fit_, self.weights_fit_, len(self.norms_))
-        n = n_items(x)
-        step = max(1, (1 << 22) // len(centers))
+    def _nearest(self, x: Any) -> Ints:
+        prepared = self.kernel_.prepare(self.X_fit_)
+        weights = mean_weights(self.labels_fit_, self.weights_fit_, len(self.norms_))
+        step = max(1, BLOCK_NUMBERS // len(prepared))
         labels = [np.zeros(0, dtype=np.int64)]
-        for a in range(0, n, step):
+        for a in range(0, n_items(x), step):
             part = x[a : a + step]
-            block = np.asarray(centers.rows(part))
+            block = np.asarray(prepared.rows(part))
             if self.assign == "centroid":  # κ(x, x) is the same for all clusters
-                measured = self.norms_ - 2.0 * (block @ share)
+                distances = self.norms_ - 2.0 * (block @ weights)
             else:
-                measured = kernel_distances(block, self._own(part), centers.diagonal) @ share
-            labels.append(measured.argmin(axis=1))
+                own = self._squared_norms(part)
+                distances = kernel_distances(block, own, prepared.diagonal) @ weights
+            labels.append(distances.argmin(axis=1))
         return np.concatenate(labels)
 
-    def _own(self, part: Any) -> Floats:
+    def _squared_norms(self, x: Any) -> Floats:
+        """κ(x, x)."""
         if isinstance(self.kernel_, Precomputed):
             raise InputError(
                 "The mean distance to members needs κ(x, x) of new rows, and a block of "
-                "precomputed similarities does not hold it.",
+                "precomputed similarities does not contain it.",
                 remedy="Use assign='centroid', or give the kernel itself.",
             )
-        return np.asarray(self.kernel_.diagonal(part), dtype=float)
+        return np.asarray(self.kernel_.diagonal(x), dtype=float)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _columns(kernel: Kernel, x: Any, rows: NDArray[Any], kept: NDArray[Any]) -> Any:
-    """Some of the training rows as new ones: of a Gram matrix, the columns that were kept."""
-    if isinstance(kernel, Precomputed):
-        return x[rows][:, kept]
-    return x[rows] if hasattr(x, "shape") else [x[i] for i in rows]
-
-
-def _proof(found: KernelPartition, assign: str) -> Certificate:
-    settled = found.ending == "settled"
-    nearest = "centroid in the space of the kernel" if assign == "centroid" else "mean member"
-    claim = (
-        f"Every row is with the cluster whose {nearest} is nearest"
-        if settled
-        else "The partition may still change"
-    )
-    notes = [note for note in (_ENDINGS[found.ending],) if note]
-    if assign == "centroid":
-        notes.append("A local optimum: other starts may end lower.")
-    else:
-        notes.append("Mean distances to members are not what any scatter decreases by.")
-    return Certificate(
-        claim=claim,
-        primal=found.scatter,
-        notes=tuple(notes),
-        promised=(),
-    )

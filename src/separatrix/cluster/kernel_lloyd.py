@@ -1,76 +1,83 @@
-"""K-means in the space of a kernel, where centers have no coordinates: clusters are partitions.
+"""K-means in the feature space of a kernel, where centers have no coordinates.
 
     ‖φ(x) − μ_j‖² = κ(x,x) − 2 · mean over j of κ(x,·) + mean over j × j of κ        (centroid)
     mean over y in j of ‖φ(x) − φ(y)‖                                                (members)
 
-Assigning by centroids lowers the scatter at every sweep, as K-means does. Assigning by the mean
-distance to members follows no such quantity and may come back to a partition it has left; it then
-stops and says so. The Gram matrix is kept where it fits, and else computed again by blocks.
+With a Mercer kernel, assignment by centroids lowers the inertia at every iteration, as K-means
+does. Assignment by the mean distance to members minimizes no such objective and may return to an
+earlier partition, and so may any assignment with an indefinite kernel; the iterations then stop.
+The Gram matrix is stored where it fits, and else computed again by blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
-from separatrix.cluster.initialization import drawn
 from separatrix.kernels.base import PreparedKernel
 from separatrix.rows.block import Floats, Ints
 
-#: Bytes of a Gram matrix that is kept between sweeps, and of one block of it.
-KEPT, BLOCK = 1 << 29, 1 << 25
-#: Where more than this share of the rows moved, sums are taken afresh.
+#: Bytes of a Gram matrix that is stored between iterations, and of one block of it.
+MAX_STORED, BLOCK = 1 << 29, 1 << 25
+#: Where more than this fraction of the rows moved, sums are recomputed.
 MANY_MOVED = 0.3
+ASSIGNMENTS = ("centroid", "members")
+
+
+class Status(StrEnum):
+    """How the iterations ended."""
+
+    CONVERGED = "converged"
+    CYCLE = "cycle"
+    MAX_ITER = "max_iter"
 
 
 @dataclass(frozen=True)
 class KernelPartition:
-    """``labels`` of all rows; ``norms`` ‖μ_j‖² and ``mass`` by cluster; the scatter and the end."""
+    """``labels`` of all rows; ``norms`` ‖μ_j‖² by cluster; ``inertia`` and the ``status``."""
 
     labels: Ints
-    mass: Floats
     norms: Floats
-    scatter: float
+    inertia: float
     iterations: int
-    ending: str  # settled, cycle, limit
+    status: Status
     history: Floats
 
 
 class GramBlocks:
-    """κ of all training rows with all training rows, some rows at a time."""
+    """The Gram matrix of the training rows, some rows at a time."""
 
     def __init__(self, prepared: PreparedKernel) -> None:
         self.prepared, self.n = prepared, len(prepared)
         self.diagonal = np.asarray(prepared.diagonal, dtype=float)
-        self.whole = prepared.gram() if 8 * self.n**2 <= KEPT else None
+        self.whole = prepared.gram() if 8 * self.n**2 <= MAX_STORED else None
 
     def __iter__(self) -> Iterator[tuple[slice, Floats]]:
         step = max(1, BLOCK // (8 * self.n))
         for a in range(0, self.n, step):
             part = slice(a, min(a + step, self.n))
-            yield (
-                part,
-                self.rows(np.arange(self.n)[part]) if self.whole is None else self.whole[part],
-            )
+            whole = self.whole
+            yield part, self.rows(np.arange(self.n)[part]) if whole is None else whole[part]
 
     def rows(self, index: Ints) -> Floats:
         """κ of some training rows with all."""
         return np.asarray(self.prepared.take(index) if self.whole is None else self.whole[index])
 
-    def squares_to(self, i: int) -> Floats:
-        """‖φ(x) − φ(xᵢ)‖² of all rows."""
+    def squared_distances(self, i: int) -> Floats:
+        """‖φ(x) − φ(xᵢ)‖² of all rows, at least 0."""
         square = self.diagonal - 2.0 * self.rows(np.array([i]))[0] + self.diagonal[i]
         return np.asarray(np.maximum(square, 0.0))
 
 
-def membership(labels: Ints, weight: Floats, k: int) -> tuple[Floats, Floats]:
-    """Weights of rows in the mean of their cluster (n x k), and the mass of the clusters."""
-    mass = np.asarray(np.bincount(labels, weight, minlength=k), dtype=float)
-    share = np.zeros((len(labels), k))
-    share[np.arange(len(labels)), labels] = weight / mass[labels]
-    return share, mass
+def mean_weights(labels: Ints, weight: Floats, k: int) -> Floats:
+    """Weights of rows in the mean of their cluster (n x k)."""
+    total = np.asarray(np.bincount(labels, weight, minlength=k), dtype=float)
+    weights = np.zeros((len(labels), k))
+    weights[np.arange(len(labels)), labels] = weight / total[labels]
+    return weights
 
 
 def kernel_distances(block: Floats, own: Floats, others: Floats) -> Floats:
@@ -78,33 +85,30 @@ def kernel_distances(block: Floats, own: Floats, others: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(own[:, None] - 2.0 * block + others, 0.0)))
 
 
-MEASURES = ("centroid", "members")
+class _ClusterSums:
+    """Σ w m(x, z) over the members z of every cluster, with m = κ or the distance from it.
 
-
-class Towards:
-    """Σ w m(x, z) over the members z of every cluster, m = κ or the distance in its space.
-
-    A row that moves takes its terms from one sum to another, so that a sweep costs a column of the
-    matrix for every row that moved and not the whole of it.
+    A row that moves takes its terms from one sum to another, so that an iteration costs a column of
+    the Gram matrix for every row that moved and not the whole of it.
     """
 
     def __init__(self, gram: GramBlocks, weight: Floats, k: int, assign: str) -> None:
         self.gram, self.weight, self.k, self.assign = gram, weight, k, assign
 
-    def afresh(self, labels: Ints) -> None:
+    def recompute(self, labels: Ints) -> None:
         """All sums from all pairs."""
-        belongs = np.zeros((self.gram.n, self.k))
-        belongs[np.arange(self.gram.n), labels] = self.weight
+        membership = np.zeros((self.gram.n, self.k))
+        membership[np.arange(self.gram.n), labels] = self.weight
         self.labels, self.exact = labels, True
         self.sums = np.concatenate(
-            [self._terms(block, rows) @ belongs for rows, block in self.gram]
+            [self._terms(block, rows) @ membership for rows, block in self.gram]
         )
 
-    def follow(self, labels: Ints) -> None:
+    def update(self, labels: Ints) -> None:
         """The sums after some rows moved."""
         moved = np.flatnonzero(labels != self.labels)
         if len(moved) > MANY_MOVED * self.gram.n:
-            return self.afresh(labels)
+            return self.recompute(labels)
         for rows in np.array_split(moved, max(1, -(-8 * len(moved) * self.gram.n // BLOCK))):
             change = np.zeros((len(rows), self.k))
             here = np.arange(len(rows))
@@ -119,88 +123,94 @@ class Towards:
             return block
         return kernel_distances(block, self.gram.diagonal[rows], self.gram.diagonal)
 
-    def measured(self) -> tuple[Floats, Floats, Floats]:
-        """Distances of rows to clusters (centroids: squared), ‖μ‖² or zeros, and the masses."""
-        mass = np.bincount(self.labels, self.weight, minlength=self.k).astype(float)
-        means = self.sums / np.where(mass > 0, mass, 1.0)
+    def distances(self) -> tuple[Floats, Floats, Floats]:
+        """Distances of rows to clusters (centroids: squared), ‖μ‖² or zeros, cluster weights."""
+        total = np.bincount(self.labels, self.weight, minlength=self.k).astype(float)
+        means = self.sums / np.where(total > 0, total, 1.0)
         norms = np.zeros(self.k)
         if self.assign == "centroid":
             own = means[np.arange(self.gram.n), self.labels]
             norms += np.bincount(self.labels, self.weight * own, minlength=self.k)
-            norms /= np.where(mass > 0, mass, 1.0)
+            norms /= np.where(total > 0, total, 1.0)
             means = self.gram.diagonal[:, None] - 2.0 * means + norms
-        return means, norms, mass
+        return means, norms, total
 
 
-def kernel_sweeps(
+def kernel_lloyd(
     gram: GramBlocks, weight: Floats, start: Ints, k: int, *, assign: str, max_iter: int
 ) -> KernelPartition:
-    """Sweeps from the partition ``start`` until it stays or repeats an earlier one."""
-    history, ending = [], "limit"
-    seen = {start.tobytes()}
-    towards = Towards(gram, weight, k, assign)
-    towards.afresh(start)
+    """Iterations from the partition ``start`` until it is unchanged or repeats an earlier one."""
+    history, status = [], Status.MAX_ITER
+    visited = {start.tobytes()}
+    sums = _ClusterSums(gram, weight, k, assign)
+    sums.recompute(start)
     rows = np.arange(gram.n)
     for _ in range(max_iter):
-        measured, _, mass = towards.measured()
-        history.append(float(weight @ measured[rows, towards.labels]))
-        new = _assigned(measured, mass, towards.labels, weight)
-        if np.array_equal(new, towards.labels):
-            if towards.exact:
-                ending = "settled"
+        distances, _, total = sums.distances()
+        history.append(float(weight @ distances[rows, sums.labels]))
+        new = _assigned(distances, total, sums.labels, weight)
+        if np.array_equal(new, sums.labels):
+            if sums.exact:
+                status = Status.CONVERGED
                 break
-            towards.afresh(new)  # sums that followed many moves are taken again before the end
+            sums.recompute(new)  # without the rounding errors of many updates
             continue
-        towards.follow(new)
-        if new.tobytes() in seen:
-            ending = "cycle"
+        sums.update(new)
+        if new.tobytes() in visited:
+            status = Status.CYCLE
             break
-        seen.add(new.tobytes())
-    return _finished(towards, np.array(history), ending)
+        visited.add(new.tobytes())
+    return _result(sums, np.array(history), status)
 
 
-def _finished(towards: Towards, history: Floats, ending: str) -> KernelPartition:
-    gram, weight, labels = towards.gram, towards.weight, towards.labels
-    if towards.assign != "centroid" or not towards.exact:
-        towards = Towards(gram, weight, towards.k, "centroid")
-        towards.afresh(labels)
-    squares, norms, mass = towards.measured()
-    own = np.maximum(squares[np.arange(gram.n), labels], 0.0)
-    return KernelPartition(labels, mass, norms, float(weight @ own), len(history), ending, history)
+def _result(sums: _ClusterSums, history: Floats, status: Status) -> KernelPartition:
+    gram, weight, labels = sums.gram, sums.weight, sums.labels
+    if sums.assign != "centroid" or not sums.exact:
+        sums = _ClusterSums(gram, weight, sums.k, "centroid")
+        sums.recompute(labels)
+    squares, norms, _ = sums.distances()
+    inertia = float(weight @ squares[np.arange(gram.n), labels])
+    return KernelPartition(labels, norms, inertia, len(history), status, history)
 
 
-def _assigned(measured: Floats, mass: Floats, labels: Ints, weight: Floats) -> Ints:
+def _assigned(distances: Floats, total: Floats, labels: Ints, weight: Floats) -> Ints:
     """Nearest clusters; a row stays where another is nearer by rounding only. None is emptied."""
     rows = np.arange(len(labels))
-    measured = np.where(mass > 0, measured, np.inf)
-    new = measured.argmin(axis=1)
-    noise = 1e-12 * np.abs(measured[rows, labels]).max(initial=0.0)
-    stays = measured[rows, labels] <= measured[rows, new] + noise
+    distances = np.where(total > 0, distances, np.inf)
+    new = distances.argmin(axis=1)
+    noise = 1e-12 * np.abs(distances[rows, labels]).max(initial=0.0)
+    stays = distances[rows, labels] <= distances[rows, new] + noise
     new = np.where(stays, labels, new)
-    loss = weight * measured[rows, new]
-    for j in range(len(mass)):
+    loss = weight * distances[rows, new]
+    for j in range(len(total)):
         if not (new == j).any():
-            crowd = np.bincount(new, minlength=len(mass))[new] > 1
-            far = int(np.where(crowd, loss, -np.inf).argmax())
+            several = np.bincount(new, minlength=len(total))[new] > 1
+            far = int(np.where(several, loss, -np.inf).argmax())
             new[far], loss[far] = j, -np.inf
     return np.asarray(new)
 
 
-def spread_partition(gram: GramBlocks, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
-    """Rows drawn far apart in the space of the kernel; every row joins the nearest of them."""
-    chosen = [int(drawn(weight, rng.random(1))[0])]
-    nearest, labels = gram.squares_to(chosen[0]), np.zeros(gram.n, dtype=np.int64)
-    for j in range(1, k):
-        pull = weight * nearest
-        pull[chosen] = 0.0
-        if not pull.any():
-            pull = weight.copy()
-            pull[chosen] = 0.0
-        i = int(drawn(pull, rng.random(1))[0])
-        squares = gram.squares_to(i)
-        closer = squares < nearest
-        closer[i] = True
-        labels[closer], nearest = j, np.minimum(nearest, squares)
-        chosen.append(i)
-    labels[chosen] = np.arange(k)
-    return labels
+def reassignment_gain(gram: GramBlocks, weight: Floats, labels: Ints, k: int, assign: str) -> float:
+    """By how much the best reassignment of a row lowers its distance, clusters held fixed.
+
+    Recomputed block by block from the definition, relative to the largest distance of a row to its
+    own cluster; differences that rounding of the Gram matrix explains count as zero.
+    """
+    weights = mean_weights(labels, weight, k)
+    norms = np.zeros(k)
+    if assign == "centroid":
+        for rows, block in gram:
+            norms += ((block @ weights) * weights[rows]).sum(axis=0)
+    gain, largest = 0.0, 0.0
+    for rows, block in gram:
+        if assign == "centroid":
+            own = gram.diagonal[rows]
+            distances = own[:, None] - 2.0 * (block @ weights) + norms
+        else:
+            distances = kernel_distances(block, gram.diagonal[rows], gram.diagonal) @ weights
+        current = distances[np.arange(len(distances)), labels[rows]]
+        gain = max(gain, float((current - distances.min(axis=1)).max()))
+        largest = max(largest, float(np.abs(current).max()))
+    scale = float(np.abs(gram.diagonal).max())
+    noise = 1e-13 * (scale if assign == "centroid" else np.sqrt(scale))
+    return (gain - noise) / largest if gain > noise else 0.0

@@ -1,7 +1,4 @@
-"""K-means: k centers, every row with the nearest, every center the mean of its rows.
-
-minimize Σ w ‖x − c_{label(x)}‖²
-"""
+"""K-means clustering of tables in memory or streamed."""
 
 from __future__ import annotations
 
@@ -11,58 +8,101 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_random_state
 
-from separatrix.cluster.base import starts_of
-from separatrix.cluster.cluster_sums import RowSample, nearest_centers
-from separatrix.cluster.initialization import random_start, spread_start
-from separatrix.cluster.lloyd import Clustering, lloyd
-from separatrix.cluster.streaming_lloyd import certify, lloyd_streamed
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
+from separatrix.cluster.base import IterativeClusterer
+from separatrix.cluster.initialization import kmeans_plusplus, random_centers
+from separatrix.cluster.lloyd import LloydResult, lloyd
+from separatrix.cluster.streaming_lloyd import (
+    RowSample,
+    certify_kmeans,
+    nearest_centers,
+    streaming_lloyd,
+)
+from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.preparation import Prepared, prepare
 from separatrix.statistics.standardizer import Standardizer
 
-#: Rows from which a streamed table draws its start.
-START_ROWS = 50_000
-#: A table in memory with more numbers than this stays sparse if it is.
-DENSE_NUMBERS = 50_000_000
-STARTS = {"k-means++": spread_start, "random": random_start}
+#: Rows of a streamed table from which initial centers are drawn.
+SAMPLE_ROWS = 50_000
+#: A sparse table in memory with more numbers than this stays sparse.
+MAX_DENSE = 50_000_000
+INITIALIZATIONS = {"k-means++": kmeans_plusplus, "random": random_centers}
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowsEstimator):
-    """K-means, to the end: sweeps stop when no row changes its center, and a certificate says so.
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeClusterer):
+    """K-means clustering by Lloyd iterations until no row changes its cluster.
+
+        minimize Σ w ‖x − c_{label(x)}‖²
 
     Parameters
     ----------
-    n_clusters : number of centers.
-    init : ``"k-means++"``, ``"random"`` or an array (n_clusters, d) of centers to start from.
-    n_init : starts, of which the best is kept; ``"auto"`` is 1, and 10 for ``"random"``.
-    max_iter : most sweeps.
-    tol : stop when the squared steps of the centers sum to less than this share of the mean
-        variance of the columns; 0 sweeps until nothing moves.
-    standardize : measure every column in units of its deviation. Distances depend on units
-        otherwise: a length in millimeters counts a million times as much as in meters.
-    random_state : seed of the starts.
+    n_clusters : int, default=8
+        Number of centers.
+    init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
+default="k-means++"
+        How initial centers are chosen, or the centers themselves.
+    n_init : int or "auto", default="auto"
+        Number of initializations, of which the best result is taken; "auto" is 1, and 10 for
+        ``init="random"``.
+    max_iter : int, default=1000
+        Maximum number of Lloyd iterations.
+    tol : float, default=0.0
+        Stop when the squared steps of the centers sum to less than this fraction of the mean
+        variance of the columns; 0 iterates until no row moves.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+    random_state : int, RandomState or None, default=None
+        Seed of the initializations.
 
     Attributes
     ----------
-    cluster_centers_ : (n_clusters, d), in the units of the table.
-    labels_ : cluster of every training row; absent for streamed tables (use ``predict``).
-    inertia_ : the scatter Σ w ‖x − c‖², of standardized columns where asked for.
-    sizes_ : sum of weights of every cluster.
-    n_iter_, certificate_, encoding_, scale_.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The centers, in the units of the table.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every training row; absent for streamed tables (use ``predict``).
+    inertia_ : float
+        Σ w ‖x − c‖², of standardized columns if ``standardize``.
+    sizes_ : ndarray of shape (n_clusters,)
+        Sum of weights of every cluster.
+    n_iter_ : int
+        Number of Lloyd iterations.
+    standardizer_ : Standardizer or None
+        Means and scales of the columns if ``standardize``.
+    certificate_ : Certificate
+        Whether the result is a fixed point, checked by a separate pass over all rows.
+
+    See Also
+    --------
+    KMedoids : Clusters about rows, in any metric.
+    KernelKMeans : K-means in the feature space of a kernel.
+    AgglomerativeClustering : A tree of clusters.
+    silhouette : How well rows fit their clusters.
+
+    References
+    ----------
+    Lloyd, S. P. (1982). Least squares quantization in PCM. IEEE Transactions on Information
+    Theory 28.
+    Arthur, D. and Vassilvitskii, S. (2007). k-means++: the advantages of careful seeding. SODA.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[8.0], [44.0], [50.0], [58.0], [84.0]]
+    >>> model = sx.KMeans(2, init=[[8.0], [50.0]]).fit(x)
+    >>> model.labels_.tolist(), model.cluster_centers_.tolist()
+    ([0, 1, 1, 1, 1], [[8.0], [59.0]])
+    >>> round(model.inertia_, 6), model.certificate_.holds
+    (932.0, True)
     """
 
     labels_: NDArray[np.int32]
     cluster_centers_: Floats
-    scale_: Floats
-    certificate_: Certificate
 
     def __init__(
         self,
@@ -85,165 +125,145 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find centers for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
-        given = self._rows_of(X, sample_weight)
-        prepared = prepare(given)
-        if isinstance(given, InMemory) and not isinstance(given, ArrayRows):
-            block = prepared.rows.collect()  # a table in memory is swept as a matrix
-            small = block.n * block.x.shape[1] <= DENSE_NUMBERS
-            x = block.dense() if small else block.x
-            prepared = replace(prepared, rows=ArrayRows(x, None, block.w))
+        prepared = self._prepare(self._unlabeled_rows(X, sample_weight))
+        moments = prepared.moments
         self.encoding_ = prepared.encoding
-        self._check(prepared.moments.count)
-        scale = (
-            Standardizer.from_moments(prepared.moments).scale
-            if self.standardize
-            else np.ones(prepared.moments.d)
-        )
-        self.scale_ = np.where(scale > 0, scale, 1.0)
-        variance = float((np.diag(prepared.moments.xx) / self.scale_**2).mean())
-        variance /= prepared.moments.weight
-        best = min(self._attempts(prepared, variance), key=lambda found: found.scatter)
-        self._accept(prepared.rows, best, variance)
-        return self
-
-    def _rows_of(self, X: Any, sample_weight: Any) -> Rows:
-        if isinstance(X, Rows):
-            if sample_weight is not None:
-                raise InputError("Rows carry their own weights.", remedy="scan(…, weight=…).")
-            self._name_columns(X)
-            return X
-        x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        names = getattr(self, "feature_names_in_", None)
-        return ArrayRows(
-            sparse.csr_array(x) if sparse.issparse(x) else x,
-            None,
-            check_sample_weight(sample_weight, x.shape[0]),
-            names=None if names is None else [str(name) for name in names],
-        )
-
-    def _check(self, n: int) -> None:
-        if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:
-            raise InputError(f"n_clusters={self.n_clusters!r} must be a whole number from 1 up.")
-        if n < self.n_clusters:
-            raise InputError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}: every cluster needs a "
-                "row.",
-                remedy="Ask for fewer clusters.",
-            )
-        if isinstance(self.init, str) and self.init not in STARTS:
+        self._check_n_clusters(moments.count)
+        if isinstance(self.init, str) and self.init not in INITIALIZATIONS:
             raise InputError(
                 f"init={self.init!r} is unknown.",
                 remedy="Use 'k-means++', 'random' or an array of centers.",
             )
+        self.standardizer_ = Standardizer.from_moments(moments) if self.standardize else None
+        scaled = np.diag(moments.xx) * self._transformation(moments.d).inverse_scale ** 2
+        variance = float(scaled.mean()) / moments.weight
+        best = min(self._runs(prepared.rows, moments.d, variance), key=lambda run: run.inertia)
+        self._set_result(prepared.rows, best, variance)
+        return self
 
-    # -- starts and sweeps ---------------------------------------------------------------------
+    def _prepare(self, rows: Rows) -> Prepared:
+        """Encoded rows and their moments; a table in memory becomes a matrix."""
+        prepared = prepare(rows)
+        if not isinstance(rows, InMemory) or isinstance(rows, ArrayRows):
+            return prepared
+        block = prepared.rows.collect()
+        small = block.n * block.x.shape[1] <= MAX_DENSE
+        return replace(prepared, rows=ArrayRows(block.dense() if small else block.x, None, block.w))
 
-    def _attempts(self, prepared: Prepared, variance: float) -> list[Clustering]:
-        rows = prepared.rows
+    def _transformation(self, d: int) -> Standardizer:
+        """The fitted standardizer, or the identity on d columns."""
+        return self.standardizer_ or Standardizer(np.zeros(d), np.ones(d))
+
+    # -- initializations and iterations ------------------------------------------------------------
+
+    def _runs(self, rows: Rows, d: int, variance: float) -> list[LloydResult]:
+        """Lloyd iterations from every initialization."""
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        dense = False
+        transformation, rng = self._transformation(d), np.random.default_rng(seeds[1])
         if isinstance(rows, ArrayRows) and not sparse.issparse(rows.block.x):
-            dense = True
-            x, w = _positive(rows.block.x / self.scale_, rows.block.w)
-        else:
-            sample = rows.reduce(RowSample(max(START_ROWS, 50 * self.n_clusters), int(seeds[0])))
-            x, w = sample.rows / self.scale_, sample.weight
-        found = []
-        for start in self._starts(x, w, np.random.default_rng(seeds[1])):
-            if dense:
-                found.append(lloyd(x, w, start, max_iter=self.max_iter, tol=self.tol))
-                continue
-            found.append(
-                lloyd_streamed(
-                    rows,
-                    self.scale_,
-                    start,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    variance=variance,
-                )
+            w = rows.block.weights
+            x, w = np.ascontiguousarray(transformation.transform(rows.block.x[w > 0])), w[w > 0]
+            return [
+                lloyd(x, w, start, max_iter=self.max_iter, tol=self.tol)
+                for start in self._initial_centers(x, w, rng)
+            ]
+        sample = rows.reduce(RowSample(max(SAMPLE_ROWS, 50 * self.n_clusters), int(seeds[0])))
+        return [
+            streaming_lloyd(
+                rows,
+                transformation,
+                start,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                variance=variance,
             )
-        return found
+            for start in self._initial_centers(
+                transformation.transform(sample.rows), sample.weight, rng
+            )
+        ]
 
-    def _starts(self, x: Floats, w: Floats, rng: np.random.Generator) -> list[Floats]:
-        usual = 10 if isinstance(self.init, str) and self.init == "random" else 1
-        times = starts_of(self.n_init, usual, self.max_iter)
+    def _initial_centers(self, x: Floats, w: Floats, rng: np.random.Generator) -> list[Floats]:
+        """Standardized centers of every initialization."""
+        n_init = self._check_iterations(
+            10 if isinstance(self.init, str) and self.init == "random" else 1
+        )
         if isinstance(self.init, str):
-            return [STARTS[self.init](x, w, self.n_clusters, rng) for _ in range(times)]
+            return [INITIALIZATIONS[self.init](x, w, self.n_clusters, rng) for _ in range(n_init)]
         given = np.array(self.init, dtype=np.float64)
         if given.shape != (self.n_clusters, x.shape[1]) or not np.isfinite(given).all():
             raise InputError(
                 f"init has shape {given.shape}; {self.n_clusters} finite centers of "
                 f"{x.shape[1]} columns are needed."
             )
-        return [given / self.scale_]
+        return [self._transformation(x.shape[1]).transform(given)]
 
-    def _accept(self, rows: Rows, best: Clustering, variance: float) -> None:
-        self.cluster_centers_ = best.centers * self.scale_
-        self.inertia_, self.n_iter_, self.sizes_ = best.scatter, best.iterations, best.mass
-        self.certificate_ = certify(rows, self.scale_, best, variance)
+    def _set_result(self, rows: Rows, best: LloydResult, variance: float) -> None:
+        transformation = self._transformation(best.centers.shape[1])
+        self.cluster_centers_ = transformation.inverse_transform(best.centers)
+        self.inertia_, self.n_iter_ = best.inertia, best.iterations
+        self.sizes_ = best.cluster_weights
+        self.certificate_ = certify_kmeans(rows, transformation, best, variance)
         self.__dict__.pop("labels_", None)
         if isinstance(rows, ArrayRows):
-            kept = rows.block.w is None or bool((rows.block.w > 0).all())
-            self.labels_ = best.labels if len(best.labels) and kept else self._nearest(rows.block.x)
-        if not best.settled and self.tol == 0:
+            complete = len(best.labels) == rows.block.n
+            self.labels_ = best.labels if complete else self._nearest(rows.block.x)[0]
+        if not best.converged and self.tol == 0:
             warn(
                 "SEP003",
-                f"rows still change their cluster after max_iter={self.max_iter} sweeps; raise it, "
-                "or set tol.",
+                f"rows still change their cluster after max_iter={self.max_iter} iterations; "
+                "raise it, or set tol.",
             )
-        if not best.mass.all():
+        if not best.cluster_weights.all():
             warn(
                 "SEP004",
-                f"the table has fewer distinct rows than the {self.n_clusters} clusters asked for; "
-                f"{int((best.mass == 0).sum())} of them are empty.",
+                f"the table has fewer distinct rows than n_clusters={self.n_clusters}; "
+                f"{int((best.cluster_weights == 0).sum())} clusters are empty.",
             )
 
-    # -- new rows ------------------------------------------------------------------------------
+    # -- new rows ----------------------------------------------------------------------------------
 
-    def _nearest(self, x: Any) -> NDArray[np.int32]:
-        return np.concatenate(
-            [
-                nearest_centers(part, self.cluster_centers_ / self.scale_)[0]
-                for part in _pieces(x, self.scale_)
-            ]
-        )
+    def _parts(self, x: Matrix, numbers: int = 2_000_000) -> list[Floats]:
+        """Rows standardized and dense, a block at a time."""
+        transformation = self._transformation(x.shape[1])
+        step = max(64, numbers // max(x.shape[1], 1))
+        parts = [x[i : i + step] for i in range(0, x.shape[0], step)]
+        return [
+            transformation.transform(np.asarray(p.toarray() if sparse.issparse(p) else p))
+            for p in parts
+        ]
+
+    def _centers(self) -> Floats:
+        """The centers, standardized."""
+        centers = self.cluster_centers_
+        return np.asarray(self._transformation(centers.shape[1]).transform(centers))
+
+    def _nearest(self, x: Matrix) -> tuple[NDArray[np.int32], Floats]:
+        """Label and squared distance of every row."""
+        centers = self._centers()
+        found = [nearest_centers(part, centers) for part in self._parts(x)]
+        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest center of every row."""
-        return self._nearest(self._design(X))
+        return self._nearest(self._design(X))[0]
 
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every center."""
-        x, c = self._design(X), self.cluster_centers_ / self.scale_
+        x = self._design(X)
+        centers = self._centers()
         out = [
-            np.stack([np.sqrt(((part - one) ** 2).sum(axis=1)) for one in c], axis=1)
-            for part in _pieces(x, self.scale_)
+            np.stack([np.sqrt(((part - c) ** 2).sum(axis=1)) for c in centers], axis=1)
+            for part in self._parts(x)
         ]
         return np.concatenate(out)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Minus the scatter of these rows about the centers."""
+        """Minus the inertia of these rows."""
         x = self._design(X)
         w = check_sample_weight(sample_weight, x.shape[0])
-        c = self.cluster_centers_ / self.scale_
-        squares = np.concatenate([nearest_centers(p, c)[1] for p in _pieces(x, self.scale_)])
+        squares = self._nearest(x)[1]
         return -float(squares.sum() if w is None else w @ squares)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
-
-
-def _positive(x: Floats, w: Floats | None) -> tuple[Floats, Floats]:
-    """Rows that count, with their weights."""
-    if w is None:
-        return np.ascontiguousarray(x), np.ones(len(x))
-    return np.ascontiguousarray(x[w > 0]), w[w > 0]
-
-
-def _pieces(x: Any, scale: Floats, numbers: int = 2_000_000) -> list[Floats]:
-    """A matrix a few rows at a time, dense, in units of the scale."""
-    step = max(64, numbers // max(x.shape[1], 1))
-    parts = [x[i : i + step] for i in range(0, x.shape[0], step)]
-    return [np.asarray(p.toarray() if sparse.issparse(p) else p) / scale for p in parts]

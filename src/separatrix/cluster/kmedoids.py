@@ -1,78 +1,139 @@
-"""K-medoids: k of the rows themselves stand for all, in any metric and of any objects.
-
-minimize Σ w d(x, nearest medoid)
-"""
+"""K-medoids clustering in any metric, of rows or of any objects."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from separatrix.cluster.base import StandardizeMixin, points_of, starts_of
-from separatrix.cluster.exemplars import Exemplars
-from separatrix.cluster.initialization import in_order
+from separatrix.cluster.base import IterativeClusterer, MetricClusterer
+from separatrix.cluster.initialization import (
+    build_medoids,
+    kmedoids_plusplus,
+    lexicographic_order,
+    random_medoids,
+)
 from separatrix.cluster.pam import (
     ROUNDING,
-    Medoids,
-    best_exchange,
-    build_start,
+    Singles,
+    best_replacement_within,
+    best_swap,
     k_medoids,
-    random_start,
-    spread_start,
+    pairwise_distances,
 )
-from separatrix.cluster.pam_distances import pair_distances
-from separatrix.distances.base import Metric
-from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.kernels.base import n_items
+from separatrix.distances.names import PrecomputedDistances
+from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, unit_weights
-from separatrix.rows.rows import Rows
-from separatrix.statistics.preparation import prepare
+from separatrix.rows.block import Floats, Ints, unit_weights
 
-STARTS = {"build": build_start, "spread": spread_start, "random": random_start}
-#: Most rows whose distances are all held (four bytes each); above, samples of this many rows serve.
-MOST_ROWS, SAMPLE_ROWS, SAMPLES = 12_000, 4_000, 5
+INITIALIZATIONS = {
+    "k-medoids++": kmedoids_plusplus,
+    "build": build_medoids,
+    "random": random_medoids,
+}
+#: Most rows whose distances are all stored (four bytes each); above, samples of rows are used.
+MAX_ROWS, SAMPLE_ROWS, N_SAMPLES = 12_000, 4_000, 5
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Medoids of some rows: ``swap`` and ``within`` are relative reductions that are left.
+
+    ``swap`` is that of the best swap, ``within`` that of the best medoid within a cluster.
+    """
+
+    indices: Ints
+    iterations: int
+    converged: bool
+    swap: float
+    within: float
 
 
 class KMedoids(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, StandardizeMixin, RowsEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricClusterer, IterativeClusterer
 ):
-    """K-medoids by exchanges (PAM) or by alternating; "pam" ends where no exchange helps.
+    """K-medoids clustering by partitioning around medoids (PAM).
+
+        minimize Σ w d(x, nearest medoid)
+
+    Medoids are rows, so that any metric will do, and objects of any kind.
 
     Parameters
     ----------
-    n_clusters : number of medoids.
-    metric : a name, a Metric, a function of two objects, or "precomputed" (X holds distances).
-    method : "pam", or "alternate", which is quicker and never better.
-    init : "spread" (drawn far apart), "build" (greedy, no chance in it), "random", or the
-        numbers of the rows to start from.
-    n_init : starts, of which the best is kept; "auto" is 2 where chance is in them, else 1.
-    max_iter : most passes over the candidates.
-    standardize : measure every column in units of its deviation, so that units do not matter.
-    random_state : seed of the start, and of samples for large tables.
-
-    Above 12 000 rows medoids are sought in samples of 4 000 (or twice n_clusters) and judged by all
-    rows; the certificate says so.
+    n_clusters : int, default=8
+        Number of medoids.
+    metric : str, Metric or callable, default="euclidean"
+        d: a name, a metric, a function of two objects, or "precomputed".
+    method : {"pam", "alternate"}, default="pam"
+        "alternate" moves medoids within their clusters; "pam" goes on with swaps of a medoid and
+        another row until none lowers the loss.
+    init : {"k-medoids++", "build", "random"} or array-like of shape (n_clusters,), \
+default="k-medoids++"
+        How initial medoids are chosen (drawn far apart, greedy, or at random), or their row
+        numbers.
+    n_init : int or "auto", default="auto"
+        Number of initializations, of which the best result is taken; "auto" is 2 for random ones
+        and 1 otherwise.
+    max_iter : int, default=300
+        Maximum number of passes over the candidates.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+    random_state : int, RandomState or None, default=None
+        Seed of the initializations, and of samples of large tables.
 
     Attributes
     ----------
-    medoid_indices_ : rows chosen. ``cluster_centers_``: the same as rows or objects.
-    labels_, inertia_ : cluster of every row, and the loss Σ w d.
-    metric_, exemplars_, n_iter_, certificate_.
+    medoid_indices_ : ndarray of shape (n_clusters,)
+        Row numbers of the medoids.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features) or list
+        The medoids, as the metric compares them.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row.
+    inertia_ : float
+        The loss Σ w d(x, nearest medoid).
+    n_iter_ : int
+        Number of passes.
+    metric_ : Metric
+        The metric with what it learned from the rows.
+    standardizer_ : Standardizer or None
+        Means and scales of the columns if ``standardize``.
+    certificate_ : Certificate
+        By how much the best swap would lower the loss, recomputed from all distances.
+
+    See Also
+    --------
+    KMeans : Clusters about means, for large tables.
+    AgglomerativeClustering : A tree of clusters in any metric.
+    medoid : The medoid of all rows.
+
+    Notes
+    -----
+    Above 12 000 rows medoids are searched in five samples of 4 000 rows (or twice ``n_clusters``),
+    each evaluated on all rows (CLARA); the certificate then holds within the sample.
+
+    References
+    ----------
+    Kaufman, L. and Rousseeuw, P. J. (1990). Finding Groups in Data. Wiley.
+    Schubert, E. and Rousseeuw, P. J. (2021). Fast and eager k-medoids clustering. Information
+    Systems 101.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> words = ["kitten", "mitten", "bitten", "flower", "flowers"]
+    >>> model = sx.KMedoids(2, metric="edit", init="build").fit(words)
+    >>> model.cluster_centers_, model.labels_.tolist()
+    (['kitten', 'flower'], [0, 0, 0, 1, 1])
+    >>> model.inertia_, model.certificate_.holds
+    (3.0, True)
     """
 
-    labels_: NDArray[np.int64]
-    medoid_indices_: NDArray[np.int64]
-    exemplars_: Exemplars
-    metric_: Metric
-    certificate_: Certificate
+    labels_: Ints
+    medoid_indices_: Ints
 
     def __init__(
         self,
@@ -80,7 +141,7 @@ class KMedoids(
         *,
         metric: Any = "euclidean",
         method: str = "pam",
-        init: Any = "spread",
+        init: Any = "k-medoids++",
         n_init: Any = "auto",
         max_iter: int = 300,
         standardize: bool = False,
@@ -97,231 +158,168 @@ class KMedoids(
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Choose medoids among the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
-        metric, points, weight = self._measured(X, sample_weight)
-        self._check(int((weight > 0).sum()))
-        given = isinstance(metric, PrecomputedDistances)
-        order = np.arange(len(weight)) if given else in_order(points)
-        kept = order[weight[order] > 0]
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        if len(kept) <= MOST_ROWS:
-            found, gain = self._solve(metric, points, kept, weight[kept], rng, prove=True)
-            index, settled = kept[found.index], found.settled
+        points, given = self._fit_metric(X, sample_weight)
+        weight = unit_weights(given, n_items(points))
+        self._check_parameters(int((weight > 0).sum()))
+        precomputed = isinstance(self.metric_, PrecomputedDistances)
+        order = np.arange(len(weight)) if precomputed else lexicographic_order(points)
+        rows = order[weight[order] > 0]
+        rng = self._generator()
+        if len(rows) <= MAX_ROWS:
+            found = self._search(points, rows, weight, rng)
         else:
-            index, settled, found, gain = self._by_samples(metric, points, kept, weight, rng)
-        self._accept(metric, points, weight, index, found)
-        self.certificate_ = self._proof(len(kept), gain, settled)
-        if not settled:
+            found = self._search_samples(points, rows, weight, rng)
+        self._set_medoids(points, found.indices)
+        labels, distance = self._nearest(self._to_medoids(points))
+        labels[found.indices] = np.arange(len(found.indices))  # also among equal rows
+        self.labels_, self.inertia_ = labels, float(weight @ distance)
+        self.n_iter_ = found.iterations
+        self.certificate_ = self._certificate(len(rows), found)
+        if not found.converged:
             warn("SEP003", f"medoids still change after max_iter={self.max_iter} passes.")
         return self
 
-    # -- input ---------------------------------------------------------------------------------
-
-    def _measured(self, X: Any, sample_weight: Any) -> tuple[Metric, Any, Floats]:
-        metric = metric_from(self.metric)
-        if isinstance(X, Rows):
-            prepared = prepare(X)
-            self._name_columns(X)
-            self.encoding_ = prepared.encoding
-            block = prepared.rows.collect()
-            points, given = block.dense(), block.w
-        else:
-            points = points_of(self, metric, X)
-            given = check_sample_weight(sample_weight, n_items(points))
-        points = self._fit_standardize(metric, points, given)
-        metric = metric.fitted(points, given)
-        points = metric.validate(points)
-        if isinstance(metric, PrecomputedDistances):
-            metric.precompute(points)
-        return metric, points, unit_weights(given, n_items(points))
-
-    def _check(self, n: int) -> None:
-        if not isinstance(self.n_clusters, int | np.integer) or self.n_clusters < 1:
-            raise InputError(f"n_clusters={self.n_clusters!r} must be a whole number from 1 up.")
-        if n < self.n_clusters:
-            raise InputError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}: every medoid is a row.",
-                remedy="Ask for fewer clusters.",
-            )
+    def _check_parameters(self, n: int) -> None:
+        self._check_n_clusters(n)
         if self.method not in ("pam", "alternate"):
             raise InputError(f"method={self.method!r} is unknown.", remedy="'pam' or 'alternate'.")
-        if isinstance(self.init, str) and self.init not in STARTS:
+        if isinstance(self.init, str) and self.init not in INITIALIZATIONS:
             raise InputError(
                 f"init={self.init!r} is unknown.",
-                remedy="Use 'spread', 'build', 'random' or the numbers of rows.",
+                remedy="Use 'k-medoids++', 'build', 'random' or row numbers.",
             )
 
-    # -- the search ----------------------------------------------------------------------------
+    # -- search ------------------------------------------------------------------------------------
 
-    def _solve(
-        self,
-        metric: Metric,
-        points: Any,
-        kept: NDArray[np.int64],
-        weight: Floats,
-        rng: np.random.Generator,
-        *,
-        prove: bool,
-    ) -> tuple[Medoids, float]:
-        """Medoids of some rows, and the share of the loss that the best exchange still saves."""
-        distance = pair_distances(metric, points, kept)
-        chance = isinstance(self.init, str) and self.init != "build"
-        times = starts_of(self.n_init, 2 if chance else 1, self.max_iter)
-        starts = [self._start(distance, weight, kept, rng) for _ in range(times)]
-        found = min(
-            (
-                k_medoids(distance, weight, start, method=self.method, max_iter=self.max_iter)
-                for start in starts
-            ),
-            key=lambda one: one.loss,
-        )
-        if not prove or len(kept) <= self.n_clusters:
-            return found, 0.0
-        saved = best_exchange(distance, weight, found.index)
-        return found, saved / found.loss if found.loss > 0 else 0.0
+    def _search(self, points: Any, rows: Ints, weight: Floats, rng: np.random.Generator) -> _Search:
+        """Medoids among some of the rows, the best of several initializations."""
+        distance, w = pairwise_distances(self.metric_, points, rows), weight[rows]
+        is_random = isinstance(self.init, str) and self.init != "build"
+        n_init = self._check_iterations(2 if is_random else 1)
+        starts = [self._initial_medoids(distance, w, rows, rng) for _ in range(n_init)]
+        runs = [
+            k_medoids(distance, w, start, method=self.method, max_iter=self.max_iter)
+            for start in starts
+        ]
+        best = min(runs, key=lambda run: run.loss)
+        swap = within = 0.0
+        if len(rows) > self.n_clusters and best.loss > 0:
+            swap = max(best_swap(distance, w, best.indices) / best.loss, 0.0)
+            within = best_replacement_within(distance, w, best.indices) / best.loss
+        return _Search(rows[best.indices], best.iterations, best.converged, swap, within)
 
-    def _start(
-        self,
-        distance: NDArray[np.float32],
-        weight: Floats,
-        kept: NDArray[np.int64],
-        rng: np.random.Generator,
-    ) -> NDArray[np.int64]:
+    def _initial_medoids(
+        self, distance: Singles, weight: Floats, rows: Ints, rng: np.random.Generator
+    ) -> Ints:
+        """Positions of the initial medoids among ``rows``."""
         if isinstance(self.init, str):
-            return STARTS[self.init](distance, weight, self.n_clusters, rng)
-        rows = np.asarray(self.init, dtype=np.int64)
-        whole = rows.shape == (self.n_clusters,) and len(np.unique(rows)) == len(rows)
-        if not whole or not np.isin(rows, kept).all():
-            raise InputError(f"init must name {self.n_clusters} different rows by number.")
-        return np.array([np.flatnonzero(kept == row)[0] for row in rows], dtype=np.int64)
+            return INITIALIZATIONS[self.init](distance, weight, self.n_clusters, rng)
+        given = np.asarray(self.init, dtype=np.int64)
+        distinct = given.shape == (self.n_clusters,) and len(np.unique(given)) == len(given)
+        if not distinct or not np.isin(given, rows).all():
+            raise InputError(f"init must be the numbers of {self.n_clusters} different rows.")
+        return np.array([np.flatnonzero(rows == row)[0] for row in given], dtype=np.int64)
 
-    def _by_samples(
-        self,
-        metric: Metric,
-        points: Any,
-        kept: NDArray[np.int64],
-        weight: Floats,
-        rng: np.random.Generator,
-    ) -> tuple[NDArray[np.int64], bool, Medoids, float]:
-        """The best of several samples, each judged by all rows; later ones hold its medoids."""
+    def _search_samples(
+        self, points: Any, rows: Ints, weight: Floats, rng: np.random.Generator
+    ) -> _Search:
+        """CLARA: the best of several samples on all rows; later samples include its medoids."""
         if not isinstance(self.init, str):
             raise InputError(
-                f"Above {MOST_ROWS} rows medoids are sought in samples: no start can be given."
+                f"Above {MAX_ROWS} rows medoids are searched in samples: init cannot be row "
+                "numbers."
             )
-        best: Any = None
+        best: _Search | None = None
         lowest = np.inf
-        for _ in range(SAMPLES):
-            drawn = rng.choice(kept, size=min(self._sample_rows(), len(kept)), replace=False)
+        for _ in range(N_SAMPLES):
+            sample = rng.choice(rows, size=min(self._sample_size(), len(rows)), replace=False)
             if best is not None:
-                drawn[: self.n_clusters] = best[0]
-            drawn = kept[np.isin(kept, drawn)]
-            found, gain = self._solve(metric, points, drawn, weight[drawn], rng, prove=True)
-            index = drawn[found.index]
-            near = Exemplars(_picked(metric, points, index), metric).nearest(
-                _seen(metric, points, index)
-            )[1]
-            loss = float(weight @ near)
-            if loss < lowest:
-                lowest, best = loss, (index, found.settled, found, gain)
-        return best  # type: ignore[no-any-return]
+                sample[: self.n_clusters] = best.indices
+            found = self._search(points, rows[np.isin(rows, sample)], weight, rng)
+            self._set_medoids(points, found.indices)
+            loss = float(weight @ self._nearest(self._to_medoids(points))[1])
+            if best is None or loss < lowest:
+                lowest, best = loss, found
+        assert best is not None
+        return best
 
-    def _sample_rows(self) -> int:
-        """Rows enough to choose among."""
-        rows = max(SAMPLE_ROWS, 2 * self.n_clusters)
-        if rows > 2 * MOST_ROWS:
+    def _sample_size(self) -> int:
+        size = max(SAMPLE_ROWS, 2 * self.n_clusters)
+        if size > 2 * MAX_ROWS:
             raise InputError(
-                f"Above {MOST_ROWS} rows at most {MOST_ROWS} medoids can be sought, not "
+                f"Above {MAX_ROWS} rows at most {MAX_ROWS} medoids can be searched, not "
                 f"{self.n_clusters}.",
-                remedy="Ask for fewer, or use KMeans.",
+                remedy="Use fewer, or KMeans.",
             )
-        return rows
+        return size
 
-    # -- what came out -------------------------------------------------------------------------
+    # -- result ------------------------------------------------------------------------------------
 
-    def _accept(
-        self,
-        metric: Metric,
-        points: Any,
-        weight: Floats,
-        index: NDArray[np.int64],
-        found: Medoids,
-    ) -> None:
-        self.medoid_indices_, self.metric_ = index, metric
-        self.cluster_centers_ = _picked(metric, points, index)
-        self.exemplars_ = Exemplars(self.cluster_centers_, metric)
-        labels, distance = self.exemplars_.nearest(_seen(metric, points, index))
-        labels[index] = np.arange(len(index))  # a medoid is its own, also among equal rows
-        self.labels_, self.inertia_ = labels, float(weight @ distance)
-        self.n_iter_ = found.iterations
+    def _set_medoids(self, points: Any, indices: Ints) -> None:
+        """Set the medoids; of precomputed distances, those among them are stored."""
+        self.medoid_indices_, self.precomputed_columns_ = indices, None
+        self.cluster_centers_ = take_items(points, indices)
+        if isinstance(self.metric_, PrecomputedDistances):
+            self.precomputed_columns_ = indices
+            self.cluster_centers_ = self.cluster_centers_[:, indices]
 
-    def _proof(self, n: int, gain: float, settled: bool) -> Certificate:
-        pam = self.method == "pam"
-        claim = (
-            "No exchange of a medoid for another row lowers the loss"
-            if pam
-            else "Every medoid is the middle of its own rows; exchanges were not sought"
-        )
-        notes = ["A local optimum: other starts may end lower."]
-        if n > MOST_ROWS:
-            claim += " within the sample"
-            notes.insert(
-                0,
-                f"Medoids come from {SAMPLES} samples of {min(self._sample_rows(), n)} of the {n} "
-                "rows, judged by all rows.",
-            )
-        if not pam and gain > ROUNDING:
-            notes.append(f"An exchange would lower the loss by {100 * gain:.2g} %.")
-        return Certificate(
-            claim=claim,
+    def _to_medoids(self, points: Any) -> Any:
+        """Training points as new points: of precomputed distances, the columns of the medoids."""
+        columns = self.precomputed_columns_
+        return points if columns is None else points[:, columns]
+
+    def _certificate(self, n: int, found: _Search) -> Certificate:
+        certificate = Certificate(
+            claim="No swap of a medoid with another row lowers the loss",
             primal=self.inertia_,
-            kkt=max(gain, 0.0) if pam else np.nan,
-            tolerance=10 * ROUNDING if pam and settled else np.nan,
+            kkt=found.swap,
+            tolerance=10 * ROUNDING,
             statistic="distances of all pairs",
-            notes=tuple(notes),
-            promised=("kkt",) if pam and settled else (),
+            notes=("A local optimum: other initializations may end lower.",),
+            promised=("kkt",),
         )
-
-    def _new(self, X: Any) -> Any:
-        metric = self.exemplars_.metric
-        encoding = getattr(self, "encoding_", None)
-        if encoding is not None or isinstance(X, Rows):
-            x = self._design(X)
-            return self._standardized(x.toarray() if sparse.issparse(x) else x)
-        if hasattr(self, "n_features_in_"):
-            x = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-            x, given = (
-                x.toarray() if sparse.issparse(x) else x,
-                isinstance(metric, PrecomputedDistances),
+        if self.method == "alternate":
+            notes = certificate.notes
+            if found.swap > ROUNDING:
+                notes += (f"A swap would lower the loss by {100 * found.swap:.2g} %.",)
+            certificate = replace(
+                certificate,
+                claim="Every medoid has the least total distance to the rows of its cluster",
+                kkt=found.within,
+                notes=notes,
             )
-            return self._standardized(x[:, self.medoid_indices_] if given else x)
-        return metric.validate(X)
+        if n > MAX_ROWS:
+            sampled = (
+                f"Medoids come from {N_SAMPLES} samples of {min(self._sample_size(), n)} of the "
+                f"{n} rows, evaluated on all rows."
+            )
+            certificate = replace(
+                certificate,
+                claim=f"{certificate.claim} within the sample",
+                notes=(sampled, *certificate.notes),
+            )
+        return certificate
+
+    # -- new rows ----------------------------------------------------------------------------------
+
+    def _nearest(self, x: Any) -> tuple[Ints, Floats]:
+        """The nearest medoid of every row, the first of equally near ones, and its distance."""
+        labels, distances = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        for _, block in self.metric_.prepare(self.cluster_centers_).blocks(x):
+            labels.append(block.argmin(axis=1))
+            distances.append(block.min(axis=1))
+        return np.concatenate(labels), np.concatenate(distances)
 
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every medoid (of precomputed distances: their columns)."""
         check_is_fitted(self)
-        return self.exemplars_.distances(self._new(X))
+        return self.metric_.distances(self._query_points(X), self.cluster_centers_)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> Ints:
         """The nearest medoid of every row."""
         check_is_fitted(self)
-        return self.exemplars_.nearest(self._new(X))[0]
+        return self._nearest(self._query_points(X))[0]
 
     @property
     def _n_features_out(self) -> int:
         return len(self.medoid_indices_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
-
-def _picked(metric: Metric, points: Any, index: NDArray[np.int64]) -> Any:
-    """The medoids as points; of given distances, the square of those among them."""
-    if isinstance(metric, PrecomputedDistances):
-        return points[np.ix_(index, index)]
-    return points[index] if isinstance(points, np.ndarray) else [points[i] for i in index]
-
-
-def _seen(metric: Metric, points: Any, index: NDArray[np.int64]) -> Any:
-    """The rows as the exemplars see them: of given distances, the columns of the medoids."""
-    return points[:, index] if isinstance(metric, PrecomputedDistances) else points

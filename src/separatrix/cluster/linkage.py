@@ -1,77 +1,277 @@
-"""Agglomerative clustering: the whole history of mergers, in SciPy's form.
+"""Agglomerative linkage: all merges of clusters, in SciPy's form.
 
-Complete, average and Ward's linkage are reducible: a merger is never nearer to a third cluster than
-the nearer of its halves was. Clusters that are nearest to each other may therefore merge at once,
-all such pairs of a round together, and the history is the same as if the closest pair had always
-gone first. Centroids are not reducible, and there the closest pair does go first. Single linkage is
-the minimum spanning tree in disguise.
+Complete, average and Ward linkage are reducible: a merged cluster is never closer to a third one
+than the closer of its parts was. Reciprocal nearest neighbors may therefore merge at once, all such
+pairs of a round together, and the merges are the same as if the closest pair had always gone first;
+what rounds leave is done by nearest-neighbor chains. Centroid linkage is not reducible, and there
+the closest pair does go first. Single linkage is the minimum spanning tree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from separatrix.cluster.loops import linkage as loops
-from separatrix.cluster.reciprocal_pairs import Merges, merged_by_distance
-from separatrix.cluster.spanning_tree import spanning_tree
-from separatrix.distances.base import as_dense_matrix
+from separatrix.cluster.spanning_tree import minimum_spanning_tree
+from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.names import metric_from
+from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.distances.vectors import Euclidean
+from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
 LINKAGES = ("single", "complete", "average", "centroid", "ward")
 
+#: A round that merges less than this fraction of the clusters does not pay for its pass.
+MIN_MERGED = 0.05
+#: Fewer points are merged by nearest-neighbor chains alone.
+MANY_POINTS = 3000
+#: Rows of distances that are updated together.
+CHUNK = 32
+
 
 def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Floats:
-    """(n − 1) x 4: the two clusters of each merger, their distance, and the size of the union.
+    """(n − 1) x 4: the two clusters of each merge, their distance, and the size of their union.
 
-    Points are numbered 0 … n − 1 and mergers from n on, in order of distance (centroid: of
-    merging, in which distances may fall). ``metric`` may be "precomputed".
+    Points are numbered 0 … n − 1 and merges from n on, in order of distance (centroid: of merging,
+    in which distances may decrease). ``metric`` may be "precomputed".
     """
-    chosen = metric_from(metric).fitted(X)
+    fitted = metric_from(metric).fitted(X)
+    return linkage_of_points(fitted.validate(X), method, fitted)
+
+
+def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
+    """The same for points that a fitted metric has validated."""
     if method not in LINKAGES:
         raise InputError(f"No linkage {method!r}.", remedy=f"Choose of {', '.join(LINKAGES)}.")
     if method in ("centroid", "ward"):
-        if type(chosen) is not Euclidean:
+        if type(metric) is not Euclidean:
             raise InputError(
-                f"{method} linkage is about means of points, in Euclidean distance.",
+                f"{method} linkage is defined by means, in Euclidean distance.",
                 remedy="Give points and metric='euclidean', or use average linkage.",
             )
-        merges = _from_means(as_dense_matrix(X), method)
+        merges = _merge_by_means(points, method)
     elif method == "single":
-        merges = spanning_tree(X, chosen)
+        merges = minimum_spanning_tree(points, metric)
     else:
         kind = loops.COMPLETE if method == "complete" else loops.AVERAGE
-        found = merged_by_distance(chosen, X, kind)
-        merges = found.first, found.second, found.height
+        merges = _merge_by_distances(metric, points, kind)
     first, second, height = merges
     order = np.arange(len(height)) if method == "centroid" else np.argsort(height, kind="stable")
     table = np.empty((len(height), 4))
-    loops.numbered(first, second, height, order, table)
+    loops.scipy_linkage(first, second, height, order, table)
     return table
 
 
 Columns = tuple[Ints, Ints, Floats]
 
 
-def _from_means(x: Floats, method: str) -> Columns:
+class _Merges:
+    """Pairs of points whose clusters merge, and the distance at which they do."""
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise InputError("No points: nothing to cluster.")
+        self.first, self.second = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
+        self.height = np.empty(n - 1)
+        self.count = 0
+
+    @property
+    def remaining(self) -> Columns:
+        """Views of the merges that are still to be filled in."""
+        rest = slice(self.count, None)
+        return self.first[rest], self.second[rest], self.height[rest]
+
+    def append(self, first: Ints, second: Ints, height: Floats | float) -> None:
+        """Add merges."""
+        added = slice(self.count, self.count + len(first))
+        self.first[added], self.second[added], self.height[added] = first, second, height
+        self.count += len(first)
+
+
+# -- centroid and Ward linkage ---------------------------------------------------------------------
+
+
+def _merge_by_means(x: Floats, method: str) -> Columns:
     n = len(x)
-    rows = Merges(n)
-    merges = rows.room
+    merges = _Merges(n).remaining
     columns = np.ascontiguousarray((x - x.mean(axis=0)).T) if x.shape[1] else np.zeros((1, n))
     if method == "ward":
         loops.ward_chain(columns, np.ones(n), *merges)
         return merges
     nearest, square = np.full(n, -1), np.full(n, np.inf)
-    # A slot looks at those after it: this many of the first have half of the work.
+    # A slot is compared with those after it: this many of the first have half of the work.
     half = int(n * (1 - np.sqrt(0.5)))
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(lambda: loops.nearest_later(columns, half, n, nearest, square))
         loops.nearest_later(columns, 0, half, nearest, square)
         other.result()
-    loops.centroids(columns, nearest, square, *merges)
+    loops.centroid_linkage(columns, nearest, square, *merges)
     return merges
+
+
+# -- complete and average linkage ------------------------------------------------------------------
+
+
+def _merge_by_distances(metric: Metric, x: Any, kind: int) -> Columns:
+    """Rounds of reciprocal nearest neighbors, then nearest-neighbor chains."""
+    n = n_items(x)
+    merges = _Merges(n)
+    member, size = np.arange(n), np.ones(n)
+    if metric.of_vectors:
+        x, member, size = _merge_equal_rows(x, merges)
+    if metric.of_vectors and len(x) >= MANY_POINTS:
+        clusters = _first_round(metric, x, member, size, kind, merges)
+        with ThreadPoolExecutor(1) as pool:
+            while True:
+                first, second, height = clusters.reciprocal_pairs(pool)
+                if len(first) < MIN_MERGED * clusters.n_clusters or clusters.n_clusters == 1:
+                    break
+                merges.append(clusters.member[first], clusters.member[second], height)
+                clusters.merge(pool, first, second)
+        clusters.compact()
+        m, member, size = clusters.n_clusters, clusters.member, clusters.size
+        square = np.ascontiguousarray(clusters.d[:m, :m])
+    else:
+        square = PreparedMetric(metric, x, metric.precompute(x)).validated_rows(x)
+    first, second, height = merges.remaining
+    loops.nearest_neighbor_chain(square, size, kind, first, second, height)
+    first[:], second[:] = member[first], member[second]
+    return merges.first, merges.second, merges.height
+
+
+def _merge_equal_rows(x: Floats, merges: _Merges) -> tuple[Floats, Ints, Floats]:
+    """Distinct rows, the first point of each and their counts; equal rows merge at distance 0."""
+    order = np.lexsort(x.T[::-1]) if x.shape[1] else np.arange(len(x))
+    is_new = np.r_[True, (np.diff(x[order], axis=0) != 0).any(axis=1)]
+    if is_new.all():
+        return x, np.arange(len(x)), np.ones(len(x))
+    group = np.cumsum(is_new) - 1
+    first = order[is_new]  # the sort is stable: of equal rows the first
+    merges.append(first[group[~is_new]], order[~is_new], 0.0)
+    member = np.sort(first)
+    size = np.bincount(np.searchsorted(member, first[group]), minlength=len(member))
+    return np.ascontiguousarray(x[member]), member, size.astype(float)
+
+
+def _first_round(
+    metric: Metric, x: Floats, member: Ints, size: Floats, kind: int, merges: _Merges
+) -> _Clusters:
+    """Reciprocal nearest points are found by a search, without the matrix of distances.
+
+    The matrix is then computed among the merged clusters, about a third smaller from the start.
+    """
+    here = np.arange(len(x))
+    found = NeighborSearch(x, metric).nearest_others(1, x)
+    nearest = found.indices[:, 0]
+    first = np.flatnonzero((nearest[nearest] == here) & (here < nearest))
+    second = nearest[first]
+    merges.append(member[first], member[second], found.distances[first, 0])
+    partner = here.copy()
+    partner[first] = second
+    remaining = np.delete(here, second)
+    other = partner[remaining]
+    both = np.where(other == remaining, size[remaining], size[remaining] + size[other])
+    square = _pair_distances(metric, x, remaining, other, size[remaining] / both, kind)
+    return _Clusters(square, kind, member[remaining], both)
+
+
+def _pair_distances(
+    metric: Metric, x: Floats, first: Ints, second: Ints, weight: Floats, kind: int
+) -> Floats:
+    """Distances among clusters of one point or two, ``CHUNK`` rows at a time."""
+    state, m = metric.precompute(x), len(first)
+    d = np.empty((m, m))
+
+    def fill(starts: range) -> None:
+        rows, others = np.empty((CHUNK, len(x))), np.empty((CHUNK, len(x)))
+        for start in starts:
+            stop = min(start + CHUNK, m)
+            pairs = start + np.flatnonzero(first[start:stop] != second[start:stop])
+            metric.fill(x[first[start:stop]], state, rows[: stop - start])
+            metric.fill(x[second[pairs]], state, others[: len(pairs)])
+            loops.pair_distances(
+                rows, others, pairs - start, start, first, second, weight, kind, d[start:stop]
+            )
+
+    starts = range(0, m, CHUNK)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(fill, starts[1::2])
+        fill(starts[::2])
+        other.result()
+    np.fill_diagonal(d, np.inf)
+    return d
+
+
+class _Clusters:
+    """Clusters in the slots of a matrix of distances, which is compacted as they merge.
+
+    ``member`` is a point of each cluster, ``size`` its weight; distances of empty slots are
+    infinite.
+    """
+
+    def __init__(self, d: Floats, kind: int, member: Ints, size: Floats) -> None:
+        n = len(d)
+        self.d, self.kind = d, kind
+        self.member, self.size = member, size
+        self.occupied = np.ones(n, dtype=np.bool_)
+        self.nearest, self.distance = np.full(n, -1), np.full(n, np.inf)
+        self.stale = np.zeros(n, dtype=np.bool_)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.occupied.sum())
+
+    def reciprocal_pairs(self, pool: ThreadPoolExecutor) -> Columns:
+        """Pairs of slots that are each other's nearest, and their distances."""
+        slots = len(self.member)
+
+        def search(a: int, b: int) -> None:
+            loops.nearest_in_rows(self.d, slots, a, b, self.stale, self.nearest, self.distance)
+
+        _halves(pool, slots, search)
+        self.stale[:] = False
+        here = np.arange(slots)
+        reciprocal = (self.nearest[self.nearest] == here) & (here < self.nearest) & self.occupied
+        first = np.flatnonzero(reciprocal)
+        return first, self.nearest[first], self.distance[first]
+
+    def merge(self, pool: ThreadPoolExecutor, first: Ints, second: Ints) -> None:
+        """Merge pairs of slots; the union stays in the first."""
+        weight = self.size[first] / (self.size[first] + self.size[second])
+        pairs = (first, second, weight, self.kind)
+        slots = len(self.member)
+        _halves(pool, len(first), lambda a, b: loops.merge_rows(self.d, slots, *pairs, a, b))
+        _halves(pool, slots, lambda a, b: loops.merge_columns(self.d, *pairs, a, b))
+        self.size[first] += self.size[second]
+        self.occupied[second] = False
+        self.stale[first] = self.stale[second] = True
+        self.nearest[first] = -1
+        if self.n_clusters < 0.75 * slots:
+            self.compact()
+
+    def compact(self) -> None:
+        """Move the occupied slots to the front."""
+        occupied = np.flatnonzero(self.occupied)
+        loops.compact(self.d, occupied)
+        new_slot = np.full(len(self.member), -1)
+        new_slot[occupied] = np.arange(len(occupied))
+        nearest = self.nearest[occupied]
+        unknown = (nearest < 0) | self.stale[nearest]
+        self.nearest = np.where(unknown, -1, new_slot[nearest])
+        self.member, self.size = self.member[occupied], self.size[occupied]
+        self.distance = self.distance[occupied]
+        self.occupied = self.occupied[occupied]
+        self.stale = np.zeros(len(occupied), dtype=np.bool_)
+
+
+def _halves(pool: ThreadPoolExecutor, n: int, work: Callable[[int, int], None]) -> None:
+    """``work`` on both halves of 0 … n at the same time."""
+    other = pool.submit(work, n // 2, n)
+    work(0, n // 2)
+    other.result()

@@ -1,7 +1,10 @@
-"""Did every merge join the two closest clusters? Measured again by the definition of the linkage.
+"""Certificate of a linkage: whether merges joined the two closest clusters, by its definition.
 
-single: least distance of two members; complete: greatest; average: mean; centroid: distance of the
-means; Ward: the root of twice the scatter that merging adds.
+    single min d, complete max d, average mean d, centroid ‖μ_A − μ_B‖,
+    ward √(2|A||B|/(|A|+|B|)) ‖μ_A − μ_B‖
+
+Up to ``ALL_MERGES`` points all merges are checked against all pairs of clusters; of more points, a
+few merges against all clusters of their time.
 """
 
 from __future__ import annotations
@@ -10,44 +13,44 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cluster.loops.dendrogram import labels_under, places
+from separatrix.cluster.loops.dendrogram import first_leaf_position, labels_of_merges
 from separatrix.distances.base import Metric
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances
-from separatrix.kernels.base import n_items
+from separatrix.kernels.base import n_items, take_items
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 
-#: Up to so many points every merge is checked; of more points so many merges.
-EVERY, SOME = 300, 12
-#: Distances that a check of some merges may measure; of a user's own function.
-PAIRS, CALLS = 2_000_000, 100_000
+#: Up to this many points all merges are checked; of more points, this many merges.
+ALL_MERGES, SOME_MERGES = 300, 12
+#: Distances that the check of some merges may compute, and of a user's function.
+MAX_PAIRS, MAX_CALLS = 2_000_000, 100_000
 TOLERANCE = 1e-9
-#: Linkages of means; of members, how their distances come together.
-MEANS = ("centroid", "ward")
-UNITED: dict[str, np.ufunc] = {"single": np.minimum, "complete": np.maximum, "average": np.add}
+#: Linkages defined by means; for the others, how distances of members are combined.
+BY_MEANS = ("centroid", "ward")
+COMBINE: dict[str, np.ufunc] = {"single": np.minimum, "complete": np.maximum, "average": np.add}
 
 
 def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> Certificate:
-    """``points`` as the fitted ``metric`` accepts them, ``table`` in SciPy's form."""
+    """Check ``table`` (SciPy's form) for ``points`` that the fitted ``metric`` has validated."""
     n = n_items(points)
-    if n <= EVERY:
-        fault = _every_merge(points, metric, method, table)
-        said = f"All {n - 1} merges were checked by the definition of the linkage."
+    if n <= ALL_MERGES:
+        error = _check_all_merges(points, metric, method, table)
+        checked = f"All {n - 1} merges were checked by the definition of the linkage."
     else:
-        steps = _chosen(metric, table, means=method in MEANS)
-        again = _Again(points, metric, method, table)
-        fault = max((again.fault(int(s)) for s in steps), default=0.0)
-        said = (
+        steps = _merges_to_check(metric, table, by_means=method in BY_MEANS)
+        check = _MergeCheck(points, metric, method, table)
+        error = max((check.error(int(s)) for s in steps), default=np.nan)
+        checked = (
             f"{len(steps)} of the {n - 1} merges were checked by the definition of the linkage: "
-            "neither of the two had a closer cluster at the time."
+            "neither of the two had a closer cluster at that step."
         )
     scale = float(table[:, 2].max(initial=0.0)) or 1.0
     return Certificate(
-        claim="Every merge joined the two closest clusters there were",
-        kkt=fault / scale,
+        claim="Every merge joined the two closest clusters",
+        kkt=error / scale,
         tolerance=TOLERANCE,
-        statistic="distances of all pairs" if n <= EVERY else "distances of some pairs",
-        notes=(said, "Each step is the best by itself; no partition is claimed to be."),
+        statistic="distances of all pairs" if n <= ALL_MERGES else "distances of some pairs",
+        notes=(checked, "Merging is greedy: no partition is claimed to be optimal."),
         promised=("kkt",),
     )
 
@@ -55,24 +58,28 @@ def certify_linkage(points: Any, metric: Metric, method: str, table: Floats) -> 
 # -- all merges of few points ------------------------------------------------------------------
 
 
-def _every_merge(points: Any, metric: Metric, method: str, table: Floats) -> float:
-    """The largest fault: a height that is not the distance, or a pair that was closer."""
-    pairs = _Means(points, method) if method in MEANS else _Pairs(metric, points, method)
+def _check_all_merges(points: Any, metric: Metric, method: str, table: Floats) -> float:
+    """The largest error: a height that is not the distance, or by how much a pair was closer."""
+    pairs = (
+        _MeanDistances(points, method)
+        if method in BY_MEANS
+        else _MemberDistances(metric, points, method)
+    )
     n, worst = n_items(points), 0.0
     node = np.arange(n)
     for s, (a, b, height, _) in enumerate(table):
         live = n - s
-        i, k = (int(np.flatnonzero(node[:live] == one)[0]) for one in (a, b))
-        there = pairs.distance[:live, :live]
-        worst = max(worst, abs(there[i, k] - height), there[i, k] - float(there.min()))
+        i, k = (int(np.flatnonzero(node[:live] == child)[0]) for child in (a, b))
+        d = pairs.distance[:live, :live]
+        worst = max(worst, abs(d[i, k] - height), d[i, k] - float(d.min()))
         i, k = min(i, k), max(i, k)
-        pairs.join(i, k, live)
+        pairs.merge(i, k, live)
         node[i], node[k] = n + s, node[live - 1]
     return float(worst)
 
 
-class _Pairs:
-    """Distances of clusters from those of their members; the last slot fills a gap."""
+class _MemberDistances:
+    """Distances of clusters from those of their members; the last slot moves to the freed one."""
 
     def __init__(self, metric: Metric, points: Any, method: str) -> None:
         d = np.array(
@@ -80,22 +87,22 @@ class _Pairs:
         )
         np.fill_diagonal(d, np.inf)
         self.members, self.size, self.mean = d, np.ones(len(d)), method == "average"
-        self.united = UNITED[method]
+        self.combine = COMBINE[method]
         self.distance = d.copy() if self.mean else d
 
-    def join(self, i: int, k: int, live: int) -> None:
+    def merge(self, i: int, k: int, live: int) -> None:
         d, size = self.members, self.size
-        row = self.united(d[i, :live], d[k, :live])
+        row = self.combine(d[i, :live], d[k, :live])
         size[i] += size[k]
         _replace(d, i, k, live, row)
         size[k] = size[live - 1]
         if self.mean:
             live -= 1
             means = d[i, :live] / (size[:live] * size[i])
-            _replace(self.distance, i, k, live + 1, _moved(means, k, live))
+            _replace(self.distance, i, k, live + 1, _before_move(means, k, live))
 
 
-class _Means:
+class _MeanDistances:
     """Distances of clusters from their means and sizes."""
 
     def __init__(self, x: Floats, method: str) -> None:
@@ -104,31 +111,31 @@ class _Means:
         self.distance = np.stack([self.row(i, len(x)) for i in range(len(x))])
 
     def row(self, i: int, live: int) -> Floats:
-        out = _between_means(self.mean[:live], self.size[:live], i, self.ward)
+        out = _mean_distances(self.mean[:live], self.size[:live], i, self.ward)
         out[i] = np.inf
         return out
 
-    def join(self, i: int, k: int, live: int) -> None:
+    def merge(self, i: int, k: int, live: int) -> None:
         mean, size = self.mean, self.size
         mean[i] = (size[i] * mean[i] + size[k] * mean[k]) / (size[i] + size[k])
         size[i] += size[k]
         mean[k], size[k] = mean[live - 1], size[live - 1]
         fresh = self.row(i, live - 1)
-        _replace(self.distance, i, k, live, _moved(fresh, k, live - 1))
+        _replace(self.distance, i, k, live, _before_move(fresh, k, live - 1))
 
 
-def _between_means(mean: Floats, size: Floats, i: int, ward: bool) -> Floats:
+def _mean_distances(mean: Floats, size: Floats, i: int, ward: bool) -> Floats:
     away = np.sqrt(((mean - mean[i]) ** 2).sum(axis=1))
     return np.asarray(away * np.sqrt(2 * size * size[i] / (size + size[i])) if ward else away)
 
 
-def _moved(row: Floats, k: int, live: int) -> Floats:
-    """A row over the slots after slot ``live`` has gone to k, as it was before."""
+def _before_move(row: Floats, k: int, live: int) -> Floats:
+    """A row over the slots before slot ``live`` moved to k."""
     return np.append(row, row[k] if k < live else np.inf)
 
 
 def _replace(d: Floats, i: int, k: int, live: int, row: Floats) -> None:
-    """Slot i gets a new row and column, slot k those of the last."""
+    """Slot i gets a new row and column, slot k those of the last slot."""
     last = live - 1
     d[i, :live] = d[:live, i] = row
     d[k, :live], d[:live, k] = d[last, :live], d[:live, last]
@@ -138,18 +145,18 @@ def _replace(d: Floats, i: int, k: int, live: int, row: Floats) -> None:
 # -- some merges of many points ----------------------------------------------------------------
 
 
-def _chosen(metric: Metric, table: Floats, *, means: bool) -> Ints:
-    """Merges spread over the whole history, such as can be measured again in little time."""
-    pairs = CALLS if isinstance(metric, FunctionMetric) else PAIRS
-    rows = pairs / (len(table) + 1) / SOME
-    able = np.arange(len(table)) if means else np.flatnonzero(table[:, 3] <= max(rows, 2))
-    if not len(able):
-        return able
-    return np.asarray(able[np.unique(np.linspace(0, len(able) - 1, SOME).astype(int))])
+def _merges_to_check(metric: Metric, table: Floats, *, by_means: bool) -> Ints:
+    """Evenly spaced merges among those that few enough distances can check."""
+    pairs = MAX_CALLS if isinstance(metric, FunctionMetric) else MAX_PAIRS
+    rows = pairs / (len(table) + 1) / SOME_MERGES
+    small = np.arange(len(table)) if by_means else np.flatnonzero(table[:, 3] <= max(rows, 2))
+    if not len(small):
+        return small
+    return np.asarray(small[np.unique(np.linspace(0, len(small) - 1, SOME_MERGES).astype(int))])
 
 
-class _Again:
-    """Merges of many points, each measured again from the clusters that there were before it."""
+class _MergeCheck:
+    """Checks single merges of many points against the clusters before the merge."""
 
     def __init__(self, points: Any, metric: Metric, method: str, table: Floats) -> None:
         self.points, self.metric, self.method, self.table = points, metric, method, table
@@ -157,63 +164,62 @@ class _Again:
             np.ascontiguousarray(table[:, j].astype(np.int64)) for j in (0, 1, 3)
         )
         n = len(table) + 1
-        # In the order of a drawn tree every cluster of every time is one run of leaves.
-        place = np.empty(2 * n - 1, dtype=np.int64)
-        places(self.left, self.right, size, place)
+        # In the order of the drawn tree every cluster at every step is one run of leaves.
+        position = np.empty(2 * n - 1, dtype=np.int64)
+        first_leaf_position(self.left, self.right, size, position)
         self.order = np.empty(n, dtype=np.int64)
-        self.order[place[:n]] = np.arange(n)
-        if method in MEANS:
-            self.centerd = points - points.mean(axis=0)
+        self.order[position[:n]] = np.arange(n)
+        if method in BY_MEANS:
+            self.centered = points - points.mean(axis=0)
         elif not isinstance(metric, PrecomputedDistances):
             self.state = metric.precompute(points)
 
-    def fault(self, s: int) -> float:
-        """How far merge s misses its height, or the nearest cluster of either side."""
+    def error(self, s: int) -> float:
+        """By how much merge s misses its height, or the nearest cluster of either side."""
         n = len(self.table) + 1
         labels = np.empty(n, dtype=np.int64)
-        labels_under(self.left, self.right, np.arange(n - 1) < s, labels)
+        labels_of_merges(self.left, self.right, np.arange(n - 1) < s, labels)
         a, b = (int(labels[self._leaf(int(node))]) for node in self.table[s, :2])
-        rows = self._of_means if self.method in MEANS else self._of_members
-        from_a, from_b = rows(labels, a, b)
+        distances = self._from_means if self.method in BY_MEANS else self._from_members
+        from_a, from_b = distances(labels, a, b)
         between = from_a[b]
         from_a[a] = from_b[b] = np.inf
         nearest = min(float(from_a.min()), float(from_b.min()))
         return max(abs(float(between - self.table[s, 2])), float(between) - nearest)
 
     def _leaf(self, node: int) -> int:
-        """Any leaf of a node."""
+        """Some leaf of a node."""
         n = len(self.table) + 1
         while node >= n:
             node = int(self.left[node - n])
         return node
 
-    def _of_means(self, labels: Ints, a: int, b: int) -> tuple[Floats, Floats]:
-        size, z = np.bincount(labels).astype(float), self.centerd
+    def _from_means(self, labels: Ints, a: int, b: int) -> tuple[Floats, Floats]:
+        size, z = np.bincount(labels).astype(float), self.centered
         mean = np.stack([np.bincount(labels, column) for column in z.T], axis=1) / size[:, None]
         ward = self.method == "ward"
-        return _between_means(mean, size, a, ward), _between_means(mean, size, b, ward)
+        return _mean_distances(mean, size, a, ward), _mean_distances(mean, size, b, ward)
 
-    def _of_members(self, labels: Ints, a: int, b: int) -> tuple[Floats, Floats]:
+    def _from_members(self, labels: Ints, a: int, b: int) -> tuple[Floats, Floats]:
         """Distance of the clusters a and b to every cluster, from all pairs of members."""
         run = labels[self.order]
         begin = np.append(0, np.flatnonzero(np.diff(run)) + 1)
         size = np.diff(np.append(begin, len(run)))
-        found = []
-        for one in (a, b):
-            members = np.flatnonzero(labels == one)
-            d = UNITED[self.method].reduce(self._rows(members), axis=0)[self.order]
+        rows = []
+        for cluster in (a, b):
+            members = np.flatnonzero(labels == cluster)
+            d = COMBINE[self.method].reduce(self._rows(members), axis=0)[self.order]
             row = np.empty(len(begin))
-            row[run[begin]] = UNITED[self.method].reduceat(d, begin)
+            row[run[begin]] = COMBINE[self.method].reduceat(d, begin)
             if self.method == "average":
                 row[run[begin]] /= size * len(members)
-            found.append(row)
-        return found[0], found[1]
+            rows.append(row)
+        return rows[0], rows[1]
 
     def _rows(self, members: Ints) -> Floats:
         points = self.points
         if isinstance(self.metric, PrecomputedDistances):
             return np.asarray(points[members])
-        some = points[members] if isinstance(points, np.ndarray) else [points[i] for i in members]
         out = np.empty((len(members), n_items(points)))
-        self.metric.fill(some, self.state, out)
+        self.metric.fill(take_items(points, members), self.state, out)
         return out

@@ -1,9 +1,10 @@
-"""K-medoids from a matrix of distances: k rows such that the rows are near one of them.
+"""Partitioning around medoids (PAM) from a matrix of distances.
 
     minimize Σ w d(x, nearest medoid)
 
-Alternating (rows to the nearest medoid, medoid to the middle of its rows) is quick and stops early;
-exchanges of one medoid for one other row go on from there until none helps.
+Alternating (rows to the nearest medoid, medoids to the row of least total distance in their
+cluster) is fast and stops early; swaps of one medoid with one other row continue from there until
+no swap lowers the loss.
 """
 
 from __future__ import annotations
@@ -17,57 +18,70 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.cluster.initialization import drawn
-from separatrix.cluster.loops import pam as compiled
+from separatrix.cluster.loops import pam as loops
+from separatrix.distances.base import Metric
+from separatrix.distances.names import PrecomputedDistances
+from separatrix.distances.vectors import Euclidean, SquaredEuclidean
+from separatrix.kernels.base import take_items
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import one_blas_thread
 
 Singles = NDArray[np.float32]
 
-#: Candidates that are priced before the best exchanges among them are made.
+#: Candidates that are evaluated before the best swaps among them are made.
 BATCH = 512
-#: A change below this share of the loss is rounding: distances are held in single precision.
+#: A relative change of the loss below this is rounding: distances are in single precision.
 ROUNDING = 1e-6
+#: Distances that one thread computes at once.
+BLOCK_NUMBERS = 500_000
+#: Squares below this fraction of the largest lose single precision in products.
+MIN_SQUARE = 1e-8
 
 
 @dataclass(frozen=True)
-class Medoids:
+class MedoidResult:
     """Rows chosen as medoids, the label of every row, and the loss in the unit of the matrix."""
 
-    index: Ints
+    indices: Ints
     labels: Ints
     loss: float
     iterations: int
-    settled: bool
+    converged: bool
 
 
-class _Table:
+class _Assignment:
     """Distances with the nearest and second nearest medoid of every row."""
 
     def __init__(self, distance: Singles, weight: Floats, pool: ThreadPoolExecutor) -> None:
         n = len(distance)
         self.distance, self.weight, self.pool = distance, weight, pool
-        self.near, self.next = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.nearest, self.second_nearest = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.first, self.second = np.full(n, np.inf), np.full(n, np.inf)
 
-    def place(self, medoids: Ints) -> float:
+    @property
+    def _arrays(self) -> tuple[Ints, Ints, Floats, Floats]:
+        return self.nearest, self.second_nearest, self.first, self.second
+
+    def assign(self, medoids: Ints) -> float:
         """Assign all rows; the loss."""
-        n = len(self.near)
-        compiled.two_nearest(
-            self.distance, medoids, self.near, self.next, self.first, self.second, 0, n
-        )
-        self.near[medoids] = np.arange(len(medoids))  # a medoid is its own, also among equals
+        loops.two_nearest(self.distance, medoids, *self._arrays, 0, len(self.nearest))
+        return self._loss(medoids)
+
+    def swap(self, medoids: Ints, m: int) -> float:
+        """Update the rows after medoid m was replaced; the loss."""
+        loops.update_after_swap(self.distance, medoids, m, *self._arrays)
+        return self._loss(medoids)
+
+    def _loss(self, medoids: Ints) -> float:
+        self.nearest[medoids] = np.arange(len(medoids))  # its own medoid, also among equal rows
         return float(self.weight @ self.first)
 
-    def exchange(self, medoids: Ints, m: int) -> float:
-        """The rows after medoid m became another; the loss."""
-        table = (self.near, self.next, self.first, self.second)
-        compiled.exchanged(self.distance, medoids, m, *table)
-        self.near[medoids] = np.arange(len(medoids))
-        return float(self.weight @ self.first)
+    def removal_losses(self, out: Floats) -> None:
+        """Increase of the loss by removing each medoid."""
+        loops.removal_losses(self.nearest, self.first, self.second, self.weight, out)
 
     def over_rows(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
-        """``work(a, b)`` on pieces of the rows, on threads."""
+        """``work(a, b)`` on chunks of the rows, on threads."""
         step = max(16, (stop - start) // 8 + 1)
         cuts = range(start, stop, step)
         list(self.pool.map(lambda a: work(a, min(a + step, stop)), cuts))
@@ -75,151 +89,183 @@ class _Table:
 
 def k_medoids(
     distance: Singles, weight: Floats, start: Ints, *, method: str, max_iter: int
-) -> Medoids:
-    """Alternate from the rows ``start``; with method "pam", then exchange until nothing helps."""
+) -> MedoidResult:
+    """Alternate from the rows ``start``; with method "pam", then swap until no swap helps."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        table = _Table(distance, weight, pool)
-        medoids, sweeps, settled = alternate(table, start.copy(), max_iter)
+        assignment = _Assignment(distance, weight, pool)
+        medoids, iterations, converged = _alternate(assignment, start.copy(), max_iter)
         if method == "pam":
-            swaps, settled = exchange(table, medoids, max_iter)
-            sweeps += swaps
-        return Medoids(medoids, table.near.copy(), table.place(medoids), sweeps, settled)
+            passes, converged = _swap(assignment, medoids, max_iter)
+            iterations += passes
+        loss = assignment.assign(medoids)
+        return MedoidResult(medoids, assignment.nearest.copy(), loss, iterations, converged)
 
 
-def alternate(table: _Table, medoids: Ints, max_iter: int) -> tuple[Ints, int, bool]:
-    """Medoids to the row of least total distance of their clusters, until none moves."""
-    for sweep in range(1, max_iter + 1):
-        table.place(medoids)
+def _alternate(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[Ints, int, bool]:
+    """Medoids to the row of least total distance in their cluster, until none changes."""
+    for iteration in range(1, max_iter + 1):
+        assignment.assign(medoids)
         new = medoids.copy()
-        order = np.argsort(table.near, kind="stable")
-        ends = np.searchsorted(table.near[order], np.arange(len(medoids) + 1))
+        order = np.argsort(assignment.nearest, kind="stable")
+        ends = np.searchsorted(assignment.nearest[order], np.arange(len(medoids) + 1))
         for m in range(len(medoids)):
             members = order[ends[m] : ends[m + 1]]
             totals = np.empty(len(members))
-            compiled.totals_within(table.distance, members, table.weight, totals)
+            loops.within_totals(assignment.distance, members, assignment.weight, totals)
             own = totals[members == medoids[m]]
             best = int(totals.argmin())
             if totals[best] < own.min(initial=np.inf) * (1 - ROUNDING):
                 new[m] = members[best]
         if np.array_equal(new, medoids):
-            return medoids, sweep, True
+            return medoids, iteration, True
         medoids = new
     return medoids, max_iter, False
 
 
-def exchange(table: _Table, medoids: Ints, max_iter: int) -> tuple[int, bool]:
-    """Exchange medoids in place while some exchange lowers the loss; passes, and whether done.
+def _swap(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[int, bool]:
+    """Swap medoids in place while some swap lowers the loss; passes, and whether converged.
 
-    Candidates are priced a batch at a time on all cores; of a batch the promising ones are priced
-    again, best first, after every exchange. A pass without any is the proof that none helps.
+    Candidates are evaluated a batch at a time on all cores; of a batch the improving ones are
+    evaluated again, best first, after every swap. It has converged after a pass without a swap.
     """
-    n, k = len(table.near), len(medoids)
+    n, k = len(assignment.nearest), len(medoids)
     removal, change, which = np.zeros(k), np.zeros(n), np.zeros(n, np.int64)
-    loss = table.place(medoids)
-    quiet, start, rounds = 0, 0, 0
+    loss = assignment.assign(medoids)
+    without_swap, start, passes = 0, 0, 0
 
-    def work(a: int, b: int) -> None:
-        compiled.price(
-            table.distance, table.near, table.first, table.second, table.weight, removal,
-            a, b, change, which,
+    def evaluate(a: int, b: int) -> None:
+        loops.swap_changes(
+            assignment.distance, assignment.nearest, assignment.first, assignment.second,
+            assignment.weight, removal, a, b, change, which,
         )  # fmt: skip
 
-    compiled.removals(table.near, table.first, table.second, table.weight, removal)
-    while quiet < n and rounds < max_iter and k < n:
+    assignment.removal_losses(removal)
+    while without_swap < n and passes < max_iter and k < n:
         stop = min(start + BATCH, n)
-        table.over_rows(work, start, stop)
-        quiet += stop - start
-        promising = start + np.flatnonzero(change[start:stop] < -ROUNDING * loss)
-        for c in promising[np.argsort(change[promising], kind="stable")].tolist():
+        assignment.over_rows(evaluate, start, stop)
+        without_swap += stop - start
+        improving = start + np.flatnonzero(change[start:stop] < -ROUNDING * loss)
+        for c in improving[np.argsort(change[improving], kind="stable")].tolist():
             if c in medoids:
                 continue
-            work(c, c + 1)
+            evaluate(c, c + 1)
             if change[c] < -ROUNDING * loss:
                 medoids[which[c]] = c
-                loss = table.exchange(medoids, int(which[c]))
-                compiled.removals(table.near, table.first, table.second, table.weight, removal)
-                quiet = 0
+                loss = assignment.swap(medoids, int(which[c]))
+                assignment.removal_losses(removal)
+                without_swap = 0
         start = stop % n
-        rounds += start == 0
-    return rounds, bool(quiet >= n or k >= n)
+        passes += start == 0
+    return passes, bool(without_swap >= n or k >= n)
 
 
-# -- where to begin ----------------------------------------------------------------------------
+# -- what a certificate states ---------------------------------------------------------------------
 
 
-def build_start(distance: Singles, weight: Floats, k: int, _: Any) -> Ints:
-    """BUILD: first the medoid of all rows, then the row that helps most, and so on."""
-    first = np.full(len(distance), np.inf)
-    chosen = [int((distance @ weight.astype(np.float32)).argmin())]
-    gain = np.empty(len(distance))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        table = _Table(distance, weight, pool)
-        while len(chosen) < k:
-            np.minimum(first, distance[chosen[-1]], out=first)
-            table.over_rows(
-                lambda a, b: compiled.relief(distance, first, weight, a, b, gain),
-                0,
-                len(distance),
-            )
-            gain[chosen] = -1.0
-            chosen.append(int(gain.argmax()))
-    return np.array(chosen, dtype=np.int64)
+def best_swap(distance: Singles, weight: Floats, medoids: Ints) -> float:
+    """The largest reduction of the loss by any swap, recomputed from all distances.
 
+    Shares no code with the search. Without medoid m a row has its second nearest medoid if m is its
+    nearest, else the nearest; row c in place of m then leaves
 
-def spread_start(distance: Singles, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
-    """Rows drawn by weight times distance to those before; of several the one that helps most."""
-    chosen = [int(drawn(weight, rng.random(1))[0])]
-    first = distance[chosen[0]].astype(float)
-    for _ in range(1, k):
-        pull = weight * first
-        pull[chosen] = 0.0
-        if not pull.any():  # every row sits on a medoid: any others serve
-            spare = np.setdiff1d(np.arange(len(weight)), chosen)
-            return np.concatenate([chosen, spare[: k - len(chosen)]]).astype(np.int64)
-        tried = drawn(pull, rng.random(2 + int(np.log(k))))
-        losses = np.minimum(distance[tried], first) @ weight
-        chosen.append(int(tried[losses.argmin()]))
-        np.minimum(first, distance[chosen[-1]], out=first)
-    return np.array(chosen, dtype=np.int64)
-
-
-def random_start(distance: Singles, weight: Floats, k: int, rng: np.random.Generator) -> Ints:
-    """Rows drawn by weight, none twice."""
-    left, chosen = weight.copy(), []
-    for u in rng.random(k):
-        chosen.append(int(drawn(left, np.array([u]))[0]))
-        left[distance[chosen[-1]] == 0.0] = 0.0
-        if not left.any():
-            left = weight.copy()
-            left[chosen] = 0.0
-    return np.array(chosen, dtype=np.int64)
-
-
-def best_exchange(distance: Singles, weight: Floats, medoids: Ints) -> float:
-    """The most that any exchange would take off the loss, recomputed from all distances.
-
-    Shares no code with the search. With m left out a row falls back on held(m) = its second
-    nearest medoid if m is its nearest, else the nearest; row c in place of m then leaves
-
-        Σ w min(d(c, ·), first)  −  Σ over rows of m (min(d, first) − min(d, second))
+        Σ w min(d(c, ·), first)  −  Σ over rows of m  w (min(d(c, ·), first) − min(d(c, ·), second))
 
     and the sums over the rows of every m are products with the 0/1 matrix of membership.
     """
     n, k = len(weight), len(medoids)
-    to = np.sort(distance[medoids], axis=0)
-    first, second = to[0], to[1] if k > 1 else np.full(n, np.inf, dtype=np.float32)
+    to_medoids = np.sort(distance[medoids], axis=0)
+    first = to_medoids[0]
+    second = to_medoids[1] if k > 1 else np.full(n, np.inf, dtype=np.float32)
     member = np.zeros((n, k), dtype=np.float32)
     member[np.arange(n), distance[medoids].argmin(axis=0)] = weight
-    ends = np.where(np.isfinite(second), second, distance.max())
+    finite = np.where(np.isfinite(second), second, distance.max())
 
     def least(a: int) -> float:
         rows = distance[a : a + step]
         near = np.minimum(rows, first)
-        kept = near @ member
-        left = np.minimum(rows, ends, out=near) @ member if k > 1 else rows @ member
-        return float((kept.sum(axis=1, dtype=float)[:, None] - kept + left).min())
+        with_first = near @ member
+        with_second = np.minimum(rows, finite, out=near) @ member if k > 1 else rows @ member
+        losses = with_first.sum(axis=1, dtype=float)[:, None] - with_first + with_second
+        return float(losses.min())
 
     step = max(1, 1_000_000 // n)
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         best = min(pool.map(least, range(0, n, step)))
     return float(weight @ first.astype(float)) - best
+
+
+def best_replacement_within(distance: Singles, weight: Floats, medoids: Ints) -> float:
+    """The largest reduction of a cluster's total distance by another of its rows as medoid."""
+    labels = distance[medoids].argmin(axis=0)
+    labels[medoids] = np.arange(len(medoids))
+    best = 0.0
+    for m, medoid in enumerate(medoids):
+        members = np.flatnonzero(labels == m)
+        step = max(1, BLOCK_NUMBERS // len(members))
+        totals = [
+            (distance[np.ix_(members[a : a + step], members)] @ weight[members]).min()
+            for a in range(0, len(members), step)
+        ]
+        own = float(distance[medoid, members].astype(float) @ weight[members])
+        best = max(best, own - float(min(totals)))
+    return best
+
+
+# -- distances of all pairs ------------------------------------------------------------------------
+
+
+def pairwise_distances(metric: Metric, points: Any, index: Ints) -> Singles:
+    """d(x, z) for all pairs of the points ``index``, scaled to the order of 1."""
+    if isinstance(metric, PrecomputedDistances):
+        given = points[np.ix_(index, index)]
+        return np.asarray(given / (given.max(initial=0.0) or 1.0), dtype=np.float32)
+    chosen = take_items(points, index)
+    if type(metric) is Euclidean:
+        return _euclidean_distances(np.asarray(chosen))
+    out = np.empty((len(chosen), len(chosen)), dtype=np.float32)
+    unit = 0.0
+    for rows, block in metric.prepare(chosen).blocks(chosen):
+        unit = unit or float(block.max(initial=0.0))
+        out[rows] = block / (unit or 1.0)
+    return out
+
+
+def _euclidean_distances(x: Floats) -> Singles:
+    """Products in double precision about the mean, roots in single.
+
+    Squares that are small relative to the largest lose their digits in the products: such pairs,
+    and all pairs of a block with many of them, are computed from differences.
+    """
+    z = x - x.mean(axis=0)
+    unit = float(np.abs(z).max(initial=0.0)) or 1.0
+    z /= unit
+    square = np.einsum("ij,ij->i", z, z)
+    inexact = MIN_SQUARE * float(square.max(initial=0.0))
+    out = np.empty((len(z), len(z)), dtype=np.float32)
+    step = max(1, BLOCK_NUMBERS // len(z))
+    half, negative = 0.5 * square, z.T * -1.0
+
+    def fill(a: int) -> None:
+        part = z[a : a + step] @ negative
+        part += half
+        part += half[a : a + step, None]
+        _recompute_small(part, z, a, inexact)
+        rows = out[a : a + step]
+        rows[:] = part
+        np.sqrt(rows, out=rows)
+
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(fill, range(0, len(z), step)))
+    return out
+
+
+def _recompute_small(halves: Floats, z: Floats, start: int, inexact: float) -> None:
+    """½ ‖x − z‖² from differences where it is at most ``inexact``; rows from ``start`` on."""
+    i, j = np.nonzero(halves <= inexact)
+    if len(i) > 4 * len(z):
+        metric = SquaredEuclidean()
+        metric.fill(z[start : start + len(halves)], metric.precompute(z), halves)
+        halves *= 0.5
+    else:
+        difference = z[start + i] - z[j]
+        halves[i, j] = 0.5 * np.einsum("ij,ij->i", difference, difference)

@@ -1,7 +1,7 @@
-"""Silhouettes: how much nearer every point is to its own cluster than to the next.
+"""Silhouettes: distances within clusters compared with those to the nearest other cluster.
 
 a = mean distance to the others of its cluster,  b = least mean distance to another cluster
-s = (b − a) / max(a, b)       1: well inside;  0: on the border;  below 0: in the wrong cluster
+s = (b − a) / max(a, b)       near 1: well inside;  0: on the border;  negative: misplaced
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from separatrix.cluster.loops.silhouette import distance_sums
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
-from separatrix.kernels.base import n_items
+from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
 
 #: Rows below which threads cost more than they save.
-WORTH_THREADS = 1_500
+MIN_ROWS_FOR_THREADS = 1_500
 
 
 @dataclass(frozen=True)
 class Silhouette:
-    """``samples``: s of every point; ``by_cluster``: its mean in each of ``clusters``; ``score``.
+    """``samples``: s of every point; ``by_cluster``: mean in each of ``clusters``; ``score``: mean.
 
-    ``neighbor`` is the cluster that a point is nearest to besides its own. A point alone in its
-    cluster has s = 0.
+    ``neighbor`` is the nearest other cluster of every point. A point alone in its cluster has
+    s = 0.
     """
 
     samples: Floats
@@ -51,30 +51,70 @@ class Silhouette:
 
 
 def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
-    """Silhouettes of the points of X under any metric ("precomputed": X holds the distances).
+    """Silhouette coefficients of points and clusters.
 
-    X is a matrix, a data frame, Rows, or a list of what the metric measures.
+        s = (b − a) / max(a, b)
 
-    Squared Euclidean distances take time in proportion to points times clusters: the mean to a
-    cluster is that to its mean plus the cluster's own mean scatter. Euclidean ones are measured in
-    single precision, all pairs, in constant memory.
+    with a the mean distance to the other points of the own cluster and b the least mean distance to
+    another cluster.
+
+    Parameters
+    ----------
+    X : array-like, Rows or list
+        The points: a matrix, a data frame, Rows, or a list of what the metric compares; for
+        "precomputed", their distances.
+    labels : array-like of shape (n_samples,)
+        Cluster of every point.
+    metric : str, Metric or callable, default="euclidean"
+        A name, a metric, a function of two points, or "precomputed".
+
+    Returns
+    -------
+    Silhouette
+        ``samples``, ``by_cluster``, the nearest other cluster ``neighbor``, and the mean ``score``.
+
+    See Also
+    --------
+    scatter_decomposition : Scatter within and between clusters.
+    KMeans : Clusters about means.
+    KMedoids : Clusters about medoids in any metric.
+
+    Notes
+    -----
+    Squared Euclidean distances take time in proportion to points times clusters: the mean squared
+    distance to a cluster is that to its mean plus the cluster's own mean scatter. Euclidean
+    distances are computed for all pairs in single precision, in constant memory.
+
+    References
+    ----------
+    Rousseeuw, P. J. (1987). Silhouettes: a graphical aid to the interpretation and validation of
+    cluster analysis. Journal of Computational and Applied Mathematics 20.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.silhouette([[0.0], [1.0], [9.0], [11.0]], ["a", "a", "b", "b"])
+    >>> found.samples.round(2).tolist()
+    [0.9, 0.89, 0.76, 0.81]
+    >>> round(found.score, 2), found.neighbor.tolist()
+    (0.84, ['b', 'b', 'a', 'a'])
     """
     X = prepare(X).rows.collect().dense() if isinstance(X, Rows) else X
-    chosen = metric_from(metric).fitted(X)
-    points = chosen.validate(X)
+    fitted = metric_from(metric).fitted(X)
+    points = fitted.validate(X)
     n, given = n_items(points), np.asarray(labels)
     if given.shape != (n,):
         raise InputError(f"{n} points need {n} labels; the labels have shape {given.shape}.")
     clusters, code = np.unique(given, return_inverse=True)
-    _refuse(len(clusters), n)
+    _check_clusters(len(clusters), n)
     order = np.argsort(code, kind="stable")
     sizes = np.bincount(code)
     sums = np.empty((n, len(clusters)))
-    sums[order] = _sums(chosen, points, order, np.concatenate([[0], np.cumsum(sizes)]))
-    return _finished(sums, sizes, code, given, clusters)
+    sums[order] = _distance_sums(fitted, points, order, np.concatenate([[0], np.cumsum(sizes)]))
+    return _coefficients(sums, sizes, code, given, clusters)
 
 
-def _refuse(k: int, n: int) -> None:
+def _check_clusters(k: int, n: int) -> None:
     if k < 2:
         raise InputError(
             "A silhouette compares clusters, and there is only one.", remedy="Use two or more."
@@ -87,7 +127,7 @@ def _refuse(k: int, n: int) -> None:
         )
 
 
-def _finished(
+def _coefficients(
     sums: Floats, sizes: Ints, code: Ints, given: NDArray[Any], clusters: NDArray[Any]
 ) -> Silhouette:
     rows = np.arange(len(code))
@@ -106,26 +146,23 @@ def _finished(
 # -- sums of distances to clusters -------------------------------------------------------------
 
 
-def _sums(metric: Metric, points: Any, order: Ints, ends: Ints) -> Floats:
+def _distance_sums(metric: Metric, points: Any, order: Ints, ends: Ints) -> Floats:
     """Σ d(x, ·) over every cluster, for the points in the order of their clusters."""
     if isinstance(metric, PrecomputedDistances):
         metric.precompute(points)
         return np.asarray(np.add.reduceat(points[np.ix_(order, order)], ends[:-1], axis=1))
-    if isinstance(points, np.ndarray):
-        points = np.ascontiguousarray(points[order])
-    else:
-        points = [points[i] for i in order]
+    points = take_items(points, order)
     if type(metric) is SquaredEuclidean:
-        return _squared(points, ends)
+        return _squared_euclidean_sums(points, ends)
     if type(metric) is Euclidean:
-        return _euclidean(points, ends)
+        return _euclidean_sums(points, ends)
     out = np.empty((len(points), len(ends) - 1))
     for rows, block in metric.prepare(points).blocks(points):
         np.add.reduceat(block, ends[:-1], axis=1, out=out[rows])
     return out
 
 
-def _squared(x: Floats, ends: Ints) -> Floats:
+def _squared_euclidean_sums(x: Floats, ends: Ints) -> Floats:
     """Σ ‖x − z‖² = n_j ‖x − μ_j‖² + S_j: the parallel axis theorem, no pairs."""
     sizes = np.diff(ends)
     z = x - x.mean(axis=0)
@@ -139,31 +176,31 @@ def _squared(x: Floats, ends: Ints) -> Floats:
     return out
 
 
-def _euclidean(x: Floats, ends: Ints) -> Floats:
+def _euclidean_sums(x: Floats, ends: Ints) -> Floats:
     """In single precision; again in double for rows far out whose clusters are near them.
 
-    Rounded coordinates displace a row by ε ‖x‖. Its sums stand while the mean distances that decide
-    its silhouette are a hundred thousand times larger. Medians are the origin: a few rows that are
-    far away blur none of the others.
+    Rounding displaces a row by ε ‖x‖, which is negligible while the mean distances that determine
+    its silhouette are 1e5 times larger. The origin is the median, so that a few rows far away do
+    not affect the others.
     """
     z = x - np.median(x, axis=0)
-    sums = _in_single_precision(z, ends)
-    decide = np.partition(sums / np.diff(ends), 1, axis=1)[:, 1]
+    sums = _single_precision_sums(z, ends)
+    relevant = np.partition(sums / np.diff(ends), 1, axis=1)[:, 1]
     displaced = np.finfo(np.float32).eps * np.linalg.norm(z, axis=1)
-    blurred = np.flatnonzero(decide < 1e5 * displaced)
-    if len(blurred):
-        for rows, block in Euclidean().prepare(x).blocks(x[blurred]):
-            sums[blurred[rows]] = np.add.reduceat(block, ends[:-1], axis=1)
+    inexact = np.flatnonzero(relevant < 1e5 * displaced)
+    if len(inexact):
+        for rows, block in Euclidean().prepare(x).blocks(x[inexact]):
+            sums[inexact[rows]] = np.add.reduceat(block, ends[:-1], axis=1)
     return sums
 
 
-def _in_single_precision(z: Floats, ends: Ints) -> Floats:
+def _single_precision_sums(z: Floats, ends: Ints) -> Floats:
     unit = float(np.abs(z).max(initial=0.0)) or 1.0
     n, d = z.shape
     columns = np.zeros((d + -d % 4, n), dtype=np.float32)  # a zero column adds no distance
     columns[:d] = z.T / unit
     sums = np.empty((n, len(ends) - 1))
-    if n < WORTH_THREADS:
+    if n < MIN_ROWS_FOR_THREADS:
         distance_sums(columns, ends, 0, n, sums)
         return sums * unit
     cuts = np.linspace(0, n, 33).astype(int)

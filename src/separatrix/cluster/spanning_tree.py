@@ -1,8 +1,7 @@
-"""The minimum spanning tree of points, whose edges by length are single linkage.
+"""Minimum spanning tree of points, whose edges sorted by length are single linkage.
 
-In few dimensions all trees of a forest grow at once, each along the shortest way out (Borůvka),
-found in a k-d tree; in many, or in other metrics, one tree grows point by point (Prim). Neither
-ever holds more than a few numbers per point.
+In few dimensions by Borůvka's algorithm with a k-d tree; in many, or in other metrics, by Prim's.
+Both store a few numbers per point.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cluster.loops.spanning_tree import grow_from_one, grow_together
+from separatrix.cluster.loops.spanning_tree import boruvka, prim
 from separatrix.distances.base import Metric
 from separatrix.distances.search.kd_tree import KDTree
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
@@ -19,16 +18,15 @@ from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
-#: In more dimensions boxes are no help.
-MOST_DIMENSIONS = 12
-#: Nearest others that every point knows from the start.
-KNOWN = 3
+#: In more dimensions a k-d tree does not pay.
+MAX_DIMENSIONS = 12
+#: Nearest neighbors of every point that are computed first.
+N_NEAREST = 3
 FEW_POINTS = 200
 
 
-def spanning_tree(X: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
-    """n − 1 edges (point, point, length), in no particular order."""
-    x = metric.validate(X)
+def minimum_spanning_tree(x: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
+    """n − 1 edges (point, point, length) of validated points, in no particular order."""
     n = n_items(x)
     if n < 1:
         raise InputError("No points: nothing to cluster.")
@@ -40,33 +38,35 @@ def spanning_tree(X: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
     kind = {Euclidean: "euclidean", Manhattan: "manhattan", Chebyshev: "chebyshev"}.get(
         type(metric)
     )
-    if kind and n >= FEW_POINTS and 1 <= x.shape[1] <= MOST_DIMENSIONS:
-        _forest(x, kind, first, second, height)
+    if kind and n >= FEW_POINTS and 1 <= x.shape[1] <= MAX_DIMENSIONS:
+        _boruvka(x, kind, first, second, height)
     elif kind == "euclidean" and x.shape[1]:
-        grow_from_one(np.ascontiguousarray((x - x.mean(axis=0)).T), first, second, height)
+        prim(np.ascontiguousarray((x - x.mean(axis=0)).T), first, second, height)
         np.sqrt(height, out=height)
     else:
-        _any_metric(metric, x, first, second, height)
+        _prim(metric, x, first, second, height)
     return first, second, height
 
 
-def _forest(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> None:
+def _boruvka(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> None:
     tree = KDTree(x, kind)
-    n, k = len(x), min(KNOWN, len(x) - 1)
+    n, k = len(x), min(N_NEAREST, len(x) - 1)
     order = tree.arrays[1]
-    found = tree.nearest_reduced(x[order], k + 1)  # asked box by box: one question warms the next
+    found = tree.nearest_reduced(
+        x[order], k + 1
+    )  # in the order of the boxes: queries share cached points
     itself = found.indices == order[:, None]
     itself[~itself.any(axis=1), -1] = True  # among many equal points
     others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))
     others[order] = found.indices[~itself].reshape(n, k)
     lengths[order] = found.distances[~itself].reshape(n, k)
-    grow_together(x, tree.arrays, tree.metric, lengths, others, first, second, height)
+    boruvka(x, tree.arrays, tree.metric, lengths, others, first, second, height)
     if kind == "euclidean":
         np.sqrt(height, out=height)
 
 
-def _any_metric(metric: Metric, x: Any, first: Ints, second: Ints, height: Floats) -> None:
-    """Prim's way, a row of distances at a time."""
+def _prim(metric: Metric, x: Any, first: Ints, second: Ints, height: Floats) -> None:
+    """Prim's algorithm, a row of distances at a time."""
     state, n = metric.precompute(x), n_items(x)
     left = np.arange(n - 1)
     nearest, here = np.full(n - 1, n - 1), n - 1
@@ -79,5 +79,5 @@ def _any_metric(metric: Metric, x: Any, first: Ints, second: Ints, height: Float
         at = int(distance.argmin())
         here = int(left[at])
         first[step], second[step], height[step] = nearest[at], here, distance[at]
-        keep = np.arange(len(left)) != at
-        left, nearest, distance = left[keep], nearest[keep], distance[keep]
+        rest = np.arange(len(left)) != at
+        left, nearest, distance = left[rest], nearest[rest], distance[rest]

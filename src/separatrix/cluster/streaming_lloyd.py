@@ -1,76 +1,248 @@
-"""K-means over rows that are read again at every sweep: files, Dask, sparse matrices.
+"""K-means over rows that are read again at every iteration: files, Dask, sparse matrices.
 
-One additive statistic a sweep, :class:`~separatrix.cluster.cluster_sums.ClusterSums`; nothing is
-kept of a row. The last pass is the proof for both ways to fit.
+An iteration is one additive statistic over the rows nearest to each center c_j,
+
+    weight_j = Σ w,    shift_j = Σ w (x − c_j),    inertia = Σ w ‖x − c‖²
+
+and the mean of a cluster is c_j + shift_j / weight_j: sums are taken about the centers, so that
+they do not cancel however far the rows are from the origin. No row is stored.
 """
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.cluster.cluster_sums import ClusterSums
-from separatrix.cluster.lloyd import Clustering
+from separatrix.cluster.lloyd import LloydResult
+from separatrix.cluster.loops.assignments import (
+    add_rows,
+    nearest_and_gain,
+    squares_to_own_center,
+)
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Block, Floats, unit_weights
+from separatrix.rows.loops.hashing import add_column
 from separatrix.rows.rows import Rows
+from separatrix.statistics.standardizer import Standardizer
 
-#: A step below this share of the typical distance to a center is rounding.
+#: Numbers of a block of distances or rows that are held at once.
+BLOCK_NUMBERS = 2_000_000
+#: A step below this fraction of the typical distance to a center is rounding.
 ROUNDING = 1e-12
 
 
-def lloyd_streamed(
-    rows: Rows, scale: Floats, start: Floats, *, max_iter: int, tol: float, variance: float
-) -> Clustering:
-    """Sweeps from ``start`` (in units of ``scale``) until no center moves. Labels stay empty."""
-    centers, history, settled = start, [], False
+def streaming_lloyd(
+    rows: Rows,
+    standardizer: Standardizer,
+    start: Floats,
+    *,
+    max_iter: int,
+    tol: float,
+    variance: float,
+) -> LloydResult:
+    """Lloyd iterations from ``start`` (standardized) until no center moves; without labels."""
+    centers, shifts, converged = start, [], False
     for _ in range(max_iter):
-        sums = rows.reduce(ClusterSums(centers, scale))
+        sums = rows.reduce(ClusterSums(centers, standardizer))
         new = sums.means()
-        step = float(((new - centers) ** 2).sum())
+        shift = float(((new - centers) ** 2).sum())
         centers = new
-        history.append(step)
-        typical = sums.scatter / sums.mass.sum()
-        settled = step <= ROUNDING**2 * (typical + variance)
-        if settled or (tol > 0 and step <= tol * variance):
+        shifts.append(shift)
+        typical = sums.inertia / sums.cluster_weights.sum()
+        converged = shift <= ROUNDING**2 * (typical + variance)
+        if converged or (tol > 0 and shift <= tol * variance):
             break
-    final = rows.reduce(ClusterSums(centers, scale))
-    return Clustering(
+    final = rows.reduce(ClusterSums(centers, standardizer))
+    return LloydResult(
         centers,
         np.zeros(0, dtype=np.int32),
-        final.mass,
-        final.scatter,
-        len(history),
-        settled,
-        np.array(history),
+        final.cluster_weights,
+        final.inertia,
+        len(shifts),
+        converged,
+        np.array(shifts),
     )
 
 
-def certify(rows: Rows, scale: Floats, found: Clustering, variance: float) -> Certificate:
-    """Nearest centers and means taken afresh from the rows, in double precision.
+def certify_kmeans(
+    rows: Rows, standardizer: Standardizer, found: LloydResult, variance: float
+) -> Certificate:
+    """Nearest centers and means recomputed from the rows in double precision.
 
-    ``kkt`` is the largest distance of a center from the mean of the rows nearest to it, as a share
-    of the typical deviation of a row: zero exactly at the partitions where sweeps stand still.
+    ``kkt`` is the largest distance of a center from the mean of the rows nearest to it, relative to
+    the standard deviation of the rows: zero exactly at fixed points of the Lloyd iteration.
     """
-    sums = rows.reduce(ClusterSums(found.centers, scale, found.mass))
-    kept = sums.mass > 0
-    off = np.sqrt(((sums.shift[kept] / sums.mass[kept, None]) ** 2).sum(axis=1))
-    spread = np.sqrt(variance * found.centers.shape[1]) or 1.0
-    if sums.movers:
+    sums = rows.reduce(ClusterSums(found.centers, standardizer, found.cluster_weights))
+    nonempty = sums.cluster_weights > 0
+    steps = sums.shift[nonempty] / sums.cluster_weights[nonempty, None]
+    deviation = np.sqrt(variance * found.centers.shape[1]) or 1.0
+    if sums.improving_rows:
         single = (
-            f"Moving one row with both means following would still help for {sums.movers} rows, "
-            f"by {sums.gain:.3g} at most."
+            f"Moving one row with both means updated would still lower it for "
+            f"{sums.improving_rows} rows, by {sums.gain:.3g} at most."
         )
     else:
-        single = "Nor does moving any one row with both means following."
-    notes = ["A local optimum: other starts may end lower.", single]
-    if not kept.all():
-        notes.append(f"{int((~kept).sum())} of the {len(kept)} clusters are empty.")
+        single = "Nor does moving any single row with both means updated."
+    notes = ["A local optimum: other initializations may end lower.", single]
+    if not nonempty.all():
+        notes.append(f"{int((~nonempty).sum())} of the {len(nonempty)} clusters are empty.")
     return Certificate(
-        claim="With the centers held, no reassignment lowers the scatter; centers are the means",
-        primal=float(sums.scatter),
-        kkt=float(off.max(initial=0.0)) / spread,
+        claim="Every row is nearest to its own center, and centers are the means of their rows: "
+        "with centers fixed, no reassignment lowers the inertia",
+        primal=float(sums.inertia),
+        kkt=float(np.sqrt((steps**2).sum(axis=1)).max(initial=0.0)) / deviation,
         tolerance=1e-9,
         statistic="distances in double precision, from all rows",
         notes=tuple(notes),
         promised=("kkt",),
     )
+
+
+class ClusterSums:
+    """Sums of the standardized rows nearest to each of the ``centers`` (k x d).
+
+    ``far_rows`` are up to k rows that add most to the inertia (for clusters that are empty). With
+    the weights of the clusters ``known``, ``gain`` is the largest reduction of the inertia by
+    moving a single row, and ``improving_rows`` the number of rows whose move would reduce it.
+    """
+
+    def __init__(
+        self, centers: Floats, standardizer: Standardizer, known: Floats | None = None
+    ) -> None:
+        k, d = centers.shape
+        self.centers, self.standardizer, self.known = centers, standardizer, known
+        self.cluster_weights, self.shift, self.inertia = np.zeros(k), np.zeros((k, d)), 0.0
+        self.count = np.zeros(k, dtype=np.int64)
+        self.gain, self.improving_rows = 0.0, 0
+        self.far_rows, self.far_loss = np.zeros((0, d)), np.zeros(0)
+
+    def fresh(self) -> Self:
+        """An empty statistic about the same centers."""
+        return type(self)(self.centers, self.standardizer, self.known)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        k = len(self.centers)
+        step = max(64, BLOCK_NUMBERS // k)
+        for start in range(0, block.n, step):
+            x = self.standardizer.transform(block.dense(start, start + step))
+            w = np.ones(len(x)) if block.w is None else block.w[start : start + step]
+            if not w.all():
+                x, w = x[w > 0], w[w > 0]
+            label, square, gain = nearest_centers(x, self.centers, w, self.known)
+            residual = x - self.centers[label]
+            add_rows(residual, w, label, 0, len(x), self.shift, self.cluster_weights, self.count)
+            self.inertia += float(w @ square)
+            if self.known is not None and len(x):
+                self.gain = max(self.gain, float(gain.max()))
+                self.improving_rows += int((gain > 1e-12 * w * square).sum())
+            self._add_far_rows(x, w * square)
+
+    def _add_far_rows(self, x: Floats, loss: Floats) -> None:
+        k = len(self.centers)
+        if len(loss) > k:
+            largest = np.argpartition(-loss, k)[:k]
+            x, loss = x[largest], loss[largest]
+        rows, losses = np.concatenate([self.far_rows, x]), np.concatenate([self.far_loss, loss])
+        order = np.lexsort((*rows.T, -losses))[:k]
+        self.far_rows, self.far_loss = rows[order], losses[order]
+
+    def __add__(self, other: Self) -> Self:
+        both = self.fresh()
+        both.cluster_weights = self.cluster_weights + other.cluster_weights
+        both.shift, both.count = self.shift + other.shift, self.count + other.count
+        both.inertia, both.gain = self.inertia + other.inertia, max(self.gain, other.gain)
+        both.improving_rows = self.improving_rows + other.improving_rows
+        both.far_rows, both.far_loss = self.far_rows, self.far_loss
+        both._add_far_rows(other.far_rows, other.far_loss)
+        return both
+
+    def means(self) -> Floats:
+        """The means of the clusters; empty ones get the rows that add most to the inertia."""
+        nonempty = self.cluster_weights > 0
+        new = self.centers.copy()
+        new[nonempty] += self.shift[nonempty] / self.cluster_weights[nonempty, None]
+        candidates = np.flatnonzero(self.far_loss > 0)
+        for j, i in zip(np.flatnonzero(~nonempty), candidates, strict=False):
+            new[j] = self.far_rows[i]
+        return new
+
+
+def nearest_centers(
+    x: Floats, centers: Floats, w: Floats | None = None, known: Floats | None = None
+) -> tuple[NDArray[np.int32], Floats, Floats]:
+    """Label, squared distance and gain (see :func:`nearest_and_gain`) of every row.
+
+    Products are taken about the mean of the centers. Where rounding could decide, distances are
+    computed from differences, and the first of equally near centers is taken.
+    """
+    origin = centers.mean(axis=0)
+    z, c = np.ascontiguousarray(x - origin), np.ascontiguousarray(centers - origin)
+    n = len(z)
+    label = np.empty(n, dtype=np.int32)
+    square, gain, margin = np.empty(n), np.empty(n), np.empty(n)
+    norms = (c**2).sum(axis=1)
+    product, own = z @ c.T, np.einsum("ij,ij->i", z, z)
+    weights = np.full(len(c), np.inf) if known is None else known
+    nearest_and_gain(product, own, norms, weights, unit_weights(w, n), label, square, margin, gain)
+    noise = 8 * (x.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
+    gain[gain <= 2.0 * noise * (1.0 if w is None else w)] = 0.0  # below the error of products
+    for i in np.flatnonzero(margin <= noise):
+        direct = ((z[i] - c) ** 2).sum(axis=1)
+        label[i] = direct.argmin()
+    squares_to_own_center(z, c, label, 0, n, square)
+    return label, square, gain
+
+
+class RowSample:
+    """A sample of distinct rows with their weights, by a hash of their content and a seed.
+
+    The ``size`` rows of smallest hash are taken, whatever the order and the blocks of the table; a
+    repeated row is one row with more weight.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.seed = size, seed
+        self.key = np.zeros(0, dtype=np.uint64)
+        self.rows: Floats = np.zeros((0, 0))
+        self.weight = np.zeros(0)
+
+    def fresh(self) -> Self:
+        """An empty sample of the same size and seed."""
+        return type(self)(self.size, self.seed)
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        w = block.weights
+        step = max(64, BLOCK_NUMBERS // max(len(block.terms), 1))
+        for start in range(0, block.n, step):
+            positive = w[start : start + step] > 0
+            x = np.ascontiguousarray(block.dense(start, start + step)[positive])
+            self._add(_row_hashes(x, self.seed), x, w[start : start + step][positive])
+
+    def _add(self, key: NDArray[np.uint64], x: Floats, w: Floats) -> None:
+        rows = x if not len(self.key) else np.concatenate([self.rows, x])
+        keys, first, which = np.unique(
+            np.concatenate([self.key, key]), return_index=True, return_inverse=True
+        )
+        weight = np.asarray(np.bincount(which, np.concatenate([self.weight, w])), dtype=float)
+        self.key, self.rows = keys[: self.size], rows[first[: self.size]]
+        self.weight = weight[: self.size]
+
+    def __add__(self, other: Self) -> Self:
+        both = self.fresh()
+        both.key, both.rows, both.weight = self.key, self.rows, self.weight
+        if len(other.key):
+            both._add(other.key, other.rows, other.weight)
+        return both
+
+
+def _row_hashes(x: Floats, seed: int) -> NDArray[np.uint64]:
+    total = np.zeros(len(x), dtype=np.uint64)
+    rng = np.random.default_rng([seed, 7])
+    for f in range(x.shape[1]):
+        key = np.uint64(rng.integers(0, 2**63))
+        add_column(np.ascontiguousarray(x[:, f]).view(np.uint64), key, total)
+    return total

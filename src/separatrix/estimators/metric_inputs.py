@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats, Matrix, unit_weights
+from separatrix.rows.block import Floats, Ints, Matrix, unit_weights
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
@@ -52,10 +52,14 @@ class PointsEstimator(RowsEstimator):
     """An estimator that compares points by a metric or a kernel.
 
     ``standardizer_`` is fitted to the training points where ``standardize`` is set, else None.
+    ``precomputed_columns_`` are the columns of precomputed distances or similarities that belong
+    to stored training points, or None.
     """
 
+    _sparse_points = False  # whether CSR matrices stay sparse
     standardize: bool
     standardizer_: Standardizer | None
+    precomputed_columns_: Ints | None = None
 
     # -- training points ---------------------------------------------------------------------------
 
@@ -94,7 +98,7 @@ class PointsEstimator(RowsEstimator):
             prepared = prepare(rows)
             rows, self.encoding_ = prepared.rows, prepared.encoding
         block = rows.collect()
-        return block.x, block.w
+        return block.x if self._sparse_points else as_dense(block.x), block.w
 
     def _fit_standardize(self, x: Any, w: Floats | None, *, numeric: bool) -> Any:
         """The training points, standardized if ``standardize``, which needs ``numeric`` columns."""
@@ -113,6 +117,17 @@ class PointsEstimator(RowsEstimator):
     def _fitted_to_objects(self) -> bool:
         """Whether the training points were objects, which have no columns to encode."""
         return "encoding_" not in vars(self)
+
+    def _query_points(self, X: Any) -> Any:
+        """New points in the form of the training points."""
+        check_is_fitted(self)
+        if self._fitted_to_objects:
+            return as_objects(X)
+        x = self._design(X)
+        if not self._sparse_points or self.precomputed_columns_ is not None:
+            x = as_dense(x)
+        columns = self.precomputed_columns_
+        return self._standardized(x) if columns is None else x[:, columns]
 
     def _standardized(self, x: Matrix) -> Matrix:
         """New rows standardized as the training rows were."""

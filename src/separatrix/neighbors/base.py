@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from separatrix.distances.base import Metric
 from separatrix.distances.concentration import distance_concentration
@@ -31,16 +31,12 @@ MANY_COLUMNS = 20
 
 
 class InstanceBasedModel(PointsEstimator):
-    """``points_`` are the training points of positive weight, ``sample_weight_`` their weights.
-
-    ``precomputed_columns_`` are the columns of precomputed distances that belong to them, or None.
-    """
+    """``points_`` are the training points of positive weight, ``sample_weight_`` their weights."""
 
     metric: Any
     points_: Any
     sample_weight_: Floats
     metric_: Metric
-    precomputed_columns_: Ints | None
 
     def _fit_points(self, x: Any, w: Floats, rows: Ints) -> None:
         """Store the points of positive weight, which are the given ``rows``."""
@@ -60,15 +56,6 @@ class InstanceBasedModel(PointsEstimator):
             found = distance_concentration(self.points_, self.metric_)
             if found.concentrated:
                 warn("SEP008", str(found))
-
-    def _query_points(self, X: Any) -> Any:
-        """New points in the form of the training points."""
-        check_is_fitted(self)
-        if self._fitted_to_objects:
-            return as_objects(X)
-        x = as_dense(self._design(X))
-        columns = self.precomputed_columns_
-        return self._standardized(x) if columns is None else x[:, columns]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -59,9 +59,8 @@ _RECORDS = {
     "svm.binary_svm": "BinarySVM",
     "neighbors.leave_one_out": "LeaveOneOutErrors",
     "neighbors.bandwidth": "BandwidthSearch",
-    "cluster.exemplars": "Exemplars",
     "cluster.dendrogram": "Dendrogram",
-    "cluster.projection": "ClusterProjection",
+    "cluster.scatter": "ClusterProjection",
     "study.result": "Score CrossValidatedScore Entry Predictions LearningCurve TrainingRows "
     "CalibrationCheck Decision CovarianceTests PlaneView Margins Study",
     "study.clustering.result": "Step Reference Structure Stability Group Drawn ClusterStudy",

@@ -1,4 +1,4 @@
-"""Passes over rows in clusters: centering, sums, own distances, and what a move would gain."""
+"""Passes over rows in clusters: centering, sums, distances, and the gain of moving a row."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, inline="always")
-def less(a, b):
-    """The smaller; no branch, and no care for NaN."""
+def smaller(a, b):
+    """min(a, b) without a branch; NaN is not considered."""
     return a if a < b else b
 
 
 @njit(cache=True, nogil=True, inline="always")
-def more(a, b):
-    """The larger."""
+def larger(a, b):
+    """max(a, b) without a branch; NaN is not considered."""
     return a if a > b else b
 
 
 @njit(cache=True, nogil=True, inline="always")
-def square_to(x, i, centers, a):
+def squared_distance(x, i, centers, a):
     """‖x − c‖² of row i and center a, in double precision."""
     total = 0.0
     for j in range(x.shape[1]):
@@ -30,7 +30,7 @@ def square_to(x, i, centers, a):
 
 @njit(cache=True, nogil=True)
 def center_rows(x, mean, unit, start, stop, exact, single, square):
-    """Rows about the mean, in the given unit: exact, in single precision, and ‖x‖²."""
+    """(x − mean)/unit in double and in single precision, and its squared norm."""
     for i in range(start, stop):
         total = np.float32(0.0)
         for f in range(x.shape[1]):
@@ -43,47 +43,50 @@ def center_rows(x, mean, unit, start, stop, exact, single, square):
 
 
 @njit(cache=True, nogil=True)
-def add_rows(x, weight, label, start, stop, sums, mass, count):
-    """Sums, weights and numbers of the rows ``start:stop`` by cluster."""
+def add_rows(x, weight, label, start, stop, sums, cluster_weight, count):
+    """Add the rows ``start:stop`` to the sums, weights and counts of their clusters."""
     for i in range(start, stop):
         a, w = label[i], weight[i]
-        mass[a] += w
+        cluster_weight[a] += w
         count[a] += 1
         for f in range(x.shape[1]):
             sums[a, f] += w * x[i, f]
 
 
 @njit(cache=True, nogil=True)
-def own_squares(x, centers, label, start, stop, out):
+def squares_to_own_center(x, centers, label, start, stop, out):
     """‖x − c‖² of every row to the center of its own cluster."""
     for i in range(start, stop):
-        out[i] = square_to(x, i, centers, label[i])
+        out[i] = squared_distance(x, i, centers, label[i])
 
 
 @njit(cache=True, nogil=True)
-def judge(product, square, norms, mass, weight, label, nearest, lead, gain):
-    """From x·c of every row and center: the nearest center, and what a move to another would gain.
+def nearest_and_gain(product, square, norms, cluster_weight, weight, label, nearest, margin, gain):
+    """Nearest center of every row, from the products x·c, and the gain of moving it to another.
 
-    Moving a row of weight w from cluster a to b lowers the scatter, with both means following, by
+    Moving a row of weight w from cluster a to b, with both means updated, lowers the inertia by
 
         w · (mₐ/(mₐ − w) ‖x − cₐ‖² − m_b/(m_b + w) ‖x − c_b‖²)
 
-    ``gain`` gets the largest of these over b; a row alone in its cluster gains nothing. ``lead`` is
-    by how much the second nearest center is farther, squared. Unknown masses are infinite.
+    ``gain`` is the largest of these over b, 0 for a row alone in its cluster. ``margin`` is by how
+    much the second nearest squared distance is larger. Cluster weights m that are not known are
+    infinite.
     """
     for i in range(product.shape[0]):
         best, value, second = 0, np.inf, np.inf
         for j in range(norms.size):
             v = norms[j] - 2.0 * product[i, j]
-            second = less(second, more(value, v))
+            second = smaller(second, larger(value, v))
             if v < value:
                 best, value = j, v
         w, other = weight[i], np.inf
-        lead[i] = second - value
+        margin[i] = second - value
         for j in range(norms.size):
-            v = (norms[j] - 2.0 * product[i, j] + square[i]) * (mass[j] / (mass[j] + w))
+            v = (norms[j] - 2.0 * product[i, j] + square[i]) * (
+                cluster_weight[j] / (cluster_weight[j] + w)
+            )
             if v < other and j != best:
                 other = v
         label[i], nearest[i] = best, max(value + square[i], 0.0)
-        rest = mass[best] - w
-        gain[i] = w * (mass[best] / rest * nearest[i] - other) if rest > 0.5 * w else 0.0
+        rest = cluster_weight[best] - w
+        gain[i] = w * (cluster_weight[best] / rest * nearest[i] - other) if rest > 0.5 * w else 0.0

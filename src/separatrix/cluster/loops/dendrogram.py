@@ -1,4 +1,4 @@
-"""Walks through a tree of merges. Merge s makes node n + s of the nodes left[s] and right[s]."""
+"""Passes over a tree of merges. Merge s makes node n + s of the nodes left[s] and right[s]."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def highest_inside(left, right, height, out):
-    """For every merge the greatest height of all merges inside it, its own included."""
+def subtree_heights(left, right, height, out):
+    """The largest height of all merges in the subtree of every merge, its own included."""
     n = left.size + 1
     for s in range(n - 1):
         out[s] = height[s]
@@ -18,29 +18,29 @@ def highest_inside(left, right, height, out):
 
 
 @njit(cache=True, nogil=True)
-def labels_under(left, right, joined, out):
-    """Clusters of the leaves if only some merges are made; numbered by first appearance.
+def labels_of_merges(left, right, made, out):
+    """Cluster labels of the leaves if only the merges ``made`` are; numbered by first appearance.
 
-    ``joined`` must hold for everything inside a merge for which it holds.
+    The merges inside a merge that is made must be made too.
     """
     n = left.size + 1
-    root = np.arange(2 * n - 1)
+    top = np.arange(2 * n - 1)
     for s in range(n - 2, -1, -1):
-        if joined[s]:
-            root[left[s]] = root[right[s]] = root[n + s]
-    number = np.full(2 * n - 1, -1)
+        if made[s]:
+            top[left[s]] = top[right[s]] = top[n + s]
+    label = np.full(2 * n - 1, -1)
     found = 0
     for i in range(n):
-        r = root[i]
-        if number[r] < 0:
-            number[r] = found
+        r = top[i]
+        if label[r] < 0:
+            label[r] = found
             found += 1
-        out[i] = number[r]
+        out[i] = label[r]
 
 
 @njit(cache=True, nogil=True)
-def places(left, right, size, start):
-    """Where the leaves of every node begin if a tree is drawn with left before right."""
+def first_leaf_position(left, right, size, start):
+    """Position of the first leaf of every node if the tree is drawn with left before right."""
     n = left.size + 1
     start[2 * n - 2] = 0
     for s in range(n - 2, -1, -1):

@@ -1,14 +1,14 @@
-"""One sweep of K-means with bounds: rows that cannot have changed their center are passed over.
+"""One Lloyd iteration with bounds: rows that cannot change their center are skipped.
 
-For a row x with center a, keep u ≥ ‖x − c_a‖ and, for every group of centers, l ≤ the distance to
-any other center of the group. A center that moves by δ moves its bounds by δ, so while u < l the
-row stays without a look at its numbers. Movements are summed once per center (``gone``) and once
-per group (``group_gone``), and bounds are stored relative to those sums: a row that stays costs
-one comparison and no write.
+For a row x with center a there is an upper bound u ≥ ‖x − c_a‖ and, for every group of centers, a
+lower bound l of the distance to any other center of the group. A center that moves by δ moves its
+bounds by δ, so while u < l the row keeps its center. Movements are summed once per center
+(``drift``) and once per group (``group_drift``), and bounds are stored relative to those sums: a
+row that is skipped costs one comparison and no write (Yinyang K-means, Ding et al. 2015).
 
-Distances are taken in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Their error is
-at most ``error``; bounds include it, and where it could decide between two centers the row is
-settled in double precision (the first of equally near centers wins).
+Distances are computed in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Bounds
+include the rounding error; where it exceeds the difference of the two nearest centers, the row is
+assigned in double precision (the first of equally near centers).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from separatrix.cluster.loops.assignments import less, more, square_to
+from separatrix.cluster.loops.assignments import larger, smaller, squared_distance
 from separatrix.cluster.loops.tiles import two_least
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 
 class Centers(NamedTuple):
@@ -35,16 +35,16 @@ class Centers(NamedTuple):
     halves: Singles  # k: ½‖c‖²
     tiles: Singles  # tiles x d x 16
     norms: Singles  # tiles x 16: ½‖c‖², infinite where a lane is empty
-    lane_of: Whole  # k
-    center_of: Whole  # lanes
-    group_of: Whole  # k
-    gone: Floats  # k: how far each center has moved, all steps together
-    group_gone: Floats  # groups + 1: the same of the fastest center of a group; last, of all groups
-    reach: float  # largest ‖c‖²
+    lane_of: Ints  # k
+    center_of: Ints  # lanes
+    group_of: Ints  # k
+    drift: Floats  # k: total distance that each center has moved
+    group_drift: Floats  # groups + 1: sums of the largest step in each group; last, in all
+    max_square: float  # largest ‖c‖²
 
 
-class Cloud(NamedTuple):
-    """The rows: exact, in single precision, and their weights."""
+class Points(NamedTuple):
+    """The rows in double and single precision, their squared norms and weights."""
 
     exact: Floats
     single: Singles
@@ -53,7 +53,7 @@ class Cloud(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of every row. Bounds are relative to how far the centers have gone."""
+    """Labels and bounds of the rows; bounds are relative to the drift of the centers."""
 
     label: NDArray[np.int32]
     upper: Singles
@@ -61,7 +61,7 @@ class State(NamedTuple):
     lowest: Singles
 
 
-#: Rows that go through a sweep together; what is known of them stays in the cache.
+#: Rows that are assigned together, so that their state stays in the cache.
 BATCH = 1024
 
 # Helpers are inlined and take whole arrays with an index: a view of a row would count references,
@@ -70,8 +70,8 @@ BATCH = 1024
 
 @njit(cache=True, nogil=True, inline="always")
 def _root(square):
-    """A square root in single precision: half the price, right to a part in 10⁷."""
-    return np.sqrt(np.float32(more(square, 0.0)))
+    """A square root in single precision: half the cost, with a relative error of 1e-7."""
+    return np.sqrt(np.float32(larger(square, 0.0)))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -87,132 +87,133 @@ def _above(value):
 
 
 @njit(cache=True, nogil=True)
-def _settle(x, i, centers, group_of, least):
-    """Nearest center in double precision; ``least`` gets the nearest other of every group."""
+def _nearest_exact(x, i, centers, group_of, group_least):
+    """Nearest center in double precision; ``group_least`` gets the nearest other of every group."""
     best, value = 0, np.inf
-    least[:] = np.inf
+    group_least[:] = np.inf
     for j in range(centers.shape[0]):
-        square = square_to(x, i, centers, j)
-        loser, lost = j, square
+        square = squared_distance(x, i, centers, j)
+        other, other_square = j, square
         if square < value:
-            loser, lost = best, value
+            other, other_square = best, value
             best, value = j, square
-        if lost < least[group_of[loser]]:
-            least[group_of[loser]] = lost
+        if other_square < group_least[group_of[other]]:
+            group_least[group_of[other]] = other_square
     return best, value
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def _doubtful(
-    x, square, single, halves, gone, group_gone, label, upper, lower, lowest,
-    slack, reach, start, stop, chosen, value,
+def _undecided(
+    x, square, single, halves, drift, group_drift, label, upper, lower, lowest,
+    rounding, max_square, start, stop, chosen, value,
 ):  # fmt: skip
-    """Rows whose bounds leave a doubt, after a look at the own center; returns their number.
+    """Rows whose bounds do not decide, after the upper bound is made exact; returns their number.
 
-    The loops write every candidate and step on only past those that stay: no branch to mispredict.
+    The loops write every candidate and advance only past undecided ones: no branch to mispredict.
     """
-    groups, found = group_gone.size - 1, 0
+    groups, found = group_drift.size - 1, 0
     for i in range(start, stop):
         chosen[found] = i
-        u = upper[i] + gone[label[i]]
-        found += u >= lowest[i] - group_gone[groups]
-    kept = 0
+        u = upper[i] + drift[label[i]]
+        found += u >= lowest[i] - group_drift[groups]
+    n_undecided = 0
     for c in range(found):
         i = chosen[c]
         a = label[i]
         own = halves[a]
         for f in range(x.shape[1]):
             own -= x[i, f] * single[a, f]
-        u = _root(2.0 * own + square[i] + slack * (square[i] + reach)) * (1.0 + 2e-7)
+        u = _root(2.0 * own + square[i] + rounding * (square[i] + max_square)) * (1.0 + 2e-7)
         near = np.inf
         for g in range(groups):
-            near = less(near, lower[i, g] - group_gone[g])
-        upper[i] = _above(u - gone[a])
-        lowest[i] = _below(near + group_gone[groups])
-        chosen[kept], value[kept] = i, own
-        kept += u >= near
-    return kept
+            near = smaller(near, lower[i, g] - group_drift[g])
+        upper[i] = _above(u - drift[a])
+        lowest[i] = _below(near + group_drift[groups])
+        chosen[n_undecided], value[n_undecided] = i, own
+        n_undecided += u >= near
+    return n_undecided
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def _search(
-    x, tiles, norms, lane_of, gone, group_gone, label, upper, lower,
-    g, kept, chosen, value, second, spare, lane, group, alive, least, listed,
+def _search_group(
+    x, tiles, norms, lane_of, drift, group_drift, label, upper, lower,
+    g, n_undecided, chosen, value, second, runner_up, lane, group, searched, group_least, selected,
 ):  # fmt: skip
-    """Compare the doubtful rows whose bound for group g is below their distance with its centers.
+    """Compare undecided rows with the centers of group g where their bounds overlap.
 
-    ``least`` gets the smallest value of the group without the own center; ``value`` and ``second``
-    are the two smallest of all, ``spare`` the next in the group of the smallest.
+    ``group_least`` is the smallest value of the group without the own center; ``value`` and
+    ``second`` are the two smallest of all, ``runner_up`` the next in the group of the smallest.
     """
-    per_group = norms.shape[0] // alive.shape[1]
+    per_group = norms.shape[0] // searched.shape[1]
     many = 0
-    for c in range(kept):
+    for c in range(n_undecided):
         i = chosen[c]
-        near = lower[i, g] - group_gone[g] <= upper[i] + gone[label[i]]
-        alive[c, g] = near
-        listed[many] = c
+        near = lower[i, g] - group_drift[g] <= upper[i] + drift[label[i]]
+        searched[c, g] = near
+        selected[many] = c
         many += near
     for q in range(many):
-        c = listed[q]
+        c = selected[q]
         i = chosen[c]
         own = lane_of[label[i]]
         low, where, high = two_least(x, i, tiles, norms, g * per_group, own)
         for t in range(g * per_group + 1, (g + 1) * per_group):
             first, at, after = two_least(x, i, tiles, norms, t, own)
-            high = less(less(high, after), more(low, first))
+            high = smaller(smaller(high, after), larger(low, first))
             where = at if first < low else where
-            low = less(low, first)
-        least[c, g] = low
+            low = smaller(low, first)
+        group_least[c, g] = low
         before = value[c]
         better = low < before
-        second[c] = less(before, high) if better else less(second[c], low)
+        second[c] = smaller(before, high) if better else smaller(second[c], low)
         value[c] = low if better else before
-        spare[c] = high if better else spare[c]
+        runner_up[c] = high if better else runner_up[c]
         lane[c] = where if better else lane[c]
         group[c] = g if better else group[c]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def _renew(
-    x, square, exact, center_of, group_of, gone, group_gone, label, upper, lower, lowest,
-    slack, reach, kept, chosen, own, value, second, spare, lane, group, alive, least, nearest_of,
+def _update_bounds(
+    x, square, exact, center_of, group_of, drift, group_drift, label, upper, lower, lowest,
+    rounding, max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
+    group_least, nearest_of,
 ):  # fmt: skip
-    """Nearest centers of the doubtful rows after the search, to ``group``; renews their bounds."""
-    groups = least.shape[1]
-    for c in range(kept):
+    """Write the nearest centers of the undecided rows to ``group``, and update their bounds."""
+    groups = group_least.shape[1]
+    for c in range(n_undecided):
         i = chosen[c]
-        best, mine, norm = label[i], group_of[label[i]], np.float64(square[i])
-        error = slack * (square[i] + reach)
-        settled = second[c] - value[c] <= error
+        best, own_group, norm = label[i], group_of[label[i]], np.float64(square[i])
+        error = rounding * (square[i] + max_square)
+        exact_search = second[c] - value[c] <= error
         nearest = 2.0 * value[c] + norm
-        if settled:
-            best, nearest = _settle(x, i, exact, group_of, nearest_of)
+        if exact_search:
+            best, nearest = _nearest_exact(x, i, exact, group_of, nearest_of)
             error = 1e-7 * nearest
         elif group[c] >= 0:
             best = center_of[lane[c]]
-            least[c, group[c]] = spare[c]
-            if not alive[c, mine]:
-                bound = more(np.float64(lower[i, mine]) - group_gone[mine], 0.0)
-                least[c, mine] = 0.5 * (bound * bound + error - norm)
-                alive[c, mine] = True
-            least[c, mine] = less(least[c, mine], own[c])
-        upper[i] = _above(_root(nearest + error) * (1.0 + 2e-7) - gone[best])
+            group_least[c, group[c]] = runner_up[c]
+            if not searched[c, own_group]:
+                bound = larger(np.float64(lower[i, own_group]) - group_drift[own_group], 0.0)
+                group_least[c, own_group] = 0.5 * (bound * bound + error - norm)
+                searched[c, own_group] = True
+            group_least[c, own_group] = smaller(group_least[c, own_group], own[c])
+        upper[i] = _above(_root(nearest + error) * (1.0 + 2e-7) - drift[best])
         limit = np.inf
         for g in range(groups):
-            if settled or alive[c, g]:
-                away = nearest_of[g] if settled else 2.0 * least[c, g] + norm
+            if exact_search or searched[c, g]:
+                away = nearest_of[g] if exact_search else 2.0 * group_least[c, g] + norm
                 bound = _root(away - error) * (1.0 - 2e-7)
-                lower[i, g] = _below(bound + group_gone[g])
-            limit = less(limit, np.float64(lower[i, g]) - group_gone[g])
-        lowest[i] = _below(limit + group_gone[groups])
+                lower[i, g] = _below(bound + group_drift[g])
+            limit = smaller(limit, np.float64(lower[i, g]) - group_drift[g])
+        lowest[i] = _below(limit + group_drift[groups])
         group[c] = best
 
 
 @njit(cache=True, nogil=True)
-def _move(x, weight, label, kept, chosen, new, sums, mass, count):
-    """Give the rows their new labels; take them from the old sums to the new. How many moved."""
+def _move_rows(x, weight, label, n_undecided, chosen, new, sums, cluster_weight, count):
+    """Relabel rows and move them from the old sums to the new; returns how many moved."""
     moved = 0
-    for c in range(kept):
+    for c in range(n_undecided):
         i, b = chosen[c], new[c]
         a = label[i]
         if a == b:
@@ -220,8 +221,8 @@ def _move(x, weight, label, kept, chosen, new, sums, mass, count):
         moved += 1
         label[i] = b
         w = weight[i]
-        mass[a] -= w
-        mass[b] += w
+        cluster_weight[a] -= w
+        cluster_weight[b] += w
         count[a] -= 1
         count[b] += 1
         for f in range(sums.shape[1]):
@@ -232,39 +233,43 @@ def _move(x, weight, label, kept, chosen, new, sums, mass, count):
 
 
 @njit(cache=True, nogil=True)
-def sweep(cloud, centers, state, slack, start, stop, sums, mass, count):
+def assign_rows(points, centers, state, rounding, start, stop, sums, cluster_weight, count):
     """Move the rows ``start:stop`` to their nearest centers; add the change to the sums.
 
-    ``sums`` (k x d), ``mass`` and ``count`` (k) gain and lose the rows that moved; returns their
-    number. Rows go through in batches, one group of centers after the other: work on one row does
-    not wait for another's.
+    ``sums`` (k x d), ``cluster_weight`` and ``count`` (k) are updated by the rows that moved;
+    returns their number. Rows go through in batches, one group of centers after the other, so
+    that operations on different rows overlap.
     """
-    x, square, reach = cloud.single, cloud.square, centers.reach
-    gone, group_gone = centers.gone, centers.group_gone
+    x, square, max_square = points.single, points.square, centers.max_square
+    drift, group_drift = centers.drift, centers.group_drift
     label, upper, lower, lowest = state.label, state.upper, state.lower, state.lowest
-    groups, moved = group_gone.size - 1, 0
-    chosen, listed = np.empty(BATCH + 1, np.int64), np.empty(BATCH + 1, np.int64)
+    groups, moved = group_drift.size - 1, 0
+    chosen, selected = np.empty(BATCH + 1, np.int64), np.empty(BATCH + 1, np.int64)
     lane, group = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
     own, value = np.empty(BATCH + 1, np.float32), np.empty(BATCH, np.float32)
-    second, spare = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
-    alive, least = np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups))
+    second, runner_up = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    searched, group_least = np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups))
     nearest_of = np.empty(groups)
     for first in range(start, stop, BATCH):
-        kept = _doubtful(
-            x, square, centers.single, centers.halves, gone, group_gone, label, upper, lower,
-            lowest, slack, reach, first, min(first + BATCH, stop), chosen, own,
+        n_undecided = _undecided(
+            x, square, centers.single, centers.halves, drift, group_drift, label, upper, lower,
+            lowest, rounding, max_square, first, min(first + BATCH, stop), chosen, own,
         )  # fmt: skip
-        for r in range(kept):
+        for r in range(n_undecided):
             value[r], second[r], group[r] = own[r], np.inf, -1
         for g in range(groups):
-            _search(
-                x, centers.tiles, centers.norms, centers.lane_of, gone, group_gone, label, upper,
-                lower, g, kept, chosen, value, second, spare, lane, group, alive, least, listed,
+            _search_group(
+                x, centers.tiles, centers.norms, centers.lane_of, drift, group_drift, label, upper,
+                lower, g, n_undecided, chosen, value, second, runner_up, lane, group, searched,
+                group_least, selected,
             )  # fmt: skip
-        _renew(
-            cloud.exact, square, centers.exact, centers.center_of, centers.group_of, gone,
-            group_gone, label, upper, lower, lowest, slack, reach, kept, chosen, own, value,
-            second, spare, lane, group, alive, least, nearest_of,
+        _update_bounds(
+            points.exact, square, centers.exact, centers.center_of, centers.group_of, drift,
+            group_drift, label, upper, lower, lowest, rounding, max_square, n_undecided, chosen,
+            own, value, second, runner_up, lane, group, searched, group_least, nearest_of,
         )  # fmt: skip
-        moved += _move(cloud.exact, cloud.weight, label, kept, chosen, group, sums, mass, count)
+        moved += _move_rows(
+            points.exact, points.weight, label, n_undecided, chosen, group, sums, cluster_weight,
+            count,
+        )  # fmt: skip
     return moved

@@ -1,7 +1,7 @@
-"""Agglomerative clustering: which two clusters meet next, and how far apart they are.
+"""Loops of agglomerative clustering: the next two clusters to merge, and their distance.
 
-Clusters live in slots 0 … n − 1: a merger of slots a and b stays in one of them and the other is
-empty. Merges come out as (slot, slot, distance) and are numbered in order of distance afterwards.
+Clusters occupy slots 0 … n − 1: the union of slots a and b stays in one of them and the other is
+empty. Merges come out as (slot, slot, distance) and are sorted and numbered afterwards.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ COMPLETE, AVERAGE = 0, 1
 
 
 @njit(cache=True, nogil=True)
-def unite(rows, others, apart, start, one, two, share, kind, out):
-    """Rows of distances to points become rows of distances to pairs one[k], two[k] of points.
+def pair_distances(rows, others, pairs, start, first, second, weight, kind, out):
+    """Rows of distances to points become rows of distances to pairs first[k], second[k] of points.
 
-    Row apart[r] is itself that of a pair, whose second point has the distances others[r]; ``start``
-    is the number of the first row. ``share`` is that of the first point in its pair.
+    Row pairs[r] is itself that of a pair, whose second point has the distances others[r]; ``start``
+    is the number of the first row. ``weight`` is the fraction of the first point in its pair.
     """
-    for r in range(apart.size):
-        row = rows[apart[r]]
-        _join(row, others[r], share[start + apart[r]], kind, row)
+    for r in range(pairs.size):
+        row = rows[pairs[r]]
+        _merged_row(row, others[r], weight[start + pairs[r]], kind, row)
     for i in range(out.shape[0]):
         if kind == COMPLETE:
-            for k in range(one.size):
-                out[i, k] = max(rows[i, one[k]], rows[i, two[k]])
+            for k in range(first.size):
+                out[i, k] = max(rows[i, first[k]], rows[i, second[k]])
         else:
-            for k in range(one.size):
-                near, far = rows[i, one[k]], rows[i, two[k]]
-                out[i, k] = share[k] * near + (1.0 - share[k]) * far
+            for k in range(first.size):
+                a, b = rows[i, first[k]], rows[i, second[k]]
+                out[i, k] = weight[k] * a + (1.0 - weight[k]) * b
 
 
 @njit(cache=True, nogil=True)
 def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
     """The nearest slot of those rows start … stop whose nearest is ``stale``: merged or unknown.
 
-    The others keep theirs: under these linkages nobody comes nearer by merging. Of equals the first
-    is taken, so that some two slots are always nearest to each other.
+    For the others it is unchanged: these linkages are reducible, so that no merge brings a cluster
+    nearer. Of equals the first is taken, so that some pair of slots is always reciprocal.
     """
     for i in range(start, stop):
         if nearest[i] < 0 or stale[nearest[i]]:
@@ -49,57 +49,57 @@ def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
 
 
 @njit(cache=True, nogil=True)
-def join_rows(d, slots, one, two, share, kind, start, stop):
-    """Pairs start … stop: row one[p] becomes that of the union of one[p] and two[p]."""
+def merge_rows(d, slots, first, second, weight, kind, start, stop):
+    """Pairs start … stop: row first[p] becomes that of the union of first[p] and second[p]."""
     for p in range(start, stop):
-        a, b = d[one[p], :slots], d[two[p], :slots]
-        _join(a, b, share[p], kind, a)
-        d[two[p], :slots] = np.inf
+        a, b = d[first[p], :slots], d[second[p], :slots]
+        _merged_row(a, b, weight[p], kind, a)
+        d[second[p], :slots] = np.inf
 
 
 @njit(cache=True, nogil=True)
-def join_columns(d, one, two, share, kind, start, stop):
-    """The same for the columns of the rows start … stop; what was column two[p] is empty."""
+def merge_columns(d, first, second, weight, kind, start, stop):
+    """The same for the columns, in the rows start … stop; column second[p] becomes empty."""
     for i in range(start, stop):
         row = d[i]
         if kind == COMPLETE:
-            for p in range(one.size):
-                row[one[p]] = max(row[one[p]], row[two[p]])
+            for p in range(first.size):
+                row[first[p]] = max(row[first[p]], row[second[p]])
         else:
-            for p in range(one.size):
-                row[one[p]] = share[p] * row[one[p]] + (1.0 - share[p]) * row[two[p]]
-        for p in range(one.size):
-            row[two[p]] = np.inf
+            for p in range(first.size):
+                row[first[p]] = weight[p] * row[first[p]] + (1.0 - weight[p]) * row[second[p]]
+        for p in range(first.size):
+            row[second[p]] = np.inf
 
 
 @njit(cache=True, nogil=True)
-def pack(d, kept):
-    """Move the rows and columns ``kept``, in order, to the corner of the square."""
-    for i in range(kept.size):
-        for j in range(kept.size):
-            d[i, j] = d[kept[i], kept[j]]
+def compact(d, occupied):
+    """Move the rows and columns ``occupied``, in order, to the front of the matrix."""
+    for i in range(occupied.size):
+        for j in range(occupied.size):
+            d[i, j] = d[occupied[i], occupied[j]]
 
 
 @njit(cache=True, nogil=True)
-def _join(a, b, share, kind, out):
+def _merged_row(a, b, weight, kind, out):
     if kind == COMPLETE:
         for s in range(out.size):
             out[s] = max(a[s], b[s])
     else:
         for s in range(out.size):
-            out[s] = share * a[s] + (1.0 - share) * b[s]
+            out[s] = weight * a[s] + (1.0 - weight) * b[s]
 
 
 @njit(cache=True, nogil=True)
-def chain_of_distances(d, size, kind, first, second, height):
-    """Nearest-neighbor chains over a square of distances, which is overwritten.
+def nearest_neighbor_chain(d, size, kind, first, second, height):
+    """Nearest-neighbor chains over a matrix of distances, which is overwritten.
 
-    From any cluster go to its nearest, from there to the nearest of that, and so on: distances only
-    shrink, so that two clusters are met that are nearest to each other, and merge.
+    Each cluster of a chain is the nearest of the one before it. Distances along the chain decrease,
+    so that it ends in two clusters that are each other's nearest, and these merge.
     """
     n = d.shape[0]
     chain = np.empty(n, dtype=np.int64)
-    empty = np.zeros(n, dtype=np.bool_)
+    merged = np.zeros(n, dtype=np.bool_)
     row = np.empty(n)
     length = 0
     for i in range(n):
@@ -107,7 +107,7 @@ def chain_of_distances(d, size, kind, first, second, height):
     for merge in range(n - 1):
         if length == 0:
             chain[0] = 0
-            while empty[chain[0]]:
+            while merged[chain[0]]:
                 chain[0] += 1
             length = 1
         while True:
@@ -120,10 +120,10 @@ def chain_of_distances(d, size, kind, first, second, height):
         other = chain[length - 2]
         length -= 2
         first[merge], second[merge], height[merge] = tip, other, distance
-        _join(d[tip], d[other], size[tip] / (size[tip] + size[other]), kind, row)
+        _merged_row(d[tip], d[other], size[tip] / (size[tip] + size[other]), kind, row)
         row[other] = row[tip] = np.inf
         size[other] += size[tip]
-        empty[tip] = True
+        merged[tip] = True
         for s in range(n):
             d[other, s] = d[s, other] = row[s]
             d[s, tip] = np.inf
@@ -144,12 +144,12 @@ def nearest_later(columns, start, stop, nearest, square):
 
 
 @njit(cache=True, nogil=True)
-def centroids(columns, nearest, square, first, second, height):
-    """Always merge the two closest centroids. ``columns`` (d x n) is overwritten.
+def centroid_linkage(columns, nearest, square, first, second, height):
+    """Centroid linkage: merge the two closest centroids. ``columns`` (d x n) is overwritten.
 
-    Every slot knows its nearest among the later ones, or at least a lower bound on how near that
-    is: when its nearest has moved away, the old distance still bounds what is left. Only the slot
-    with the least bound must know for certain. An empty slot lies at infinity.
+    Every slot has its nearest among the later slots, or (not ``exact``) a lower bound of that
+    distance: when its nearest has merged, the old distance bounds the new one. Only for the slot
+    with the least bound must it be exact. Empty slots lie at infinity.
     """
     d, n = columns.shape
     size = np.ones(n)
@@ -158,19 +158,19 @@ def centroids(columns, nearest, square, first, second, height):
     point = np.empty(d)
     slots = n
     square[n - 1] = np.inf
-    sure = np.ones(n, dtype=np.bool_)
+    exact = np.ones(n, dtype=np.bool_)
     for merge in range(n - 1):
         while True:
             closest = least(square, 0, slots)
             a = where(square, 0, slots, closest)
-            if sure[a]:
+            if exact[a]:
                 break
             for j in range(d):
                 point[j] = columns[j, a]
             to_points(point, columns, a + 1, slots, EUCLIDEAN, near[a + 1 :])
             square[a] = least(near, a + 1, slots)
             nearest[a] = where(near, a + 1, slots, square[a])
-            sure[a] = True
+            exact[a] = True
         b = nearest[a]
         first[merge], second[merge], height[merge] = name[a], name[b], np.sqrt(closest)
         total = size[a] + size[b]
@@ -183,46 +183,47 @@ def centroids(columns, nearest, square, first, second, height):
         square[a] = np.inf
         for s in range(b):
             if near[s] < square[s]:
-                square[s], nearest[s], sure[s] = near[s], b, True
+                square[s], nearest[s], exact[s] = near[s], b, True
             elif nearest[s] == a or nearest[s] == b:
-                sure[s] = False
+                exact[s] = False
         for j in range(d):
             columns[j, b] = point[j]
         square[b] = least(near, b + 1, slots) if b + 1 < slots else np.inf
         nearest[b] = where(near, b + 1, slots, square[b]) if b + 1 < slots else -1
-        sure[b] = True
+        exact[b] = True
         if 4 * (n - 1 - merge) < 3 * slots and slots > 64:
-            slots = _packed(columns, size, name, nearest, square, sure, slots)
+            slots = _compact_slots(columns, size, name, nearest, square, exact, slots)
 
 
 @njit(cache=True, nogil=True)
-def _packed(columns, size, name, nearest, square, sure, slots):
-    """Close the gaps that empty slots leave; returns how many slots there are now."""
-    to = np.full(slots, -1)
-    kept = 0
+def _compact_slots(columns, size, name, nearest, square, exact, slots):
+    """Move the occupied slots to the front; returns their number."""
+    new_slot = np.full(slots, -1)
+    occupied = 0
     for s in range(slots):
         if columns[0, s] < np.inf:
-            to[s] = kept
-            kept += 1
+            new_slot[s] = occupied
+            occupied += 1
     for s in range(slots):
-        k = to[s]
+        k = new_slot[s]
         if k < 0:
             continue
         for j in range(columns.shape[0]):
             columns[j, k] = columns[j, s]
-        size[k], name[k], square[k], sure[k] = size[s], name[s], square[s], sure[s]
-        nearest[k] = to[nearest[s]] if nearest[s] >= 0 else -1
-        if nearest[k] < 0 and k < kept - 1:
-            sure[k] = False
-    return kept
+        size[k], name[k], square[k], exact[k] = size[s], name[s], square[s], exact[s]
+        nearest[k] = new_slot[nearest[s]] if nearest[s] >= 0 else -1
+        if nearest[k] < 0 and k < occupied - 1:
+            exact[k] = False
+    return occupied
 
 
 @njit(cache=True, nogil=True)
 def ward_chain(columns, size, first, second, height):
-    """Nearest-neighbor chains by the rise of the scatter, from centroids alone.
+    """Ward linkage by nearest-neighbor chains, from centroids and sizes alone.
 
-    Merging a and b raises the scatter by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height is the root of
-    twice that. ``columns`` (d x n) and ``size`` are overwritten; empty slots lie at infinity.
+    Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖²; the height
+    is the square root of twice that. ``columns`` (d x n) and ``size`` are overwritten; empty slots
+    lie at infinity.
     """
     d, n = columns.shape
     name = np.arange(n)
@@ -260,24 +261,24 @@ def ward_chain(columns, size, first, second, height):
             columns[j, other], columns[j, tip] = mean, np.inf
         size[other] = total
         if length == 0 and 4 * (n - 1 - merge) < 3 * slots and slots > 64:
-            slots = _packed_plain(columns, size, name, slots)
+            slots = _compact_means(columns, size, name, slots)
 
 
 @njit(cache=True, nogil=True)
-def _packed_plain(columns, size, name, slots):
-    kept = 0
+def _compact_means(columns, size, name, slots):
+    occupied = 0
     for s in range(slots):
         if columns[0, s] < np.inf:
             for j in range(columns.shape[0]):
-                columns[j, kept] = columns[j, s]
-            size[kept], name[kept] = size[s], name[s]
-            kept += 1
-    return kept
+                columns[j, occupied] = columns[j, s]
+            size[occupied], name[occupied] = size[s], name[s]
+            occupied += 1
+    return occupied
 
 
 @njit(cache=True, nogil=True)
-def numbered(first, second, height, order, out):
-    """Merges in SciPy's form: sorted, mergers numbered from n on, with the size of each.
+def scipy_linkage(first, second, height, order, out):
+    """Merges in SciPy's form: in the given order, numbered from n on, with the size of each.
 
     ``first`` and ``second`` are any members of the two clusters.
     """
@@ -287,7 +288,7 @@ def numbered(first, second, height, order, out):
     count = np.ones(n)
     for step in range(n - 1):
         m = order[step]
-        a, b = root(parent, first[m]), root(parent, second[m])
+        a, b = find_root(parent, first[m]), find_root(parent, second[m])
         out[step, 0] = min(label[a], label[b])
         out[step, 1] = max(label[a], label[b])
         out[step, 2] = height[m]
@@ -298,8 +299,8 @@ def numbered(first, second, height, order, out):
 
 
 @njit(cache=True, nogil=True)
-def root(parent, i):
-    """The last of the ancestors of i; the way to it is halved for the next who asks."""
+def find_root(parent, i):
+    """The root of the tree of i in a union-find forest, with path halving."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]

@@ -1,12 +1,12 @@
-"""Swaps of k-medoids: what every exchange of a medoid for another row would change, row by row.
+"""Swaps of PAM: the change of the loss by replacing a medoid by another row.
 
-For every row keep the distance to its nearest and second nearest medoid. Taking row c as a medoid
-in place of medoid m changes the loss by
+With the distances of every row to its nearest and second nearest medoid, replacing medoid m by row
+c changes the loss by
 
-    shared(c) + removal(m) + Σ over rows of m of what c makes up for
+    common(c) + removal(m) + Σ over rows of m of what c makes up for
 
-so one look at the distances from c, d(c, ·), prices the exchange with all k medoids at once
-(Schubert and Rousseeuw, FasterPAM).
+so that one pass over the distances d(c, ·) gives the changes for all k medoids at once (Schubert
+and Rousseeuw 2021, FasterPAM).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def two_nearest(distance, medoids, near, next_near, first, second, start, stop):
-    """Position among the medoids of the nearest and second nearest of rows ``start:stop``."""
+    """Nearest and second nearest medoid of the rows ``start:stop``, as positions in ``medoids``."""
     for i in range(start, stop):
         a, b = -1, -1
         one, two = np.inf, np.inf
@@ -32,9 +32,12 @@ def two_nearest(distance, medoids, near, next_near, first, second, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def exchanged(distance, medoids, m, near, next_near, first, second):
-    """After medoid m became another row: the same as :func:`two_nearest`, which is only needed
-    for rows that had m among their two; the others compare the new medoid with what they have."""
+def update_after_swap(distance, medoids, m, near, next_near, first, second):
+    """Update the two nearest medoids after medoid m was replaced.
+
+    Only rows that had m among their two need :func:`two_nearest`; for the others the new medoid is
+    compared with those two.
+    """
     row = distance[medoids[m]]
     for i in range(near.size):
         if near[i] == m or next_near[i] == m:
@@ -49,47 +52,47 @@ def exchanged(distance, medoids, m, near, next_near, first, second):
 
 
 @njit(cache=True, nogil=True)
-def removals(near, first, second, weight, out):
-    """What the loss would gain by dropping each medoid: its rows go to their second nearest."""
+def removal_losses(near, first, second, weight, out):
+    """Increase of the loss by removing each medoid: its rows go to their second nearest."""
     out[:] = 0.0
     for i in range(near.size):
         out[near[i]] += weight[i] * (second[i] - first[i])
 
 
 @njit(cache=True, nogil=True)
-def price(distance, near, first, second, weight, removal, start, stop, change, which):
-    """Best exchange of every candidate row ``start:stop``: change of the loss, and the medoid."""
+def swap_changes(distance, near, first, second, weight, removal, start, stop, change, which):
+    """Best swap of every candidate row ``start:stop``: change of the loss, and the medoid."""
     total = np.empty(removal.size)
     for c in range(start, stop):
-        shared = 0.0
+        common = 0.0
         for m in range(removal.size):
             total[m] = removal[m]
         for i in range(near.size):
             d = np.float64(distance[c, i])
             if d < second[i]:
                 if d < first[i]:
-                    shared += weight[i] * (d - first[i])
+                    common += weight[i] * (d - first[i])
                     total[near[i]] += weight[i] * (first[i] - second[i])
                 else:
                     total[near[i]] += weight[i] * (d - second[i])
         best = total.argmin()
-        change[c], which[c] = total[best] + shared, best
+        change[c], which[c] = total[best] + common, best
 
 
 @njit(cache=True, nogil=True)
-def relief(distance, first, weight, start, stop, out):
-    """What each candidate row ``start:stop`` would take off the loss as one more medoid."""
+def total_reductions(distance, first, weight, start, stop, out):
+    """Reduction of the loss by each candidate row ``start:stop`` as an additional medoid."""
     for c in range(start, stop):
         gain = 0.0
         for i in range(first.size):
-            short = first[i] - np.float64(distance[c, i])
-            if short > 0.0:
-                gain += weight[i] * short
+            reduction = first[i] - np.float64(distance[c, i])
+            if reduction > 0.0:
+                gain += weight[i] * reduction
         out[c] = gain
 
 
 @njit(cache=True, nogil=True)
-def totals_within(distance, members, weight, out):
+def within_totals(distance, members, weight, out):
     """Σ w d(c, ·) over the members of a cluster, for each of them."""
     for a in range(members.size):
         total = 0.0

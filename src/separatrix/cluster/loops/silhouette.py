@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-#: Points whose distances to a row are held together: they stay in the nearest cache.
+#: Points whose distances to a row are computed together, in first-level cache.
 TILE = 512
 
 

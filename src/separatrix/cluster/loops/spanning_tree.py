@@ -1,18 +1,18 @@
-"""The shortest tree that joins all points."""
+"""Minimum spanning trees: Borůvka with a k-d tree, and Prim."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from separatrix.cluster.loops.linkage import root
+from separatrix.cluster.loops.linkage import find_root
 from separatrix.distances.loops.kd_tree import to_box
 from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
 
 
 @njit(cache=True, nogil=True)
 def _shorter(d, i, j, e, k, m):
-    """Whether edge (i, j) of length d comes before (k, m) of length e: one order for all."""
+    """Whether edge (i, j) of length d precedes (k, m) of length e: ties are broken by index."""
     if d != e:
         return d < e
     low, high = min(i, j), max(i, j)
@@ -21,38 +21,38 @@ def _shorter(d, i, j, e, k, m):
 
 
 @njit(cache=True, nogil=True)
-def _color(order, starts, tree, colors):
-    """The tree that all points of a node belong to, or −1 if they belong to several."""
+def _component_of_nodes(order, starts, component, components):
+    """The component that all points of a k-d node belong to, or −1 if they belong to several."""
     nodes = starts.shape[0]
     for node in range(nodes - 1, -1, -1):
         left, right = 2 * node + 1, 2 * node + 2
         if left < nodes:
-            same = colors[left] == colors[right] or starts[right, 0] == starts[right, 1]
-            colors[node] = colors[left] if same else -1
+            same = components[left] == components[right] or starts[right, 0] == starts[right, 1]
+            components[node] = components[left] if same else -1
             continue
-        colors[node] = -1
+        components[node] = -1
         a, b = starts[node, 0], starts[node, 1]
         if a < b:
-            colors[node] = tree[order[a]]
+            components[node] = component[order[a]]
             for s in range(a + 1, b):
-                if tree[order[s]] != colors[node]:
-                    colors[node] = -1
+                if component[order[s]] != components[node]:
+                    components[node] = -1
                     break
 
 
 @njit(cache=True, nogil=True)
-def _nearest_stranger(x, i, bound, kd, kind, tree, colors, near, stack, bounds):
-    """The nearest point of another tree that is not farther than ``bound``: (distance, number)."""
+def _nearest_outside(x, i, bound, kd, kind, component, components, near, stack, bounds):
+    """The nearest point of another component within ``bound``: (distance, index)."""
     columns, order, starts, low, high = kd
     nodes = starts.shape[0]
     best, at = bound, -1
-    mine = tree[i]
+    mine = component[i]
     top = 1
     stack[0], bounds[0] = 0, 0.0
     while top > 0:
         top -= 1
         node = stack[top]
-        if bounds[top] > best or colors[node] == mine:
+        if bounds[top] > best or components[node] == mine:
             continue
         left, right = 2 * node + 1, 2 * node + 2
         if left >= nodes:
@@ -60,7 +60,7 @@ def _nearest_stranger(x, i, bound, kd, kind, tree, colors, near, stack, bounds):
             to_points(x, columns, a, b, kind, near)
             for s in range(b - a):
                 j = order[a + s]
-                if near[s] > best or tree[j] == mine:
+                if near[s] > best or component[j] == mine:
                     continue
                 if at < 0 or _shorter(near[s], i, j, best, i, at):
                     best, at = near[s], j
@@ -70,24 +70,24 @@ def _nearest_stranger(x, i, bound, kd, kind, tree, colors, near, stack, bounds):
         if to_right < to_left:
             left, right = right, left
             to_left, to_right = to_right, to_left
-        if to_right <= best and colors[right] != mine:
+        if to_right <= best and components[right] != mine:
             stack[top], bounds[top] = right, to_right
             top += 1
-        if to_left <= best and colors[left] != mine:
+        if to_left <= best and components[left] != mine:
             stack[top], bounds[top] = left, to_left
             top += 1
     return best, at
 
 
 @njit(cache=True, nogil=True)
-def grow_together(z, kd, kind, known, numbers, first, second, height):
-    """Every tree takes the shortest edge that leads out of it, until one tree is left.
+def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
+    """Borůvka: every component adds the shortest edge that leaves it, until one is left.
 
-    ``known`` and ``numbers`` (n x k) are the nearest others of every point, near to far: most edges
-    are among them. A point whose nearest all belong to its own tree has to look further, but only
-    if the last of them is nearer than the shortest way out that its tree has found.
+    ``near_distances`` and ``near_indices`` (n x k) are the nearest others of every point, near to
+    far: most edges are among them. A point whose nearest all belong to its own component is
+    searched in the k-d tree, but only if the last of them is nearer than the shortest edge found.
     """
-    n, k = known.shape
+    n, k = near_distances.shape
     order, starts = kd[1], kd[2]
     largest = 0
     for node in range(starts.shape[0]):
@@ -95,57 +95,63 @@ def grow_together(z, kd, kind, known, numbers, first, second, height):
             largest = max(largest, starts[node, 1] - starts[node, 0])
     near, stack, bounds = np.empty(largest), np.empty(128, dtype=np.int64), np.empty(128)
     parent = np.arange(n)
-    tree = np.arange(n)
-    colors = np.empty(starts.shape[0], dtype=np.int64)
-    reach = np.zeros(n)  # no stranger is nearer than this
-    stranger = np.full(n, -1)  # who was found at that distance
-    seen = np.zeros(n, dtype=np.int64)
-    way, source, target = np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    component = np.arange(n)
+    components = np.empty(starts.shape[0], dtype=np.int64)
+    lower_bound = np.zeros(n)  # no point outside the component is nearer
+    outside = np.full(n, -1)  # the point found at that distance
+    used = np.zeros(n, dtype=np.int64)
+    shortest, source, target = np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     done = 0
     while done < n - 1:
-        way[:] = np.inf
+        shortest[:] = np.inf
         source[:] = -1
         for i in range(n):
-            c = tree[i]
-            while seen[i] < k and tree[numbers[i, seen[i]]] == c:
-                seen[i] += 1
-            if seen[i] < k:
-                d, j = known[i, seen[i]], numbers[i, seen[i]]
+            c = component[i]
+            while used[i] < k and component[near_indices[i, used[i]]] == c:
+                used[i] += 1
+            if used[i] < k:
+                d, j = near_distances[i, used[i]], near_indices[i, used[i]]
             else:
-                reach[i] = max(reach[i], known[i, k - 1])
-                if stranger[i] < 0 or tree[stranger[i]] == c:
+                lower_bound[i] = max(lower_bound[i], near_distances[i, k - 1])
+                if outside[i] < 0 or component[outside[i]] == c:
                     continue
-                d, j = reach[i], stranger[i]
-            if source[c] < 0 or _shorter(d, i, j, way[c], source[c], target[c]):
-                way[c], source[c], target[c] = d, i, j
-        _color(order, starts, tree, colors)
+                d, j = lower_bound[i], outside[i]
+            if source[c] < 0 or _shorter(d, i, j, shortest[c], source[c], target[c]):
+                shortest[c], source[c], target[c] = d, i, j
+        _component_of_nodes(order, starts, component, components)
         for s in range(n):
             i = order[s]
-            c = tree[i]
-            if seen[i] < k or (stranger[i] >= 0 and tree[stranger[i]] != c) or reach[i] > way[c]:
+            c = component[i]
+            if (
+                used[i] < k
+                or (outside[i] >= 0 and component[outside[i]] != c)
+                or lower_bound[i] > shortest[c]
+            ):
                 continue
-            d, j = _nearest_stranger(z[i], i, way[c], kd, kind, tree, colors, near, stack, bounds)
-            reach[i] = max(reach[i], d)
+            d, j = _nearest_outside(
+                z[i], i, shortest[c], kd, kind, component, components, near, stack, bounds
+            )
+            lower_bound[i] = max(lower_bound[i], d)
             if j >= 0:
-                stranger[i] = j
-                if source[c] < 0 or _shorter(d, i, j, way[c], source[c], target[c]):
-                    way[c], source[c], target[c] = d, i, j
+                outside[i] = j
+                if source[c] < 0 or _shorter(d, i, j, shortest[c], source[c], target[c]):
+                    shortest[c], source[c], target[c] = d, i, j
         for c in range(n):
             if source[c] >= 0:
-                a, b = root(parent, source[c]), root(parent, target[c])
+                a, b = find_root(parent, source[c]), find_root(parent, target[c])
                 if a != b:
-                    first[done], second[done], height[done] = source[c], target[c], way[c]
+                    first[done], second[done], height[done] = source[c], target[c], shortest[c]
                     parent[max(a, b)] = min(a, b)
                     done += 1
         for i in range(n):
-            tree[i] = root(parent, i)
+            component[i] = find_root(parent, i)
 
 
 @njit(cache=True, nogil=True)
-def grow_from_one(columns, first, second, height):
-    """One tree takes the nearest point outside it, again and again (squared Euclidean).
+def prim(columns, first, second, height):
+    """Prim: one tree adds the nearest point outside it, by squared Euclidean distance.
 
-    ``columns`` (d x n) is overwritten: points that are in the tree leave the array.
+    ``columns`` (d x n) is overwritten: points of the tree are removed from the array.
     """
     d, n = columns.shape
     name = np.arange(n)

@@ -1,10 +1,9 @@
-"""Sixteen numbers at once: one row against a tile of sixteen columns, kept in registers.
+"""Products of one row with a tile of sixteen columns, in vector registers.
 
     values = start[tile] − Σ_f x[row, f] · tiles[tile, f, :]
 
-The compiler's own vectorization writes every partial sum to memory and reads it back, because it
-cannot know that arrays do not overlap. Here the sums are a vector value from the first feature to
-the last; the backend spells it in whatever vector registers the machine has.
+The compiler's own vectorization stores and reloads every partial sum, because it cannot know that
+arrays do not overlap. Here the sums are a vector value from the first feature to the last.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-#: Width of a tile, and sums that run beside each other.
+#: Width of a tile, and number of independent partial sums.
 LANES, CHAINS = 16, 4
 
 _SINGLE, _WHOLE, _SHORT = ir.FloatType(), ir.IntType(64), ir.IntType(32)
@@ -24,10 +23,10 @@ _FLAGS = ("contract", "nsz", "nnan")
 
 @intrinsic
 def two_least(typing_context, x, row, tiles, start, tile, skip):  # noqa: ARG001
-    """The least of the sixteen values of ``tile`` for ``row``, its lane, and the next.
+    """The least of the sixteen values of ``tile`` for ``row``, its lane, and the second least.
 
     ``x`` (n x d), ``tiles`` (t x d x 16), ``start`` (t x 16): float32, C-contiguous. Lane ``skip``,
-    counted from the first tile, does not take part.
+    counted from the first tile, is excluded.
     """
     result = types.Tuple((types.float32, types.int64, types.float32))
     signature = result(x, types.int64, tiles, start, types.int64, types.int64)
@@ -54,7 +53,7 @@ def two_least(typing_context, x, row, tiles, start, tile, skip):  # noqa: ARG001
 
 
 def _product(builder, x_at, width, start_at, tile_at):
-    """start − Σ x·tile, sixteen lanes in a register; four chains, so that none waits for itself."""
+    """start − Σ x·tile, sixteen lanes in a register; four independent chains hide latency."""
     totals = [cgutils.alloca_once(builder, _VECTOR) for _ in range(CHAINS)]
     builder.store(_load(builder, start_at), totals[0])
     for total in totals[1:]:
@@ -105,7 +104,7 @@ def _spread(builder, number, vector):
 
 
 def _without(builder, values, lane):
-    """The values with infinity in one lane; a lane that is not there changes nothing."""
+    """The values with infinity in one lane; a lane out of range changes nothing."""
     numbers = ir.Constant(_INDEX, list(range(LANES)))
     there = builder.icmp_signed("==", numbers, _spread(builder, lane, _INDEX))
     infinite = ir.Constant(_VECTOR, [float("inf")] * LANES)

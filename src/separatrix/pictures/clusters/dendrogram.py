@@ -140,7 +140,7 @@ class DendrogramDisplay(Display):
     def _places(self) -> tuple[dict[int, float], list[int]]:
         """Where every node stands, and the nodes at the foot from left to right."""
         tree, n = self.dendrogram, len(self.dendrogram)
-        first, start = n - self.shown, tree.starts
+        first, start = n - self.shown, tree.first_leaf
         pairs = list(zip(tree.left[first:].tolist(), tree.right[first:].tolist(), strict=True))
         foot = [node for pair in pairs for node in pair if node < n + first]
         foot.sort(key=lambda node: start[node])
@@ -152,7 +152,7 @@ class DendrogramDisplay(Display):
     def _branches(self, ax: Any, place: dict[int, float], foot: list[int]) -> None:
         """One line for each colour: a cluster's own, or grey above the cut."""
         tree, n = self.dendrogram, len(self.dendrogram)
-        leaf, height = tree.leaves[tree.starts], np.append(np.zeros(n), tree.heights)
+        leaf, height = tree.leaves[tree.first_leaf], np.append(np.zeros(n), tree.heights)
         together = self._together()
         lines: dict[str, list[Floats]] = {}
         for s in range(n - self.shown, n - 1):
@@ -174,7 +174,7 @@ class DendrogramDisplay(Display):
     def _together(self) -> NDArray[np.bool_]:
         """Which merges are made below the cut."""
         if self.level is not None:
-            return self.dendrogram.highest <= self.level
+            return self.dendrogram.max_heights <= self.level
         made = len(self.dendrogram) - (self.n_clusters or 1)
         return np.arange(len(self.dendrogram) - 1) < made
 

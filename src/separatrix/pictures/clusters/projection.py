@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.cluster.projection import cluster_projection
+from separatrix.cluster.scatter import cluster_projection
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
@@ -67,7 +67,7 @@ class ClusterProjectionDisplay(Display):
         clusters, code = np.unique(given, return_inverse=True)
         plane = cluster_projection(z, code)
         return cls(
-            plane.places,
+            plane.coordinates,
             code,
             [str(c) for c in clusters],
             plane.directions,

@@ -38,7 +38,7 @@ def profiles(study: ClusterStudy) -> Gallery:
         names = [str(group.number) for group in study.groups]
         gallery.add(
             lambda: ClusterProjectionDisplay(
-                drawn.plane.places,
+                drawn.plane.coordinates,
                 np.asarray(drawn.clusters, dtype=np.int64),
                 names,
                 drawn.plane.directions,

@@ -13,16 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.cluster import initialization as kmeans_start
-from separatrix.cluster import pam
 from separatrix.cluster.agglomerative import AgglomerativeClustering
 from separatrix.cluster.dendrogram import Dendrogram
+from separatrix.cluster.initialization import (
+    kernel_plusplus,
+    kmeans_plusplus,
+    kmedoids_plusplus,
+)
 from separatrix.cluster.kernel_kmeans import KernelKMeans
-from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_sweeps, spread_partition
+from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.kmedoids import KMedoids
 from separatrix.cluster.linkage import linkage
 from separatrix.cluster.lloyd import lloyd
+from separatrix.cluster.pam import k_medoids
 from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower
@@ -167,23 +171,23 @@ class Search:
     def _once(self, k: int, rng: np.random.Generator) -> tuple[float, Labels]:
         """One start: what is minimised, and the clusters."""
         if self.method.name == "kmeans":
-            start = kmeans_start.spread_start(self.x, self.ones, k, rng)
+            start = kmeans_plusplus(self.x, self.ones, k, rng)
             found = lloyd(self.x, self.ones, start, max_iter=300)
-            return found.scatter, found.labels.astype(np.int64)
+            return found.inertia, found.labels.astype(np.int64)
         if self.method.name == "kernel":
             gram = GramBlocks(Precomputed().prepare(self._gram))
-            first = spread_partition(gram, self.ones, k, rng)
-            swept = kernel_sweeps(gram, self.ones, first, k, assign="centroid", max_iter=300)
-            return swept.scatter, swept.labels
+            first = kernel_plusplus(gram, self.ones, k, rng)
+            swept = kernel_lloyd(gram, self.ones, first, k, assign="centroid", max_iter=300)
+            return swept.inertia, swept.labels
         single = self._singles
-        medoids = pam.k_medoids(
+        medoids = k_medoids(
             single,
             self.ones,
-            pam.spread_start(single, self.ones, k, rng),
+            kmedoids_plusplus(single, self.ones, k, rng),
             method="pam",
             max_iter=300,
         )
-        return medoids.loss, single[:, medoids.index].argmin(axis=1).astype(np.int64)
+        return medoids.loss, single[:, medoids.indices].argmin(axis=1).astype(np.int64)
 
     @cached_property
     def _singles(self) -> NDArray[np.float32]:

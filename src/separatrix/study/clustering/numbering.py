@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,4 @@ def largest_first(model: Any) -> Any:
         if hasattr(model, name):
             old = getattr(model, name)
             setattr(model, name, number[old].astype(old.dtype))
-    if hasattr(model, "exemplars_"):
-        model.exemplars_ = replace(model.exemplars_, points=model.cluster_centers_)
     return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from separatrix.cluster.projection import ClusterProjection
+from separatrix.cluster.scatter import ClusterProjection
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cluster.projection import cluster_projection
+from separatrix.cluster.scatter import cluster_projection
 from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -173,7 +173,7 @@ def _drawn(ground: ClusterDesign, labels: Labels, shape: Silhouette, measured: L
         labels[measured[some]],
         shape.samples[some],
         shape.neighbor[some],
-        replace(plane, places=plane.places[measured[some]]),
+        replace(plane, coordinates=plane.coordinates[measured[some]]),
         ground.names,
     )
 
