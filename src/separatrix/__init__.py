@@ -1,16 +1,17 @@
-"""separatrix: lines, boundaries and groups from tables, each with a certificate.
+"""separatrix: lines, boundaries and clusters from tables, each with a certificate.
 
-Names are loaded on first use, so that ``import separatrix`` costs next to nothing.
+Public names are imported on first use, so that ``import separatrix`` is fast; their types are in
+``__init__.pyi``.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
-#: Public name → module that holds it.
+#: Public name → the module that defines it.
 HOMES = {
     "InputError": "separatrix.messages",
     "SeparatrixWarning": "separatrix.messages",
@@ -137,9 +138,6 @@ HOMES = {
 }
 
 __all__ = ["__version__", *HOMES]
-
-if TYPE_CHECKING:
-    from separatrix.messages import InputError as InputError
 
 
 def __getattr__(name: str) -> Any:
