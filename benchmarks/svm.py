@@ -15,17 +15,18 @@ from sklearn.svm import SVC, SVR
 import separatrix as sx
 from race import race
 from separatrix.kernels import Gaussian
-from separatrix.svm.dual.certificate import certify_support, scores_by_support
-from separatrix.svm.dual.points import Points
-from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
+from separatrix.svm.certificate import certify_kernel_svm
+from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.problem import SVMProblem, classification_problem, regression_problem
 
 
-def gap(model: Any, x: Any, problem: DualProblem, gamma: float) -> str:
-    """Primal minus dual value as a share of the primal, worst violation, support vectors."""
+def gap(model: Any, x: Any, problem: SVMProblem, gamma: float) -> str:
+    """Relative duality gap, KKT residual, number of support vectors."""
     beta = np.zeros(len(x))
     beta[model.support_] = np.ravel(model.dual_coef_)
-    f = scores_by_support(Points(Gaussian(np.sqrt(0.5 / gamma)), x), beta)
-    proof = certify_support(problem, beta, f, problem.offset(beta, f), unit=1.0, tolerance=1e-3)
+    f = GramMatrix(Gaussian(np.sqrt(0.5 / gamma)), x).times(beta)
+    b = problem.best_intercept(beta, f)
+    proof = certify_kernel_svm(problem, beta, f, b, tolerance=1e-3)
     return f"gap {proof.gap / proof.primal:.1e}, kkt {proof.kkt:.1e}, {len(model.support_)} vectors"
 
 
@@ -63,7 +64,7 @@ def peers(kind: str) -> dict[str, Any]:
 def fits(title: str, x: Any, y: Any, C: float, gamma: float) -> None:
     sides = np.where(y == 1, 1.0, -1.0)
     two = len(np.unique(y)) == 2
-    problem = classes_problem(sides, np.full(len(y), C)) if two else None
+    problem = classification_problem(sides, np.full(len(y), C)) if two else None
 
     def note(model: Any) -> str:
         if problem is not None:
@@ -98,7 +99,7 @@ def predictions(x: Any, y: Any, gamma: float) -> None:
 def numbers(n: int) -> None:
     x, y = curve(n)
     gamma, C = 0.1, 1.0
-    problem = tube_problem(y, np.full(n, C), 0.1)
+    problem = regression_problem(y, np.full(n, C), 0.1)
     race(
         f"ε-SVR, {n:,} × 10",
         ("separatrix", lambda: sx.SVR(C, gamma=gamma).fit(x, y)),

@@ -32,7 +32,7 @@ def test_of_a_search(rows) -> None:
     model = sx.SVCSearch().fit(*rows)
     picture = SVMPathDisplay.from_estimator(model, metric="log_loss")
     assert picture.scores == pytest.approx(model.score_path_)
-    with_rows = SVMPathDisplay(model.Cs_, model.n_support_path_, rows=model.searched_)
+    with_rows = SVMPathDisplay(model.Cs_, model.n_support_path_, rows=model.n_search_rows_)
     assert "the support vectors of 70 rows go" in with_rows.description
     shares = DualCoefficientDisplay.from_estimator(model, rows[1])
     assert shares.bound[0] == model.C_

@@ -1,4 +1,4 @@
-"""Support vectors against an independent solver of quadratic programs, and at any size."""
+"""Dual solvers against an independent solver of quadratic programs, and at any size."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from separatrix.kernels import Gaussian, Linear, Polynomial, Precomputed
-from separatrix.svm.dual import solve as svm_dual
-from separatrix.svm.dual.blocks import Effort
-from separatrix.svm.dual.certificate import certify_support, scores_by_support
-from separatrix.svm.dual.kernel_rows import KernelRows, RowMemory
-from separatrix.svm.dual.points import Points
-from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
-from separatrix.svm.dual.solve import Support, solve_support
+from separatrix.svm.certificate import certify_kernel_svm
+from separatrix.svm.dual import smo
+from separatrix.svm.dual.gram_matrix import Buffers, GramMatrix, RowCache
+from separatrix.svm.dual.smo import DualSolution, solve_dual
+from separatrix.svm.problem import (
+    Budget,
+    SVMProblem,
+    classification_problem,
+    regression_problem,
+)
 
 KERNELS = [Gaussian(1.5), Linear(), Polynomial(2, 1.0)]
 
 
-def solved(kernel, x, problem, tol=1e-3, **more) -> Support:
-    return solve_support(Points(kernel, x), problem, tol=tol, effort=Effort(), **more)
+def solved(kernel, x, problem, tol=1e-3, **more) -> DualSolution:
+    return solve_dual(GramMatrix(kernel, x), problem, tol=tol, budget=Budget(), **more)
 
 
-def dual_by_quadprog(gram: np.ndarray, problem: DualProblem) -> float:
+def dual_by_quadprog(gram: np.ndarray, problem: SVMProblem) -> float:
     """The dual value from a solver that knows nothing of ours: β = a − b with a, b ≥ 0."""
     top = np.concatenate([problem.high, -problem.low])
     there = top > 0
@@ -33,7 +36,7 @@ def dual_by_quadprog(gram: np.ndarray, problem: DualProblem) -> float:
     m = sides.shape[1]
     unit = min(1.0, top.max())  # its tolerances are absolute
     hessian = unit**2 * (sides.T @ gram @ sides) + 1e-9 * np.eye(m)
-    linear = unit * (np.concatenate([problem.t, -problem.t])[there] - problem.eps)
+    linear = unit * (np.concatenate([problem.t, -problem.t])[there] - problem.epsilon)
     bounds = np.hstack([sides.sum(axis=0)[:, None], np.eye(m), -np.eye(m)])
     right = np.concatenate([np.zeros(m + 1), -top[there] / unit])
     return -float(quadprog.solve_qp(hessian, linear, bounds, right, meq=1)[1])
@@ -47,20 +50,19 @@ def dual_by_quadprog(gram: np.ndarray, problem: DualProblem) -> float:
     st.booleans(),
     st.integers(0, 10_000),
 )
-def test_primal_and_dual_meet_where_another_solver_ends(n, C, kernel, tube, seed) -> None:
+def test_primal_and_dual_meet_where_another_solver_ends(n, C, kernel, regression, seed) -> None:
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, 3))
     weight = C * rng.uniform(0.5, 2.0, n)
-    if tube:
-        problem = tube_problem(np.sin(x[:, 0]) + 0.3 * rng.standard_normal(n), weight, 0.1)
+    if regression:
+        problem = regression_problem(np.sin(x[:, 0]) + 0.3 * rng.standard_normal(n), weight, 0.1)
     else:
         y = np.where(x[:, 0] + rng.standard_normal(n) * (seed % 2) > 0, 1.0, -1.0)
         y[:2] = 1.0, -1.0
-        problem = classes_problem(y, weight)
+        problem = classification_problem(y, weight)
     found = solved(kernel, x, problem)
-    proof = certify_support(
-        problem, found.beta, found.f, problem.offset(found.beta, found.f), unit=1.0, tolerance=1e-3
-    )
+    b = problem.best_intercept(found.beta, found.f)
+    proof = certify_kernel_svm(problem, found.beta, found.f, b, tolerance=1e-3)
     other = dual_by_quadprog(kernel.gram(x), problem)
     assert abs(found.beta.sum()) <= 1e-9 * weight.sum()
     assert (found.beta >= problem.low).all()
@@ -71,43 +73,43 @@ def test_primal_and_dual_meet_where_another_solver_ends(n, C, kernel, tube, seed
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(2.0), Polynomial(2, 1.0, 0.2)], ids=str)
-def test_the_search_over_blocks_ends_where_the_whole_matrix_does(kernel, monkeypatch) -> None:
+def test_working_sets_and_shrinking_end_where_the_whole_matrix_does(kernel, monkeypatch) -> None:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((900, 4))
     y = np.where(x[:, 0] * x[:, 1] + 0.5 * rng.standard_normal(900) > 0, 1.0, -1.0)
-    problem = classes_problem(y, np.ones(900))
+    problem = classification_problem(y, np.ones(900))
     whole = solved(kernel, x, problem)
-    monkeypatch.setattr(svm_dual, "DIRECT", 100)
-    monkeypatch.setattr(svm_dual, "_LEAST", 100)
-    blocks = solved(kernel, x, problem, tol=1e-4, megabytes=1.0)
+    monkeypatch.setattr(smo, "DIRECT", 100)
+    monkeypatch.setattr(smo, "_LEAST", 100)
+    blocks = solved(kernel, x, problem, tol=1e-4, cache_size=1.0)
     assert blocks.violation <= 1e-4
     assert_allclose(blocks.f, whole.f, atol=2e-3)
-    assert_allclose(blocks.f, scores_by_support(Points(kernel, x), blocks.beta), rtol=1e-12)
+    assert_allclose(blocks.f, GramMatrix(kernel, x).times(blocks.beta), rtol=1e-12)
     fine = solved(kernel, x, problem, tol=1e-9)
     assert fine.violation <= 1e-9
     assert_allclose(fine.f, whole.f, atol=1e-6)
 
 
-def test_a_warm_start_needs_fewer_pairs() -> None:
+def test_a_warm_start_needs_fewer_iterations() -> None:
     rng = np.random.default_rng(4)
     x = rng.standard_normal((400, 3))
     y = np.where(x[:, 0] + 0.5 * rng.standard_normal(400) > 0, 1.0, -1.0)
-    points, problem = Points(Gaussian(1.0), x), classes_problem(y, np.ones(400))
-    cold, warm = Effort(), Effort()
-    first = solve_support(points, problem, tol=1e-3, effort=cold)
-    near = classes_problem(y, np.full(400, 1.02))
-    again = solve_support(points, near, tol=1e-3, effort=warm, start=first.beta)
+    points, problem = GramMatrix(Gaussian(1.0), x), classification_problem(y, np.ones(400))
+    cold, warm = Budget(), Budget()
+    first = solve_dual(points, problem, tol=1e-3, budget=cold)
+    near = classification_problem(y, np.full(400, 1.02))
+    again = solve_dual(points, near, tol=1e-3, budget=warm, start=first.beta)
     assert again.violation <= 1e-9
-    assert warm.done < 0.6 * cold.done
+    assert warm.n_iter < 0.6 * cold.n_iter
 
 
-def test_kept_rows_are_the_rows_of_the_gram_matrix() -> None:
+def test_cached_rows_are_the_rows_of_the_gram_matrix() -> None:
     x = np.random.default_rng(5).standard_normal((300, 3))
-    points = Points(Gaussian(1.0), x)
+    points = GramMatrix(Gaussian(1.0), x)
     columns = np.arange(0, 300, 2)
-    memory = RowMemory(points, 0.04)  # 70 rows
-    rows = KernelRows(points, columns, memory, single=True)
-    gram = points.gram(columns)
+    buffers = Buffers(points, 0.04)  # 70 rows
+    rows = RowCache(points, columns, buffers, single=True)
+    gram = points.square(columns)
     f, beta = np.zeros(150), np.zeros(150)
     rng = np.random.default_rng(6)
     for _ in range(20):
@@ -118,43 +120,43 @@ def test_kept_rows_are_the_rows_of_the_gram_matrix() -> None:
     assert len(rows.store) < 150
     assert rows.computed > 150
     assert_allclose(f, gram @ beta, atol=1e-4)
-    assert_allclose(rows.among(np.arange(9)), gram[:9, :9], atol=1e-6)
+    assert_allclose(rows.square(np.arange(9)), gram[:9, :9], atol=1e-6)
 
 
-def test_limits_end_the_search_with_its_violation_told() -> None:
+def test_limits_end_the_search_with_its_violation_returned() -> None:
     rng = np.random.default_rng(7)
     x = rng.standard_normal((3000, 5))
     y = np.where(x[:, 0] + rng.standard_normal(3000) > 0, 1.0, -1.0)
-    problem = classes_problem(y, np.full(3000, 10.0))
-    points = Points(Gaussian(1.0), x)
-    found = solve_support(points, problem, tol=1e-3, effort=Effort(pairs=500))
+    problem = classification_problem(y, np.full(3000, 10.0))
+    points = GramMatrix(Gaussian(1.0), x)
+    found = solve_dual(points, problem, tol=1e-3, budget=Budget(max_iter=500))
     assert found.violation > 1e-3
-    assert_allclose(found.f, scores_by_support(points, found.beta), rtol=1e-9, atol=1e-9)
+    assert_allclose(found.f, points.times(found.beta), rtol=1e-9, atol=1e-9)
     assert_allclose(found.violation, problem.violation(found.beta, found.f))
 
 
-def test_a_given_gram_matrix_is_as_good_as_its_kernel() -> None:
+def test_a_precomputed_gram_matrix_gives_the_same_solution() -> None:
     rng = np.random.default_rng(8)
     x = rng.standard_normal((80, 2))
     y = np.where(x[:, 0] > 0, 1.0, -1.0)
-    problem = classes_problem(y, np.ones(80))
+    problem = classification_problem(y, np.ones(80))
     by_kernel = solved(Gaussian(1.0), x, problem)
     by_matrix = solved(Precomputed(), Gaussian(1.0).gram(x), problem)
     assert_allclose(by_matrix.beta, by_kernel.beta, atol=1e-9)
 
 
-def test_the_offset_has_the_least_primal_value() -> None:
+def test_the_intercept_has_the_least_primal_value() -> None:
     rng = np.random.default_rng(9)
     for problem in (
-        classes_problem(np.where(rng.random(25) > 0.4, 1.0, -1.0), rng.uniform(0.1, 3, 25)),
-        tube_problem(rng.standard_normal(25), rng.uniform(0.1, 3, 25), 0.2),
+        classification_problem(np.where(rng.random(25) > 0.4, 1.0, -1.0), rng.uniform(0.1, 3, 25)),
+        regression_problem(rng.standard_normal(25), rng.uniform(0.1, 3, 25), 0.2),
     ):
         beta, f = np.zeros(25), rng.standard_normal(25)
 
         def loss(b, problem=problem, f=f):
             r = problem.t - f - b
-            under, over = np.maximum(r - problem.eps, 0), np.maximum(-r - problem.eps, 0)
+            under, over = np.maximum(r - problem.epsilon, 0), np.maximum(-r - problem.epsilon, 0)
             return problem.high @ under - problem.low @ over
 
-        best = problem.offset(beta, f)
+        best = problem.best_intercept(beta, f)
         assert all(loss(best) <= loss(b) + 1e-12 for b in np.linspace(-5, 5, 1001))

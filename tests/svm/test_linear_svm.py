@@ -1,4 +1,4 @@
-"""Linear support vector machines: examples with known answers, other solvers, awkward tables."""
+"""Linear SVMs: examples with known answers, other solvers, difficult tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 import separatrix as sx
-from separatrix.svm.primal import active_set as linear_svm_active
-from separatrix.svm.primal import dual_coordinate_descent as linear_svm_coordinate
-from separatrix.svm.primal import solve as linear_svm
-from separatrix.svm.primal.dual_coordinate_descent import solve_coordinates
-from separatrix.svm.primal.options import Settings
-from separatrix.svm.primal.problem import two_classes
+from separatrix.svm import solver
+from separatrix.svm.primal import active_set, dual_coordinate_descent
+from separatrix.svm.primal.dual_coordinate_descent import solve_coordinate_descent
+from separatrix.svm.problem import (
+    Budget,
+    LinearProblem,
+    Status,
+    classification_problem,
+    linear_problem,
+)
 
 POINTS = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
 LABELS = np.array([-1, -1, 1, 1])
@@ -31,6 +35,11 @@ def overlapping(n: int = 200, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np
     x = rng.standard_normal((n, d))
     slope = np.arange(1, d + 1) * (-1.0) ** np.arange(d)
     return x, np.where(x @ slope + 1.5 * rng.standard_normal(n) > 0.5, "yes", "no")
+
+
+def hinge_problem(x, positive, C) -> LinearProblem:
+    y = np.where(positive, 1.0, -1.0)
+    return linear_problem(classification_problem(y, np.full(len(y), C)), x)
 
 
 def hinge_objective(x, sign, w, b, C) -> float:
@@ -74,7 +83,7 @@ def test_soft_margin_with_one_point_inside() -> None:
     assert_allclose(model.alpha_, [5 / 16, 0.0, 1 / 16, 1 / 4], atol=1e-9)
     assert_allclose(model.slack_, [3 / 4, 0.0, 0.0, 0.0], atol=1e-9)
     assert_allclose([model.t_, model.margin_], [-3 / 8, 1.6], atol=1e-9)
-    assert model.group_.tolist() == ["inside", "outside", "on the margin", "on the margin"]
+    assert model.group_.tolist() == ["bound", "non-support", "free", "free"]
     assert model.support_.tolist() == [0, 2, 3]
 
 
@@ -95,8 +104,8 @@ def test_small_C_points_along_the_class_means() -> None:
     assert_allclose(model.coef_[0], 1e-5 * 50 * (x[50:].mean(axis=0) - x[:50].mean(axis=0)))
 
 
-def test_overlap_has_no_hard_margin_and_the_proof_is_told() -> None:
-    with pytest.raises(sx.InputError, match=r"not separable.*common point"):
+def test_overlap_has_no_hard_margin_and_the_proof_is_in_the_message() -> None:
+    with pytest.raises(sx.InputError, match=r"not separable.*the same point"):
         sx.LinearSVC(np.inf).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"])
 
 
@@ -129,7 +138,7 @@ def test_the_hyperplane_is_that_of_scikit_learn(C: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0])
-def test_the_tube_is_that_of_scikit_learn(epsilon: float) -> None:
+def test_regression_is_that_of_scikit_learn(epsilon: float) -> None:
     x, _ = overlapping()
     y = x @ [1.0, 2.0, 0.0, -1.0] + np.random.default_rng(1).standard_normal(len(x))
     own = sx.LinearSVR(0.7, epsilon=epsilon).fit(x, y)
@@ -157,11 +166,11 @@ def test_each_class_against_the_rest() -> None:
 # -- the three ways to solve agree -----------------------------------------------------------------
 
 
-def test_rows_left_out_of_sight_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_subsamples_do_not_change_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = overlapping(9_000, 5)
     whole = sx.LinearSVC().fit(x, y)
-    monkeypatch.setattr(linear_svm_active, "WHOLE", 400)
-    monkeypatch.setattr(linear_svm_active, "BAND", 0.3)  # misjudges rows, which must be found
+    monkeypatch.setattr(active_set, "WHOLE", 400)
+    monkeypatch.setattr(active_set, "BAND", 0.3)  # misclassified rows must be found
     by_parts = sx.LinearSVC().fit(x, y)
     assert_allclose(by_parts.coef_, whole.coef_, rtol=1e-9)
     assert_allclose(by_parts.certificate_.primal, whole.certificate_.primal, rtol=1e-12)
@@ -170,32 +179,32 @@ def test_rows_left_out_of_sight_do_not_change_the_answer(monkeypatch: pytest.Mon
 
 def test_coordinate_descent_agrees() -> None:
     x, y = overlapping(300, 12)
-    problem = two_classes(x, y == "yes", np.full(300, 0.1), np.ones(12), intercept=True)
-    found = solve_coordinates(problem, Settings(tol=1e-10))
+    problem = hinge_problem(x, y == "yes", 0.1)
+    found = solve_coordinate_descent(problem, 1e-10, Budget(max_iter=4000))
     expected = sx.LinearSVC(0.1).fit(x, y)
-    assert found.status == "solved"
+    assert found.status is Status.SOLVED
     assert_allclose(found.w, expected.coef_[0], atol=1e-7)
     assert_allclose(found.b, expected.intercept_[0], atol=1e-7)
 
 
-def test_coordinate_descent_lays_rows_aside_between_looks_at_the_gap() -> None:
+def test_coordinate_descent_shrinks_between_checks_of_the_gap() -> None:
     rng = np.random.default_rng(4)
     x = sparse.random(3000, 800, density=0.02, random_state=4, format="csr")
     score = x @ rng.standard_normal(800)
     positive = score + 0.5 * score.std() * rng.standard_normal(3000) > 0.0
-    problem = two_classes(x, positive, np.ones(3000), np.ones(800), intercept=True)
-    looks = []
-    real = linear_svm_coordinate._candidate
+    problem = hinge_problem(x, positive, 1.0)
+    looks, budget = [], Budget(max_iter=4000)
+    real = dual_coordinate_descent._candidate
 
     def counted(*args):
         looks.append(1)
         return real(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear_svm_coordinate, "_candidate", counted)
-        found = solve_coordinates(problem, Settings(tol=1e-6))
-    assert found.status == "solved"
-    assert len(looks) < found.work / 10
+        patch.setattr(dual_coordinate_descent, "_candidate", counted)
+        found = solve_coordinate_descent(problem, 1e-6, budget)
+    assert found.status is Status.SOLVED
+    assert len(looks) < budget.n_iter / 10
     assert_allclose(
         problem.objective(found.w, found.b),
         problem.objective(*by_interior_point(problem)),
@@ -204,7 +213,7 @@ def test_coordinate_descent_lays_rows_aside_between_looks_at_the_gap() -> None:
 
 
 def by_interior_point(problem) -> tuple[np.ndarray, float]:
-    found = linear_svm_active.solve_active(problem, Settings())
+    found = active_set.solve_primal(problem, Budget(max_iter=4000))
     return found.w, found.b
 
 
@@ -213,11 +222,11 @@ def test_many_sparse_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     x = sparse.random(250, 900, density=0.02, random_state=3, format="csr")
     y = np.asarray(x @ rng.standard_normal(900)) > 0.0
     in_span = sx.LinearSVC(2.0).fit(x, y)
-    monkeypatch.setattr(linear_svm, "SPAN", 10)
-    by_sweeps = sx.LinearSVC(2.0, tol=1e-9).fit(x, y)
+    monkeypatch.setattr(solver, "SPAN", 10)
+    by_epochs = sx.LinearSVC(2.0, tol=1e-9).fit(x, y)
     assert in_span.certificate_.holds
-    assert by_sweeps.certificate_.holds
-    assert_allclose(by_sweeps.coef_, in_span.coef_, atol=1e-5)
+    assert by_epochs.certificate_.holds
+    assert_allclose(by_epochs.coef_, in_span.coef_, atol=1e-5)
     dense = sx.LinearSVC(2.0).fit(x.toarray(), y)
     assert_allclose(dense.coef_, in_span.coef_, atol=1e-7)
 
@@ -274,7 +283,7 @@ def test_equal_points_leave_no_slope() -> None:
     assert model.margin_ == np.inf
 
 
-def test_time_and_steps_run_out_with_the_gap_said() -> None:
+def test_time_and_iterations_run_out_with_a_valid_gap() -> None:
     x, y = overlapping(20_000, 20)
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         hurried = sx.LinearSVC(time_budget=1e-6).fit(x, y)
@@ -286,10 +295,10 @@ def test_time_and_steps_run_out_with_the_gap_said() -> None:
         assert model.certificate_.dual <= best <= model.certificate_.primal
 
 
-def test_numbers_of_rows_stay_behind_when_stored(tmp_path) -> None:
+def test_numbers_of_rows_are_not_stored(tmp_path) -> None:
     model = sx.LinearSVC().fit(POINTS, LABELS)
     sx.save(model, tmp_path / "a.sx")
-    with pytest.raises(sx.InputError, match="left behind"):
+    with pytest.raises(sx.InputError, match="not stored"):
         _ = sx.load(tmp_path / "a.sx").alpha_
 
 
@@ -314,7 +323,7 @@ def test_rows_of_no_weight_have_no_alpha() -> None:
         ({"C": np.inf, "fit_intercept": False}, "intercept"),
     ],
 )
-def test_settings_that_cannot_be(settings_: dict, match: str) -> None:
+def test_invalid_parameters_are_refused(settings_: dict, match: str) -> None:
     x, y = overlapping(20)
     with pytest.raises(sx.InputError, match=match):
         sx.LinearSVC(**settings_).fit(x, y)
@@ -334,7 +343,7 @@ def test_tables_with_text_columns(tmp_path) -> None:
     assert number.certificate_.holds
 
 
-def test_a_row_whose_alpha_is_next_to_nothing_is_found_on_its_margin() -> None:
+def test_a_row_of_tiny_alpha_is_found_on_its_margin() -> None:
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(100, 20))
     y = rng.integers(0, 100, 2000)
@@ -342,13 +351,13 @@ def test_a_row_whose_alpha_is_next_to_nothing_is_found_on_its_margin() -> None:
     model = sx.LinearSVC().fit(x, y == 45)
     assert model.certificate_.gap < 1e-10
     assert model.certificate_.kkt < 1e-10
-    on_margin = model.group_ == "on the margin"
+    on_margin = model.group_ == "free"
     assert model.alpha_[on_margin].min() < 1e-3
     assert_allclose(np.abs(model.decision_function(x[on_margin])), 1.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_probabilities_from_held_out_scores_agree_with_predict(class_weight) -> None:
+def test_probabilities_from_cross_validated_scores_agree_with_predict(class_weight) -> None:
     x, y = overlapping(300)
     plain = sx.LinearSVC(class_weight=class_weight).fit(x, y)
     model = sx.LinearSVC(probability=True, class_weight=class_weight).fit(x, y)
@@ -387,11 +396,11 @@ def test_probabilities_of_tables_count_classes_as_the_model_does(tmp_path) -> No
     assert as_is.predict_proba(rows)[:, 1].mean() < 0.35
 
 
-def test_a_fit_without_time_has_a_bound_that_is_worth_something() -> None:
+def test_a_fit_without_time_has_a_useful_bound() -> None:
     x, y = overlapping(400)
-    with pytest.warns(UserWarning, match="time is up"):
+    with pytest.warns(UserWarning, match="time budget used up"):
         early = sx.LinearSVC(time_budget=1e-9).fit(x, y)
     best = sx.LinearSVC().fit(x, y).certificate_.primal
     assert 0.0 <= early.certificate_.dual <= best <= early.certificate_.primal
-    with pytest.warns(UserWarning, match="stopped short"):
+    with pytest.warns(UserWarning, match="iteration limit reached"):
         sx.LinearSVC(max_iter=1).fit(x, y)

@@ -1,4 +1,4 @@
-"""Support vector classification: known answers, peers, and tables that are hard to bear."""
+"""Support vector classification: known answers, peers, and difficult tables."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_worked_examples(rows, C, alpha, w, t, margin, slack) -> None:
 
 def test_group_of_rows() -> None:
     model = sx.SVC(5 / 16, "linear").fit(X, Y)
-    assert model.group_.tolist() == ["inside", "outside", "on the margin", "on the margin"]
+    assert model.group_.tolist() == ["bound", "non-support", "free", "free"]
     assert_array_equal(model.support_, [0, 2, 3])
     assert_array_equal(model.support_vectors_, X[[0, 2, 3]])
     assert_array_equal(model.n_support_, [1, 2])
 
 
-def test_a_small_price_gives_the_direction_of_the_class_means() -> None:
+def test_a_small_C_gives_the_direction_of_the_class_means() -> None:
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1], 30)
     x = rng.standard_normal((60, 3)) + y[:, None]
@@ -97,15 +97,17 @@ def test_pairs_of_classes_agree_with_scikit_learn() -> None:
     assert_array_equal(own.n_support_, peer.n_support_)
 
 
-def test_one_against_the_rest_is_one_machine_each() -> None:
+def test_one_against_the_rest_is_one_binary_svm_each() -> None:
     x, y = load_iris(return_X_y=True)
     own = sx.SVC(gamma=0.5, decision="ovr").fit(x, y)
     for k in range(3):
         alone = sx.SVC(gamma=0.5).fit(x, y == k)
         assert_allclose(own.decision_function(x)[:, k], alone.decision_function(x), atol=1e-8)
+        assert_allclose(own.alpha_[:, k], alone.alpha_, atol=1e-8)
+        assert_array_equal(own.group_[:, k], alone.group_)
     assert len(own.svms_) == 3
-    with pytest.raises(AttributeError, match="machines_"):
-        _ = own.alpha_
+    assert own.slack_.shape == (150, 3)
+    assert own.margin_.shape == (3,)
 
 
 def test_many_rows_reach_the_tolerance() -> None:
@@ -128,18 +130,18 @@ def test_sparse_rows_are_the_same_rows() -> None:
 @pytest.mark.parametrize("kernel", ["precomputed", "function", "kernel"])
 def test_a_kernel_in_any_form(kernel) -> None:
     x, y = noisy(150)
-    bell = Gaussian(1.5)
-    plain = sx.SVC(kernel=bell).fit(x, y).decision_function(x)
+    gaussian = Gaussian(1.5)
+    plain = sx.SVC(kernel=gaussian).fit(x, y).decision_function(x)
     if kernel == "precomputed":
         w = np.ones(150)
         w[::7] = 0.0
-        counted = sx.SVC(kernel=bell).fit(x, y, sample_weight=w).decision_function(x)
-        model = sx.SVC(kernel="precomputed").fit(bell.gram(x), y, sample_weight=w)
-        assert_allclose(model.decision_function(bell.gram(x)), counted, atol=1e-8)
+        counted = sx.SVC(kernel=gaussian).fit(x, y, sample_weight=w).decision_function(x)
+        model = sx.SVC(kernel="precomputed").fit(gaussian.gram(x), y, sample_weight=w)
+        assert_allclose(model.decision_function(gaussian.gram(x)), counted, atol=1e-8)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sx.SeparatrixWarning)
-        given = Custom(bell.gram) if kernel == "kernel" else bell.gram
+        given = Custom(gaussian.gram) if kernel == "kernel" else gaussian.gram
         assert_allclose(sx.SVC(kernel=given).fit(x, y).decision_function(x), plain, atol=1e-8)
 
 
@@ -157,7 +159,7 @@ def test_class_weights_are_weights_of_rows() -> None:
     assert_allclose(named.decision_function(x), by_row.decision_function(x), atol=1e-8)
 
 
-def test_probabilities_are_those_of_a_calibrated_machine() -> None:
+def test_probabilities_are_those_of_a_calibrated_classifier() -> None:
     x, y = noisy(200)
     model = sx.SVC(probability=True).fit(x, y)
     other = sx.CalibratedClassifier(sx.SVC(), method="platt").fit(x, y)
@@ -171,10 +173,10 @@ def test_probabilities_are_those_of_a_calibrated_machine() -> None:
 
 def test_hard_margins_that_do_not_exist_are_refused_with_the_proof() -> None:
     x, y = noisy(60)
-    with pytest.raises(sx.InputError, match=r"a mean of \d+ rows .* are the same point"):
+    with pytest.raises(sx.InputError, match=r"a weighted mean of \d+ rows .* are the same point"):
         sx.SVC(np.inf, "linear").fit(x, y)
     twice = np.concatenate([x, x]), np.concatenate([y, 1 - y])
-    with pytest.raises(sx.InputError, match="space of the kernel"):
+    with pytest.raises(sx.InputError, match="feature space of the kernel"):
         sx.SVC(np.inf, Gaussian(1.0)).fit(*twice)
 
 
@@ -187,7 +189,7 @@ def test_hard_margins_in_the_space_of_a_kernel() -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1e8])
-def test_units_do_not_matter_when_standardised(unit) -> None:
+def test_units_do_not_matter_when_standardized(unit) -> None:
     x, y = noisy(150)
     scale = np.array([unit, 1.0, 1.0 / unit, 1.0])
     for kernel in ("rbf", "linear"):
@@ -219,7 +221,7 @@ def test_a_budget_of_time_returns_what_there_is() -> None:
     assert len(model.predict(x)) == 3000
 
 
-def test_a_high_price_and_equal_rows_of_both_classes() -> None:
+def test_a_large_C_and_equal_rows_of_both_classes() -> None:
     x, y = noisy(60)
     x = np.column_stack([np.concatenate([x, x[:20]]), np.full(80, 3.0)])
     y = np.concatenate([y, 1 - y[:20]])
@@ -230,7 +232,7 @@ def test_a_high_price_and_equal_rows_of_both_classes() -> None:
     assert model.certificate_.gap <= 1e-3 * model.certificate_.primal
 
 
-def test_an_indefinite_kernel_ends_and_is_doubted() -> None:
+def test_an_indefinite_kernel_ends_with_a_warning() -> None:
     x, y = noisy(150)
     with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
         model = sx.SVC(kernel=Sigmoid(1.0, -1.0)).fit(x, y)
@@ -241,9 +243,20 @@ def test_an_indefinite_kernel_ends_and_is_doubted() -> None:
     "settings",
     [{"C": 0.0}, {"tol": 0.0}, {"cache_size": 0}, {"time_budget": 0}, {"decision": "all"}],
 )
-def test_settings_that_cannot_be(settings) -> None:
+def test_invalid_parameters_are_refused(settings) -> None:
     with pytest.raises(sx.InputError):
         sx.SVC(**settings).fit(*noisy(30))
+
+
+def test_iterations_are_counted() -> None:
+    x, y = noisy(200)
+    model = sx.SVC().fit(x, y)
+    assert model.n_iter_.tolist() == [model.svms_[0].n_iter]
+    assert model.n_iter_[0] > 1
+    with pytest.warns(sx.SeparatrixWarning, match=r"SEP003.*iteration limit reached"):
+        short = sx.SVC(max_iter=7, tol=1e-9).fit(x, y)
+    assert 7 <= short.n_iter_[0] <= 8
+    assert short.svms_[0].status == "iteration limit reached"
 
 
 def test_tables_with_text_columns_and_files(tmp_path) -> None:
@@ -322,13 +335,15 @@ def test_a_kernel_that_is_not_mercer_has_no_proof_of_the_best() -> None:
     with pytest.warns(UserWarning, match="SEP007"):
         model = sx.SVC(kernel=sx.Sigmoid(2.0, 1.0)).fit(x, y)
     assert "not Mercer" in model.certificate_.claim
+    assert model.certificate_.promised == ("kkt",)
+    assert np.isnan(model.certificate_.dual)
     assert np.isnan(model.certificate_.gap)
     assert "lower bound" not in str(model.certificate_)
     # a positive-definite matrix from elsewhere keeps its proof
     assert sx.SVC(kernel="precomputed").fit(x @ x.T, y).certificate_.gap < 1e-8
 
 
-def test_similarities_that_depend_on_the_order_are_refused() -> None:
+def test_asymmetric_gram_matrices_are_refused() -> None:
     gram = np.eye(4)
     gram[1, 2] = 0.5
     with pytest.raises(sx.InputError, match="row 1, column 2"):
@@ -339,7 +354,7 @@ def test_sizes_that_rounding_cannot_resolve_are_named_as_the_cause() -> None:
     rng = np.random.default_rng(8)
     x = 1e8 * rng.standard_normal((60, 3))
     y = x[:, 0] + 5e7 * rng.standard_normal(60) > 0
-    with pytest.warns(UserWarning, match="C times the largest similarity"):
+    with pytest.warns(UserWarning, match="C times the largest kernel value"):
         sx.SVC(kernel="linear", max_iter=5000).fit(x, y)
 
 

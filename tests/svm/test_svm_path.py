@@ -1,4 +1,4 @@
-"""The path of support vector machines: every breakpoint against other solvers, and the choice."""
+"""The regularization path of SVMs: every breakpoint against other solvers, and the choice of C."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_rows_that_nearly_depend_on_one_another_do_not_end_the_path(seed: int) -
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_between_breakpoints_it_is_scikit_learns_machine(kernel: str) -> None:
+def test_between_breakpoints_it_is_scikit_learns_svm(kernel: str) -> None:
     x, y = table(80)
     path = sx.SVMPath(kernel, gamma=0.5, C=1.0).fit(x, y)
     for C in np.random.default_rng(0).uniform(0.01, 20.0, 6):
@@ -159,7 +159,40 @@ def test_weights_are_repeats() -> None:
         assert_allclose(weighted.at(C).coef, repeated.at(C).coef, rtol=1e-8)
 
 
-def test_held_out_errors_are_those_of_refits_for_any_C() -> None:
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_weights_are_repeats_for_the_kernels_scale_as_well(kernel: str) -> None:
+    x, y = table()
+    w = np.random.default_rng(1).integers(0, 3, len(y))
+    w[:2] = 1
+    weighted = sx.SVMPath(kernel, C=0.3, C_max=5.0).fit(x, y, sample_weight=w)
+    repeated = sx.SVMPath(kernel, C=0.3, C_max=5.0).fit(np.repeat(x, w, axis=0), np.repeat(y, w))
+    assert weighted.kernel_ == repeated.kernel_ or str(weighted.kernel_) == str(repeated.kernel_)
+    assert_allclose(weighted.decision_function(x), repeated.decision_function(x), atol=1e-8)
+    assert_allclose(weighted.at(4.0).scores(x), repeated.at(4.0).scores(x), atol=1e-7)
+
+
+def test_an_indefinite_kernel_has_no_lower_bound() -> None:
+    x, y = table(40)
+    kernel = sx.Sigmoid(1.0, -1.0)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
+        path = sx.SVMPath(kernel, C=0.2, C_max=2.0).fit(x, y)
+    found = path.certificate_
+    assert found.promised == ("kkt",)
+    assert "not Mercer" in found.claim
+    assert np.isnan(found.gap)
+    assert np.isnan(found.dual)
+    assert np.isnan(path.gaps([0.1, 0.2])).all()
+    # the certificate is the KKT residual of the stated α, by hand
+    alpha, gram = path.alpha_at(0.2), kernel.gram(x)
+    margin = y * (gram @ (y * alpha) + path.intercept_[0])
+    wrong = np.where(margin < 1.0, 1.0 - alpha / 0.2, alpha / 0.2)
+    by_hand = np.minimum(np.abs(margin - 1.0), wrong).max()
+    assert_allclose(found.kkt, max(by_hand, abs(alpha @ y) / alpha.sum()), atol=1e-9)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
+        assert sx.SVMPath(kernel, cv=3).fit(x, y).certificate_.promised == ("kkt",)
+
+
+def test_cross_validated_errors_are_those_of_refits_for_any_C() -> None:
     x, y = table(90)
     path = sx.SVMPath(cv=3).fit(x, y)
     folds = [(np.setdiff1d(np.arange(90), t), t) for t in np.array_split(np.arange(90), 3)]
@@ -187,7 +220,7 @@ def test_several_classes_have_a_path_each() -> None:
     assert_allclose(path.coef_[2], alone.coef_[0], rtol=1e-8)
 
 
-def test_inner_products_may_be_given() -> None:
+def test_a_precomputed_gram_matrix() -> None:
     x, y = table()
     gram = gaussian(x, 1.0)
     given = sx.SVMPath("precomputed", C=2.0).fit(gram, y)
@@ -218,7 +251,7 @@ def test_columns_far_from_zero_change_the_intercept_alone() -> None:
     assert moved.certificate_.holds
 
 
-def test_weights_next_to_nothing_are_weights() -> None:
+def test_tiny_weights_are_weights() -> None:
     x, y = table()
     assert sx.SVMPath(C=1.0).fit(x, y, sample_weight=np.full(len(y), 1e-300)).certificate_.holds
 

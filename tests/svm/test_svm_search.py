@@ -1,4 +1,4 @@
-"""Machines that choose for themselves: against searches over grids, and on what they promise."""
+"""SVMs that choose their parameters: against grid searches, and their attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from separatrix.messages import InputError
-from separatrix.svm.tuning import Classes, Tried, dealt, folds_for, some_rows
+from separatrix.svm.tuning import Candidate, ClassificationTask, search_folds, subsample
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def rings() -> tuple[np.ndarray, np.ndarray]:
     return make_circles(200, noise=0.1, factor=0.5, random_state=0)
 
 
-def test_as_good_as_a_grid_on_rows_not_seen() -> None:
+def test_as_good_as_a_grid_on_test_rows() -> None:
     x, y = make_classification(400, 6, n_informative=4, flip_y=0.05, random_state=3)
     model = sx.SVCSearch().fit(x[:200], y[:200])
     grid = {"svc__C": 10.0 ** np.arange(-1, 3), "svc__gamma": 10.0 ** np.arange(-2, 1)}
@@ -30,7 +30,7 @@ def test_as_good_as_a_grid_on_rows_not_seen() -> None:
     assert model.score(x[200:], y[200:]) > 0.8
 
 
-def test_numbers_as_well_as_a_grid() -> None:
+def test_regression_as_good_as_a_grid() -> None:
     x, y = load_diabetes(return_X_y=True)
     ours = cross_val_score(sx.SVRSearch(), x, y, cv=3).mean()
     grid = {"svr__C": [1.0, 10.0, 100.0], "svr__gamma": [0.01, 0.1]}
@@ -44,7 +44,7 @@ def test_rings_need_a_kernel(rings: tuple[np.ndarray, np.ndarray]) -> None:
     assert sx.LinearSVCSearch().fit(x, y).score(x, y) < 0.75
 
 
-def test_the_machine_is_that_of_the_chosen_pair(rings: tuple[np.ndarray, np.ndarray]) -> None:
+def test_the_fit_is_that_of_the_chosen_pair(rings: tuple[np.ndarray, np.ndarray]) -> None:
     x, y = rings
     model = sx.SVCSearch().fit(x, y)
     plain = sx.SVC(model.C_, sx.Gaussian(model.bandwidth_), standardize=True).fit(x, y)
@@ -52,14 +52,14 @@ def test_the_machine_is_that_of_the_chosen_pair(rings: tuple[np.ndarray, np.ndar
     assert model.alpha_ == pytest.approx(plain.alpha_)
     assert model.certificate_.holds
     assert model.certificate_.gap == pytest.approx(plain.certificate_.gap)
-    assert "held-out parts of 200 rows" in str(model.certificate_)
+    assert "cross-validation on 200 rows" in str(model.certificate_)
     line = sx.LinearSVCSearch().fit(x, y)
     same = sx.LinearSVC(line.C_, standardize=True).fit(x, y)
     assert line.coef_ == pytest.approx(same.coef_)
     assert line.alpha_ == pytest.approx(same.alpha_)
 
 
-def test_what_was_tried_is_told(rings: tuple[np.ndarray, np.ndarray]) -> None:
+def test_the_candidates_are_attributes(rings: tuple[np.ndarray, np.ndarray]) -> None:
     model = sx.SVCSearch(cv=4).fit(*rings)
     means = model.score_path_.mean(axis=1)
     assert model.score_path_.shape == (len(model.Cs_), 4)
@@ -78,7 +78,7 @@ def test_bandwidths_go_downhill_to_where_both_sides_are_worse() -> None:
     model = sx.SVCSearch().fit(x, y)
     at = int(model.bandwidth_scores_.argmin())
     assert at > 0
-    assert model.bandwidth_ < 0.5  # waves are much narrower than the cloud
+    assert model.bandwidth_ < 0.5  # waves are much narrower than the range
     assert model.score(x, y) > 0.85
 
 
@@ -105,8 +105,8 @@ def test_units_of_the_target() -> None:
 def test_large_tables_are_searched_in_part(rings: tuple[np.ndarray, np.ndarray]) -> None:
     x, y = rings
     model = sx.SVCSearch(search_rows=60).fit(x, y)
-    assert model.searched_ == 60
-    assert model.rows_given_ == 200
+    assert model.n_search_rows_ == 60
+    assert model.n_samples_fit_ == 200
     assert model.score(x, y) > 0.95
 
 
@@ -119,9 +119,9 @@ def test_folds_of_every_kind(rings: tuple[np.ndarray, np.ndarray]) -> None:
     assert split.score_path_ == pytest.approx(listed.score_path_)
     contiguous = sx.SVRSearch(cv=KFold(4)).fit(x, x[:, 0])
     assert contiguous.score_path_.shape[1] == 4
-    with pytest.raises(InputError, match="two test parts"):
+    with pytest.raises(InputError, match="two test folds"):
         sx.SVCSearch(cv=[*pairs, pairs[0]]).fit(x, y)
-    with pytest.raises(InputError, match="no test part"):
+    with pytest.raises(InputError, match="no test fold"):
         sx.SVCSearch(cv=pairs[:2]).fit(x, y)
     with pytest.raises(InputError, match="cv=1"):
         sx.SVCSearch(cv=1).fit(x, y)
@@ -157,33 +157,33 @@ def test_stored_and_read_again(tmp_path, rings: tuple[np.ndarray, np.ndarray]) -
         assert again.score_path_ == pytest.approx(model.score_path_)
 
 
-def test_rows_and_folds_are_dealt_evenly() -> None:
+def test_subsamples_and_folds_are_stratified() -> None:
     codes = np.r_[np.zeros(900, int), np.ones(95, int), np.full(5, 2)]
-    some = some_rows(1000, 100, codes)
+    some = subsample(1000, 100, codes)
     assert np.bincount(codes[some]).tolist() == [90, 10, 5]
     assert (np.diff(some) > 0).all()
-    assert some_rows(1000, 100).size == 100
-    assert some_rows(50, 100, codes[:50]).tolist() == list(range(50))
-    fold = dealt(1000, 3, codes)
+    assert subsample(1000, 100).size == 100
+    assert subsample(50, 100, codes[:50]).tolist() == list(range(50))
+    fold = search_folds(3, codes, np.arange(1000), 1000).labels
     for c in range(3):
         sizes = np.bincount(fold[codes == c], minlength=3)
         assert np.ptp(sizes) <= 1
-    assert dealt(2, 5).tolist() == [0, 1]
-    assert folds_for(2, None, np.arange(5), 5).tolist() == [0, 1, 0, 1, 0]
+    assert search_folds(5, None, np.arange(2), 2).labels.tolist() == [0, 1]
+    assert search_folds(2, None, np.arange(5), 5).labels.tolist() == [0, 1, 0, 1, 0]
 
 
-def test_of_equal_losses_the_smallest_price() -> None:
-    tried = Tried(0.0, 1.0, np.array([1.0, 2.0, 4.0]), np.array([[3.0], [1.0], [1.0]]))
-    assert tried.best == 1
-    assert tried.loss == 1.0
+def test_of_equal_losses_the_smallest_C() -> None:
+    candidate = Candidate(0.0, 1.0, np.array([1.0, 2.0, 4.0]), np.array([[3.0], [1.0], [1.0]]))
+    assert candidate.best == 1
+    assert candidate.loss == 1.0
 
 
-def test_losses_are_those_of_the_likeliest_sigmoid() -> None:
+def test_losses_are_those_of_a_fitted_sigmoid() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, 300)
     scores = (codes - 0.5) * 2 + rng.standard_normal(300)
     fold = np.arange(300) % 3
-    told = Classes(codes, 2, np.ones(300)).losses(scores[:, None], fold)
+    losses = ClassificationTask(codes, 2, np.ones(300)).losses(scores[:, None], fold)
     platt = sx.PlattCalibration().fit(scores, codes == 1)
     p = np.where(codes == 1, platt.predict(scores), 1 - platt.predict(scores))
-    assert told == pytest.approx([-np.log(p[fold == f]).mean() for f in range(3)])
+    assert losses == pytest.approx([-np.log(p[fold == f]).mean() for f in range(3)])

@@ -1,4 +1,4 @@
-"""Support vector regression: peers, the tube, weights, units."""
+"""Support vector regression: peers, groups of rows, weights, units."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def test_predictions_agree_with_scikit_learn(settings) -> None:
     assert_allclose(own.dual_coef_, peer.dual_coef_, rtol=1e-3, atol=1e-3)
 
 
-def test_rows_inside_the_tube_have_no_say() -> None:
+def test_rows_with_errors_below_epsilon_are_no_support_vectors() -> None:
     x, y = curve(200)
     model = sx.SVR(epsilon=0.3).fit(x, y)
     away = np.abs(y - model.predict(x))
     groups = model.group_
-    assert (away[groups == "outside"] <= 0.3 + 1e-9).all()
-    assert_allclose(away[groups == "on the margin"], 0.3, atol=1e-9)
-    assert (away[groups == "inside"] >= 0.3 - 1e-9).all()
+    assert (away[groups == "non-support"] <= 0.3 + 1e-9).all()
+    assert_allclose(away[groups == "free"], 0.3, atol=1e-9)
+    assert (away[groups == "bound"] >= 0.3 - 1e-9).all()
     assert_allclose(model.slack_, np.maximum(away - 0.3, 0.0), atol=1e-9)
-    assert_array_equal(model.alpha_ == 0.0, groups == "outside")
+    assert_array_equal(model.alpha_ == 0.0, groups == "non-support")
 
 
 def test_the_gap_bounds_the_objective() -> None:
@@ -53,7 +53,7 @@ def test_many_rows_reach_the_tolerance() -> None:
     assert_allclose(model.predict(x), Peer(C=5.0, tol=1e-5).fit(x, y).predict(x), atol=2e-2)
 
 
-def test_weights_multiply_the_price_and_zero_removes() -> None:
+def test_weights_multiply_C_and_zero_removes() -> None:
     x, y = curve(100)
     w = np.random.default_rng(1).integers(0, 3, 100).astype(float)
     a = sx.SVR(gamma=0.5).fit(x, y, sample_weight=w)
@@ -77,6 +77,27 @@ def test_the_unit_of_the_target_matters_only_through_its_settings() -> None:
 
 
 @pytest.mark.parametrize("settings", [{"C": np.inf}, {"epsilon": -1.0}, {"C": -1.0}])
-def test_settings_that_cannot_be(settings) -> None:
+def test_invalid_parameters_are_refused(settings) -> None:
     with pytest.raises(sx.InputError):
         sx.SVR(**settings).fit(*curve(30))
+
+
+def test_an_indefinite_kernel_has_no_lower_bound() -> None:
+    x, y = curve(60)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP007"):
+        model = sx.SVR(kernel=sx.Sigmoid(1.0, -1.0)).fit(x, y)
+    assert model.certificate_.promised == ("kkt",)
+    assert np.isnan(model.certificate_.gap)
+    assert np.isnan(model.certificate_.dual)
+    assert "lower bound" not in str(model.certificate_)
+
+
+def test_alpha_has_the_sign_of_the_residual_as_in_the_linear_model() -> None:
+    x, y = curve(150)
+    own, linear = sx.SVR(0.5, 0.2, "linear").fit(x, y), sx.LinearSVR(0.5, epsilon=0.2).fit(x, y)
+    assert_allclose(own.alpha_, linear.alpha_, atol=1e-6)
+    assert_allclose(own.slack_, linear.slack_, atol=1e-7)
+    assert_array_equal(own.group_, linear.group_)
+    assert_allclose([own.t_, own.margin_], [linear.t_, linear.margin_], rtol=1e-6)
+    bound = own.group_ == "bound"
+    assert_array_equal(np.sign(own.alpha_[bound]), np.sign(y - own.predict(x))[bound])

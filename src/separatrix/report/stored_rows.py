@@ -7,6 +7,7 @@ from separatrix.pictures.formatting import counted, number
 from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure
 from separatrix.study.result import Study
 from separatrix.study.stored_rows import memory_of
+from separatrix.svm.base import KernelSVM
 
 
 def rows_kept_words(study: Study) -> str:
@@ -25,7 +26,7 @@ def rows_kept_words(study: Study) -> str:
         text += (
             "A new row’s score adds up its closeness to each of them, which fades with a bandwidth "
             f"of {number(core.bandwidth_, 3)} deviations; C = {number(core.C_, 3)}{tube}, all "
-            f"chosen on held-out parts of {counted(core.searched_, 'row')}, among "
+            f"chosen on held-out parts of {counted(core.n_search_rows_, 'row')}, among "
             f"{counted(len(core.bandwidths_), 'bandwidth')} and all prices along each."
         )
     return text.strip()
@@ -37,7 +38,7 @@ def svm_table(study: Study) -> Table | None:
     None for other winners, and for one machine alone, whose certificate is that of the model.
     """
     core = study.core
-    if hasattr(core, "machines_"):
+    if isinstance(core, KernelSVM):
         found = [(m.certificate, f"{len(m.support):,}") for m in core.svms_]
     else:
         found = [(c, "–") for c in getattr(core, "certificates_", ())]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ CV = Any
 #: Moments of the training rows and of the test rows of one fold.
 FoldMoments = tuple[Moments, Moments]
 Result = TypeVar("Result")
+Array = TypeVar("Array", bound=NDArray[Any])
 
 DEFAULT_FOLDS = 5
 
@@ -56,7 +57,7 @@ class Folds:
         """``function(train, test)`` for every fold: the one loop of cross-validation."""
         return [function(train, test) for train, test in self.pairs]
 
-    def out_of_fold(self, parts: Sequence[Floats]) -> Floats:
+    def out_of_fold(self, parts: Sequence[Array]) -> Array:
         """Predictions for the test rows of every fold, assembled in the order of the rows."""
         tests = np.concatenate([test for _, test in self.pairs])
         if len(np.unique(tests)) < len(tests):
@@ -65,10 +66,7 @@ class Folds:
             )
         if len(tests) <= max(int(max(a.max(), b.max())) for a, b in self.pairs):
             raise InputError("A row is in no test fold.", remedy="Use folds that test every row.")
-        together = np.concatenate(parts)
-        assembled = np.empty_like(together)
-        assembled[tests] = together
-        return assembled
+        return cast(Array, np.concatenate(parts)[np.argsort(tests)])
 
 
 def folds_of(

@@ -56,7 +56,7 @@ _RECORDS = {
     "perceptron.training": "MistakeTrace",
     "perceptron.perceptron_regressor": "ResidualTrace",
     "svm.path.trace": "SVMTrace",
-    "svm.binary_svm": "BinarySVM",
+    "svm.solver": "BinarySVM",
     "neighbors.leave_one_out": "LeaveOneOutErrors",
     "neighbors.bandwidth": "BandwidthSearch",
     "cluster.dendrogram": "Dendrogram",

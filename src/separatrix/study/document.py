@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.study.result import Score, Study
+from separatrix.svm.base import KernelSVM
 
 
 def plain(value: Any) -> Any:
@@ -58,7 +59,7 @@ def _certificate(found: Any) -> dict[str, Any]:
 
 def _svms(core: Any) -> list[dict[str, Any]]:
     """Support vectors and certificate of every machine within a winner that is made of some."""
-    if hasattr(core, "machines_"):
+    if isinstance(core, KernelSVM):
         return [
             {"support": len(m.support), "certificate": _certificate(m.certificate)}
             for m in core.svms_

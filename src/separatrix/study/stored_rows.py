@@ -13,5 +13,5 @@ def memory_of(model: Any) -> str:
         return f"all {len(model.points_)} training rows"
     if hasattr(model, "expansions_") and not hasattr(model, "coef_"):
         kept = len(np.unique(model.support_))
-        return f"{kept} of {model.rows_given_} training rows, its support vectors"
+        return f"{kept} of {model.n_samples_fit_} training rows, its support vectors"
     return ""

@@ -1,41 +1,191 @@
-"""What estimators of support vectors share: rows and kernels in, scores out."""
+"""What support vector estimators share: records of binary SVMs, kernels in, expansions out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import RowsEstimator
+from separatrix.estimators.base import LinearModel, RowsEstimator
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Kernel, Linear, Precomputed
+from separatrix.kernels import Kernel, Linear, Precomputed, kernel_from
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import require_symmetric
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints
-from separatrix.statistics.standardizer import Standardizer
-from separatrix.svm.binary_svm import BinarySVM, chosen_kernel, groups
-from separatrix.svm.dual.points import Points
+from separatrix.messages import InputError, warn
+from separatrix.optimize.solution import Certificate, Solution
+from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.encoding import Encoding
+from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.solver import GROUPS, BinarySVM
+
+#: C κ(x, x) from which on it is named as a cause of inaccuracy.
+_RESOLVED = 1e10
+#: Ratio of column deviations from which on it is named as a cause of slow convergence.
+_UNEVEN = 1e3
 
 
-class SupportVectors(RowsEstimator):
-    """Support vectors of any kernel: ``expansions_`` hold them, ``machines_`` the evidence."""
+class SupportVectorModel(RowsEstimator):
+    """An estimator made of binary SVMs, with numbers for every training row.
+
+    Each is (n_samples,) for one binary SVM, else (n_samples, number of SVMs); rows that took no
+    part, and rows without weight, have zeros.
+    """
+
+    n_samples_fit_: int
+    intercept_: Any
+    certificate_: Certificate
+
+    @property
+    def alpha_(self) -> Floats:
+        """α of every training row, from 0 to C; in regression α⁺ − α⁻, from −C to C."""
+        signed = is_regressor(self)
+        return self._by_row([m.beta if signed else np.abs(m.beta) for m in self._records])
+
+    @property
+    def slack_(self) -> Floats:
+        """ξ of every training row: the loss that it has, zero beyond its margin or within ε."""
+        return self._by_row([m.slack for m in self._records])
+
+    @property
+    def group_(self) -> NDArray[np.str_]:
+        """ "non-support" (α = 0), "free" (0 < |α| < C, on the margin) or "bound" (|α| = C)."""
+        return GROUPS[self._by_row([m.group for m in self._records]).astype(np.int64)]
+
+    @property
+    def margin_(self) -> Any:
+        """1/‖w‖ in the feature space (of standardized columns if so fitted); infinite for w = 0."""
+        return _only([m.margin for m in self._records])
+
+    @property
+    def t_(self) -> Any:
+        """The threshold t of the score w·x − t: the intercept with the other sign."""
+        check_is_fitted(self)
+        return _only((-np.ravel(self.intercept_)).tolist())
+
+    @property
+    def _records(self) -> list[BinarySVM]:
+        """The fitted binary SVMs, with the numbers of their rows."""
+        raise NotImplementedError
+
+    def _by_row(self, values: list[Any]) -> Floats:
+        """One number per training row and binary SVM."""
+        whole = np.zeros((self.n_samples_fit_, len(values)))
+        for j, svm in enumerate(self._records):
+            whole[svm.rows, j] = values[j]
+        return whole[:, 0] if len(values) == 1 else whole
+
+    def _certify(self, svms: list[BinarySVM], cause: Callable[[], str]) -> None:
+        """Expose the worst certificate, and warn where it does not hold."""
+        worst = max(svms, key=_badness)
+        self.certificate_ = worst.certificate
+        if len(svms) > 1:
+            claim = f"{len(svms)} binary SVMs, the worst of whose certificates is this: "
+            self.certificate_ = replace(worst.certificate, claim=claim + worst.certificate.claim)
+        if not worst.certificate.holds:
+            text = f"support vector machine, {worst.status}: {worst.certificate} {cause()}"
+            warn("SEP003", text.strip())
+
+
+def _badness(svm: BinarySVM) -> tuple[bool, float, float]:
+    proof = svm.certificate
+    return not proof.holds, float(np.nan_to_num(proof.relative_gap)), proof.kkt
+
+
+def _only(values: Sequence[float]) -> Any:
+    """The one value, or an array of several."""
+    return float(values[0]) if len(values) == 1 else np.array(values)
+
+
+class LinearSVM(SupportVectorModel, LinearModel):
+    """A linear SVM: hyperplanes without a kernel. Numbers of rows are not stored with it."""
+
+    standardize: bool
+    _svms: list[BinarySVM] | None = None
+
+    @property
+    def _records(self) -> list[BinarySVM]:
+        check_is_fitted(self)
+        if self._svms is None:
+            raise InputError(
+                "The numbers of training rows are not stored with this model.",
+                remedy="Fit again, or use coef_, intercept_ and certificate_.",
+            )
+        return self._svms
+
+    @property
+    def svms_(self) -> list[BinarySVM]:
+        """The solution of each binary SVM, with its certificate."""
+        return self._records
+
+    @property
+    def support_(self) -> Ints:
+        """Row numbers of the support vectors of any hyperplane."""
+        return np.unique(np.concatenate([svm.support for svm in self._records]))
+
+    def _ridge(self, x: Matrix, w: Floats) -> Floats:
+        """ρ of every column: its variance if standardized (one if it is constant), else 1."""
+        if not self.standardize:
+            return np.ones(x.shape[1])
+        mean = np.asarray(w @ x).ravel() / w.sum()
+        if sparse.issparse(x):
+            variance = np.asarray(w @ x.multiply(x).tocsr()).ravel() / w.sum() - mean**2
+        else:
+            variance = sum(
+                w[i : i + 20_000] @ (x[i : i + 20_000] - mean) ** 2
+                for i in range(0, len(w), 20_000)
+            ) / float(w.sum())
+        spread = zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), mean)
+        return np.where(spread > 0.0, spread, 1.0) ** 2
+
+    def _expose(self, svms: list[BinarySVM], n: int, encoding: Encoding, *, flat: bool) -> None:
+        self.certificates_ = [svm.certificate for svm in svms]
+        solution = Solution(
+            np.stack([svm.coef for svm in svms], axis=1),
+            np.array([svm.intercept for svm in svms]),
+            svms[0].certificate,
+            iterations=sum(svm.n_iter for svm in svms),
+        )
+        self._accept(solution, encoding, flat=flat)
+        remedy = "Raise max_iter or time_budget; columns of very different size are slow"
+        self._svms, self.n_samples_fit_ = svms, n
+        self._certify(svms, lambda: f"{remedy}, and standardize=True scales them.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in super().__getstate__().items() if key != "_svms"}
+
+
+class KernelSVM(SupportVectorModel):
+    """An SVM with any kernel: ``expansions_`` hold its support vectors."""
 
     kernel: Any
+    degree: int
+    gamma: str | float
+    coef0: float
     standardize: bool
     kernel_: Kernel
     svms_: list[BinarySVM]
+    support_: Ints
+    dual_coef_: Floats
     expansions_: list[KernelExpansion]
     standardizer_: Standardizer | None
-    certificate_: Certificate
 
     @property
     def _structures(self) -> bool:
         return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
-    def _points(self, x: Any, w: Floats, kept: Ints) -> Points:
-        """The rows under the kernel, on a common footing if asked."""
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel_, Linear)
+
+    def _gram_matrix(self, x: Any, w: Floats, rows: Ints) -> GramMatrix:
+        """The kernel of the rows of positive weight, standardized first if so chosen."""
         self.standardizer_ = None
         if self._structures:
             self.kernel_ = self.kernel
@@ -44,102 +194,102 @@ class SupportVectors(RowsEstimator):
                 self.standardizer_ = Standardizer.from_rows(x, w)
                 x = self.standardizer_.transform(x)
             self.kernel_ = chosen_kernel(self, x, w)
-        if isinstance(self.kernel_, Precomputed) and len(kept) < x.shape[1]:
-            x = np.ascontiguousarray(x[:, kept])
         if isinstance(self.kernel_, Precomputed):
+            x = np.ascontiguousarray(x[:, rows]) if len(rows) < x.shape[1] else x
             require_symmetric(x)
-        return Points(self.kernel_, x, mercer=check_mercer(self.kernel_, x))
+        return GramMatrix(self.kernel_, x, mercer=check_mercer(self.kernel_, x))
+
+    @property
+    def _records(self) -> list[BinarySVM]:
+        check_is_fitted(self)
+        return self.svms_
+
+    def _store_records(self, gram: GramMatrix, svms: list[BinarySVM], rows: Ints, n: int) -> None:
+        """Keep the records, with numbers of all ``n`` rows instead of the weighted ones."""
+        self.svms_, self.n_samples_fit_ = [replace(m, rows=rows[m.rows]) for m in svms], n
+        self._certify(svms, lambda: _cause_of_inaccuracy(gram, svms))
 
     def _expansion(
-        self,
-        points: Points,
-        index: Ints,
-        kept: Ints,
-        n: int,
-        weights: Floats,
-        offset: Floats,
+        self, gram: GramMatrix, index: Ints, rows: Ints, n: int, weights: Floats, b: Floats
     ) -> KernelExpansion:
-        """The rows of ``index`` as centers; a precomputed kernel keeps their places."""
-        if not len(index):  # a constant: any row with no weight stands for none
+        """The rows of ``index`` as centers; of a precomputed kernel, their row numbers."""
+        if not len(index):  # a constant: one center of weight zero
             index, weights = np.zeros(1, dtype=np.int64), np.zeros((1, weights.shape[1]))
-        centers = kept[index] if points.given else points.rows(index)
-        return KernelExpansion(self.kernel_, centers, weights, offset, n if points.given else 0)
+        centers = rows[index] if gram.precomputed else gram.items(index)
+        return KernelExpansion(self.kernel_, centers, weights, b, n if gram.precomputed else 0)
 
-    def _placed(self, X: Any) -> Any:
-        """New rows as the kernel expects them."""
+    def _set_coef(self, gram: GramMatrix, weights: Floats) -> None:
+        """``coef_`` and ``intercept_`` in the units of the table, for the linear kernel."""
+        self.__dict__.pop("coef_", None)
+        if not self._is_linear:
+            return
+        self.coef_ = np.asarray(weights.T @ gram.x)
+        if self.standardizer_ is not None:
+            self.coef_, self.intercept_ = self.standardizer_.unscale(self.coef_, self.intercept_)
+
+    def _kernel_input(self, X: Any) -> Any:
+        """New rows as the kernel takes them."""
         check_is_fitted(self)
         if self._structures:
             return list(X)
         x = self._design(X)
         return x if self.standardizer_ is None else self.standardizer_.transform(x)
 
-    def _linear(self, weights: Floats, centers: Any, offset: Floats) -> tuple[Floats, Floats]:
-        """Coefficients and intercepts in the table's units, for the linear kernel."""
-        coef = np.asarray(weights.T @ centers)
-        if self.standardizer_ is not None:
-            return self.standardizer_.unscale(coef, offset)
-        return coef, offset
-
-    @property
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel_, Linear)
-
     @property
     def support_vectors_(self) -> Any:
         """The support vectors themselves, in the order of ``support_``."""
         check_is_fitted(self)
-        kept = [expansion.centers for expansion in self.expansions_]
+        parts = [expansion.centers for expansion in self.expansions_]
         if isinstance(self.kernel_, Precomputed) or self._structures:
-            return kept[0] if len(kept) == 1 else [item for part in kept for item in part]
-        if hasattr(kept[0], "toarray"):
-            from scipy import sparse
-
-            joint: Any = sparse.vstack(kept, format="csr")
-        else:
-            joint = np.concatenate(kept)
+            return parts[0] if len(parts) == 1 else [item for part in parts for item in part]
+        joint: Any = (
+            sparse.vstack(parts, format="csr")
+            if sparse.issparse(parts[0])
+            else np.concatenate(parts)
+        )
         return joint if self.standardizer_ is None else self.standardizer_.inverse_transform(joint)
-
-    @property
-    def alpha_(self) -> Floats:
-        """|β| of every training row, for one machine."""
-        return np.abs(self._spread(self._only().beta))
-
-    @property
-    def slack_(self) -> Floats:
-        """How far each training row is inside the margin (outside the tube), for one machine."""
-        return self._spread(self._only().slack)
-
-    @property
-    def group_(self) -> Any:
-        """``outside``, ``on the margin`` or ``inside``, for every training row of one machine."""
-        return groups(self._only(), self.bound_, self.rows_given_)
-
-    @property
-    def t_(self) -> float:
-        """Threshold: the score is w·x − t, for one machine."""
-        return -float(np.ravel(self.intercept_)[0]) if self._only() else 0.0
-
-    @property
-    def margin_(self) -> float:
-        """1/‖w‖ in the space of the kernel, for one machine."""
-        square = self._only().square
-        return float(1.0 / np.sqrt(square)) if square > 0.0 else np.inf
-
-    def _spread(self, values: Floats) -> Floats:
-        wide = np.zeros(self.rows_given_)
-        wide[self._only().rows] = values
-        return wide
-
-    def _only(self) -> BinarySVM:
-        check_is_fitted(self)
-        if len(self.svms_) != 1:
-            raise AttributeError(
-                f"There are {len(self.svms_)} machines here: look at machines_, one by one."
-            )
-        return self.svms_[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.pairwise = given or isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = takes_gram_matrix(self.kernel)
         return tags
+
+
+def chosen_kernel(model: Any, x: Any, w: Floats) -> Kernel:
+    """The kernel of an estimator; ``gamma="scale"`` is that of the weighted rows."""
+    return kernel_from(
+        model.kernel,
+        gamma=model.gamma,
+        degree=model.degree,
+        coef0=model.coef0,
+        x=x,
+        sample_weight=w,
+    )
+
+
+def takes_gram_matrix(kernel: Any) -> bool:
+    """Whether ``X`` is a Gram matrix."""
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+
+
+def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:
+    """Why SMO converges slowly, if the columns or the size of the terms show it."""
+    x = gram.x
+    if isinstance(x, np.ndarray) and x.ndim == 2 and not gram.precomputed:
+        spread = x.std(axis=0)
+        spread = spread[spread > 0]
+        if len(spread) and spread.max() >= _UNEVEN * spread.min():
+            return (
+                f"The deviations of the columns differ by a factor of "
+                f"{spread.max() / spread.min():.0e}, so that the problem is ill-conditioned: "
+                "standardize=True helps."
+            )
+    beta = max(float(np.abs(svm.beta).max(initial=0.0)) for svm in svms)
+    size = beta * float(np.abs(gram.diagonal).max())
+    if size < _RESOLVED:
+        return ""
+    return (
+        f"C times the largest kernel value is {size:.0e}, and scores are sums of such terms that "
+        "must be accurate near ±1: standardize=True or a smaller C helps, and for the linear "
+        "kernel LinearSVC or LinearSVR, which do without these sums."
+    )

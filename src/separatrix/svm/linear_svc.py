@@ -1,69 +1,114 @@
-"""Linear support vector machines: the widest margin between classes, a tube about numbers."""
+"""Linear support vector classification."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import RegressorMixin
 
 from separatrix.estimators.class_weights import weighted_coded_rows
-from separatrix.estimators.coded_rows import CodedRows, coded_rows, outputs_of
+from separatrix.estimators.coded_rows import coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.targets import one_number
 from separatrix.estimators.wrapped import warn_once
-from separatrix.geometry.separation_proof import CommonPoint, separation_proof
 from separatrix.messages import InputError
 from separatrix.probability.probability_mixin import ProbabilityMixin
-from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats, Matrix
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.statistics.preparation import prepare
-from separatrix.svm.margins import FittedHinges, MarginModel
-from separatrix.svm.primal.problem import tube, two_classes
-from separatrix.svm.primal.solve import solve_hinges
+from separatrix.rows.block import Floats
+from separatrix.svm.base import LinearSVM
+from separatrix.svm.problem import SolverOptions, classification_problem, linear_problem
+from separatrix.svm.solver import fit_linear_svm
 
 
-class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
-    """min over w, b of ½‖w‖² + C Σ ω max(0, 1 − y (w·x + b)),   y = ±1.
+class LinearSVC(ProbabilityMixin, LinearClassifier, LinearSVM):
+    """Linear support vector classification with the hinge loss.
 
-    The hinge of the textbooks, with an intercept that is not penalised; several classes each
-    against the rest (``OneVsOne(LinearSVC())``: every pair). C = ∞ is the hard margin, refused with
-    a proof where classes overlap. Rows far from their margin are judged once and left alone, the
-    others are solved for exactly: on tables with many more rows than columns the gap is of
-    rounding's size.
+    The intercept is not penalized:
+
+        min over w, b of ½‖w‖² + C Σ ω max(0, 1 − y (w·x + b)),   y = ±1.
+
+    Several classes are each separated from the rest (``OneVsOne(LinearSVC())``: every pair). Where
+    there are many more rows than columns the solution is exact up to rounding.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of falling short of the margin; ∞ allows none.
+        Cost of a unit of slack, multiplied by the weight ω of the row. Infinity is the hard margin,
+        refused with a proof where the classes are not separable.
     fit_intercept : bool, default=True
+        Whether there is an intercept b.
     standardize : bool, default=False
-        Measure ‖w‖ on columns of unit variance, so that the fit does not depend on units.
+        Measure ‖w‖ on columns of unit variance, so that the fit does not depend on their units.
     probability : bool, default=False
-        Learn probabilities from the scores of held-out rows (Platt); ``predict`` then answers the
-        most probable class.
-    class_weight : dict, "balanced" or None
+        Fit Platt's sigmoid to cross-validated scores; ``predict`` then returns the most probable
+        class.
+    class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of the rows.
     tol : float, default=1e-6
-        Gap between primal and dual objective, relative to the objective, that counts as solved.
+        Duality gap relative to the objective at which to stop.
     max_iter : int, default=20000
-        Limit of steps (few columns) or sweeps over the rows (many columns).
-    time_budget : float or None
-        Seconds after which the best answer so far is returned with its gap.
-    loss : {"hinge"}
+        Limit of interior-point steps (few columns) or of epochs of coordinate descent (many).
+    time_budget : float or None, default=None
+        Seconds after which the best solution so far is returned, with its duality gap.
+    loss : {"hinge"}, default="hinge"
         scikit-learn's default, the squared hinge, is another model and is not offered.
-    penalty, dual, multi_class, intercept_scaling, verbose, random_state
-        Taken so that code written for scikit-learn runs; the answer does not depend on them.
+    penalty : {"l2"}, default="l2"
+        The penalty ½‖w‖².
+    dual : object, default="auto"
+        Ignored, accepted for compatibility with scikit-learn, as are the following four.
+    multi_class : str, default="ovr"
+        Ignored.
+    intercept_scaling : float, default=1.0
+        Ignored: the intercept is not penalized.
+    verbose : int, default=0
+        Ignored.
+    random_state : int, RandomState or None, default=None
+        Ignored: the solution is deterministic.
 
     Attributes
     ----------
-    coef_, intercept_ : (1, d) and (1,) for two classes, else (K, d) and (K,); ``t_`` = −intercept.
-    alpha_, slack_, group_, support_, margin_ : what the dual says of every training row.
-    certificate_ : primal, dual, gap and worst violation; of several hyperplanes the worst.
-    certificates_ : one for each hyperplane.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The normal w of each hyperplane.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept b of each hyperplane; ``t_`` is −b.
+    alpha_, slack_, group_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        α, slack ξ and group of every training row: "non-support" (α = 0), "free" (0 < α < C, on the
+        margin) or "bound" (α = C). Not stored with the model.
+    support_ : ndarray of shape (n_support,)
+        Row numbers of the support vectors of any hyperplane.
+    margin_, t_ : float or ndarray of shape (n_classes,)
+        The margin 1/‖w‖, and the threshold of the score w·x − t.
+    svms_ : list of BinarySVM
+        The solution of each binary SVM, with its certificate.
+    n_iter_ : int
+        Number of iterations.
+    certificate_ : Certificate
+        Objective, lower bound, duality gap and KKT residual; of several hyperplanes the worst.
+    certificates_ : list of Certificate
+        One for each hyperplane.
+
+    See Also
+    --------
+    SVC : Support vector classification with kernels.
+    LinearSVCSearch : Chooses C by cross-validation.
+    LinearSVR : Linear support vector regression.
+    LogisticRegression : Linear classification with probabilities.
+
+    References
+    ----------
+    C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[1, 2], [-1, 2], [-1, -2], [3, 1]], [-1, -1, 1, 1]
+    >>> model = sx.LinearSVC(C=5 / 16).fit(X, y)
+    >>> model.coef_.round(4).tolist(), model.intercept_.round(4).tolist()
+    ([[0.375, -0.5]], [0.375])
+    >>> model.group_.tolist()
+    ['bound', 'non-support', 'free', 'free']
+    >>> model.certificate_.holds
+    True
     """
 
     def __init__(
@@ -103,30 +148,33 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        settings = self._settings()
+        options = SolverOptions.of(self)
         if self.loss != "hinge" or self.penalty != "l2":
             raise InputError(
                 f"loss={self.loss!r} with penalty={self.penalty!r} is not offered.",
-                remedy="This is the support vector machine of hinges and ‖w‖²; for a smooth loss "
-                "use LogisticRegression.",
+                remedy="This model has the hinge loss and the penalty ‖w‖²; for a smooth loss use "
+                "LogisticRegression.",
             )
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
-        coded = coded_rows(self, X, y, sample_weight)
-        coded = weighted_coded_rows(coded, self.class_weight, self.classes_)
-        ridge = self._ridge(coded.x, coded.w)
-        problems, answers = [], []
+        data = coded_rows(self, X, y, sample_weight)
+        data = weighted_coded_rows(data, self.class_weight, self.classes_)
+        ridge, cost = self._ridge(data.x, data.w), float(self.C) * data.w
+        names = [f"class {label!r}" for label in self.classes_.tolist()]
+        svms = []
         with warn_once():
-            for own in outputs_of(len(self.classes_)):
-                positive = coded.codes == own
-                cost = coded.w * self._price(coded, positive, ridge, self.classes_.tolist()[own])
-                problem = two_classes(
-                    coded.x, positive, cost, ridge, intercept=bool(self.fit_intercept)
+            for own in outputs_of(len(names)):
+                problem = classification_problem(np.where(data.codes == own, 1.0, -1.0), cost)
+                rest = names[0] if len(names) == 2 else "the rest"
+                svm = fit_linear_svm(
+                    linear_problem(problem, data.x, ridge, intercept=bool(self.fit_intercept)),
+                    data.rows,
+                    options,
+                    claim=self._claim,
+                    classes=(names[own], rest),
                 )
-                problems.append(problem)
-                answers.append(solve_hinges(problem, settings, self._claim))
-        fitted = FittedHinges(problems, answers, coded.rows, coded.given)
-        self._keep(fitted, coded.encoding, flat=False)
+                svms.append(svm)
+        self._expose(svms, data.given, data.encoding, flat=False)
         return self
 
     def _class_scores(self, X: Any) -> Floats:
@@ -135,126 +183,5 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, MarginModel):
     @property
     def _claim(self) -> str:
         if np.isinf(self.C):
-            return "Hard margin: no hyperplane separates the classes more widely"
+            return "Hard margin: no hyperplane separates the classes by a larger margin"
         return "Soft margin: no hyperplane has a smaller sum of ½‖w‖² and C times the slacks"
-
-    def _price(
-        self, coded: CodedRows, positive: NDArray[np.bool_], ridge: Floats, label: Any
-    ) -> float:
-        """C; for the hard margin one so large that no row is let off.
-
-        The margin γ of any separating hyperplane bounds Σα ≤ 1/γ², so at C = 1/γ² no α reaches it.
-        """
-        if np.isfinite(self.C):
-            return float(self.C)
-        if not self.fit_intercept:
-            raise InputError(
-                "A hard margin (C=inf) needs the intercept.",
-                remedy="Set fit_intercept=True, or a large finite C.",
-            )
-        root = np.sqrt(ridge)
-        x = sparse.csr_array(coded.x) / root if sparse.issparse(coded.x) else coded.x / root
-        proof = separation_proof(x[positive], x[~positive])
-        if isinstance(proof, CommonPoint):
-            rest = " and the rest" if len(self.classes_) > 2 else ""
-            raise InputError(
-                f"The classes are not separable, so there is no hard margin: {len(proof.rows_a)} "
-                f"rows of class {label!r}{rest} and {len(proof.rows_b)} others have a common point "
-                f"in their hulls (their weighted means agree to {proof.disagreement:.1e}).",
-                remedy="Use a finite C; linear_separability(X, y) shows the rows and weights.",
-            )
-        return 2.0 / (proof.margin**2 * float(coded.w.min()))
-
-
-class LinearSVR(RegressorMixin, MarginModel):
-    """min over w, b of ½‖w‖² + C Σ ω max(0, |y − w·x − b| − ε).
-
-    Residuals within the tube of half-width ε cost nothing, the others their excess.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Price of being outside the tube.
-    epsilon : float, default=0.0
-        Half-width of the tube, in the units of y.
-    fit_intercept, standardize, tol, max_iter, time_budget
-        As in :class:`LinearSVC`.
-    loss : {"epsilon_insensitive"}
-    dual, intercept_scaling, verbose, random_state
-        Taken so that code written for scikit-learn runs; the answer does not depend on them.
-
-    Attributes
-    ----------
-    coef_, intercept_ : (d,) and a number.
-    alpha_ : from −C (below the tube) to C (above it); ``slack_``, ``group_``, ``support_``.
-    certificate_ : primal, dual, gap and worst violation.
-    """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.0,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        tol: float = 1e-6,
-        max_iter: int = 20_000,
-        time_budget: float | None = None,
-        loss: str = "epsilon_insensitive",
-        dual: Any = "auto",
-        intercept_scaling: float = 1.0,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_budget = time_budget
-        self.loss = loss
-        self.dual = dual
-        self.intercept_scaling = intercept_scaling
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
-        settings = self._settings()
-        if not self.epsilon >= 0.0:
-            raise InputError(f"epsilon={self.epsilon!r} is no width of a tube.")
-        if np.isinf(self.C):
-            raise InputError("C must be finite.", remedy="Without penalty: LeastAbsoluteRegressor.")
-        if self.loss != "epsilon_insensitive":
-            raise InputError(
-                f"loss={self.loss!r} is not offered.", remedy="'epsilon_insensitive' is."
-            )
-        x, target, w, encoding = self._table(X, y, sample_weight)
-        there = np.flatnonzero(w > 0.0)
-        if len(there) < len(w):
-            x, target = x[there], target[there]
-        cost = float(self.C) * w[there]
-        problem = tube(
-            x,
-            target,
-            float(self.epsilon),
-            cost,
-            self._ridge(x, w[there]),
-            intercept=bool(self.fit_intercept),
-        )
-        claim = "Support vector regression: no other plane has a smaller sum of ½‖w‖² and C times "
-        answer = solve_hinges(problem, settings, claim + "the excess over the tube")
-        self._keep(FittedHinges([problem], [answer], there, len(w)), encoding, flat=True)
-        return self
-
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Floats, Floats, Encoding]:
-        rows = self._training_rows(X, y, sample_weight)
-        if isinstance(rows, ArrayRows):
-            block, encoding = rows.block, identity(rows.schema)
-        else:
-            prepared = prepare(rows)
-            one_number(prepared.moments.targets)
-            block, encoding = prepared.rows.collect(), prepared.encoding
-        w = block.weights
-        return block.x, block.y[:, 0], w, encoding

@@ -1,10 +1,9 @@
-"""Support vector classification: the widest margin in the space of a kernel."""
+"""Support vector classification with kernels."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
-from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -13,68 +12,129 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows
-from separatrix.estimators.wrapped import joint_certificate
 from separatrix.messages import InputError
 from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.base import SupportVectors
-from separatrix.svm.binary_svm import BinarySVM, SolverOptions, changes, warn_if_short
-from separatrix.svm.dual.points import Points
-from separatrix.svm.multiclass import by_pairs, part_of, shared, side_by_side, two_sides, votes_of
+from separatrix.svm.base import KernelSVM
+from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.multiclass import dual_coef_one_vs_one, dual_coef_one_vs_rest, votes
+from separatrix.svm.problem import SolverOptions, classification_problem
+from separatrix.svm.solver import BinarySVM, few_columns, fit_kernel_svm
 from separatrix.threads import one_blas_thread
 
-#: Classes of which every pair may have a machine.
+#: Classes of which every pair may have a binary SVM.
 MOST_CLASSES = 300
 
 
-class SVC(ClassifierMixin, ProbabilityMixin, SupportVectors):
-    """min over w, b of ½‖w‖² + C Σ max(0, 1 − y (w·φ(x) + b)),     φ the map behind the kernel.
+class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
+    """Support vector classification with any kernel.
 
-    Two classes need one machine. Of K classes every pair has its own and the one with most votes
-    wins (``decision="ovo"``), or each has one against the rest and the largest score wins
-    (``"ovr"``). ``C=inf`` allows no mistakes, and is refused with a proof where some are needed.
+    Each binary SVM solves, with φ the feature map of the kernel,
+
+        min over w, b of ½‖w‖² + C Σ ω max(0, 1 − y (w·φ(x) + b)),     y = ±1.
+
+    Two classes need one binary SVM. Of K classes every pair has one and the class with most votes
+    is predicted (``decision="ovo"``), or each class has one against the rest and the largest score
+    is predicted (``"ovr"``).
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of a row inside the margin; a row's weight multiplies it.
-    kernel : Kernel, function or name, default="rbf"
+        Cost of a unit of slack, multiplied by the weight ω of the row. Infinity is the hard margin,
+        refused with a proof where the classes are not separable.
+    kernel : Kernel, callable or str, default="rbf"
         A kernel of :mod:`separatrix.kernels`, scikit-learn's name of one, "precomputed"
         (``X`` is then the Gram matrix), or a function of two matrices. Kernels on structures take
         lists of Python objects.
-    degree, gamma, coef0 : parameters of a kernel given by name, as in scikit-learn.
+    degree : int, default=3
+        Degree of the polynomial kernel given by name.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of a kernel given by name, as in scikit-learn.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and the sigmoid kernel given by name.
     standardize : bool, default=False
-        Measure every column in its deviation first, so that units do not matter.
+        Standardize the columns first, so that their units do not matter.
     decision : {"ovo", "ovr"}, default="ovo"
+        Binary SVMs for more than two classes: one for each pair, or one for each class.
     probability : bool, default=False
-        Learn probabilities from the scores of held-out rows (Platt); ``predict`` then answers the
-        most probable class.
-    class_weight : dict, "balanced" or None
+        Fit Platt's sigmoid to cross-validated scores; ``predict`` then returns the most probable
+        class.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of the rows.
     tol : float, default=1e-3
-        Violation of the optimality conditions at which to stop, in units of the margin. Tables of
-        up to about a thousand rows are solved up to rounding anyway.
-    cache_size : float, default=500
-        Megabytes for kernel rows.
-    time_budget : float or None
-        Seconds after which the best answer so far is returned, with its gap.
+        Violation of the KKT conditions at which to stop, in units of the margin. Up to about a
+        thousand rows the solution is exact up to rounding anyway.
+    cache_size : float, default=500.0
+        Megabytes for the cache of kernel rows.
+    time_budget : float or None, default=None
+        Seconds after which the best solution so far is returned, with its duality gap.
     max_iter : int, default=-1
-        Pairs of coefficients to change at most, for each machine; −1 for 1000 n + 10⁶.
+        Limit of SMO iterations for each binary SVM; −1 is 1000 n + 10⁶.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        For more than two classes: one score for each class, or one for each machine.
-    shrinking, break_ties, verbose, random_state
-        Taken so that code written for scikit-learn runs; the answer does not depend on them.
+        Scores of more than two classes: one for each class, or one for each binary SVM.
+    shrinking : bool, default=True
+        Ignored, accepted for compatibility with scikit-learn, as are the following three.
+    break_ties : bool, default=False
+        Ignored.
+    verbose : bool, default=False
+        Ignored.
+    random_state : int, RandomState or None, default=None
+        Ignored: the solution is deterministic.
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_ : rows that carry the boundaries, also by class.
-    dual_coef_ : their coefficients β = α y, (machines, support vectors); for pairs of K classes as
-        in scikit-learn, (K − 1, support vectors), positive for the later class.
-    intercept_ : b of each machine.
-    coef_ : w of each machine, for the linear kernel.
-    machines_ : what each machine found, with its certificate.
-    alpha_, slack_, group_, t_, margin_ : of every training row, for two classes; the score is
-        w·φ(x) − t and the margin 1/‖w‖.
-    certificate_ : primal and dual value, gap, worst violation.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    support_ : ndarray of shape (n_support,)
+        Row numbers of the support vectors; for pairs of K classes ordered by class.
+    support_vectors_ : ndarray or sparse array of shape (n_support, n_features)
+        The support vectors.
+    n_support_ : ndarray of shape (n_classes,)
+        Number of support vectors of each class.
+    dual_coef_ : ndarray of shape (n_svms, n_support)
+        Coefficients β = αy of the support vectors; for pairs of K classes as in scikit-learn,
+        (K − 1, n_support), positive for the later class of a pair.
+    intercept_ : ndarray of shape (n_svms,)
+        The intercept b of each binary SVM; ``t_`` is −b.
+    coef_ : ndarray of shape (n_svms, n_features)
+        The normal w of each binary SVM, for the linear kernel.
+    alpha_, slack_, group_ : ndarray of shape (n_samples,) or (n_samples, n_svms)
+        α, slack ξ and group of every training row: "non-support" (α = 0), "free" (0 < α < C, on the
+        margin) or "bound" (α = C).
+    margin_, t_ : float or ndarray of shape (n_svms,)
+        The margin 1/‖w‖ in the feature space, and the threshold of the score w·φ(x) − t.
+    svms_ : list of BinarySVM
+        The solution of each binary SVM, with its certificate.
+    kernel_ : Kernel
+        The kernel used.
+    n_iter_ : ndarray of shape (n_svms,)
+        Iterations of each binary SVM.
+    certificate_ : Certificate
+        Objective, lower bound, duality gap and KKT residual; of several binary SVMs the worst.
+
+    See Also
+    --------
+    LinearSVC : Linear SVM for many rows or many columns.
+    SVMPath : All solutions along C.
+    SVCSearch : Chooses C and the bandwidth by cross-validation.
+    SVR : Support vector regression.
+
+    References
+    ----------
+    C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20, 1995.
+    J. Platt, Fast training of support vector machines using sequential minimal optimization, 1998.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[1, 2], [-1, 2], [-1, -2], [3, 1]], [-1, -1, 1, 1]
+    >>> model = sx.SVC(C=5 / 16, kernel="linear").fit(X, y)
+    >>> model.alpha_.round(4).tolist()
+    [0.3125, 0.0, 0.0625, 0.25]
+    >>> model.group_.tolist()
+    ['bound', 'non-support', 'free', 'free']
+    >>> round(model.margin_, 6)
+    1.6
     """
 
     def __init__(
@@ -120,105 +180,89 @@ class SVC(ClassifierMixin, ProbabilityMixin, SupportVectors):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        how = SolverOptions.of(self)
+        options = SolverOptions.of(self, self.cache_size)
         for name in ("decision", "decision_function_shape"):
             if getattr(self, name) not in ("ovo", "ovr"):
                 raise InputError(f"{name}={getattr(self, name)!r}.", remedy="'ovo' or 'ovr'.")
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
-        data = (
-            coded_items(self, X, y, sample_weight)
-            if self._structures
-            else self._table(X, y, sample_weight)
-        )
+        if self._structures:
+            data = coded_items(self, X, y, sample_weight)
+        else:
+            data = coded_rows(self, X, y, sample_weight)
+            self.encoding_ = data.encoding
         data = weighted_coded_rows(data, self.class_weight, self.classes_)
-        points = self._points(data.x, data.w, data.rows)
-        bound = float(self.C) * data.w
-        self.svms_ = self._svms(points, data.codes, bound, how)
-        self._expose(points, data.codes, data.rows, data.given)
-        self.bound_ = bound if len(self.classes_) == 2 else np.zeros(0)
-        warn_if_short(self.svms_, points)
+        gram = self._gram_matrix(data.x, data.w, data.rows)
+        svms = self._fit_svms(gram, data.codes, float(self.C) * data.w, options)
+        self._expose(gram, data, svms)
         return self
 
-    # -- rows in ---------------------------------------------------------------------------------
+    # -- binary SVMs -----------------------------------------------------------------------------
 
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> CodedRows:
-        data = coded_rows(self, X, y, sample_weight)
-        self.encoding_ = data.encoding
-        return data
-
-    # -- machines --------------------------------------------------------------------------------
-
-    def _svms(self, points: Points, codes: Ints, C: Floats, how: SolverOptions) -> list[BinarySVM]:
+    def _fit_svms(
+        self, gram: GramMatrix, codes: Ints, C: Floats, options: SolverOptions
+    ) -> list[BinarySVM]:
         k = len(self.classes_)
-        every = np.arange(points.n)
+        every = np.arange(gram.n)
+        names = [f"class {label!r}" for label in self.classes_.tolist()]
         if k == 2:
-            return [two_sides(points, every, np.where(codes == 1, 1.0, -1.0), C, how)]
+            problem = classification_problem(np.where(codes == 1, 1.0, -1.0), C)
+            pair = (names[1], names[0])
+            return [fit_kernel_svm(gram, problem, every, options, classes=pair)]
         if self.decision == "ovo" and k > MOST_CLASSES:
             raise InputError(
-                f"{k} classes make {k * (k - 1) // 2} pairs, and each needs a machine.",
-                remedy="Use decision='ovr': one machine for each class.",
+                f"{k} classes have {k * (k - 1) // 2} pairs, and each needs a binary SVM.",
+                remedy="Use decision='ovr': one binary SVM for each class.",
             )
-        points = shared(points, how.megabytes)
+        if not (gram.linear and few_columns(gram.x)):
+            gram = gram.computed(options.cache_size)
+
+        def against_rest(c: int) -> BinarySVM:
+            problem = classification_problem(np.where(codes == c, 1.0, -1.0), C)
+            return fit_kernel_svm(gram, problem, every, options, classes=(names[c], "the rest"))
+
+        def of_pair(pair: tuple[int, int]) -> BinarySVM:
+            rows = np.sort(np.concatenate([by_class[pair[0]], by_class[pair[1]]]))
+            problem = classification_problem(np.where(codes[rows] == pair[1], 1.0, -1.0), C[rows])
+            classes = (names[pair[1]], names[pair[0]])
+            return fit_kernel_svm(gram.subset(rows), problem, rows, options, classes=classes)
+
         if self.decision == "ovr":
-            sides = [(every, np.where(codes == c, 1.0, -1.0)) for c in range(k)]
-            return [two_sides(points, rows, side, C, how) for rows, side in sides]
+            return [against_rest(c) for c in range(k)]
         by_class = [np.flatnonzero(codes == c) for c in range(k)]
-
-        def pair(ends: tuple[int, int]) -> BinarySVM:
-            rows = np.sort(np.concatenate([by_class[ends[0]], by_class[ends[1]]]))
-            side = np.where(codes[rows] == ends[1], 1.0, -1.0)
-            return two_sides(part_of(points, rows), rows, side, C[rows], how)
-
-        # held for all pairs at once: else the time at which one ends would tell in another's sums
+        # one BLAS thread for all pairs: else the end of one would change the sums of another
         with one_blas_thread(), ThreadPoolExecutor(2) as pool:
-            return list(pool.map(pair, combinations(range(k), 2)))
+            return list(pool.map(of_pair, combinations(range(k), 2)))
 
-    def _expose(self, points: Points, codes: Ints, kept: Ints, n: int) -> None:
-        """Support vectors, coefficients and expansions, from the machines."""
-        k, svms = len(self.classes_), self.svms_
-        self.rows_given_ = n
-        self.intercept_ = np.array([m.offset for m in svms])
+    def _expose(self, gram: GramMatrix, data: CodedRows, svms: list[BinarySVM]) -> None:
+        """Support vectors, coefficients and expansions, from the binary SVMs."""
+        k, codes, n = len(self.classes_), data.codes, data.given
         pairs = k > 2 and self.decision == "ovo"
-        weights = by_pairs(svms, codes, k) if pairs else side_by_side(svms, points.n)
-        used = np.flatnonzero((weights != 0.0).any(axis=1))
-        order = used[np.argsort(codes[used], kind="stable")] if pairs else used
-        self.support_ = kept[order]
-        self.n_support_ = np.bincount(codes[used], minlength=k)
+        each = dual_coef_one_vs_rest(svms, gram.n)
+        weights = dual_coef_one_vs_one(svms, codes, k) if pairs else each
+        support = np.flatnonzero((weights != 0.0).any(axis=1))
+        order = support[np.argsort(codes[support], kind="stable")] if pairs else support
+        self.support_ = data.rows[order]
+        self.n_support_ = np.bincount(codes[support], minlength=k)
         self.dual_coef_ = np.ascontiguousarray(weights[order].T)
+        self.intercept_ = np.array([svm.intercept for svm in svms])
         parts = [order[codes[order] == c] for c in range(k)] if pairs else [order]
-        offsets = np.zeros(k - 1) if pairs else self.intercept_
+        b = np.zeros(k - 1) if pairs else self.intercept_
         self.expansions_ = [
-            self._expansion(points, part, kept, n, weights[part], offsets) for part in parts
+            self._expansion(gram, part, data.rows, n, weights[part], b) for part in parts
         ]
-        self.__dict__.pop("coef_", None)
-        if self._is_linear:
-            each = np.zeros((points.n, len(svms)))
-            for j, m in enumerate(svms):
-                each[m.rows, j] = m.beta
-            self.coef_, self.intercept_ = self._linear(each, points.x, self.intercept_)
-        if len(svms) == 1:
-            self.certificate_ = svms[0].certificate
-        else:
-            self.certificate_ = joint_certificate(
-                f"{len(svms)} machines of two classes decide among {k}",
-                [SimpleNamespace(certificate_=m.certificate) for m in svms],
-            )
-        self.n_iter_ = np.array([changes(m) for m in svms])
-        # machines keep places in the table that was given, not among the rows that count
-        self.svms_ = [
-            BinarySVM(kept[m.rows], m.beta, m.slack, m.offset, m.square, m.certificate)
-            for m in svms
-        ]
+        self._set_coef(gram, each)
+        self.n_iter_ = np.array([max(1, svm.n_iter) for svm in svms])
+        self._store_records(gram, svms, data.rows, n)
 
-    # -- answers ---------------------------------------------------------------------------------
+    # -- predictions -----------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Floats:
-        """A column for each machine."""
+        """A column for each binary SVM."""
         check_is_fitted(self)
         if self._is_linear:
             return np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
-        x, k = self._placed(X), len(self.classes_)
+        x, k = self._kernel_input(X), len(self.classes_)
         if k == 2 or self.decision == "ovr":
             return self.expansions_[0].scores(x)
         parts = [expansion.scores(x) for expansion in self.expansions_]
@@ -229,14 +273,14 @@ class SVC(ClassifierMixin, ProbabilityMixin, SupportVectors):
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return np.asarray(scores[:, 0])
-        if self.decision == "ovr" or self.decision_function_shape == "ovo":
+        if len(self.classes_) > 2 and self.decision_function_shape == "ovo":
             return scores
-        return votes_of(scores, len(self.classes_))
+        return self._by_class(scores)
 
     def _class_scores(self, X: Any) -> Floats:
-        scores = self._scores(X)
+        return self._by_class(self._scores(X))
+
+    def _by_class(self, scores: Floats) -> Floats:
         if len(self.classes_) == 2:
-            return scores[:, 0]
-        return scores if self.decision == "ovr" else votes_of(scores, len(self.classes_))
+            return np.asarray(scores[:, 0])
+        return scores if self.decision == "ovr" else votes(scores, len(self.classes_))

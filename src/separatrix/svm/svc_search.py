@@ -1,145 +1,97 @@
-"""Support vector machines that choose their own price C, and their own bandwidth."""
+"""Support vector classifiers that choose C, and the bandwidth, by cross-validation."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from typing import Any, Self
-
-import numpy as np
-from scipy import sparse
 
 from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import coded_rows
 from separatrix.kernels import Gaussian
-from separatrix.kernels.base import take_items
-from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
-from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.linear_svc import LinearSVC
+from separatrix.svm.search import ParameterSearch, cross_validation
 from separatrix.svm.svc import SVC
-from separatrix.svm.svr import SVR
 from separatrix.svm.tuning import (
-    Answers,
-    Classes,
-    Numbers,
-    Trial,
-    Tried,
-    chosen,
-    folds_for,
-    some_rows,
+    ClassificationTask,
+    CrossValidation,
+    best_candidate,
+    search_folds,
+    subsample,
 )
 
-#: Widths of the tube that are tried, in deviations of the target; the first while searching.
-TUBES = (0.1, 0.02, 0.3)
-#: Digits behind the point, in deviations, of what the search looks at.
-DIGITS = 6
+
+def _class_validation(
+    model: Any, X: Any, y: Any, sample_weight: Any, deadline: float
+) -> CrossValidation:
+    """A subsample of the rows of classes with its folds."""
+    data = coded_rows(model, X, y, sample_weight)
+    data = weighted_coded_rows(data, model.class_weight, model.classes_)
+    rows = subsample(len(data.codes), int(model.search_rows), data.codes)
+    codes = data.codes[rows]
+    task = ClassificationTask(codes, len(model.classes_), data.w[rows])
+    folds = search_folds(model.cv, codes, data.rows[rows], data.given)
+    return cross_validation(data.x, data.w, task, folds, rows, deadline)
 
 
-class _Search:
-    """What was tried, and what was taken."""
+class SVCSearch(ParameterSearch, SVC):
+    """:class:`SVC` with the Gaussian kernel, its C and bandwidth chosen by cross-validation.
 
-    cv: Any
-    search_rows: int
-    time_budget: float | None
-    C_: float
-    Cs_: Floats
-    score_path_: Floats
-    n_support_path_: Floats
-    bandwidths_: Floats
-    bandwidth_scores_: Floats
-    searched_: int
-    certificate_: Certificate
+    With standardized columns and bandwidth h,
 
-    def _begin(self) -> float:
-        """When to stop searching: half of the budget is left for the last fit."""
-        if not self.search_rows >= 10:
-            raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
-        if self.time_budget is None:
-            return np.inf
-        if not self.time_budget > 0.0:
-            raise InputError(
-                f"time_budget={self.time_budget!r} must be greater than 0 seconds.",
-                remedy="None sets no limit.",
-            )
-        return time.perf_counter() + float(self.time_budget) / 2.0
+        min over C, h of the out-of-fold log loss of sigmoids fitted to the scores.
 
-    @property
-    def _rest(self) -> float | None:
-        """Seconds for the last fit: the half that the search leaves."""
-        return None if self.time_budget is None else self.time_budget / 2.0
-
-    def _take(self, best: Tried, tried: list[Tried], trial: Trial) -> None:
-        self.C_ = float(best.Cs[best.best])
-        self.Cs_, self.score_path_ = best.Cs, best.losses
-        self.n_support_path_ = trial.support(best)
-        self.bandwidths_ = np.array([t.bandwidth for t in tried])
-        self.bandwidth_scores_ = np.array([t.loss for t in tried])
-        self.searched_ = len(trial.w)
-
-    def _adopt(self, svm: Any) -> Self:
-        """Become the machine that was fitted with what was chosen."""
-        for name, value in vars(svm).items():
-            if name.endswith("_") or name == "_duals":
-                setattr(self, name, value)
-        self.certificate_ = replace(svm.certificate_, notes=(*svm.certificate_.notes, self._words))
-        return self
-
-    @property
-    def _words(self) -> str:
-        kinds = len(self.bandwidths_)
-        widths = f" and {kinds} bandwidths" if kinds > 1 else ""
-        return (
-            f"Chosen on held-out parts of {self.searched_} rows ({self.score_path_.shape[1]} "
-            f"folds): {len(self.Cs_)} prices{widths} were tried; that choice is no optimum proved."
-        )
-
-
-def _trial(
-    x: Any, w: Floats, answers: Answers, fold: Any, some: Any, deadline: float = np.inf
-) -> Trial:
-    """Some of the rows, on the footing of all, to as many digits as a choice can see.
-
-    The choice is then the same in whatever units the columns are: their last digits are gone.
-    """
-    placed = Standardizer.from_rows(x, w).transform(take_items(x, some))
-    if sparse.issparse(placed):
-        placed.data = placed.data.round(DIGITS)
-    else:
-        placed = placed.round(DIGITS)
-    return Trial(placed, w[some], fold, answers, deadline)
-
-
-class SVCSearch(_Search, SVC):
-    """:class:`SVC` with the Gaussian kernel whose C and bandwidth are chosen on held-out rows.
-
-    min over C, h of the held-out log loss of sigmoids of the scores;   columns in deviations
-
-    For each bandwidth the machines of all prices are found one from the other, on every fold of at
-    most ``search_rows`` rows; bandwidths go downhill from the size of the cloud. The machine of the
+    For each bandwidth the SVMs of all C are solved one from the other, on every fold of at most
+    ``search_rows`` rows; bandwidths go downhill from the total standard deviation. The SVM of the
     chosen pair is then fitted to all rows, several classes each against the rest.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test), default=3
-        Folds: a number is dealt class by class in the order of rows; others must put every row
-        into one test part.
+        Folds. A number is stratified: the rows of each class are assigned to folds in turn. Others
+        must put every row into one test fold.
     search_rows : int, default=1000
-        Rows that the search looks at: of more, an even selection of every class.
-    class_weight : dict, "balanced" or None
-    tol, cache_size : as in :class:`SVC`.
-    time_budget : float or None
-        Seconds: half of them for the search, which then stops at the best so far.
+        Rows that the search uses: of more, an evenly spaced subsample of every class.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of the rows.
+    tol : float, default=1e-3
+        Violation of the KKT conditions at which the final fit stops, in units of the margin.
+    cache_size : float, default=500.0
+        Megabytes for the cache of kernel rows.
+    time_budget : float or None, default=None
+        Seconds: half of them for the search, which then stops at the best candidate so far.
 
     Attributes
     ----------
-    C_, bandwidth_ : what was chosen; the bandwidth counts deviations of the columns.
-    Cs_, score_path_, n_support_path_ : prices at the chosen bandwidth, held-out log loss (m x
-        folds), and support vectors among the rows that were looked at.
-    bandwidths_, bandwidth_scores_ : all bandwidths tried, and the least loss of each.
-    searched_ : rows that the search looked at.
-    machines_, support_, certificate_, … : as in :class:`SVC`.
+    C_, bandwidth_ : float
+        The chosen C and bandwidth, the latter in standard deviations of the columns.
+    Cs_ : ndarray of shape (n_Cs,)
+        Values of C at the chosen bandwidth.
+    score_path_ : ndarray of shape (n_Cs, n_folds)
+        Out-of-fold log loss at each C.
+    n_support_path_ : ndarray of shape (n_Cs,)
+        Number of support vectors at each C, among the rows of the search.
+    bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
+        The bandwidths compared, and the least loss of each.
+    n_search_rows_ : int
+        Number of rows that the search used.
+    classes_, support_, dual_coef_, intercept_, svms_, certificate_ : object
+        As in :class:`SVC`, like the further attributes there.
+
+    See Also
+    --------
+    SVC : The same model with given parameters.
+    SVMPath : All solutions along C for one kernel.
+    LinearSVCSearch : Chooses C of the linear SVM.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(100, noise=0.1, factor=0.4, random_state=0)
+    >>> model = sx.SVCSearch().fit(X, y)
+    >>> model.score(X, y) > 0.98
+    True
+    >>> model.score_path_.shape == (len(model.Cs_), 3)
+    True
     """
 
     standardize = True
@@ -167,11 +119,10 @@ class SVCSearch(_Search, SVC):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        deadline = self._begin()
-        trial = _class_trial(self, X, y, sample_weight, deadline)
-        tried = trial.bandwidths()
-        best = chosen(tried)
-        self._take(best, tried, trial)
+        validation = _class_validation(self, X, y, sample_weight, self._deadline())
+        candidates = validation.search_bandwidth()
+        best = best_candidate(candidates)
+        self._choose(best, candidates, validation)
         self.bandwidth_ = best.bandwidth
         svm = SVC(
             self.C_,
@@ -181,16 +132,61 @@ class SVCSearch(_Search, SVC):
             class_weight=self.class_weight,
             tol=self.tol,
             cache_size=self.cache_size,
-            time_budget=self._rest,
+            time_budget=self._time_for_fit,
         )
         return self._adopt(svm.fit(X, y, sample_weight))
 
 
-class LinearSVCSearch(_Search, LinearSVC):
-    """:class:`LinearSVC` whose C is chosen on held-out rows; columns in deviations.
+class LinearSVCSearch(ParameterSearch, LinearSVC):
+    """:class:`LinearSVC` with standardized columns, its C chosen by cross-validation.
 
-    Parameters and attributes as for :class:`SVCSearch`, without a bandwidth; the rest as in
-    :class:`LinearSVC`.
+        min over C of the out-of-fold log loss of sigmoids fitted to the scores
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test), default=3
+        Folds, as in :class:`SVCSearch`.
+    search_rows : int, default=1000
+        Rows that the search uses: of more, an evenly spaced subsample of every class.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of the rows.
+    tol : float, default=1e-6
+        Duality gap relative to the objective at which the final fit stops.
+    max_iter : int, default=2000
+        Limit of iterations of the final fit, as in :class:`LinearSVC`.
+    time_budget : float or None, default=None
+        Seconds: half of them for the search.
+
+    Attributes
+    ----------
+    C_ : float
+        The chosen C.
+    Cs_ : ndarray of shape (n_Cs,)
+        Values of C.
+    score_path_ : ndarray of shape (n_Cs, n_folds)
+        Out-of-fold log loss at each C.
+    n_support_path_ : ndarray of shape (n_Cs,)
+        Number of support vectors at each C, among the rows of the search.
+    n_search_rows_ : int
+        Number of rows that the search used.
+    classes_, coef_, intercept_, certificate_ : object
+        As in :class:`LinearSVC`, like the further attributes there.
+
+    See Also
+    --------
+    LinearSVC : The same model with a given C.
+    SVCSearch : Chooses C and the bandwidth of a Gaussian kernel.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = sx.LinearSVCSearch().fit(X, y)
+    >>> model.score(X, y) > 0.93
+    True
+    >>> bool(model.C_ == model.Cs_[model.score_path_.mean(axis=1).argmin()])
+    True
     """
 
     standardize = True
@@ -216,111 +212,15 @@ class LinearSVCSearch(_Search, LinearSVC):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        trial = _class_trial(self, X, y, sample_weight, self._begin())
-        best = trial.linear()
-        self._take(best, [best], trial)
+        validation = _class_validation(self, X, y, sample_weight, self._deadline())
+        best = validation.linear()
+        self._choose(best, [best], validation)
         svm = LinearSVC(
             self.C_,
             standardize=True,
             class_weight=self.class_weight,
             tol=self.tol,
             max_iter=self.max_iter,
-            time_budget=self._rest,
-        )
-        return self._adopt(svm.fit(X, y, sample_weight))
-
-
-def _class_trial(model: Any, X: Any, y: Any, sample_weight: Any, deadline: float) -> Trial:
-    """Some of the rows of classes, dealt to folds."""
-    coded = coded_rows(model, X, y, sample_weight)
-    coded = weighted_coded_rows(coded, model.class_weight, model.classes_)
-    some = some_rows(len(coded.codes), int(model.search_rows), coded.codes)
-    codes = coded.codes[some]
-    answers = Classes(codes, len(model.classes_), coded.w[some])
-    fold = folds_for(model.cv, codes, coded.rows[some], coded.given)
-    return _trial(coded.x, coded.w, answers, fold, some, deadline)
-
-
-class SVRSearch(_Search, SVR):
-    """:class:`SVR` with the Gaussian kernel; C, bandwidth and tube are chosen on held-out rows.
-
-    min over C, h, ε of the held-out squared error;   columns and target in deviations
-
-    As :class:`SVCSearch`; the tube is 0.1 deviations of the target wide while bandwidths are tried,
-    then a narrower and a wider one are compared with it.
-
-    Parameters
-    ----------
-    cv : int, splitter or iterable of (train, test), default=3
-        As in :class:`SVCSearch`; a number is dealt in the order of rows.
-    search_rows : int, default=500
-        Rows that the search looks at: of more, an even selection.
-    time_budget : as in :class:`SVCSearch`.
-    tol, cache_size : as in :class:`SVR`.
-
-    Attributes
-    ----------
-    C_, bandwidth_, epsilon_ : what was chosen, C and ε in units of the target.
-    Cs_, score_path_, n_support_path_, bandwidths_, bandwidth_scores_, searched_ : as in
-        :class:`SVCSearch`, with squared errors for losses.
-    machines_, support_, certificate_, … : as in :class:`SVR`.
-    """
-
-    standardize = True
-    kernel: Any = "rbf"
-
-    def __init__(
-        self,
-        *,
-        cv: Any = 3,
-        search_rows: int = 500,
-        tol: float = 1e-3,
-        cache_size: float = 500.0,
-        time_budget: float | None = None,
-    ) -> None:
-        self.cv = cv
-        self.search_rows = search_rows
-        self.tol = tol
-        self.cache_size = cache_size
-        self.time_budget = time_budget
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        deadline = self._begin()
-        x, target, w = self._table(X, y, sample_weight)
-        kept, given = np.flatnonzero(w > 0.0), len(w)
-        x, target, w = take_items(x, kept), target[kept], w[kept]
-        if len(kept) < 2:
-            raise InputError(f"n_samples={len(kept)} row cannot be dealt to two folds.")
-        away = target - w @ target / w.sum()
-        unit = float(np.sqrt(w @ away**2 / w.sum())) or 1.0
-        z = (away / unit).round(DIGITS)
-        some = some_rows(len(w), int(self.search_rows))
-        fold = folds_for(self.cv, None, kept[some], given)
-
-        def trial(tube: float) -> Trial:
-            answers = Numbers(z[some], w[some], tube)
-            return _trial(x, w, answers, fold, some, deadline)
-
-        tried = trial(TUBES[0]).bandwidths()
-        narrow = chosen(tried)
-        by_tube = {TUBES[0]: narrow}
-        for tube in TUBES[1:]:
-            by_tube[tube] = trial(tube).gaussian(narrow.doublings)
-        tube = min(by_tube, key=lambda t: (by_tube[t].loss, -t))
-        best = by_tube[tube]
-        self._take(best, tried, trial(tube))
-        self.Cs_, self.C_ = unit * self.Cs_, unit * self.C_
-        self.score_path_ = unit**2 * self.score_path_
-        self.bandwidth_scores_ = unit**2 * self.bandwidth_scores_
-        self.bandwidth_, self.epsilon_ = best.bandwidth, tube * unit
-        svm = SVR(
-            self.C_,
-            self.epsilon_,
-            Gaussian(best.bandwidth),
-            standardize=True,
-            tol=self.tol,
-            cache_size=self.cache_size,
-            time_budget=self._rest,
+            time_budget=self._time_for_fit,
         )
         return self._adopt(svm.fit(X, y, sample_weight))

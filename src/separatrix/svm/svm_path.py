@@ -1,4 +1,4 @@
-"""The support vector machine for every C at once, and the C that predicts best."""
+"""The exact regularization path of an SVM over C, and the C chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -14,62 +14,119 @@ from separatrix.estimators.class_weights import weighted_coded_rows
 from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows, outputs_of
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Kernel, Linear, Precomputed, kernel_from
+from separatrix.kernels import Kernel, Linear, Precomputed
+from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import require_symmetric
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
+from separatrix.svm.base import chosen_kernel, takes_gram_matrix
 from separatrix.svm.path.cross_validation import (
     PathTraining,
-    errors_compared,
-    errors_for_all,
-    far_middle,
-    folds_among,
+    distant_center,
+    errors_at_breakpoints,
+    errors_for_all_C,
+    path_folds,
 )
-from separatrix.svm.path.scores import certify_point, gaps_along
+from separatrix.svm.path.scores import certify_at, gaps_along
 from separatrix.svm.path.trace import SVMTrace, trace_svm
+from separatrix.svm.tuning import feature_variance
 
-#: Rows whose Gram matrix is held at most.
+#: Rows whose Gram matrix is computed at most.
 MOST_ROWS = 15_000
-#: The default end of the path, in units of one over the variance of the rows.
+#: The default end of the path, in units of one over the variance in the feature space.
 FAR = 1e3
 
 
 class SVMPath(ClassifierMixin, ClassLabels):
-    """min over f, b of ½‖f‖² + C Σ ω max(0, 1 − y (f(x) + b)),   for all C from 0 to ``C_max``.
+    """Support vector classification for all C at once.
 
-    Between breakpoints α, w and b are straight lines in C; ``at(C)`` is exact for any C. ``C_`` is
-    the value with the least error on held-out rows: with two classes that error is known as a step
-    function of C, with more it is compared at breakpoints. Several classes have a path each,
-    against the rest, and one common C.
+    The whole regularization path, f in the feature space of the kernel:
+
+        min over f, b of ½‖f‖² + C Σ ω max(0, 1 − y (f(x) + b)),   for all C from 0 to ``C_max``.
+
+    Between breakpoints α, w and b are linear in C; ``at(C)`` is exact for any C. ``C_`` has the
+    least cross-validated error: with two classes the error is known as a step function of C, with
+    more it is compared at breakpoints. Several classes have a path each, against the rest, and one
+    common C. With a kernel that is not Mercer (warning SEP007) the path follows the KKT conditions,
+    and no optimality is claimed.
 
     Parameters
     ----------
-    kernel : Kernel, "linear", "rbf", "poly", "sigmoid", "precomputed" or function, default="linear"
-        Kernels on structures take lists of Python objects.
-    gamma, degree, coef0 : as in scikit-learn, for kernels given by name.
+    kernel : Kernel, callable or str, default="linear"
+        A kernel of :mod:`separatrix.kernels`, "linear", "rbf", "poly", "sigmoid", "precomputed", or
+        a function of two matrices. Kernels on structures take lists of Python objects.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of a kernel given by name, as in scikit-learn.
+    degree : int, default=3
+        Degree of the polynomial kernel given by name.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and the sigmoid kernel given by name.
     C : float or None, default=None
         Predict at this C; None chooses it by cross-validation.
     C_max : float or None, default=None
-        End of the path; None is 10³ over the variance of the rows in the kernel's space.
-    cv : int, splitter or iterable of (train, test), default=None
-        Folds as in scikit-learn: a number (None is 5) keeps the shares of the classes, and is
-        lowered to the number of rows of the rarest one.
+        End of the path; None is 10³ over the variance of the rows in the feature space.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds as in scikit-learn: a number (None is 5) is stratified, and lowered to the number of
+        rows of the rarest class.
     rule : {"min", "one_se"}, default="min"
         Take the C of the least mean error, or the smallest C within one standard error of it.
-    class_weight : dict, "balanced" or None
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply those of the rows.
     max_changes : int, default=200000
-        Limit of changes along one path.
+        Limit of events along one path.
 
     Attributes
     ----------
-    breakpoints_ : every C at which a row comes to its margin or leaves it; a list for K classes.
-    paths_ : the segments of each path.
-    C_ : the chosen C; ``Cs_`` and ``errors_`` (m x folds): the held-out errors that chose it.
-    alpha_, coef_ (linear kernel), intercept_, expansion_ : the machine at ``C_``.
-    kernel_ : the kernel used.
-    certificate_ : primal, dual, gap and worst violation at ``C_``; of several classes the worst.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    breakpoints_ : ndarray of shape (n_breakpoints,), or list of them
+        Every C at which a row reaches or leaves its margin; a list for more than two classes.
+    paths_ : list of SVMTrace
+        The linear segments of each path.
+    C_ : float
+        The chosen C.
+    C_max_ : float
+        The end of the path.
+    Cs_ : ndarray of shape (n_Cs,)
+        Values of C that were compared.
+    errors_ : ndarray of shape (n_Cs, n_folds)
+        Their cross-validated errors.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        w at ``C_``, for the linear kernel.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b at ``C_``.
+    expansion_ : KernelExpansion
+        The kernel expansion at ``C_``.
+    kernel_ : Kernel
+        The kernel used.
+    certificate_ : Certificate
+        Objective, lower bound, duality gap and KKT residual at ``C_``; of several classes the
+        worst.
+
+    See Also
+    --------
+    SVC : Support vector classification at one C.
+    SVCSearch : Chooses C and the bandwidth by cross-validation.
+    LassoPath : The path of the lasso.
+
+    References
+    ----------
+    T. Hastie, S. Rosset, R. Tibshirani and J. Zhu, The entire regularization path for the support
+    vector machine, Journal of Machine Learning Research 5, 2004.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[1, 2], [-1, 2], [-1, -2], [3, 1]], [-1, -1, 1, 1]
+    >>> path = sx.SVMPath(C=1.0).fit(X, y)
+    >>> path.breakpoints_.round(4).tolist()
+    [0.1, 0.1875, 0.3125, 0.5]
+    >>> path.alpha_at(5 / 16).round(4).tolist()
+    [0.3125, 0.0, 0.0625, 0.25]
+    >>> path.coef_.round(6).tolist()
+    [[0.6, -0.8]]
     """
 
     def __init__(
@@ -97,6 +154,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
         self.class_weight = class_weight
         self.max_changes = max_changes
 
+    _training: PathTraining | None = None
+
     # -- the path ------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -106,26 +165,25 @@ class SVMPath(ClassifierMixin, ClassLabels):
         coded = weighted_coded_rows(coded, self.class_weight, self.classes_)
         if len(coded.codes) > MOST_ROWS:
             raise InputError(
-                f"The path needs all {len(coded.codes)} x {len(coded.codes)} inner products.",
+                f"The path needs the Gram matrix, {len(coded.codes)} x {len(coded.codes)}.",
                 remedy=f"Use at most {MOST_ROWS} rows, or LinearSVC at a few values of C.",
             )
         if not self._structures:
             self.encoding_ = coded.encoding
-        self._training = training = self._pairs(coded)
-        share = coded.w / coded.w.sum()
-        variance = float(share @ np.diag(training.gram) - share @ training.gram @ share)
+        self._training = training = self._training_data(coded)
+        variance = feature_variance(training.gram, coded.w)
         self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))
         self.paths_ = self._traces(np.arange(len(coded.codes)))
         breaks = [path.breakpoints for path in self.paths_]
         self.breakpoints_ = breaks[0] if len(breaks) == 1 else breaks
         reach = min(path.end for path in self.paths_)
         if reach < self.C_max_:
-            warn("SEP003", f"the path is known up to C = {reach:.4g}: beyond, rounding decides.")
+            warn("SEP003", f"the path ends at C = {reach:.4g}: beyond it is lost to rounding.")
             self.C_max_ = reach
         if self.C is None:
             return self.cross_validate()
         self.__dict__.pop("errors_", None)
-        return self._settle(float(self.C))
+        return self._predict_at(float(self.C))
 
     def _check(self) -> None:
         if self.rule not in rules.RULES:
@@ -139,86 +197,78 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def _structures(self) -> bool:
         return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
-    def _pairs(self, coded: CodedRows) -> PathTraining:
+    def _training_data(self, coded: CodedRows) -> PathTraining:
         x = coded.x
-        self.kernel_ = kernel_from(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            x=x,
-            sample_weight=coded.w,
-        )
-        if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.given:
-            x = x[:, coded.rows]
+        self.kernel_ = chosen_kernel(self, x, coded.w)
         if isinstance(self.kernel_, Precomputed):
+            x = x[:, coded.rows] if len(coded.rows) < coded.given else x
             require_symmetric(x)
-        middle = far_middle(x) if isinstance(self.kernel_, Linear) else None
-        gram = self.kernel_.gram(x if middle is None else x - middle)
+        mercer = check_mercer(self.kernel_, x)
+        center = distant_center(x) if isinstance(self.kernel_, Linear) else None
+        gram = self.kernel_.gram(x if center is None else x - center)
         gram = np.asarray(gram, dtype=np.float64)
-        return PathTraining(x, coded.codes, coded.w, gram, coded.rows, coded.given, middle)
+        return PathTraining(x, coded.codes, coded.w, gram, coded.rows, coded.given, center, mercer)
 
-    def _traces(self, rows: NDArray[np.int64]) -> list[SVMTrace]:
+    def _traces(self, rows: Ints) -> list[SVMTrace]:
         """A path for each output over some of the training rows."""
-        from_all, traces = self._kept, []
-        gram = from_all.gram if len(rows) == len(from_all.w) else from_all.gram[np.ix_(rows, rows)]
+        data, traces = self._data, []
+        gram = data.gram if len(rows) == len(data.w) else data.gram[np.ix_(rows, rows)]
         for own in outputs_of(len(self.classes_)):
-            y = np.where(from_all.codes[rows] == own, 1.0, -1.0)
+            y = np.where(data.codes[rows] == own, 1.0, -1.0)
             if (y[0] == y).all():
                 label = self.classes_.tolist()[own]
                 raise InputError(
-                    f"A fold trains on rows that are all or none of class {label!r}.",
-                    remedy="Use folds that keep the shares of the classes, such as cv=5.",
+                    f"The training rows of a fold are all or none of class {label!r}.",
+                    remedy="Use stratified folds, such as cv=5.",
                 )
-            w = from_all.w[rows]
+            w = data.w[rows]
             limit = int(self.max_changes)
             traces.append(trace_svm(gram, y, w, C_max=self.C_max_, max_changes=limit))
         return traces
 
     @property
-    def _kept(self) -> PathTraining:
+    def _data(self) -> PathTraining:
         check_is_fitted(self)
-        kept: PathTraining | None = self.__dict__.get("_training")
-        if kept is None:
+        if self._training is None:
             raise InputError(
-                "The training rows were left behind when this model was stored.",
+                "The training rows are not stored with this model.",
                 remedy="Fit again, or predict at the stored C_.",
             )
-        return kept
+        return self._training
 
-    # -- points of it --------------------------------------------------------------------------
+    # -- one C ---------------------------------------------------------------------------------
 
     def alpha_at(self, C: float) -> Floats:
         """The α of every training row at C: (n,) for two classes, else (n, K)."""
         self._within(C)
-        kept = self._kept
-        alpha = np.zeros((kept.given, len(self.paths_)))
-        alpha[kept.rows] = np.stack([path.alpha(C) for path in self.paths_], axis=1)
+        data = self._data
+        alpha = np.zeros((data.given, len(self.paths_)))
+        alpha[data.rows] = np.stack([path.alpha(C) for path in self.paths_], axis=1)
         return alpha[:, 0] if alpha.shape[1] == 1 else alpha
 
     def group_at(self, C: float) -> NDArray[np.int8]:
-        """Of every training row: 1 inside its margin, 0 on it, −1 outside; (n,) or (n, K)."""
+        """Of every row: 1 bound (α = C), 0 free, −1 non-support (α = 0); (n,) or (n, K)."""
         self._within(C)
-        kept = self._kept
-        group = np.full((kept.given, len(self.paths_)), -1, dtype=np.int8)
-        group[kept.rows] = np.stack([p.states(p.segment_of(C)) for p in self.paths_], axis=1)
+        data = self._data
+        group = np.full((data.given, len(self.paths_)), -1, dtype=np.int8)
+        group[data.rows] = np.stack([p.states(p.segment_of(C)) for p in self.paths_], axis=1)
         return group[:, 0] if group.shape[1] == 1 else group
 
     def at(self, C: float) -> Hyperplane | KernelExpansion:
-        """The machine at C: a hyperplane with the linear kernel, else a kernel expansion."""
+        """The SVM at C: a hyperplane with the linear kernel, else a kernel expansion."""
         weights, b = self._weights(C)
-        x = self._kept.x
+        x = self._data.x
         if isinstance(self.kernel_, Linear):
             return Hyperplane(*self._linear(weights, b), self.encoding_.names)
         return KernelExpansion(self.kernel_, x, weights, b)
 
     def _linear(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """w of every path and b for rows as they are, from b for rows seen from their middle."""
-        kept = self._kept
-        if kept.middle is None:
-            return np.ascontiguousarray(np.asarray(kept.x.T @ weights).T), b
-        coef = np.ascontiguousarray(((kept.x - kept.middle).T @ weights).T)
-        return coef, b - coef @ kept.middle
+        """w of every path, and b for rows as given, from b for centered rows."""
+        data = self._data
+        if data.center is None:
+            return np.ascontiguousarray(np.asarray(data.x.T @ weights).T), b
+        coef = np.ascontiguousarray(((data.x - data.center).T @ weights).T)
+        return coef, b - coef @ data.center
 
     def _weights(self, C: float) -> tuple[Floats, Floats]:
         """(y α as n x k, b) at C."""
@@ -249,49 +299,49 @@ class SVMPath(ClassifierMixin, ClassLabels):
         return found[0] if len(found) == 1 else found
 
     def gaps(self, C: Any = None) -> Any:
-        """Relative gap between primal and dual at each C (None: at every breakpoint)."""
-        gram, found = self._kept.gram, []
+        """Relative duality gap at each C (None: at every breakpoint); NaN if not Mercer."""
+        data, found = self._data, []
         for path in self.paths_:
             points = path.breakpoints if C is None else np.atleast_1d(C)
-            found.append(gaps_along(path, gram, points))
+            found.append(gaps_along(path, data.gram, points, mercer=data.mercer))
         return found[0] if len(found) == 1 else found
 
-    # -- choosing ------------------------------------------------------------------------------
+    # -- choice of C ----------------------------------------------------------------------------
 
     def cross_validate(self, cv: Any = None, rule: str | None = None) -> Self:
-        """Choose ``C_`` by the error on held-out rows, for all C at once."""
-        kept = self._kept
-        pairs = folds_among(kept, cv if cv is not None else self.cv)
+        """Choose ``C_`` by the cross-validated error, for all C at once."""
+        data = self._data
+        folds = path_folds(data, cv if cv is not None else self.cv)
         if len(self.classes_) == 2:
-            self.Cs_, self.errors_ = errors_for_all(kept, pairs, self._traces, self.C_max_)
+            self.Cs_, self.errors_ = errors_for_all_C(data, folds, self._traces, self.C_max_)
         else:
-            self.Cs_, self.errors_ = errors_compared(
-                kept, pairs, self._traces, self.paths_, self.C_max_
+            self.Cs_, self.errors_ = errors_at_breakpoints(
+                data, folds, self._traces, self.paths_, self.C_max_
             )
         chosen = rules.RULES[rule or self.rule](1.0 / self.Cs_, self.errors_)
-        return self._settle(float(self.Cs_[chosen]))
+        return self._predict_at(float(self.Cs_[chosen]))
 
-    def _settle(self, C: float) -> Self:
-        """Predict at C from now on."""
+    def _predict_at(self, C: float) -> Self:
+        """Set ``C_`` and what follows from it."""
         weights, b = self._weights(C)
-        kept = self._kept
+        data = self._data
         self.C_ = C
         self.certificate_ = self._certificate(C, weights, b)
         self.__dict__.pop("coef_", None)
         if isinstance(self.kernel_, Linear):
             self.coef_, b = self._linear(weights, b)
         self.intercept_ = b
-        self.expansion_ = KernelExpansion(self.kernel_, kept.x, weights, b)
+        self.expansion_ = KernelExpansion(self.kernel_, data.x, weights, b)
         return self
 
     def _certificate(self, C: float, weights: Floats, b: Floats) -> Certificate:
-        """The proof at C; of several classes the worst."""
-        gram = self._kept.gram
+        """The certificate at C; of several classes the worst."""
+        data = self._data
         found = [
-            certify_point(path, gram, C, path.y * weights[:, k], float(b[k]), tol=1e-6)
+            certify_at(path, data.gram, C, weights[:, k], float(b[k]), mercer=data.mercer)
             for k, path in enumerate(self.paths_)
         ]
-        return max(found, key=lambda c: (not c.holds, c.gap / max(c.primal, 1e-300)))
+        return max(found, key=lambda c: (not c.holds, np.nan_to_num(c.relative_gap), c.kkt))
 
     # -- predictions ---------------------------------------------------------------------------
 
@@ -316,6 +366,5 @@ class SVMPath(ClassifierMixin, ClassLabels):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.pairwise = given or isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = takes_gram_matrix(self.kernel)
         return tags

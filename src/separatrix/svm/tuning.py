@@ -1,11 +1,10 @@
-"""Price and bandwidth of support vectors, by what they say of rows that they did not see.
+"""Cross-validation of C and bandwidth, for SVMs that choose their own.
 
-    for each bandwidth h:  the machines of every price C, one after the other, on every fold
+    for each bandwidth h:  the SVMs of all C, each started from the last, on every fold
 
-Bandwidths start at the size of the cloud, h² = Σ variances of the columns, and go on by factors of
-two to whichever side is better, then by a half step. Prices are measured in 1/variance of the rows
-in the kernel's space, so that the same ones serve every bandwidth. Nothing here depends on a clock
-unless a budget is given.
+Bandwidths start at the total standard deviation of the rows, h² = Σ variances of the columns, and
+go on by factors of two to whichever side is better, then by a half step. Values of C are multiples
+of 1/variance of the rows in the feature space, so that the same ones serve every bandwidth.
 """
 
 from __future__ import annotations
@@ -20,85 +19,83 @@ import numpy as np
 
 from separatrix.estimators.coded_rows import outputs_of
 from separatrix.kernels import Gaussian, Linear
-from separatrix.messages import InputError
 from separatrix.probability.calibrated import calibrated_probabilities, calibrations
 from separatrix.rows.block import Floats, Ints
-from separatrix.selection.folds import folds_of
-from separatrix.svm.dual.problem import DualProblem, classes_problem, tube_problem
+from separatrix.selection.folds import Folds, folds_of
 from separatrix.svm.dual.warm_starts import WarmStartedPath
+from separatrix.svm.problem import SVMProblem, classification_problem, regression_problem
 
-#: Prices in units of 1/variance: from all rows inside the margin to hardly any.
-PRICES = 10.0 ** np.arange(-1.0, 3.25, 0.5)
-#: How far the bandwidth may go from the size of the cloud, in doublings.
-FARTHEST = 6.0
-#: A loss this much above the least one, as a share, is not coming back.
-CLEARLY = 0.02
-#: Violation at which support vectors are counted.
-FINER = 1e-3
-#: A probability below this counts as this.
+#: C in units of 1/variance: from all rows within the margin to hardly any.
+C_GRID = 10.0 ** np.arange(-1.0, 3.25, 0.5)
+#: Largest number of doublings of the first bandwidth, either way.
+MOST_DOUBLINGS = 6.0
+#: Relative increase of the loss after which larger C are not tried.
+INCREASE = 0.02
+#: Tolerance at which support vectors are counted.
+FINE_TOLERANCE = 1e-3
+#: Probabilities are at least this large.
 SMALLEST = 1e-15
 
 
-class Answers(Protocol):
-    """What is asked of a machine: classes, or numbers."""
+class Task(Protocol):
+    """Classification or regression: the binary problems, and the loss of out-of-fold scores."""
 
-    def problems(self, rows: Ints) -> list[DualProblem]:
-        """One problem for each machine over some of the rows, at C = 1."""
+    def problems(self, rows: Ints) -> list[SVMProblem]:
+        """One problem for each binary SVM over some of the rows, at C = 1."""
 
     def losses(self, scores: Floats, fold: Ints) -> Floats:
-        """Mean loss by fold of the scores (rows x machines) that held-out rows got."""
+        """Mean loss by fold of the out-of-fold scores (rows x binary SVMs)."""
 
 
 @dataclass(frozen=True)
-class Classes:
-    """Codes of k classes; judged by the log loss of the likeliest sigmoid of the scores."""
+class ClassificationTask:
+    """Codes of k classes; the loss is the log loss of sigmoids fitted to the scores."""
 
     codes: Ints
     k: int
     w: Floats
 
-    def problems(self, rows: Ints) -> list[DualProblem]:
+    def problems(self, rows: Ints) -> list[SVMProblem]:
         """The second of two classes, or every class, against the rest."""
-        sides = [np.where(self.codes[rows] == own, 1.0, -1.0) for own in outputs_of(self.k)]
-        return [classes_problem(side, self.w[rows]) for side in sides]
+        labels = [np.where(self.codes[rows] == own, 1.0, -1.0) for own in outputs_of(self.k)]
+        return [classification_problem(y, self.w[rows]) for y in labels]
 
     def losses(self, scores: Floats, fold: Ints) -> Floats:
-        """−log of the probability of the truth."""
+        """−log of the probability of the true class."""
         given = scores[:, 0] if self.k == 2 else scores
-        p = calibrated_probabilities(
-            calibrations("platt", given, self.codes, self.k, self.w), given
-        )
+        maps = calibrations("platt", given, self.codes, self.k, self.w)
+        p = calibrated_probabilities(maps, given)
         own = np.maximum(p[np.arange(len(fold)), self.codes], SMALLEST)
-        return _by_fold(-np.log(own), self.w, fold)
+        return _mean_by_fold(-np.log(own), self.w, fold)
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Targets in their deviation, and half the width of the tube."""
+class RegressionTask:
+    """Standardized targets, and the ε of the loss."""
 
     y: Floats
     w: Floats
     epsilon: float
 
-    def problems(self, rows: Ints) -> list[DualProblem]:
-        """One tube."""
-        return [tube_problem(self.y[rows], self.w[rows], self.epsilon)]
+    def problems(self, rows: Ints) -> list[SVMProblem]:
+        """One problem of regression."""
+        return [regression_problem(self.y[rows], self.w[rows], self.epsilon)]
 
     def losses(self, scores: Floats, fold: Ints) -> Floats:
         """Squared errors."""
-        return _by_fold((self.y - scores[:, 0]) ** 2, self.w, fold)
+        return _mean_by_fold((self.y - scores[:, 0]) ** 2, self.w, fold)
 
 
-def _by_fold(loss: Floats, w: Floats, fold: Ints) -> Floats:
+def _mean_by_fold(loss: Floats, w: Floats, fold: Ints) -> Floats:
     total = np.bincount(fold, w)
     return np.asarray(np.bincount(fold, w * loss) / np.where(total > 0, total, 1.0))
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One bandwidth (0 for the linear kernel): prices and losses (m x folds).
+class Candidate:
+    """One bandwidth (0 for the linear kernel): values of C, and losses (m x folds).
 
-    ``doublings`` is how far the bandwidth is from the size of the cloud.
+    ``doublings`` is log₂ of the bandwidth over the first one.
     """
 
     doublings: float
@@ -108,7 +105,7 @@ class Tried:
 
     @property
     def best(self) -> int:
-        """The price of least mean loss; of equals the smallest."""
+        """Index of the C of least mean loss; of equals the smallest."""
         return int(self.losses.mean(axis=1).argmin())
 
     @property
@@ -117,117 +114,116 @@ class Tried:
         return float(self.losses.mean(axis=1).min())
 
 
+def best_candidate(candidates: Iterable[Candidate]) -> Candidate:
+    """The least mean loss; of equals the largest bandwidth."""
+    return min(candidates, key=lambda c: (c.loss, -c.bandwidth))
+
+
 @dataclass(frozen=True)
-class Trial:
-    """Rows on a common footing, dealt to folds, and what is to be said of them."""
+class CrossValidation:
+    """Standardized rows with their folds, and the task; the search ends at the ``deadline``."""
 
     x: Any
     w: Floats
-    fold: Ints
-    answers: Answers
+    folds: Folds
+    task: Task
     deadline: float = np.inf
 
-    def linear(self) -> Tried:
-        """All prices of the linear kernel."""
-        return self._tried(0.0, 0.0, self._gram(0.0))
+    def linear(self) -> Candidate:
+        """All C of the linear kernel."""
+        return self._candidate(0.0, 0.0, self._gram(0.0))
 
-    def gaussian(self, doublings: float = 0.0) -> Tried:
-        """All prices of the Gaussian kernel of one bandwidth."""
-        bandwidth = self.size * 2.0**doublings
-        return self._tried(doublings, bandwidth, self._gram(bandwidth))
+    def gaussian(self, doublings: float = 0.0) -> Candidate:
+        """All C of the Gaussian kernel of one bandwidth."""
+        bandwidth = self.first_bandwidth * 2.0**doublings
+        return self._candidate(doublings, bandwidth, self._gram(bandwidth))
 
-    def support(self, tried: Tried) -> Floats:
-        """How many of all rows hold a boundary at each price."""
-        gram, counts = np.ascontiguousarray(self._gram(tried.bandwidth)), []
-        problems = self.answers.problems(np.arange(len(self.w)))
-        walks = [WarmStartedPath(gram, p, FINER) for p in problems]
-        for C in tried.Cs:
-            for walk in walks:
-                walk.to(C)
-            counts.append(np.any([walk.beta != 0.0 for walk in walks], axis=0).sum())
+    def search_bandwidth(self) -> list[Candidate]:
+        """Downhill from the first bandwidth by factors of two, then half a step to either side."""
+        found: dict[float, Candidate] = {}
+
+        def visit(places: Iterable[float]) -> None:
+            for place in places:
+                late = found and time.perf_counter() >= self.deadline
+                if abs(place) <= MOST_DOUBLINGS and place not in found and not late:
+                    found[place] = self.gaussian(place)
+
+        visit((0.0, -1.0, 1.0))
+        for _ in range(int(MOST_DOUBLINGS)):
+            here = best_candidate(found.values()).doublings
+            visit((here - 1.0, here + 1.0))
+        here = best_candidate(found.values()).doublings
+        visit((here - 0.5, here + 0.5))
+        return [found[place] for place in sorted(found)]
+
+    def support_counts(self, candidate: Candidate) -> Floats:
+        """Number of support vectors among all rows at each C."""
+        gram, counts = np.ascontiguousarray(self._gram(candidate.bandwidth)), []
+        problems = self.task.problems(np.arange(len(self.w)))
+        paths = [WarmStartedPath(gram, p, FINE_TOLERANCE) for p in problems]
+        for C in candidate.Cs:
+            for path in paths:
+                path.solve(C)
+            counts.append(np.any([path.beta != 0.0 for path in paths], axis=0).sum())
         return np.array(counts, dtype=float)
+
+    @cached_property
+    def first_bandwidth(self) -> float:
+        """√ of the total variance of the columns; 1 for rows that are all the same."""
+        variance = feature_variance(self._gram(0.0), self.w)
+        return float(np.sqrt(variance)) if variance > 0.0 else 1.0
+
+    @cached_property
+    def fold(self) -> Ints:
+        """The fold in which each row is tested."""
+        tests = [test for _, test in self.folds.pairs]
+        return self.folds.out_of_fold([np.full(len(t), f) for f, t in enumerate(tests)])
 
     def _gram(self, bandwidth: float) -> Floats:
         kernel = Gaussian(bandwidth) if bandwidth > 0.0 else Linear()
         return np.asarray(kernel.gram(self.x), dtype=float)
 
-    @cached_property
-    def size(self) -> float:
-        """Root of the variances of all columns together; 1 for rows that are all the same."""
-        variance = _variance(self._gram(0.0), self.w)
-        return float(np.sqrt(variance)) if variance > 0.0 else 1.0
-
-    def bandwidths(self) -> list[Tried]:
-        """Downhill from the size of the cloud by doublings, then half a step to either side."""
-        found: dict[float, Tried] = {}
-
-        def visit(places: Iterable[float]) -> None:
-            for place in places:
-                late = found and time.perf_counter() >= self.deadline
-                if abs(place) <= FARTHEST and place not in found and not late:
-                    found[place] = self.gaussian(place)
-
-        visit((0.0, -1.0, 1.0))
-        for _ in range(int(FARTHEST)):
-            here = chosen(found.values()).doublings
-            visit((here - 1.0, here + 1.0))
-        here = chosen(found.values()).doublings
-        visit((here - 0.5, here + 0.5))
-        return [found[place] for place in sorted(found)]
-
-    def _tried(self, doublings: float, bandwidth: float, gram: Floats) -> Tried:
-        """One price after the other, until the loss has risen twice in a row."""
-        variance = _variance(gram, self.w)
-        Cs = PRICES / (variance if variance > 0.0 else 1.0)
-        sides = [_Side(gram, self.fold, f, self.answers) for f in range(int(self.fold.max()) + 1)]
+    def _candidate(self, doublings: float, bandwidth: float, gram: Floats) -> Candidate:
+        """One C after the other, until the loss has increased twice in a row."""
+        variance, fold = feature_variance(gram, self.w), self.fold
+        Cs = C_GRID / (variance if variance > 0.0 else 1.0)
+        paths = self.folds.map(lambda train, test: _FoldPath(gram, train, test, self.task))
         losses: list[Floats] = []
         for C in Cs:
-            scores = np.concatenate([side.scores(C) for side in sides])
-            losses.append(self.answers.losses(scores[self._places], self.fold))
+            scores = self.folds.out_of_fold([path.scores(C) for path in paths])
+            losses.append(self.task.losses(scores, fold))
             means = [float(loss.mean()) for loss in losses]
-            if len(means) > 2 and min(means[-2:]) > (1.0 + CLEARLY) * min(means):
+            if len(means) > 2 and min(means[-2:]) > (1.0 + INCREASE) * min(means):
                 break
         found = np.stack(losses)
-        return Tried(doublings, bandwidth, Cs[: len(found)], found)
-
-    @cached_property
-    def _places(self) -> Ints:
-        """Where each row stands when the folds come one after the other."""
-        place = np.empty(len(self.fold), dtype=np.int64)
-        place[np.argsort(self.fold, kind="stable")] = np.arange(len(self.fold))
-        return place
+        return Candidate(doublings, bandwidth, Cs[: len(found)], found)
 
 
-class _Side:
-    """The machines of one fold: trained on the rows of the others, asked about its own."""
+class _FoldPath:
+    """The binary SVMs of one fold along C: solved on its training rows, scored on its test rows."""
 
-    def __init__(self, gram: Floats, fold: Ints, f: int, answers: Answers) -> None:
-        inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        own = np.ascontiguousarray(gram[np.ix_(inside, inside)])
-        self.cross = gram[np.ix_(outside, inside)]
-        self.walks = [WarmStartedPath(own, p) for p in answers.problems(inside)]
+    def __init__(self, gram: Floats, train: Ints, test: Ints, task: Task) -> None:
+        own = np.ascontiguousarray(gram[np.ix_(train, train)])
+        self.cross = gram[np.ix_(test, train)]
+        self.paths = [WarmStartedPath(own, p) for p in task.problems(train)]
 
     def scores(self, C: float) -> Floats:
-        """What the machines of price C say (rows x machines)."""
-        offsets = [walk.to(C) for walk in self.walks]
-        return np.asarray(self.cross @ np.stack([w.beta for w in self.walks], axis=1) + offsets)
+        """Scores of the test rows at C (rows x binary SVMs)."""
+        intercepts = [path.solve(C) for path in self.paths]
+        beta = np.stack([path.beta for path in self.paths], axis=1)
+        return np.asarray(self.cross @ beta + intercepts)
 
 
-def chosen(tried: Iterable[Tried]) -> Tried:
-    """The least mean loss; of equals the widest bandwidth."""
-    return min(tried, key=lambda t: (t.loss, -t.bandwidth))
+def feature_variance(gram: Floats, w: Floats) -> float:
+    """Weighted mean squared distance from the mean in the feature space."""
+    p = w / w.sum()
+    return float(p @ np.diag(gram) - p @ gram @ p)
 
 
-def _variance(gram: Floats, w: Floats) -> float:
-    """Mean squared distance from the mean, in the space of the kernel."""
-    share = w / w.sum()
-    return float(share @ np.diag(gram) - share @ gram @ share)
+def subsample(n: int, most: int, codes: Ints | None = None) -> Ints:
+    """At most about ``most`` of n rows, evenly spaced; of each class, ten at least if it has them.
 
-
-def some_rows(n: int, most: int, codes: Ints | None = None) -> Ints:
-    """At most about ``most`` of n rows, at even distances, class by class; of each ten if it has.
-
-    The order of rows is kept, so that the same table always gives the same selection.
+    The order of rows is preserved, so that the same table always gives the same subsample.
     """
     if n <= most:
         return np.arange(n)
@@ -240,35 +236,9 @@ def some_rows(n: int, most: int, codes: Ints | None = None) -> Ints:
     return np.sort(np.concatenate(found))
 
 
-def folds_for(cv: Any, codes: Ints | None, rows: Ints, given: int) -> Ints:
-    """The fold of each of some ``rows`` among the ``given`` ones; ``codes`` are their classes."""
+def search_folds(cv: Any, codes: Ints | None, rows: Ints, n: int) -> Folds:
+    """Folds of some ``rows`` among ``n``; an integer assigns rows to folds in turn, by class."""
     if isinstance(cv, int | np.integer):
-        if cv < 2 or len(rows) < 2:
-            raise InputError(
-                f"cv={cv} folds cannot be made of n_samples={len(rows)} rows.",
-                remedy="Use at least 2 folds, and as many rows.",
-            )
-        return dealt(len(rows), int(cv), codes)
-    y = np.zeros(given, dtype=np.int64)
-    if codes is not None:
-        y[rows] = codes
-    fold = np.full(given, -1)
-    for f, (_, test) in enumerate(folds_of(cv, given, y).pairs):
-        if (fold[test] >= 0).any():
-            raise InputError("A row is in two test parts.", remedy="Use folds that do not overlap.")
-        fold[test] = f
-    if (fold[rows] < 0).any():
-        raise InputError("A row is in no test part.", remedy="Use folds that cover all rows.")
-    return np.unique(fold[rows], return_inverse=True)[1]
-
-
-def dealt(n: int, folds: int, codes: Ints | None = None) -> Ints:
-    """A fold for every row, dealt like cards in the order of rows, each class by itself."""
-    folds = min(folds, n)
-    if codes is None:
-        return np.arange(n) % folds
-    fold, start = np.empty(n, dtype=np.int64), 0
-    for own in (np.flatnonzero(codes == c) for c in np.unique(codes)):
-        fold[own] = (start + np.arange(len(own))) % folds
-        start += len(own)
-    return fold
+        cv = min(int(cv), max(len(rows), 2))
+        codes = np.zeros(len(rows), dtype=np.int64) if codes is None else codes
+    return folds_of(cv, n, rows=rows, codes=codes)

@@ -45,7 +45,7 @@ def _path(study: Study) -> Display:
     scores = np.sqrt(core.score_path_) if numbers else core.score_path_
     metric = "rmse" if numbers else "log_loss"
     return SVMPathDisplay(
-        core.Cs_, core.n_support_path_, scores, float(core.C_), metric, core.searched_
+        core.Cs_, core.n_support_path_, scores, float(core.C_), metric, core.n_search_rows_
     )
 
 

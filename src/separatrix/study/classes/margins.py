@@ -17,8 +17,7 @@ from separatrix.study.classes.boundary import Numbers
 from separatrix.study.data import RowFolds, truth_of
 from separatrix.study.result import Margins, PlaneView
 from separatrix.study.test_predictions import SHOWN_ROWS, thinned
-from separatrix.svm.base import SupportVectors
-from separatrix.svm.margins import MarginModel
+from separatrix.svm.base import SupportVectorModel
 
 #: Places of the grid, across and up, and what is left free around the dots.
 GRID = (80, 60)
@@ -27,7 +26,7 @@ _ROOM = 0.06
 
 def margins_of(core: Any, bench: RowFolds) -> Margins | None:
     """None for a winner without margins, and for machines of more than two classes."""
-    if not isinstance(core, SupportVectors | MarginModel):
+    if not isinstance(core, SupportVectorModel):
         return None
     if len(getattr(core, "classes_", ())) != 2:
         return None

@@ -1,10 +1,10 @@
-"""Support vector machines at one price C after the other, each starting where the last one ended.
+"""The dual solutions at one C after the other, each started from the last one.
 
     β(C′) starts at β(C) · C′/C
 
-Rows at their bound stay there and the sum stays zero, so that between neighbouring prices only the
-rows near the margin have to move. Made for choosing C: digits that no error on held-out rows could
-see are left out, and the work at each price is bounded.
+Bound support vectors stay at their bound and Σβ stays zero, so that between neighboring C only rows
+near the margin have to change. Made for choosing C by cross-validation: the tolerance is coarse,
+and the number of iterations at each C is limited.
 """
 
 from __future__ import annotations
@@ -12,37 +12,36 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.rows.block import Floats
-from separatrix.svm.dual.problem import DualProblem
-from separatrix.svm.loops.smo import descend
+from separatrix.svm.loops.smo import smo
+from separatrix.svm.problem import SVMProblem
 
-#: Violation at which a price is left, in the units of t.
+#: Violation of the KKT conditions that is left at each C, in the units of t.
 TOLERANCE = 1e-2
-#: Pairs at most for each price: so many, and so many more for each row.
-_PAIRS, _PAIRS_PER_ROW = 2_000, 10
+#: Limit of iterations at each C: so many, and so many more for each row.
+_MAX_ITER, _MAX_ITER_PER_ROW = 2_000, 10
 
 
 class WarmStartedPath:
-    """The machine of one table; ``problem`` is that of C = 1, ``gram`` holds all inner products.
+    """The SVM of one table along C; ``problem`` is that of C = 1, ``gram`` the Gram matrix.
 
-    ``gram`` is float64 and contiguous; ``beta`` are the coefficients at the price reached.
+    ``gram`` is float64 and contiguous; ``beta`` are the coefficients at the current C.
     """
 
-    def __init__(self, gram: Floats, problem: DualProblem, tol: float = TOLERANCE) -> None:
-        self.gram, self.problem, self.goal = gram, problem, tol
+    def __init__(self, gram: Floats, problem: SVMProblem, tol: float = TOLERANCE) -> None:
+        self.gram, self.problem, self.tol = gram, problem, tol
         self.diagonal = np.ascontiguousarray(np.diag(gram))
-        self.beta, self.f, self.price = np.zeros(problem.n), np.zeros(problem.n), 1.0
-        self.both = bool((problem.low < 0).any() and (problem.high > 0).any())
+        self.beta, self.f, self.C = np.zeros(problem.n), np.zeros(problem.n), 1.0
+        self.both_signs = bool((problem.low < 0).any() and (problem.high > 0).any())
 
-    def to(self, price: float) -> float:
-        """Go on to another price; the offset b there."""
-        one = self.problem
-        posed = DualProblem(one.t, one.low * price, one.high * price, one.eps)
-        self.beta *= price / self.price
-        self.f *= price / self.price
-        np.clip(self.beta, posed.low, posed.high, out=self.beta)  # what rounding adds
-        if self.both:
-            most = _PAIRS + _PAIRS_PER_ROW * one.n
-            bounds = (posed.low, posed.high, posed.eps)
-            descend(self.gram, self.diagonal, posed.t, *bounds, self.beta, self.f, self.goal, most)
-        self.price = price
-        return posed.offset(self.beta, self.f)
+    def solve(self, C: float) -> float:
+        """Solve at another C; returns the intercept b."""
+        p = self.problem.with_cost(C)
+        self.beta *= C / self.C
+        self.f *= C / self.C
+        np.clip(self.beta, p.low, p.high, out=self.beta)  # what rounding adds
+        if self.both_signs:
+            limit = _MAX_ITER + _MAX_ITER_PER_ROW * p.n
+            data = (self.gram, self.diagonal, p.t, p.low, p.high, p.epsilon)
+            smo(*data, self.beta, self.f, self.tol, limit)
+        self.C = C
+        return p.best_intercept(self.beta, self.f)

@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def sweep(
+def epoch(
     indptr: Any,
     indices: Any,
     data: Any,
@@ -22,14 +22,15 @@ def sweep(
     alpha: Any,
     w: Any,
     b: float,
-    give: float,
-    far: float,
+    intercept_step: float,
+    threshold: float,
 ) -> tuple[float, float, int]:
-    """One pass over ``order[:active]``; returns (b, the worst violation, how many stay active).
+    """One epoch over ``order[:active]``; returns (b, the worst violation, how many stay active).
 
-    Each hinge in turn takes the α that is best while the others stand still:
-    α ← clip(α − (s(w·x + b) − q)/(x² + give), 0, c). The intercept gives way by ``give`` for every
-    unit of Σ s α. A hinge at a bound that is pressed against it by more than ``far`` is laid aside.
+    Each hinge in turn takes its optimal α with the others fixed:
+    α ← clip(α − (s(w·x + b) − q)/(x² + step), 0, c), where the intercept changes by
+    step = ``intercept_step`` for every unit of Σ s α. A hinge at a bound whose gradient points into
+    it by more than ``threshold`` is shrunk.
     """
     n = len(cost)
     worst = 0.0
@@ -40,26 +41,26 @@ def sweep(
         score = b
         for p in range(indptr[i], indptr[i + 1]):
             score += w[indices[p]] * data[p]
-        pull = sign[k] * score - offset[k]
+        gradient = sign[k] * score - offset[k]
         old = alpha[k]
-        if (old == 0.0 and pull > far) or (old == cost[i] and pull < -far):
+        if (old == 0.0 and gradient > threshold) or (old == cost[i] and gradient < -threshold):
             active -= 1
             order[at] = order[active]
             order[active] = k
             continue
         at += 1
-        room = square[i] + give
-        if room <= 0.0:
-            new = cost[i] if pull < 0.0 else 0.0
+        curvature = square[i] + intercept_step
+        if curvature <= 0.0:
+            new = cost[i] if gradient < 0.0 else 0.0
         else:
-            new = min(max(old - pull / room, 0.0), cost[i])
-        if (old > 0.0 or pull < 0.0) and (old < cost[i] or pull > 0.0):
-            worst = max(worst, abs(pull))
+            new = min(max(old - gradient / curvature, 0.0), cost[i])
+        if (old > 0.0 or gradient < 0.0) and (old < cost[i] or gradient > 0.0):
+            worst = max(worst, abs(gradient))
         if new == old:
             continue
         alpha[k] = new
         step = sign[k] * (new - old)
-        b += give * step
+        b += intercept_step * step
         for p in range(indptr[i], indptr[i + 1]):
             w[indices[p]] += step * data[p]
     return b, worst, active
@@ -67,7 +68,7 @@ def sweep(
 
 @njit(cache=True, nogil=True)
 def shuffle(order: Any, active: int, seed: int) -> int:
-    """Put the first ``active`` in random order (a plain congruential sequence); the next seed."""
+    """Shuffle the first ``active`` (linear congruential generator); returns the next seed."""
     state = np.uint64(seed)
     for at in range(active - 1, 0, -1):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)

@@ -1,8 +1,8 @@
-"""Loops of the path of support vector machines: one segment, its end, and changes of the margin.
+"""Loops of the SVM path: one segment, its end, and updates of the set of free rows.
 
-States of a point: +1 inside (α at its upper bound p + τ r), −1 outside (α = 0), 0 on the margin.
-The first ``m`` of ``on`` are the points on the margin; ``inverse`` is that of
-[[0, yᵀ], [y, K]] over them, where K has the signs of both labels in it.
+States of a row: +1 bound (α at its upper bound p + τ r), 0 free (on the margin), −1 no support
+vector (α = 0), 2 fixed. The first ``m`` of ``free`` are the free rows; ``inverse`` is that of
+[[0, yᵀ], [y, K]] over them, where K includes the signs of both labels.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def apply_inverse(
-    kernel: Any, y: Any, on: Any, m: int, inverse: Any, right: Any, out: Any
+    kernel: Any, y: Any, free: Any, m: int, inverse: Any, right: Any, out: Any
 ) -> float:
-    """``out`` = inverse · right with one correction; the size of that correction to ``out``."""
+    """``out`` = inverse · right, refined once; returns the relative size of the refinement."""
     left = np.empty(m + 1)
     for a in range(m + 1):
         total = 0.0
@@ -28,12 +28,12 @@ def apply_inverse(
         total = right[a]
         if a == 0:
             for c in range(m):
-                total -= y[on[c]] * out[c + 1]
+                total -= y[free[c]] * out[c + 1]
         else:
-            i = on[a - 1]
+            i = free[a - 1]
             total -= y[i] * out[0]
             for c in range(m):
-                total -= kernel[i, on[c]] * out[c + 1]
+                total -= kernel[i, free[c]] * out[c + 1]
         left[a] = total
     size, change = 0.0, 0.0
     for a in range(m + 1):
@@ -54,7 +54,7 @@ def segment(
     h1: Any,
     s0: float,
     s1: float,
-    on: Any,
+    free: Any,
     m: int,
     inverse: Any,
     fixed: Any,
@@ -62,24 +62,24 @@ def segment(
     e0: Any,
     e1: Any,
 ) -> float:
-    """(b, α) on the margin as fixed + τ slope, and every lead as e0 + τ e1; the correction made.
+    """(b, α) of free rows as fixed + τ slope, all gradients as e0 + τ e1; returns the refinement.
 
-    A lead is y·score − q: zero on the margin. h and s are what the points inside contribute.
+    A gradient is y·score − q: zero on the margin. h and s are the sums over bound rows.
     """
     right = np.empty(m + 1)
     right[0] = -s0
     for c in range(m):
-        right[c + 1] = q[on[c]] - h0[on[c]]
-    change = apply_inverse(kernel, y, on, m, inverse, right, fixed)
+        right[c + 1] = q[free[c]] - h0[free[c]]
+    change = apply_inverse(kernel, y, free, m, inverse, right, fixed)
     right[0] = -s1
     for c in range(m):
-        right[c + 1] = -h1[on[c]]
-    change = max(change, apply_inverse(kernel, y, on, m, inverse, right, slope))
+        right[c + 1] = -h1[free[c]]
+    change = max(change, apply_inverse(kernel, y, free, m, inverse, right, slope))
     for i in range(len(y)):
         e0[i] = h0[i] + y[i] * fixed[0] - q[i]
         e1[i] = h1[i] + y[i] * slope[0]
     for c in range(m):
-        a0, a1, row = fixed[c + 1], slope[c + 1], kernel[on[c]]
+        a0, a1, row = fixed[c + 1], slope[c + 1], kernel[free[c]]
         for i in range(len(y)):
             e0[i] += a0 * row[i]
             e1[i] += a1 * row[i]
@@ -92,30 +92,30 @@ def next_event(
     state: Any,
     p: Any,
     r: Any,
-    on: Any,
+    free: Any,
     m: int,
     fixed: Any,
     slope: Any,
     e0: Any,
     e1: Any,
-    still: float,
+    min_rate: float,
 ) -> tuple[float, int, int]:
-    """(τ, point, its new state) of the first change after τ; point −1 where there is none.
+    """(τ, row, its new state) of the first event after τ; row −1 where there is none.
 
-    Of changes at one τ the fastest comes first: it is the one that rounding can least reverse.
-    ``still`` is the speed below which a lead does not move.
+    Of events at one τ the fastest comes first, which rounding can least reverse. A gradient with a
+    derivative below ``min_rate`` is constant.
     """
-    best, who, new, speed = np.inf, -1, 0, 0.0
+    best, chosen, new, speed = np.inf, -1, 0, 0.0
     near = 1e-12 * abs(tau)
     for i in range(len(state)):
-        if state[i] == 0 or state[i] == 2 or state[i] * e1[i] <= still:
+        if state[i] == 0 or state[i] == 2 or state[i] * e1[i] <= min_rate:
             continue
         at = max(-e0[i] / e1[i], tau)
         fast = abs(e1[i])
         if at < best - near or (at <= best + near and fast > speed):
-            best, who, new, speed = min(at, best), i, 0, fast
+            best, chosen, new, speed = min(at, best), i, 0, fast
     for c in range(m):
-        i = on[c]
+        i = free[c]
         for top in range(2):
             rate = slope[c + 1] - r[i] if top else -slope[c + 1]
             room = p[i] - fixed[c + 1] if top else fixed[c + 1]
@@ -123,58 +123,58 @@ def next_event(
                 continue
             at = max(room / rate, tau)
             if at < best - near or (at <= best + near and rate > speed):
-                best, who, new, speed = min(at, best), i, 2 * top - 1, rate
-    return best, who, new
+                best, chosen, new, speed = min(at, best), i, 2 * top - 1, rate
+    return best, chosen, new
 
 
 @njit(cache=True, nogil=True)
-def leave(on: Any, m: int, inverse: Any, place: int) -> int:
-    """Take the point at ``place`` off the margin; the new number of points on it."""
+def leave(free: Any, m: int, inverse: Any, place: int) -> int:
+    """Remove the row at ``place`` from the free ones; returns their new number."""
     if m == 1:
         return 0
     k = place + 1
     pivot = inverse[k, k]
     column = inverse[: m + 1, k].copy()
     for a in range(m + 1):
-        share = column[a] / pivot
+        fraction = column[a] / pivot
         for c in range(m + 1):
-            inverse[a, c] -= share * column[c]
-    for a in range(m + 1):  # the last one moves into the gap
+            inverse[a, c] -= fraction * column[c]
+    for a in range(m + 1):  # the last one moves to its place
         inverse[a, k] = inverse[a, m]
     for c in range(m + 1):
         inverse[k, c] = inverse[m, c]
     inverse[k, k] = inverse[m, m]
-    on[place] = on[m - 1]
+    free[place] = free[m - 1]
     return m - 1
 
 
 @njit(cache=True, nogil=True)
-def enter(kernel: Any, y: Any, on: Any, m: int, inverse: Any, i: int, along: Any) -> float:
-    """Room for point i: its squared distance from the span of those on the margin.
+def enter(kernel: Any, y: Any, free: Any, m: int, inverse: Any, i: int, along: Any) -> float:
+    """Make row i free, unless it depends on the free rows; returns the Schur complement, or zero.
 
-    ``along`` receives inverse · (yᵢ, Kᵢ): how b and α of the others answer to αᵢ, negated. Where
-    there is room (more than rounding's share of Kᵢᵢ) the point is put on the margin.
+    The Schur complement is the squared distance of the row from the span of the free ones.
+    ``along`` receives inverse · (yᵢ, Kᵢ): minus the derivatives of b and α in αᵢ.
     """
     if m == 0:
         inverse[0, 0], inverse[0, 1], inverse[1, 0], inverse[1, 1] = -kernel[i, i], y[i], y[i], 0.0
-        on[0] = i
+        free[0] = i
         return np.inf
     right = np.empty(m + 1)
     right[0] = y[i]
     size = kernel[i, i]
     for c in range(m):
-        right[c + 1] = kernel[i, on[c]]
-        size = max(size, kernel[on[c], on[c]])
-    apply_inverse(kernel, y, on, m, inverse, right, along)
-    room = kernel[i, i]
+        right[c + 1] = kernel[i, free[c]]
+        size = max(size, kernel[free[c], free[c]])
+    apply_inverse(kernel, y, free, m, inverse, right, along)
+    schur = kernel[i, i]
     for a in range(m + 1):
-        room -= right[a] * along[a]
-    if room <= 1e-11 * size:
+        schur -= right[a] * along[a]
+    if schur <= 1e-11 * size:
         return 0.0
     for a in range(m + 1):
         for c in range(m + 1):
-            inverse[a, c] += along[a] * along[c] / room
-        inverse[a, m + 1] = inverse[m + 1, a] = -along[a] / room
-    inverse[m + 1, m + 1] = 1.0 / room
-    on[m] = i
-    return float(room)
+            inverse[a, c] += along[a] * along[c] / schur
+        inverse[a, m + 1] = inverse[m + 1, a] = -along[a] / schur
+    inverse[m + 1, m + 1] = 1.0 / schur
+    free[m] = i
+    return float(schur)

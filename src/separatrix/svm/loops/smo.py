@@ -1,10 +1,11 @@
-"""Pairs of coefficients, changed one pair after the other: the inner loop of support vectors.
+"""Sequential minimal optimization: the inner loop of kernel support vector machines.
 
-    min over β of  ½ βᵀKβ − tᵀβ + ε Σ|βᵢ|      with Σ β kept, low ≤ β ≤ high
+    min over β of  ½ βᵀKβ − tᵀβ + ε Σ|βᵢ|      with Σ β fixed, low ≤ β ≤ high
 
-Raising βᵢ by δ and lowering βⱼ by δ keeps the sum. The slope of a rise is fᵢ − tᵢ ± ε, of a fall
-its negative, with f = Kβ; a coefficient at its bound gets the slope ±FAR and is never chosen. The
-loops have no branches, so that they run on whole vectors: K may be of single precision, f is not.
+An iteration increases βᵢ by δ and decreases βⱼ by δ. The gradient is fᵢ − tᵢ ± ε with f = Kβ, the
+sign of ε depending on the direction; the offsets ``up`` and ``down`` are what it adds to f, ±FAR
+where β is at its bound and cannot move. The loops have no branches, so that they run on whole
+vectors: K may be of single precision, f is not.
 """
 
 from __future__ import annotations
@@ -12,37 +13,37 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-#: Slope of a move that is not allowed.
+#: Gradient offset of a move that is not allowed.
 FAR = 1e300
-#: Least curvature along a pair, for rows that are alike and kernels that are no inner products.
+#: Least curvature along a pair, for equal rows and for kernels that are not Mercer.
 FLAT = 1e-12
-#: Numbers that are compared together.
-STRETCH = 128
+#: Numbers that are compared at a time.
+BLOCK = 128
 _FAST = {"reassoc", "nsz", "arcp", "contract", "nnan"}
 
 
 @njit(cache=True, nogil=True)
-def rise(beta, high, eps, t):
-    """What to add to f for the slope of a rise."""
+def up_offset(beta, high, eps, t):
+    """What to add to f for the gradient as β increases."""
     if beta >= high:
         return FAR
     return (eps if beta >= 0.0 else -eps) - t
 
 
 @njit(cache=True, nogil=True)
-def fall(beta, low, eps, t):
-    """What to add to f for the slope of a fall, as a rise."""
+def down_offset(beta, low, eps, t):
+    """What to add to f for the gradient as β decreases."""
     if beta <= low:
         return -FAR
     return (eps if beta > 0.0 else -eps) - t
 
 
 @njit(cache=True, nogil=True)
-def slopes(beta, low, high, eps, t, up, down):
+def gradient_offsets(beta, low, high, eps, t, up, down):
     """``up`` and ``down`` for every coefficient."""
     for i in range(beta.shape[0]):
-        up[i] = rise(beta[i], high[i], eps, t[i])
-        down[i] = fall(beta[i], low[i], eps, t[i])
+        up[i] = up_offset(beta[i], high[i], eps, t[i])
+        down[i] = down_offset(beta[i], low[i], eps, t[i])
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -76,20 +77,20 @@ def _most(f, down):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _gains(row, f, down, diagonal, own, floor, flat, gain, nothing):
-    """Half the fall of the objective by pairing with each, (slopes' difference)² / curvature."""
+def _decreases(row, f, down, diagonal, own, floor, flat, decrease, nothing):
+    """Twice the decrease of the objective for each partner: (gradient difference)² / curvature."""
     for j in range(f.shape[0]):
         ahead = max(f[j] + down[j] - floor, 0.0)
         curvature = max(own + diagonal[j] - 2.0 * row[j], flat)
-        gain[j] = ahead * ahead / curvature
-    return _most(gain, nothing)
+        decrease[j] = ahead * ahead / curvature
+    return _most(decrease, nothing)
 
 
 @njit(cache=True, nogil=True)
 def _find(values, other, sought):
-    """The first place where values + other is ``sought``; stretches without it are counted past."""
-    for start in range(0, values.shape[0], STRETCH):
-        a, b = values[start : start + STRETCH], other[start : start + STRETCH]
+    """The first index at which values + other is ``sought``, a block at a time."""
+    for start in range(0, values.shape[0], BLOCK):
+        a, b = values[start : start + BLOCK], other[start : start + BLOCK]
         count = np.int32(0)
         for i in range(a.shape[0]):
             count += np.int32(a[i] + b[i] == sought)
@@ -108,15 +109,15 @@ def _move(f, raised, lowered, step):
 
 
 @njit(cache=True, nogil=True)
-def descend(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
-    """Change pairs until rises and falls differ by at most ``tol``; β and f change in place.
+def smo(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
+    """Optimize pairs until max down − min up gradient is at most ``tol``; β and f change in place.
 
-    The raised coefficient has the least slope, the lowered one promises most. Returned are the
-    number of pairs and the violation that is left.
+    The first of a pair has the least up gradient, the second decreases the objective most. Returns
+    the number of iterations and the violation that is left.
     """
     m = beta.shape[0]
-    up, down, gain, nothing = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
-    slopes(beta, low, high, eps, t, up, down)
+    up, down, decrease, nothing = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
+    gradient_offsets(beta, low, high, eps, t, up, down)
     flat = max(FLAT * diagonal.max(), 1e-290)
     count, violation = 0, 0.0
     while True:
@@ -125,15 +126,15 @@ def descend(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
         if violation <= tol or count >= limit:
             break
         i = _find(f, up, floor)
-        best = _gains(gram[i], f, down, diagonal, diagonal[i], floor, flat, gain, nothing)
-        j = _find(gain, nothing, best)
+        best = _decreases(gram[i], f, down, diagonal, diagonal[i], floor, flat, decrease, nothing)
+        j = _find(decrease, nothing, best)
         if i < 0 or j < 0 or best <= 0.0 or i == j:
             break
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * gram[i, j], flat)
         wanted = (f[j] + down[j] - floor) / curvature
         above = high[i] - beta[i]
         below = beta[j] - low[j]
-        if eps > 0.0:  # |β| has a corner at zero: stop there and look again
+        if eps > 0.0:  # |β| has a kink at zero: stop there first
             if beta[i] < 0.0:
                 above = min(above, -beta[i])
             if beta[j] > 0.0:
@@ -148,21 +149,27 @@ def descend(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
             break
         beta[i], beta[j] = raised, lowered
         _move(f, gram[i], gram[j], step)
-        up[i], down[i] = rise(raised, high[i], eps, t[i]), fall(raised, low[i], eps, t[i])
-        up[j], down[j] = rise(lowered, high[j], eps, t[j]), fall(lowered, low[j], eps, t[j])
+        up[i], down[i] = (
+            up_offset(raised, high[i], eps, t[i]),
+            down_offset(raised, low[i], eps, t[i]),
+        )
+        up[j], down[j] = (
+            up_offset(lowered, high[j], eps, t[j]),
+            down_offset(lowered, low[j], eps, t[j]),
+        )
         count += 1
     return count, max(violation, 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def accumulate(store, slots, change, f, start, stop):
-    """f[start:stop] += Σ change · rows of ``store``, a stretch of columns at a time.
+    """f[start:stop] += Σ change · rows of ``store``, a block of columns at a time.
 
-    A stretch of f stays in the nearest cache while the rows stream past it.
+    A block of f stays in the nearest cache while the rows are read.
     """
-    stretch = 1024
-    for left in range(start, stop, stretch):
-        right = min(left + stretch, stop)
+    block = 1024
+    for left in range(start, stop, block):
+        right = min(left + block, stop)
         part = f[left:right]
         k = 0
         while k + 3 < slots.shape[0]:  # four rows a sweep: f is read and written less often

@@ -1,4 +1,4 @@
-"""Which C of a path predicts best: held-out errors of every fold, for all C at once."""
+"""Cross-validated errors of a path, for all C at once."""
 
 from __future__ import annotations
 
@@ -7,47 +7,45 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Matrix
-from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
-from separatrix.svm.path.scores import error_steps, scores_along
+from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.selection.folds import DEFAULT_FOLDS, Folds, folds_of
+from separatrix.svm.path.scores import Steps, error_steps, scores_along
 from separatrix.svm.path.trace import SVMTrace
 
-Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 #: The paths, one for each output, over some of the training rows.
-Traces = Callable[[NDArray[np.int64]], list[SVMTrace]]
+Traces = Callable[[Ints], list[SVMTrace]]
 
-#: Deviations from zero at which inner products lose digits that matter.
+#: Standard deviations from zero at which inner products lose digits that matter.
 FAR_AWAY = 1e3
-#: Values of C that several classes are compared at.
+#: Values of C at which several classes are compared.
 GRID = 200
 
 
 @dataclass(frozen=True)
 class PathTraining:
-    """What the path was made of: rows, codes, weights, and all inner products.
+    """Training data of a path: rows, class codes, weights, and the Gram matrix.
 
-    Those of the linear kernel may be taken from a ``middle``: the intercept is free, so nothing but
-    it changes, and columns far from zero lose no digits.
+    That of the linear kernel may be centered: the intercept is free, so that nothing but it
+    changes, and columns far from zero lose no digits. ``mercer`` says whether a feature map exists.
     """
 
     x: Matrix
-    codes: NDArray[np.int64]
+    codes: Ints
     w: Floats
     gram: Floats
-    rows: NDArray[np.int64]
+    rows: Ints
     given: int
-    middle: Floats | None = None
+    center: Floats | None = None
+    mercer: bool = True
 
 
-def far_middle(x: Matrix) -> Floats | None:
-    """Where to see dense rows from if zero is far from them; None if it is not.
+def distant_center(x: Matrix) -> Floats | None:
+    """A center for dense rows that are far from zero; None if they are not.
 
-    One deviation beside the mean: seen from the mean itself rows would sum to zero, and rounding
-    would have to say which of the ties that follow come first.
+    One standard deviation beside the mean: rows centered at the mean itself sum to zero, and
+    rounding would decide which of the ties that follow come first.
     """
     if not isinstance(x, np.ndarray):
         return None
@@ -55,72 +53,56 @@ def far_middle(x: Matrix) -> Floats | None:
     return mean + spread if (np.abs(mean) > FAR_AWAY * spread).any() else None
 
 
-def folds_among(kept: PathTraining, cv: Any) -> list[Pair]:
-    """(train, test) among the training rows; ``cv`` counts rows of no weight as well."""
+def path_folds(data: PathTraining, cv: Any) -> Folds:
+    """Stratified folds of the weighted rows, at most as many as the rarest class has rows."""
     cv = DEFAULT_FOLDS if cv is None else cv
     if isinstance(cv, int | np.integer):
-        rarest = int(np.bincount(kept.codes).min())
+        rarest = int(np.bincount(data.codes).min())
         if min(int(cv), rarest) < 2:
             raise InputError(
-                f"cv={cv} folds cannot be made of n_samples={len(kept.codes)} rows: the rarest "
+                f"cv={cv} folds cannot be made of n_samples={len(data.codes)} rows: the rarest "
                 f"class has {rarest}.",
                 remedy="Give at least 2 rows of each class and 2 folds, or give C.",
             )
-        folds = StratifiedKFold(min(int(cv), rarest))
-        return list(folds_of(folds, len(kept.codes), kept.codes).pairs)
-    codes = np.zeros(kept.given, dtype=np.int64)
-    codes[kept.rows] = kept.codes
-    place = np.full(kept.given, -1)
-    place[kept.rows] = np.arange(len(kept.rows))
-    pairs = [
-        (place[a][place[a] >= 0], place[b][place[b] >= 0])
-        for a, b in folds_of(cv, kept.given, codes).pairs
-    ]
-    if not all(len(train) and len(test) for train, test in pairs):
-        raise InputError("A side of a fold has no rows of weight.", remedy="Use fewer folds.")
-    return pairs
+        cv = min(int(cv), rarest)
+    return folds_of(cv, data.given, rows=data.rows, codes=data.codes)
 
 
-def errors_for_all(
-    kept: PathTraining, pairs: list[Pair], traces: Traces, C_max: float
+def errors_for_all_C(
+    data: PathTraining, folds: Folds, traces: Traces, C_max: float
 ) -> tuple[Floats, Floats]:
-    """Two classes: every step of the error, and a C between each two steps."""
-    steps = []
-    for train, test in pairs:
-        path = traces(train)[0]
-        y = np.where(kept.codes[test] == 1, 1.0, -1.0)
-        steps.append(
-            error_steps(
-                path,
-                kept.gram[np.ix_(test, train)],
-                y,
-                kept.w[test],
-                C_max,
-            )
-        )
+    """Two classes: a C between each two steps of the error, and the errors (m x folds)."""
+
+    def error(train: Ints, test: Ints) -> Steps:
+        y = np.where(data.codes[test] == 1, 1.0, -1.0)
+        cross = data.gram[np.ix_(test, train)]
+        return error_steps(traces(train)[0], cross, y, data.w[test], C_max)
+
+    steps = folds.map(error)
     at = np.unique(np.concatenate([step.at for step in steps]))
     at = at[(at > 0.0) & (at < C_max)]
     bounds = np.concatenate([[at[0] / 4.0 if len(at) else C_max / 4.0], at, [C_max]])
-    wide = bounds[1:] > bounds[:-1] * (1.0 + 1e-7)  # steps that rounding tells apart are one
+    wide = bounds[1:] > bounds[:-1] * (1.0 + 1e-7)  # steps that differ by rounding are one
     Cs = np.sqrt(bounds[1:] * bounds[:-1])[wide]
     return Cs, np.stack([step(Cs) for step in steps], axis=1)
 
 
-def errors_compared(
-    kept: PathTraining, pairs: list[Pair], traces: Traces, paths: list[SVMTrace], C_max: float
+def errors_at_breakpoints(
+    data: PathTraining, folds: Folds, traces: Traces, paths: list[SVMTrace], C_max: float
 ) -> tuple[Floats, Floats]:
-    """More classes: the error at breakpoints, evenly chosen among those of all classes."""
+    """More classes: the errors at breakpoints, evenly chosen among those of all classes."""
     found = np.unique(np.concatenate([p.breakpoints for p in paths]))
     found = found[found <= C_max] if len(found) else np.array([C_max])
     even = np.linspace(0, len(found) - 1, min(GRID, len(found))).astype(int)
-    Cs, errors = found[even], []
-    for train, test in pairs:
-        cross = kept.gram[np.ix_(test, train)]
-        scores = []
+    Cs = found[even]
+
+    def error(train: Ints, test: Ints) -> Floats:
+        cross, scores = data.gram[np.ix_(test, train)], []
         for path in traces(train):
             points = np.minimum(Cs, path.end)
             segments = np.array([path.segment_of(C) for C in points])
             scores.append(scores_along(path, cross, points, segments))
-        wrong = np.argmax(np.stack(scores), axis=0) != kept.codes[test][:, None]
-        errors.append(np.average(wrong, axis=0, weights=kept.w[test]))
-    return Cs, np.stack(errors, axis=1)
+        wrong = np.argmax(np.stack(scores), axis=0) != data.codes[test][:, None]
+        return np.asarray(np.average(wrong, axis=0, weights=data.w[test]))
+
+    return Cs, np.stack(folds.map(error), axis=1)

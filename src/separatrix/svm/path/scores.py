@@ -1,7 +1,7 @@
-"""Along a path of support vector machines: scores of rows, errors for every C, gaps.
+"""Along a path of SVMs: scores of rows, errors for every C, certificates.
 
-Scores are straight lines between breakpoints, so a row changes sides at most once in a segment:
-the error is a step function of C, and all its steps are known exactly.
+Scores are linear between breakpoints, so that a prediction changes at most once in a segment: the
+error is a step function of C, and all its steps are known exactly.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
+from separatrix.svm.certificate import certify_kernel_svm
 from separatrix.svm.path.trace import SVMTrace
+from separatrix.svm.problem import classification_problem
 
-#: Segments whose α are held at a time.
+#: Segments whose α are computed at a time.
 _CHUNK = 256
 
 
@@ -34,14 +36,14 @@ class Steps:
 
 
 def ends_of(trace: SVMTrace, C_max: float) -> tuple[Floats, Floats]:
-    """Where every segment begins and ends; the last one ends at C_max."""
+    """Both ends of every segment; the last one ends at C_max."""
     top = min(C_max, trace.end)
     starts = np.minimum(trace.starts, top)
     return starts, np.append(starts[1:], top)
 
 
 def scores_along(trace: SVMTrace, cross: Floats, C: Floats, segments: NDArray[np.int64]) -> Floats:
-    """Scores (rows x points) of new rows at each C by the lines of the segment given.
+    """Scores (rows x points) of new rows at each C, by the linear functions of the segment given.
 
     ``cross`` is κ(new, training).
     """
@@ -55,7 +57,7 @@ def scores_along(trace: SVMTrace, cross: Floats, C: Floats, segments: NDArray[np
 
 
 def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: float) -> Steps:
-    """Weighted share of the new rows, labelled y = ±1, that are on the wrong side, for every C."""
+    """Weighted error rate on new rows with labels y = ±1, as a function of C."""
     starts, ends = ends_of(trace, C_max)
     real = np.flatnonzero(ends > starts)
     if not len(real):
@@ -63,7 +65,7 @@ def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: flo
     left = y[:, None] * scores_along(trace, cross, starts[real], real)
     right = y[:, None] * scores_along(trace, cross, ends[real], real)
     wrong = [_wrong(side, y[:, None]) for side in (left, right)]
-    # Within a segment a line crosses zero where its two ends say; between two segments b may jump.
+    # Within a segment scores are interpolated linearly; between two segments b may jump.
     inside = np.nonzero(wrong[0] != wrong[1])
     low, high = left[inside], right[inside]
     width = (ends - starts)[real][inside[1]]
@@ -88,45 +90,24 @@ def _wrong(lead: Floats, y: Floats) -> Floats:
     return np.where(lead == 0.0, y > 0.0, lead < 0.0)
 
 
-def gaps_along(trace: SVMTrace, gram: Floats, C: Floats) -> Floats:
-    """Primal − dual objective at each C, from the rows and α alone, as a share of the primal."""
+def gaps_along(trace: SVMTrace, gram: Floats, C: Floats, *, mercer: bool = True) -> Floats:
+    """Duality gap relative to the objective at each C, from the rows and α alone.
+
+    NaN without a Mercer kernel, whose dual is no bound.
+    """
     gaps = np.empty(len(C))
     for j, value in enumerate(C):
-        alpha = trace.alpha(value)
-        scores = gram @ (trace.y * alpha)
-        b = trace.intercept(value)
-        square = float(scores @ (trace.y * alpha))
-        loss = value * float(trace.w @ np.maximum(1.0 - trace.y * (scores + b), 0.0))
-        primal = 0.5 * square + loss
-        gaps[j] = (square + loss - float(alpha.sum())) / (primal or 1.0)
+        beta, b = trace.y * trace.alpha(value), trace.intercept(value)
+        found = certify_at(trace, gram, float(value), beta, b, mercer=mercer)
+        gaps[j] = found.gap / (found.primal or 1.0)
     return gaps
 
 
-def certify_point(
-    trace: SVMTrace, gram: Floats, C: float, alpha: Floats, b: float, *, tol: float
+def certify_at(
+    trace: SVMTrace, gram: Floats, C: float, beta: Floats, b: float, *, mercer: bool = True
 ) -> Certificate:
-    """The proof at one C, from the inner products, α and b alone.
-
-    ``kkt`` is the worst of Σ y α against Σ α, and of what every row violates: the smaller of its
-    distance to the margin and the share of α that is wrong for its side.
-    """
-    scores = gram @ (trace.y * alpha)
-    square = float(scores @ (trace.y * alpha))
-    short = 1.0 - trace.y * (scores + b)
-    loss = C * float(trace.w @ np.maximum(short, 0.0))
-    unbalanced = abs(float(trace.y @ alpha))
-    gap = max(square + loss - float(alpha.sum()), 0.0) + unbalanced * abs(b)
-    share = alpha / (C * trace.w)
-    wrong = np.minimum(np.abs(short), np.where(short > 0.0, 1.0 - share, share))
-    primal = 0.5 * square + loss
-    return Certificate(
-        claim=f"Support vector machine at C = {C:.6g}, one point of a path of {len(trace)} "
-        "straight segments",
-        primal=primal,
-        dual=primal - gap,
-        gap=gap,
-        kkt=max(float(wrong.max()), unbalanced / (float(alpha.sum()) or 1.0)),
-        tolerance=tol,
-        scale=C * float(trace.w.sum()),
-        statistic="the rows",
-    )
+    """The certificate at one C, from the Gram matrix, β and b alone."""
+    claim = f"Support vector machine at C = {C:.6g}, on a path of {len(trace)} linear segments"
+    problem = classification_problem(trace.y, C * trace.w)
+    f = gram @ beta
+    return certify_kernel_svm(problem, beta, f, b, tolerance=1e-6, claim=claim, mercer=mercer)

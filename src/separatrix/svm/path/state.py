@@ -1,9 +1,10 @@
-"""Where a path of support vector machines stands: who is inside, outside, on the margin.
+"""The state of an SVM path: which rows are bound, free or no support vectors, and what follows.
 
-    K α_M + y_M b = q_M − K_ML c_L,     y·α = 0,     c = p + τ r
+    K α_F + y_F b = q_F − K_FB c_B,     y·α = 0,     c = p + τ r
 
-K has the signs of both labels in it; L are the points inside their margin, with α = c. Given the
-sets, α and b are straight lines in τ, and so are all leads y·f − q.
+K includes the signs of both labels; F are the free support vectors, on the margin, and B the bound
+ones, with α = c. Given these sets, α and b are linear in τ, and so are all gradients y·f − q of the
+dual objective: positive beyond the margin, zero on it.
 """
 
 from __future__ import annotations
@@ -13,41 +14,41 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.path import enter, leave, next_event, segment
 
-INSIDE, ON, OUTSIDE, HELD = 1, 0, -1, 2
-NOBODY = -1
-#: A lead on the wrong side, or α out of its box as a share of it, that is no longer rounding.
-STRAYED = 1e-7
-#: An α out of its box by more than this fraction of it is put on its bound.
+BOUND, FREE, NON_SUPPORT, FIXED = 1, 0, -1, 2
+NO_ROW = -1
+#: A gradient of the wrong sign, or α relative to its bound, that is more than rounding.
+INACCURATE = 1e-7
+#: An α beyond its bounds by more than this fraction of them is set to the bound.
 BOX = 1e-10
 
 
 @dataclass(frozen=True)
 class Event:
-    """At τ the point moves to a state, and its partner with it; NOBODY: only b bends."""
+    """At τ a row enters a state, and its partner with it; NO_ROW: only b has a kink."""
 
     tau: float
-    point: int
+    row: int
     state: int
-    partner: int = NOBODY
+    partner: int = NO_ROW
 
 
 @dataclass(frozen=True)
 class _Interval:
-    """Bounds t0 + τ t1 on b by point: the ``upper``, the ``lower``, and the tightest of each."""
+    """Bounds t0 + τ t1 on b by row: the ``upper``, the ``lower``, and the tightest of each."""
 
     t0: Floats
     t1: Floats
-    upper: NDArray[np.int64]
-    lower: NDArray[np.int64]
+    upper: Ints
+    lower: Ints
     u: int
     v: int
 
 
 class PathState:
-    """The sets with everything that follows from them, kept up to date change by change."""
+    """The sets, and the inverse, sums and linear functions of τ that are updated with them."""
 
     def __init__(
         self,
@@ -57,41 +58,41 @@ class PathState:
         p: Floats,
         r: Floats,
         state: NDArray[np.int8],
-        on: NDArray[np.int64],
+        free: Ints,
         unit: float,
     ) -> None:
-        """Start at τ = 0; ``unit`` is a τ at which something may happen for the first time."""
+        """Start at τ = 0; ``unit`` is the scale of the first events."""
         self.kernel, self.y, self.q, self.p, self.r = kernel, y, q, p, r
         self.state, self.tau, self.unit = state, 0.0, unit
         n = len(y)
-        self.m = len(on)
-        self.on = np.zeros(n + 1, dtype=np.int64)
-        self.on[: self.m] = on
+        self.m = len(free)
+        self.free = np.zeros(n + 1, dtype=np.int64)
+        self.free[: self.m] = free
         self.inverse = np.zeros((self.m + 66, self.m + 66))
         self.fixed, self.slope, self.along = np.zeros(n + 2), np.zeros(n + 2), np.zeros(n + 2)
         self.e0, self.e1 = np.zeros(n), np.zeros(n)
         self.size = float(np.abs(np.diag(kernel)).max(initial=0.0)) or 1.0
-        self.still = 1e-14 * self.size * float(np.abs(r).sum())
-        self.refresh()
+        self.min_rate = 1e-14 * self.size * float(np.abs(r).sum())
+        self.recompute()
 
-    def refresh(self) -> None:
-        """Sum the contributions anew, and invert anew."""
-        inside = self.state > 0
-        self.inside = int(inside.sum())
-        self.h0 = self.kernel[:, inside] @ self.p[inside]
-        self.h1 = self.kernel[:, inside] @ self.r[inside]
-        self.s0 = float(self.y[inside] @ self.p[inside])
-        self.s1 = float(self.y[inside] @ self.r[inside])
+    def recompute(self) -> None:
+        """Compute sums and inverse from the sets alone."""
+        bound = self.state > 0
+        self.n_bound = int(bound.sum())
+        self.h0 = self.kernel[:, bound] @ self.p[bound]
+        self.h1 = self.kernel[:, bound] @ self.r[bound]
+        self.s0 = float(self.y[bound] @ self.p[bound])
+        self.s1 = float(self.y[bound] @ self.r[bound])
         self.invert()
 
     def invert(self) -> None:
-        """The inverse of the margin's system by elimination, instead of by updates."""
-        on = self.on[: self.m]
+        """Compute the inverse of the system of the free rows, instead of updating it."""
+        free = self.free[: self.m]
         if not self.m:
             return
         system = np.zeros((self.m + 1, self.m + 1))
-        system[0, 1:] = system[1:, 0] = self.y[on]
-        system[1:, 1:] = self.kernel[np.ix_(on, on)]
+        system[0, 1:] = system[1:, 0] = self.y[free]
+        system[1:, 1:] = self.kernel[np.ix_(free, free)]
         try:
             found = np.linalg.inv(system)
         except np.linalg.LinAlgError:
@@ -99,12 +100,12 @@ class PathState:
         self.inverse[: self.m + 1, : self.m + 1] = found
 
     def solve(self) -> None:
-        """(b, α) and the leads as lines in τ; inverted anew where updates have lost digits."""
+        """(b, α) and the gradients as functions of τ; inverts again where digits were lost."""
         if not self.m:
-            self._middle()
+            self._middle_intercept()
             return
         for _ in range(2):
-            change = segment(
+            correction = segment(
                 self.kernel,
                 self.y,
                 self.q,
@@ -112,7 +113,7 @@ class PathState:
                 self.h1,
                 self.s0,
                 self.s1,
-                self.on,
+                self.free,
                 self.m,
                 self.inverse,
                 self.fixed,
@@ -120,105 +121,107 @@ class PathState:
                 self.e0,
                 self.e1,
             )
-            if change < 1e-7:
+            if correction < 1e-7:
                 return
             self.invert()
 
     def next(self) -> Event | None:
-        """The next change; None where the sets stay for ever."""
+        """The next event; None where the sets never change again."""
         if not self.m:
-            return self._next_of_interval()
-        if self.m == 1 and (idle := self._idle()) is not None:
-            return idle
-        tau, point, state = next_event(
+            return self._next_without_free()
+        if self.m == 1 and (redundant := self._redundant()) is not None:
+            return redundant
+        tau, row, state = next_event(
             self.tau,
             self.state,
             self.p,
             self.r,
-            self.on,
+            self.free,
             self.m,
             self.fixed,
             self.slope,
             self.e0,
             self.e1,
-            self.still,
+            self.min_rate,
         )
-        if point < 0:
+        if row < 0:
             return None
-        return Event(self.tau if tau - self.tau < 1e-12 * self.unit else tau, point, state)
+        return Event(self.tau if tau - self.tau < 1e-12 * self.unit else tau, row, state)
 
-    def _idle(self) -> Event | None:
-        """A lone point on the margin whose α runs along its bound is not needed there."""
-        i, noise = int(self.on[0]), 1e-10 * float(np.abs(self.r).max())
+    def _redundant(self) -> Event | None:
+        """A single free row whose α follows its bound need not be free."""
+        i, noise = int(self.free[0]), 1e-10 * float(np.abs(self.r).max())
         alpha, rate = self.alphas(self.tau)[0], self.slope[1]
         top = self.p[i] + self.tau * self.r[i]
         near = 1e-10 * (top + self.unit * float(np.abs(self.r).max()))
         if abs(rate - self.r[i]) <= noise and abs(alpha - top) <= near:
-            return Event(self.tau, i, INSIDE)
-        return Event(self.tau, i, OUTSIDE) if abs(rate) <= noise and abs(alpha) <= near else None
+            return Event(self.tau, i, BOUND)
+        return (
+            Event(self.tau, i, NON_SUPPORT) if abs(rate) <= noise and abs(alpha) <= near else None
+        )
 
-    def change(self, event: Event) -> list[Event]:
-        """Carry the change out; what happened (an exchange is two changes)."""
+    def apply(self, event: Event) -> list[Event]:
+        """Carry out an event; returns the changes of state, two for a swap."""
         self.tau = event.tau
-        if event.point == NOBODY:
+        if event.row == NO_ROW:
             return []
-        if event.partner != NOBODY:
-            return [*self._enter(event.point), *self._enter(event.partner)]
-        if event.state != ON:
-            self._leave(event.point, event.state)
+        if event.partner != NO_ROW:
+            return [*self._enter(event.row), *self._enter(event.partner)]
+        if event.state != FREE:
+            self._leave(event.row, event.state)
             return [event]
-        return self._enter(event.point)
+        return self._enter(event.row)
 
     def alphas(self, tau: float) -> Floats:
-        """α of the points on the margin."""
+        """α of the free rows."""
         return np.asarray(self.fixed[1 : self.m + 1] + tau * self.slope[1 : self.m + 1])
 
-    def _leave(self, point: int, state: int) -> None:
-        place = int(np.flatnonzero(self.on[: self.m] == point)[0])
-        self.m = leave(self.on, self.m, self.inverse, place)
-        self._set(point, state)
+    def _leave(self, row: int, state: int) -> None:
+        place = int(np.flatnonzero(self.free[: self.m] == row)[0])
+        self.m = leave(self.free, self.m, self.inverse, place)
+        self._set(row, state)
 
-    def _set(self, point: int, state: int) -> None:
-        """Change the state; a point that goes inside or comes from there moves the sums."""
-        sign = float(state == INSIDE) - float(self.state[point] == INSIDE)
+    def _set(self, row: int, state: int) -> None:
+        """Change the state of a row, and the sums over bound rows."""
+        sign = float(state == BOUND) - float(self.state[row] == BOUND)
         if sign:
-            self.inside += int(sign)
-            row = self.kernel[point]
-            self.h0 += sign * self.p[point] * row
-            self.h1 += sign * self.r[point] * row
-            self.s0 += sign * float(self.y[point] * self.p[point])
-            self.s1 += sign * float(self.y[point] * self.r[point])
-        self.state[point] = state
-        if not self.inside:  # nothing is left of what was added and taken away, not even rounding
+            self.n_bound += int(sign)
+            column = self.kernel[row]
+            self.h0 += sign * self.p[row] * column
+            self.h1 += sign * self.r[row] * column
+            self.s0 += sign * float(self.y[row] * self.p[row])
+            self.s1 += sign * float(self.y[row] * self.r[row])
+        self.state[row] = state
+        if not self.n_bound:  # not even rounding is left
             self.h0[:], self.h1[:], self.s0, self.s1 = 0.0, 0.0, 0.0, 0.0
 
-    def strayed(self) -> bool:
-        """Whether rounding has put points on the wrong side of their margin or α out of its box."""
+    def inaccurate(self) -> bool:
+        """Whether rounding has given gradients the wrong sign, or put α beyond its bounds."""
         if not self.m or self.tau == 0.0:
             return False
-        lead = self.e0 + self.tau * self.e1
-        if float(np.max(self.state * lead * (self.state != HELD), initial=0.0)) > STRAYED:
+        gradient = self.e0 + self.tau * self.e1
+        if float(np.max(self.state * gradient * (self.state != FIXED), initial=0.0)) > INACCURATE:
             return True
-        on, alpha = self.on[: self.m], self.alphas(self.tau)
-        top = self.p[on] + self.tau * self.r[on]
-        noise = STRAYED * (top + 1e-3 / self.size)
+        free, alpha = self.free[: self.m], self.alphas(self.tau)
+        top = self.p[free] + self.tau * self.r[free]
+        noise = INACCURATE * (top + 1e-3 / self.size)
         return bool((np.maximum(-alpha, alpha - top) > noise).any())
 
     def out_of_box(self) -> Event | None:
-        """The point on the margin whose α has left [0, top] farthest; it goes to that bound.
+        """The free row whose α is farthest beyond its bounds, with the state of that bound.
 
-        A point that nearly depends on the others there amplifies rounding: its lead changes by the
-        excess of α over the diagonal of the inverse, next to nothing.
+        A row that nearly depends on the other free rows amplifies rounding in its α; its gradient
+        changes by (excess of α) / (diagonal of the inverse), which is negligible.
         """
         if not self.m or self.tau == 0.0:
             return None
-        on, alpha = self.on[: self.m], self.alphas(self.tau)
-        top = self.p[on] + self.tau * self.r[on]
+        free, alpha = self.free[: self.m], self.alphas(self.tau)
+        top = self.p[free] + self.tau * self.r[free]
         excess = np.maximum(-alpha, alpha - top)
         worst = int(np.argmax(excess))
         if excess[worst] <= BOX * float(top.max()):
             return None
-        return Event(self.tau, int(on[worst]), INSIDE if alpha[worst] > 0.0 else OUTSIDE)
+        return Event(self.tau, int(free[worst]), BOUND if alpha[worst] > 0.0 else NON_SUPPORT)
 
     def _grow(self) -> None:
         if self.m + 2 < len(self.inverse):
@@ -227,85 +230,85 @@ class PathState:
         wider[: self.m + 1, : self.m + 1] = self.inverse[: self.m + 1, : self.m + 1]
         self.inverse = wider
 
-    def _enter(self, point: int) -> list[Event]:
-        """Put a point on the margin; one that depends on others there takes the place of one.
+    def _enter(self, row: int) -> list[Event]:
+        """Make a row free; one that depends on the free rows replaces one of them.
 
-        Along a dependency no score changes: αᵢ leaves its bound until some α reaches one.
+        Along a dependency no score changes: αᵢ leaves its bound until another α reaches one.
         """
         self._grow()
-        room = enter(self.kernel, self.y, self.on, self.m, self.inverse, point, self.along)
+        room = enter(self.kernel, self.y, self.free, self.m, self.inverse, row, self.along)
         if room > 0.0:
             self.m += 1
-            self._set(point, ON)
-            return [Event(self.tau, point, ON)]
-        outward = float(self.state[point])  # from inside α falls, from outside it rises
-        rate = outward * self.along[1 : self.m + 1]
+            self._set(row, FREE)
+            return [Event(self.tau, row, FREE)]
+        direction = float(self.state[row])  # α of a bound row decreases, that of others increases
+        rate = direction * self.along[1 : self.m + 1]
         self.solve()
-        on, alpha = self.on[: self.m], self.alphas(self.tau)
+        free, alpha = self.free[: self.m], self.alphas(self.tau)
         top = self.p + self.tau * self.r
-        space = np.where(rate > 0, top[on] - alpha, alpha)
-        moving = np.abs(rate) > 1e-9
-        steps = np.where(moving, np.maximum(space, 0.0) / np.where(moving, np.abs(rate), 1), np.inf)
+        distance = np.maximum(np.where(rate > 0, top[free] - alpha, alpha), 0.0)
+        changing = np.abs(rate) > 1e-9
+        steps = np.where(changing, distance / np.where(changing, np.abs(rate), 1), np.inf)
         first = int(np.argmin(steps)) if self.m else 0
-        if top[point] <= steps[first]:
-            self._set(point, -int(outward))
-            return [Event(self.tau, point, -int(outward))]
-        other, its = int(on[first]), INSIDE if rate[first] > 0 else OUTSIDE
-        self._leave(other, its)
-        return [Event(self.tau, other, its), *self._enter(point)]
+        if top[row] <= steps[first]:
+            self._set(row, -int(direction))
+            return [Event(self.tau, row, -int(direction))]
+        other, new_state = int(free[first]), BOUND if rate[first] > 0 else NON_SUPPORT
+        self._leave(other, new_state)
+        return [Event(self.tau, other, new_state), *self._enter(row)]
 
-    # -- nobody on the margin --------------------------------------------------------------------
+    # -- no free rows ----------------------------------------------------------------------------
 
     def _bounds(self) -> _Interval:
-        """Which points bound b from above and from below, just after τ."""
+        """The rows that bound b from above and from below, just after τ."""
         t0, t1 = self.y * (self.q - self.h0), -self.y * self.h1
-        free = self.state != HELD
-        upper = np.flatnonzero((self.y * self.state > 0) & free)
-        lower = np.flatnonzero((self.y * self.state < 0) & free)
+        variable = self.state != FIXED
+        upper = np.flatnonzero((self.y * self.state > 0) & variable)
+        lower = np.flatnonzero((self.y * self.state < 0) & variable)
         return _Interval(
             t0, t1, upper, lower, self._tightest(t0, t1, upper), self._tightest(-t0, -t1, lower)
         )
 
-    def _tightest(self, t0: Floats, t1: Floats, among: NDArray[np.int64]) -> int:
-        """The line that is lowest at τ, and of those the one that falls fastest; −1 for none."""
+    def _tightest(self, t0: Floats, t1: Floats, among: Ints) -> int:
+        """The smallest bound at τ, and of equals the one that decreases fastest; −1 for none."""
         if not len(among):
             return -1
         now = t0[among] + self.tau * t1[among]
         tied = among[now <= now.min() + 1e-11 * (1.0 + np.abs(now).max())]
         return int(tied[np.argmin(t1[tied])])
 
-    def _drift(self) -> float:
-        """How fast Σ y α would leave zero if all stayed at their bounds, as a share of Σ r."""
+    def _imbalance_rate(self) -> float:
+        """Derivative of Σ y α if all rows stayed at their bounds, relative to Σ r."""
         return self.s1 / max(float(np.abs(self.r).sum()), np.finfo(float).tiny)
 
-    def _middle(self) -> None:
-        """Of the interval that is left to b the middle, as a line in τ."""
+    def _middle_intercept(self) -> None:
+        """The middle of the interval of optimal b, as a function of τ."""
         at = self._bounds()
         ends = [i for i in (at.u, at.v) if i >= 0]
         self.fixed[0] = np.mean(at.t0[ends]) if ends else 0.0
         self.slope[0] = np.mean(at.t1[ends]) if ends else 0.0
 
-    def _next_of_interval(self) -> Event | None:
-        """The interval for b closes, or another point becomes its end (which changes no set)."""
-        at, drift = self._bounds(), self._drift()
-        if abs(drift) > 1e-11:  # someone must give way at once: b moves on to the next point
-            point = at.u if drift > 0 else at.v
-            return None if point < 0 else Event(self.tau, point, ON)
-        bend = min(
-            self._overtaken(at.t0, at.t1, at.upper, at.u),
-            self._overtaken(-at.t0, -at.t1, at.lower, at.v),
+    def _next_without_free(self) -> Event | None:
+        """The interval of b closes, or another row becomes its end (which changes no set)."""
+        at, rate = self._bounds(), self._imbalance_rate()
+        if abs(rate) > 1e-11:  # a row must become free at once: b moves to its margin
+            row = at.u if rate > 0 else at.v
+            return None if row < 0 else Event(self.tau, row, FREE)
+        kink = min(
+            self._next_crossing(at.t0, at.t1, at.upper, at.u),
+            self._next_crossing(-at.t0, -at.t1, at.lower, at.v),
         )
         if at.u >= 0 and at.v >= 0:
             closing = at.t1[at.v] - at.t1[at.u]
-            if closing > self.still:
+            if closing > self.min_rate:
                 root = max(float((at.t0[at.u] - at.t0[at.v]) / closing), self.tau)
-                if root <= bend:
-                    return Event(root, at.u, ON, partner=at.v)
-        return Event(bend, NOBODY, ON) if np.isfinite(bend) else None
+                if root <= kink:
+                    return Event(root, at.u, FREE, partner=at.v)
+        return Event(kink, NO_ROW, FREE) if np.isfinite(kink) else None
 
-    def _overtaken(self, t0: Floats, t1: Floats, among: NDArray[np.int64], i: int) -> float:
-        """The first τ at which another line falls below line i."""
-        faster = among[t1[among] < t1[i] - self.still] if i >= 0 else among[:0]
+    def _next_crossing(self, t0: Floats, t1: Floats, among: Ints, i: int) -> float:
+        """The first τ at which another bound falls below that of row i."""
+        faster = among[t1[among] < t1[i] - self.min_rate] if i >= 0 else among[:0]
         if not len(faster):
             return np.inf
         when = (t0[faster] - t0[i]) / (t1[i] - t1[faster])

@@ -1,11 +1,11 @@
-"""The support vector machine for every C at once.
+"""The regularization path of a binary SVM: all solutions along C.
 
     min over f, b of ½‖f‖² + C Σ w max(0, 1 − y (f(x) + b))
 
-Between two breakpoints nobody crosses a margin, and α, b and every score are straight lines in C.
-The path starts where C is so small that all points of the rarer class have α = Cw; which points of
-the other class share the balance is a path of its own, along which their bound grows from what the
-rarer class can balance to its full size.
+Between two breakpoints no row reaches or leaves its margin, and α, b and all scores are linear in
+C. The path starts where C is so small that all rows of the rarer class have α = Cw. Which rows of
+the other class balance them is found along an auxiliary path, on which their bound grows from the
+value that the rarer class can balance to its full size.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Floats
-from separatrix.svm.path.state import HELD, INSIDE, Event, PathState
+from separatrix.rows.block import Floats, Ints
+from separatrix.svm.path.state import BOUND, FIXED, Event, PathState
 from separatrix.threads import one_blas_thread
 
-#: Changes without progress, per point, after which ties are broken by moving the margins a little.
-TIED, NUDGE, NUDGES = 4, 1e-11, 3
+#: Events without progress, per row, after which ties are broken by perturbing the margins.
+DEGENERATE, PERTURBATION, PERTURBATIONS = 4, 1e-11, 3
 
 
 @dataclass(frozen=True)
 class SVMTrace:
-    """All segments: from ``starts[k]`` on, b = b0 + C b1 and α = fixed + C slope on the margin.
+    """All segments: from ``starts[k]`` on, b = b0 + C b1 and α = fixed + C slope of free rows.
 
-    ``first[k]:first[k + 1]`` are the places of segment k in ``on``, ``fixed`` and ``slope``; the
-    change number j, before segment ``when[j]``, puts ``who[j]`` into ``state[j]``: 1 inside
-    (α = Cw), −1 outside (α = 0), 0 on the margin. ``end``: how far the lines are known, ∞ where
-    nothing changes any more.
+    ``first[k]:first[k + 1]`` are the places of segment k in ``free``, ``fixed`` and ``slope``;
+    event j, before segment ``when[j]``, puts ``row[j]`` into ``state[j]``: 1 bound (α = Cw), 0 free
+    (on the margin), −1 no support vector (α = 0). The last segment ends at ``end``, ∞ where nothing
+    changes any more.
     """
 
     y: Floats
@@ -39,12 +39,12 @@ class SVMTrace:
     starts: Floats
     b0: Floats
     b1: Floats
-    first: NDArray[np.int64]
-    on: NDArray[np.int64]
+    first: Ints
+    free: Ints
     fixed: Floats
     slope: Floats
-    when: NDArray[np.int64]
-    who: NDArray[np.int64]
+    when: Ints
+    row: Ints
     state: NDArray[np.int8]
     end: float
 
@@ -52,45 +52,45 @@ class SVMTrace:
         return len(self.starts)
 
     def segment_of(self, C: float) -> int:
-        """The number of the segment that holds C."""
+        """The number of the segment of C."""
         return max(int(np.searchsorted(self.starts, C, side="right")) - 1, 0)
 
     def states(self, k: int) -> NDArray[np.int8]:
-        """The state of every point on segment k."""
+        """The state of every row on segment k."""
         state = self.origin.copy()
         upto = int(np.searchsorted(self.when, k, side="right"))
-        state[self.who[:upto]] = self.state[:upto]  # of several changes of a point the last stays
+        state[self.row[:upto]] = self.state[:upto]  # of several events of a row the last counts
         return state
 
     def alpha(self, C: float, k: int | None = None) -> Floats:
-        """The α at C, by the lines of segment k."""
+        """α at C, by the linear functions of segment k."""
         k = self.segment_of(C) if k is None else k
         top = C * self.w
-        alpha = np.where(self.states(k) == INSIDE, top, 0.0)
+        alpha = np.where(self.states(k) == BOUND, top, 0.0)
         here = slice(self.first[k], self.first[k + 1])
-        on = self.on[here]
-        alpha[on] = np.clip(self.fixed[here] + C * self.slope[here], 0.0, top[on])
+        free = self.free[here]
+        alpha[free] = np.clip(self.fixed[here] + C * self.slope[here], 0.0, top[free])
         return alpha
 
     def intercept(self, C: float, k: int | None = None) -> float:
-        """The b at C; with no point on the margin the middle of those that are as good."""
+        """b at C; without free rows, the middle of the optimal interval."""
         k = self.segment_of(C) if k is None else k
         return float(self.b0[k] + C * self.b1[k])
 
     @property
     def breakpoints(self) -> Floats:
-        """Every C at which a point comes to its margin or leaves it."""
+        """Every C at which a row reaches or leaves its margin."""
         breaks = np.unique(self.starts[np.unique(self.when)])
         return np.asarray(breaks[breaks > 0.0])
 
 
 class _Record:
-    """Segments and changes, as they come."""
+    """Segments and events, in the order of C."""
 
     def __init__(self) -> None:
         self.starts: list[float] = []
         self.lines: list[tuple[float, float]] = []
-        self.on: list[NDArray[np.int64]] = []
+        self.free: list[Ints] = []
         self.fixed: list[Floats] = []
         self.slope: list[Floats] = []
         self.changes: list[tuple[int, int, int]] = []
@@ -99,13 +99,13 @@ class _Record:
         m = at.m
         self.starts.append(at.tau)
         self.lines.append((at.fixed[0], at.slope[0]))
-        self.on.append(at.on[:m].copy())
+        self.free.append(at.free[:m].copy())
         self.fixed.append(at.fixed[1 : m + 1].copy())
         self.slope.append(at.slope[1 : m + 1].copy())
 
     def trace(self, y: Floats, w: Floats, origin: NDArray[np.int8], end: float) -> SVMTrace:
         lines, changes = np.array(self.lines), np.array(self.changes, dtype=np.int64).reshape(-1, 3)
-        changes = changes[changes[:, 0] < len(self.starts)]  # a segment may have been given up
+        changes = changes[changes[:, 0] < len(self.starts)]  # the last segment may be missing
         return SVMTrace(
             y,
             w,
@@ -113,8 +113,8 @@ class _Record:
             np.array(self.starts),
             lines[:, 0].copy(),
             lines[:, 1].copy(),
-            np.cumsum([0, *map(len, self.on)]),
-            np.concatenate(self.on),
+            np.cumsum([0, *map(len, self.free)]),
+            np.concatenate(self.free),
             np.concatenate(self.fixed),
             np.concatenate(self.slope),
             changes[:, 0].copy(),
@@ -130,78 +130,79 @@ def trace_svm(gram: Floats, y: Floats, w: Floats, *, C_max: float, max_changes: 
     with one_blas_thread():
         largest = float(np.diag(gram).max(initial=0.0)) or 1.0
         unit = 1.0 / (largest * float(w.sum()))
-        state, on = _beginning(signed, y, w, max_changes)
-        at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, on, unit)
+        state, free = _initial_sets(signed, y, w, max_changes)
+        at = PathState(signed, y, np.ones(len(y)), np.zeros(len(y)), w, state, free, unit)
         origin, record = state.copy(), _Record()
         end = _follow(at, C_max, max_changes, record)
     return record.trace(y, w, origin, end)
 
 
-def _beginning(
+def _initial_sets(
     kernel: Floats, y: Floats, w: Floats, max_changes: int
-) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """The sets for vanishing C: states, and the points on the margin.
+) -> tuple[NDArray[np.int8], Ints]:
+    """The states for vanishing C, and the free rows.
 
-    With α = Ca the unit on the right of y·f = 1 is swallowed by b, which tends to the label of the
-    commoner class. Its points share the weight of the rarer class so that ‖f‖ is least.
+    b tends to the label of the commoner class. With α = Ca, its rows balance the weight of the
+    rarer class so that ‖f‖ is least.
     """
-    state = np.full(len(y), INSIDE, dtype=np.int8)
+    state = np.full(len(y), BOUND, dtype=np.int8)
     plus, minus = float(w[y > 0].sum()), float(w[y < 0].sum())
     if abs(plus - minus) <= 1e-12 * (plus + minus):
         return state, np.empty(0, dtype=np.int64)
     common = y > 0 if plus > minus else y < 0
-    share = min(plus, minus) / max(plus, minus)
-    p, r = np.where(common, share * w, w), np.where(common, (1.0 - share) * w, 0.0)
-    state[~common] = HELD
+    fraction = min(plus, minus) / max(plus, minus)
+    p, r = np.where(common, fraction * w, w), np.where(common, (1.0 - fraction) * w, 0.0)
+    state[~common] = FIXED
     at = PathState(kernel, y, np.zeros(len(y)), p, r, state, np.empty(0, dtype=np.int64), 1.0)
     _follow(at, 1.0, max_changes, None)
-    at.state[~common] = INSIDE
-    return at.state, at.on[: at.m].copy()
+    at.state[~common] = BOUND
+    return at.state, at.free[: at.m].copy()
 
 
 def _follow(at: PathState, end: float, max_changes: int, record: _Record | None) -> float:
-    """From change to change to ``end``; how far the lines hold: ∞ where they never change again."""
-    idle, nudges, patience = 0, 0, TIED * len(at.y) + 50
+    """Follow the events to ``end``; returns the end of the last segment, ∞ after the last event."""
+    stalled, perturbations, patience = 0, 0, DEGENERATE * len(at.y) + 50
     for number in range(max_changes):
         at.solve()
-        if at.strayed():
-            at.refresh()  # sums and inverse anew
+        inaccurate = at.inaccurate()
+        if inaccurate:
+            at.recompute()
             at.solve()
-        for change in _into_box(at):
-            if record is not None:
-                record.changes.append((number, change.point, change.state))
-        if at.strayed():
+        restored = _restore_bounds(at)
+        if (inaccurate or restored) and at.inaccurate():
             return at.tau
+        if record is not None:
+            record.changes += [(number, change.row, change.state) for change in restored]
         if record is not None:
             record.segment(at)
         event = at.next()
         if event is None or event.tau > end:
             return np.inf if event is None else end
-        idle = idle + 1 if event.tau <= at.tau * (1.0 + 1e-12) else 0
-        if idle > patience:
-            if nudges == NUDGES:
+        stalled = stalled + 1 if event.tau <= at.tau * (1.0 + 1e-12) else 0
+        if stalled > patience:
+            if perturbations == PERTURBATIONS:
                 return at.tau
-            idle, nudges = 0, nudges + 1
-            _nudge(at)
-        for change in at.change(event):
+            stalled, perturbations = 0, perturbations + 1
+            _perturb(at)
+        for change in at.apply(event):
             if record is not None:
-                record.changes.append((number + 1, change.point, change.state))
+                record.changes.append((number + 1, change.row, change.state))
     return at.tau
 
 
-def _into_box(at: PathState) -> list[Event]:
-    """Points whose α rounding has put out of its box go to their bounds, the farthest first."""
+def _restore_bounds(at: PathState) -> list[Event]:
+    """Free rows whose α is beyond its bounds by rounding are set to them, the farthest first."""
     changes: list[Event] = []
     for _ in range(at.m):
         event = at.out_of_box()
         if event is None:
             break
-        changes += at.change(event)
+        changes += at.apply(event)
         at.solve()
     return changes
 
 
-def _nudge(at: PathState) -> None:
-    """Ties that go round in a circle are broken: every margin moves by a little of its own."""
-    at.q = at.q + NUDGE * np.random.default_rng(0).uniform(-1.0, 1.0, len(at.q))
-    at.refresh()
+def _perturb(at: PathState) -> None:
+    """Break ties that cycle: every margin is perturbed."""
+    at.q = at.q + PERTURBATION * np.random.default_rng(0).uniform(-1.0, 1.0, len(at.q))
+    at.recompute()

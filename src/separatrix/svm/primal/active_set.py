@@ -1,108 +1,165 @@
-"""Many rows, few columns: most rows only need to be told on which side of their margin they are.
+"""Active-set solver of the linear SVM in the primal: many rows, few columns.
 
 A row well beyond its margin has α = 0 and one well short of it has α = c, whatever the last digits
-of the hyperplane. A part of the rows tells the hyperplane roughly; only rows near their margin are
-left open, and the others enter a smaller problem as one vector. All rows are then looked at, those
-that were misjudged join the open ones, and so on until none is left: the answer is exact for all
-rows, though most of them have been in two or three products only.
+of the hyperplane. Solutions of growing subsamples tell the hyperplane approximately; only rows near
+their margin are active, and all others enter a smaller problem as one vector. Then all rows are
+checked, those that violate optimality become active, and so on until none does: the solution is
+exact for all rows, though most of them take part in two or three products only.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from separatrix.rows.block import Floats
-from separatrix.svm.primal.interior_point import SmallProblem, solve_roughly, solve_small
-from separatrix.svm.primal.options import Answer, Settings
-from separatrix.svm.primal.problem import Columns, Hinges, columns_of
+from separatrix.rows.block import Floats, Ints
+from separatrix.svm.primal.interior_point import SmallProblem, solve_approximately, solve_exactly
+from separatrix.svm.problem import Budget, LinearProblem, Status
 from separatrix.threads import small_products
 
-#: A part has this share of the rows of the next one; rows that are solved without parts.
-SHARE, WHOLE = 0.2, 6_000
-#: The band of open rows, in units of the change of scores that is expected.
+#: Size of a subsample relative to the next one; rows that are solved without subsamples.
+FRACTION, WHOLE = 0.2, 6_000
+#: Half-width of the band of active rows, in units of the expected change of scores.
 BAND = 3.5
 
 
-def solve_active(problem: Hinges, settings: Settings) -> Answer:
-    """Parts of growing size, then all rows."""
-    order = np.random.default_rng(0).permutation(problem.n)
-    whole = max(WHOLE, 40 * len(problem.ridge))
-    columns = columns_of(problem, np.sort(order[:whole]))
-    beta, spread, work = np.zeros(len(columns.ridge)), np.inf, 0
-    with small_products(len(beta)):
-        for part in _parts(order, whole):
-            share = float(problem.cost[part].sum() / problem.cost.sum())
-            some = Columns(problem.take(part, share), columns.centre, columns.scale)
-            before = beta
-            found = _settle(some, beta, spread, settings, rough=True)
-            beta, work = found.beta, work + found.steps
-            if before.any():
-                moved = some.hinges.x @ (some.restore(beta)[0] - some.restore(before)[0])
-                spread = BAND * np.sqrt(SHARE) * float(np.std(moved))
-        found = _settle(columns, beta, spread, settings, rough=False)
-    w, b = columns.restore(found.beta)
-    return Answer(w, b, found.alpha, found.status, work + found.steps)
+@dataclass(frozen=True)
+class LinearSolution:
+    """w, b, and α of every hinge (m x n)."""
 
-
-def _parts(order: NDArray[np.int64], whole: int) -> list[NDArray[np.int64]]:
-    """Growing beginnings of the shuffled rows, all but the last (which is all of them)."""
-    sizes = []
-    size = SHARE * len(order)
-    while size > 0.5 * whole and len(order) > 2 * whole:
-        sizes.append(int(size))
-        size *= SHARE
-    if sizes:
-        sizes.append(max(int(sizes[-1] * SHARE), whole // 3))
-    return [np.sort(order[:size]) for size in sizes[::-1] if size < len(order)]
+    w: Floats
+    b: float
+    alpha: Floats
+    status: Status
 
 
 @dataclass(frozen=True)
-class _Found:
-    beta: Floats
-    alpha: Floats
-    status: str
-    steps: int
+class StandardizedColumns:
+    """The problem in coordinates z = (x − μ)/σ, with a column of ones for the intercept.
+
+    The intercept is free, so that centering changes nothing else; ρ/σ² keeps the penalty the same.
+    """
+
+    problem: LinearProblem
+    center: Floats
+    scale: Floats
+
+    @property
+    def ridge(self) -> Floats:
+        """The penalty of each coefficient of z; none on the intercept."""
+        own = self.problem.ridge / self.scale**2
+        return np.append(own, 0.0) if self.problem.intercept else own
+
+    def signed_rows(self, side: Ints, row: Ints) -> Floats:
+        """s·z of the hinges (side, row), dense."""
+        x = self.problem.x[row]
+        z = np.ones((len(row), len(self.ridge)))
+        d = len(self.scale)
+        np.subtract(x.toarray() if sparse.issparse(x) else x, self.center, out=z[:, :d])
+        z[:, :d] /= self.scale
+        z *= self.problem.sign[side, row][:, None]
+        return z
+
+    def gradient(self, beta: Floats) -> Floats:
+        """Zᵀβ."""
+        total = float(beta.sum())
+        own = (self.problem.gradient(beta) - self.center * total) / self.scale
+        return np.append(own, total) if self.problem.intercept else own
+
+    def restore(self, coef: Floats) -> tuple[Floats, float]:
+        """(w, b) for x from the coefficients of z."""
+        w = coef[: len(self.scale)] / self.scale
+        return w, float(coef[-1] - self.center @ w) if self.problem.intercept else 0.0
 
 
-def _settle(
-    columns: Columns, beta: Floats, spread: float, settings: Settings, *, rough: bool
-) -> _Found:
-    """Open rows near their margin, solve, look at all rows, until nothing was misjudged."""
-    hinges, steps = columns.hinges, 0
-    short = hinges.short(hinges.scores(*columns.restore(beta)))
-    state = _judged(short, spread)
-    scale = float(hinges.cost.sum())
+def standardized_columns(problem: LinearProblem, sample: Ints) -> StandardizedColumns:
+    """Center and scale from some of the rows; columns that are constant there from all rows."""
+    x, d = problem.x[sample], len(problem.ridge)
+    dense = np.asarray(x.toarray() if sparse.issparse(x) else x)
+    center, scale = dense.mean(axis=0), dense.std(axis=0)
+    for j in np.flatnonzero(scale <= 1e-10 * np.abs(center)):
+        whole = problem.x[:, [j]]
+        column = np.ravel(whole.toarray() if sparse.issparse(whole) else whole)
+        center[j], scale[j] = column.mean(), column.std()
+    if not problem.intercept:
+        scale, center = np.hypot(scale, center), np.zeros(d)
+    constant = scale <= 1e-13 * np.abs(center)
+    scale = np.where(constant, np.where(center == 0, 1, np.abs(center)), scale)
+    return StandardizedColumns(problem, center, scale)
+
+
+def solve_primal(problem: LinearProblem, budget: Budget) -> LinearSolution:
+    """Subsamples of growing size, then all rows."""
+    order = np.random.default_rng(0).permutation(problem.n)
+    whole = max(WHOLE, 40 * len(problem.ridge))
+    columns = standardized_columns(problem, np.sort(order[:whole]))
+    coef, width = np.zeros(len(columns.ridge)), np.inf
+    with small_products(len(coef)):
+        for rows in _subsamples(order, whole):
+            fraction = float(problem.cost[rows].sum() / problem.cost.sum())
+            part = StandardizedColumns(problem.take(rows, fraction), columns.center, columns.scale)
+            before = coef
+            coef = _solve_active_set(part, coef, width, budget, approximate=True)[0]
+            if budget.exhausted:
+                break
+            if before.any():
+                change = part.problem.x @ (part.restore(coef)[0] - part.restore(before)[0])
+                width = BAND * np.sqrt(FRACTION) * float(np.std(change))
+        coef, alpha, status = _solve_active_set(columns, coef, width, budget, approximate=False)
+    return LinearSolution(*columns.restore(coef), alpha, status)
+
+
+def _subsamples(order: Ints, whole: int) -> list[Ints]:
+    """Growing parts of the shuffled rows, all but the last (which is all of them)."""
+    sizes = []
+    size = FRACTION * len(order)
+    while size > 0.5 * whole and len(order) > 2 * whole:
+        sizes.append(int(size))
+        size *= FRACTION
+    if sizes:
+        sizes.append(max(int(sizes[-1] * FRACTION), whole // 3))
+    return [np.sort(order[:size]) for size in sizes[::-1] if size < len(order)]
+
+
+def _solve_active_set(
+    columns: StandardizedColumns, coef: Floats, width: float, budget: Budget, *, approximate: bool
+) -> tuple[Floats, Floats, Status]:
+    """Solve for the rows near their margin, check all rows, until none violates optimality.
+
+    Returns the coefficients of z, α of every hinge, and the status.
+    """
+    problem = columns.problem
+    short = problem.shortfall(problem.scores(*columns.restore(coef)))
+    state = _states(short, width)
+    scale = float(problem.cost.sum())
+    solve = solve_approximately if approximate else solve_exactly
     while True:
         side, row = np.nonzero(state == 0)
-        fixed = np.where(state > 0, hinges.cost, 0.0)
+        alpha = np.where(state > 0, problem.cost, 0.0)
         small = SmallProblem(
             columns.signed_rows(side, row),
-            hinges.offset[side, row],
-            hinges.cost[row],
+            problem.offset[side, row],
+            problem.cost[row],
             columns.ridge,
-            columns.pull(hinges.slopes(fixed)),
+            columns.gradient(problem.combine(alpha)),
         )
-        found = (solve_roughly if rough else solve_small)(
-            small, beta, scale=scale, max_steps=settings.max_steps, deadline=settings.deadline
-        )
-        beta, steps = found.beta, steps + found.steps
-        fixed[side, row] = found.alpha
-        short = hinges.short(hinges.scores(*columns.restore(beta)))
-        noise = 1e-3 * spread if rough else 1e-10 * (1.0 + np.abs(hinges.offset))
+        found = solve(small, coef, scale, budget)
+        coef = found.beta
+        alpha[side, row] = found.alpha
+        short = problem.shortfall(problem.scores(*columns.restore(coef)))
+        noise = 1e-3 * width if approximate else 1e-10 * (1.0 + np.abs(problem.offset))
         wrong = (state * short < -noise) & (state != 0)
-        late = time.monotonic() > settings.deadline
-        if late or not wrong.any() or (rough and wrong.sum() < 0.01 * hinges.n):
+        if budget.exhausted or not wrong.any() or (approximate and wrong.sum() < 0.01 * problem.n):
             break
-        spread = max(0.5 * spread, 2.0 * float(np.abs(short[wrong]).max()))
-        state = np.where((state == 0) | wrong, 0, _judged(short, spread))
-    status = "solved" if found.exact else "stopped short of the last digits"
-    return _Found(beta, fixed, "time is up" if late else status, steps)
+        width = max(0.5 * width, 2.0 * float(np.abs(short[wrong]).max()))
+        state = np.where((state == 0) | wrong, 0, _states(short, width))
+    solved = found.exact and not wrong.any()
+    return coef, alpha, Status.SOLVED if solved else budget.status
 
 
-def _judged(short: Floats, spread: float) -> NDArray[np.int8]:
-    """+1: short of its margin for certain (α = c), −1: beyond it (α = 0), 0: open."""
-    return (short > spread).astype(np.int8) - (short < -spread).astype(np.int8)
+def _states(short: Floats, width: float) -> NDArray[np.int8]:
+    """+1: clearly short of the margin (α = c), −1: clearly beyond it (α = 0), 0: active."""
+    return (short > width).astype(np.int8) - (short < -width).astype(np.int8)

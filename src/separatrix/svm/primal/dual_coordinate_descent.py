@@ -1,14 +1,13 @@
-"""Many columns: one α at a time, with w = Xᵀu/ρ kept beside it.
+"""Dual coordinate descent for many columns: one α at a time, with w = Xᵀβ/ρ updated along.
 
-A free intercept ties all α together (Σ s α = 0), which would hold every single one of them in its
-place. So the intercept is only held near where it was, b = b₀ + g Σ s α, and b₀ follows until the
-sum vanishes: the method of multipliers, one multiplier. Sweeps leave out hinges that are pressed
-against their bounds. In the end the rows on their margins are solved for at once.
+The intercept constrains all α, Σ s α = 0, so that no single one could change. Its multiplier b is
+found by the method of multipliers: b = b₀ + g Σ s α, and b₀ is updated until the sum vanishes.
+Epochs shrink hinges whose gradient points into their bound. At the end the free support vectors
+are solved for exactly, as one linear system.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,44 +15,44 @@ import numpy as np
 from scipy import linalg, sparse
 
 from separatrix.rows.block import Floats
-from separatrix.svm.loops.dual_coordinate_descent import shuffle, sweep
-from separatrix.svm.primal.options import Answer, Settings
-from separatrix.svm.primal.problem import Hinges
+from separatrix.svm.loops.dual_coordinate_descent import epoch, shuffle
+from separatrix.svm.primal.active_set import LinearSolution
+from separatrix.svm.problem import Budget, LinearProblem, Status
 
-#: Sweeps between two looks at the gap at least and at most, and how much nearer they should come.
-LEAST, SWEEPS, NEARER = 8, 100, 0.3
-#: Rows on the margin that are still solved for at once.
+#: Epochs between two checks of the gap at least and at most, and the reduction of the violation.
+LEAST, EPOCHS, REDUCTION = 8, 100, 0.3
+#: Free support vectors up to which the exact solution is computed.
 SYSTEM = 2_500
 
 
 @dataclass
 class _Descent:
-    """The state of a descent over rows that are divided by √ρ, so that all penalties are one."""
+    """The state of a descent over rows divided by √ρ, so that all penalties are one."""
 
-    problem: Hinges
+    problem: LinearProblem
     x: sparse.csr_array
     alpha: Floats
     w: Floats
     b: float = 0.0
-    far: float = np.inf
+    threshold: float = np.inf
     seed: int = 1
 
     def __post_init__(self) -> None:
         self.square = np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
         self.order = np.arange(self.alpha.size)
         self.active = len(self.order)
-        self.give = float(self.square.mean()) if self.problem.intercept else 0.0
-        self.give = self.give if self.give > 0.0 or not self.problem.intercept else 1.0
+        step = float(self.square.mean()) if self.problem.intercept else 0.0
+        self.intercept_step = step if step > 0.0 or not self.problem.intercept else 1.0
 
-    def run(self, sweeps: int, deadline: float) -> int:
-        """Sweep until the hinges that take part are ten times nearer; how many sweeps it took.
+    def run(self, budget: Budget) -> None:
+        """Epochs until the violation of the active hinges is reduced by ``REDUCTION``.
 
-        What counts as far from a bound is what the worst hinge of the sweep before was short by.
+        The threshold of shrinking is the worst violation of the epoch before.
         """
         p, first = self.problem, 0.0
-        for turn in range(1, sweeps + 1):
+        for turn in range(1, min(EPOCHS, budget.remaining) + 1):
             self.seed = shuffle(self.order, self.active, self.seed)
-            self.b, worst, self.active = sweep(
+            self.b, worst, self.active = epoch(
                 self.x.indptr,
                 self.x.indices,
                 self.x.data,
@@ -66,53 +65,53 @@ class _Descent:
                 self.alpha.reshape(-1),
                 self.w,
                 self.b,
-                self.give,
-                self.far,
+                self.intercept_step,
+                self.threshold,
             )
+            budget.n_iter += 1
             if p.intercept and not turn % 2:
-                self.b += self.give * float(p.slopes(self.alpha).sum())
-            self.far = max(worst, 1e-12)
+                self.b += self.intercept_step * float(p.combine(self.alpha).sum())
+            self.threshold = max(worst, 1e-12)
             first = max(first, worst)
-            if (worst <= NEARER * first and turn >= LEAST) or time.monotonic() > deadline:
+            if (worst <= REDUCTION * first and turn >= LEAST) or budget.out_of_time:
                 break
-        return turn
 
-    def refresh(self) -> None:
-        """All hinges take part again; w is summed anew."""
-        self.active, self.far = len(self.order), max(2.0 * self.far, 1e-12)
-        self.w = np.asarray(self.x.T @ self.problem.slopes(self.alpha))
+    def unshrink(self) -> None:
+        """All hinges become active again; w is summed anew."""
+        self.active, self.threshold = len(self.order), max(2.0 * self.threshold, 1e-12)
+        self.w = np.asarray(self.x.T @ self.problem.combine(self.alpha))
 
 
-def solve_coordinates(problem: Hinges, settings: Settings) -> Answer:
-    """Descend until the gap is within the tolerance, the sweeps or the time are used up."""
+def solve_coordinate_descent(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    """Epochs until the relative gap is at most ``tol``, or the budget is used up."""
     root = np.sqrt(problem.ridge)
     x = sparse.csr_array(problem.x)
     x = sparse.csr_array((x.data / root[x.indices], x.indices, x.indptr), x.shape)
     state = _Descent(problem, x, np.zeros(problem.offset.shape), np.zeros(x.shape[1]))
-    best, work, status, missed = None, 0, "limit reached", np.inf
-    while work < settings.max_sweeps:
-        work += state.run(min(SWEEPS, settings.max_sweeps - work), settings.deadline)
-        state.refresh()
+    best, status, tried = None, Status.MAX_ITER, np.inf
+    while budget.remaining > 0:
+        state.run(budget)
+        state.unshrink()
         found = _candidate(problem, x, state.alpha, state.b)
         if best is None or found.gap < best.gap:
             best = found
-        if found.gap < 1e-4 * found.size and found.gap < 0.1 * missed:
-            missed = found.gap
-            polished = _finished(problem, x, found)
-            best = polished if polished is not None and polished.gap < best.gap else best
-        if best.gap <= settings.tol * best.size:
-            status = "solved"
+        if found.gap < 1e-4 * found.size and found.gap < 0.1 * tried:
+            tried = found.gap
+            exact = _exact_on_free(problem, x, found)
+            best = exact if exact is not None and exact.gap < best.gap else best
+        if best.gap <= tol * best.size:
+            status = Status.SOLVED
             break
-        if time.monotonic() > settings.deadline:
-            status = "time is up"
+        if budget.out_of_time:
+            status = Status.TIME
             break
     assert best is not None
-    return Answer(best.w / root, best.b, best.alpha, status, work)
+    return LinearSolution(best.w / root, best.b, best.alpha, status)
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A feasible α with the w that follows from it and the b that is best for w."""
+    """A feasible α, the w that follows from it, and the best b for this w."""
 
     w: Floats
     b: float
@@ -122,35 +121,27 @@ class _Candidate:
     size: float
 
 
-def _candidate(problem: Hinges, x: sparse.csr_array, alpha: Floats, near: float) -> _Candidate:
-    alpha = balanced(problem, alpha)
-    w = np.asarray(x.T @ problem.slopes(alpha))
+def _candidate(
+    problem: LinearProblem, x: sparse.csr_array, alpha: Floats, near: float
+) -> _Candidate:
+    alpha = problem.balanced(alpha)
+    w = np.asarray(x.T @ problem.combine(alpha))
     scores = np.asarray(x @ w)
     b = 0.0
     if problem.intercept:
-        low, high = problem.best_intercepts(scores)
+        low, high = problem.intercept_interval(scores)
         b = min(max(near, low), high)
-    short = problem.short(scores + b)
+    short = problem.shortfall(scores + b)
     loss = float(problem.cost @ np.maximum(short, 0.0).sum(axis=0))
     square = float(w @ w)
     gap = square + loss - float(np.vdot(problem.offset, alpha))
     return _Candidate(w, b, alpha, short, gap, 0.5 * square + loss)
 
 
-def balanced(problem: Hinges, alpha: Floats) -> Floats:
-    """α within its bounds with Σ s α = 0: the heavier side is drawn in by one factor."""
-    alpha = np.clip(alpha, 0.0, problem.cost)
-    if not problem.intercept:
-        return alpha
-    up = problem.sign > 0.0
-    plus, minus = float(alpha[up].sum()), float(alpha[~up].sum())
-    if plus > minus:
-        return np.where(up, alpha * (minus / plus), alpha)
-    return np.where(up, alpha, alpha * (plus / minus)) if minus > plus else alpha
-
-
-def _finished(problem: Hinges, x: sparse.csr_array, near: _Candidate) -> _Candidate | None:
-    """Let the rows on their margins be equations: s(w·x + b) = q and Σ s α = 0, all at once."""
+def _exact_on_free(
+    problem: LinearProblem, x: sparse.csr_array, near: _Candidate
+) -> _Candidate | None:
+    """The exact solution on the free support vectors: s(w·x + b) = q and Σ s α = 0 as equations."""
     c = np.broadcast_to(problem.cost, near.alpha.shape)
     free = (near.alpha > 1e-9 * c) & (near.alpha < (1.0 - 1e-9) * c)
     side, row = np.nonzero(free)
@@ -164,7 +155,7 @@ def _finished(problem: Hinges, x: sparse.csr_array, near: _Candidate) -> _Candid
         return None
     alpha, b = np.where(free, near.alpha, np.where(near.short > 0.0, c, 0.0)), near.b
     for _ in range(3):
-        u = problem.slopes(alpha)
+        u = problem.combine(alpha)
         right = problem.offset[free] - np.asarray(z @ (x.T @ u)) - s * b
         step, shift = solve(right, -float(u.sum()))
         alpha[free] += step
@@ -175,7 +166,7 @@ def _finished(problem: Hinges, x: sparse.csr_array, near: _Candidate) -> _Candid
 def _bordered(
     gram: Floats, s: Floats, intercept: bool
 ) -> Callable[[Floats, float], tuple[Floats, float]] | None:
-    """Solve G a + s b = right, s·a = total, by elimination of b; None where G is too singular."""
+    """Solve G a + s b = right, s·a = total, by elimination of b; None if G is singular."""
     m = len(s)
     gram.flat[:: m + 1] += 1e-13 * max(float(np.trace(gram)) / m, np.finfo(float).tiny)
     try:

@@ -1,15 +1,14 @@
-"""A few hinges to the last digit: an interior point, then the corner that it points at.
+"""Interior point for a small dense problem of hinges, finished by an exact vertex solution.
 
     min over β of ½ βᵀPβ − h·β + Σ c max(0, q − zβ)
 
-Near the optimum every hinge shows where it belongs: α at 0, at c, or between them on its margin.
-Rows on their margin are equations, zβ = q; with Pβ = h + zᵀα they make a small linear system whose
-solution has no error but rounding's.
+Near the optimum every α is close to 0, close to c, or between them with its row on the margin.
+Rows on the margin are equations, zβ = q; with Pβ = h + zᵀα they make a small linear system whose
+solution is exact up to rounding.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,12 +18,13 @@ from scipy import linalg
 
 from separatrix.optimize.interior_point import HingeBoxes, Point, advance
 from separatrix.rows.block import Floats
+from separatrix.svm.problem import Budget
 
-#: Share of the objective at which the corner is looked for: first, and if it was none, again.
+#: Relative gaps at which a vertex is tried, one after the other until one is optimal.
 TARGETS = (1e-7, 1e-10, 1e-13)
-#: Share of the objective at which a part of the rows has told enough.
-ROUGH = 1e-4
-#: Looks at a corner before the central path is followed further.
+#: Relative gap of an approximate solution.
+APPROXIMATE = 1e-4
+#: Changes of the set of rows on the margin before the central path is followed further.
 EXCHANGES = 6
 
 
@@ -41,51 +41,42 @@ class SmallProblem:
 
 @dataclass(frozen=True)
 class SmallSolution:
-    """β and α; ``exact`` where the corner was found and checked."""
+    """β and α; ``exact`` where an optimal vertex was found."""
 
     beta: Floats
     alpha: Floats
     exact: bool
-    steps: int
 
 
-def solve_small(
-    problem: SmallProblem,
-    start: Floats,
-    *,
-    scale: float,
-    max_steps: int,
-    deadline: float,
+def solve_exactly(
+    problem: SmallProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
-    """Follow the central path until it points at a corner; gaps are judged against ``scale``."""
+    """Follow the central path until a vertex is optimal; gaps are relative to ``scale``."""
     boxes = HingeBoxes(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
-    at, steps = boxes.start(start), 0
+    at = boxes.start(start)
     for target in TARGETS:
-        at, used = _follow(boxes, at, target * scale, max_steps - steps, deadline)
-        steps += used
-        corner = corner_of(problem, at)
-        if corner is not None:
-            return SmallSolution(*corner, True, steps)
-        if steps >= max_steps or time.monotonic() > deadline:
+        at = _follow(boxes, at, target * scale, budget)
+        vertex = optimal_vertex(problem, at)
+        if vertex is not None:
+            return SmallSolution(*vertex, True)
+        if budget.exhausted:
             break
-    return SmallSolution(at.beta, at.v[0], False, steps)
+    return SmallSolution(at.beta, at.v[0], False)
 
 
-def solve_roughly(
-    problem: SmallProblem, start: Floats, *, scale: float, max_steps: int, deadline: float
+def solve_approximately(
+    problem: SmallProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
-    """As :func:`solve_small`, to a few digits and without looking for a corner."""
+    """As :func:`solve_exactly`, to a few digits and without a vertex."""
     boxes = HingeBoxes(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
-    at, steps = _follow(boxes, boxes.start(start), ROUGH * scale, max_steps, deadline)
-    return SmallSolution(at.beta, at.v[0], False, steps)
+    at = _follow(boxes, boxes.start(start), APPROXIMATE * scale, budget)
+    return SmallSolution(at.beta, at.v[0], False)
 
 
-def _follow(
-    boxes: HingeBoxes, at: Point, target: float, max_steps: int, deadline: float
-) -> tuple[Point, int]:
-    """Steps until gap and imbalance are within the target, or no step helps any more."""
-    best, stalled, steps = np.inf, 0, 0
-    while steps < max_steps and time.monotonic() < deadline:
+def _follow(boxes: HingeBoxes, at: Point, target: float, budget: Budget) -> Point:
+    """Steps until gap and imbalance are within the target, or rounding prevents more."""
+    best, stalled = np.inf, 0
+    while not budget.exhausted:
         merit = at.gap() + abs(float(boxes.imbalance(at) @ at.beta))
         if merit <= target:
             break
@@ -96,17 +87,18 @@ def _follow(
         try:
             new = advance(boxes, at)
         except (linalg.LinAlgError, ValueError):
-            break  # rounding has taken over
+            break  # singular up to rounding
         if not np.isfinite(new.gap()) or new.v.min() <= 0.0 or new.s.min() <= 0.0:
             break
-        at, steps = new, steps + 1
-    return at, steps
+        at = new
+        budget.n_iter += 1
+    return at
 
 
-def corner_of(problem: SmallProblem, at: Point) -> tuple[Floats, Floats] | None:
-    """β and α of the corner that the interior point is near; None where it is none.
+def optimal_vertex(problem: SmallProblem, at: Point) -> tuple[Floats, Floats] | None:
+    """β and α of the vertex near the interior point; None where it is not optimal.
 
-    A row that was taken for the wrong kind shows it, and is taken for the other one.
+    A row that violates optimality is moved from one set to the other, a few times.
     """
     v, s, c = at.v[0], at.s[0], problem.c
     free = np.minimum(v, s) / c > np.maximum(at.p[0], at.q[0])
@@ -120,22 +112,22 @@ def corner_of(problem: SmallProblem, at: Point) -> tuple[Floats, Floats] | None:
         if not np.isfinite(beta).all():
             return None
         short = problem.q - problem.z @ beta
-        stray = ~free & np.where(top, short < -noise, short > noise)
+        inside = ~free & np.where(top, short < -noise, short > noise)
         beyond = free & ((alpha < -1e-9 * c) | (alpha > (1.0 + 1e-9) * c))
-        if not (stray | beyond).any():
+        if not (inside | beyond).any():
             fits = not (free & (np.abs(short) > noise)).any()
             return (beta, np.clip(alpha, 0.0, c)) if fits else None
         top = np.where(beyond, alpha > c, top)
-        free = (free & ~beyond) | stray
+        free = (free & ~beyond) | inside
     return None
 
 
 def _on_margin(
     problem: SmallProblem, free: NDArray[np.bool_], beta: Floats, alpha: Floats
 ) -> tuple[Floats, Floats]:
-    """Solve Pβ − zᵀα = h and zβ = q over the free rows, by corrections of what is near already.
+    """Solve Pβ − zᵀα = h and zβ = q over the free rows, with iterative refinement.
 
-    Rows that depend on others (ties) leave α open: the correction is the shortest one.
+    Rows that depend on others (ties) leave α undetermined: the correction of least norm is taken.
     """
     z, own = problem.z[free], alpha[free]
     fixed = problem.linear + problem.z[~free].T @ alpha[~free]
@@ -156,7 +148,7 @@ def _on_margin(
 
 
 def _solver(system: Floats) -> Callable[[Floats], Floats]:
-    """A solution by LU where the system is sound, else the shortest least-squares one."""
+    """Solve by LU where the system is well conditioned, else by least squares of least norm."""
     lu, pivot, info = linalg.lapack.dgetrf(system)
     sizes = np.abs(np.diag(lu))
     if info == 0 and sizes.min() > 1e-11 * sizes.max():

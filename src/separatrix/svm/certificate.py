@@ -1,0 +1,139 @@
+"""Certificates of support vector machines, from the rows, β and b (and w) alone.
+
+The dual coefficients β give the dual point u = −tβ/c of the hinge loss, or u = β/c of the
+ε-insensitive loss; both are handed to :mod:`separatrix.optimize.duality`. Without a Mercer kernel
+the dual value is no bound, and only the KKT conditions can be shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from separatrix.optimize.duality import Penalty, certify_primal_dual
+from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Loss
+from separatrix.optimize.penalties import ElasticNet, KernelNorm
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats
+from separatrix.svm.problem import LinearProblem, SVMProblem
+
+KERNEL_CLAIM = (
+    "Support vectors: no other hyperplane in the kernel's feature space has a lower objective"
+)
+INDEFINITE_CLAIM = (
+    "Support vectors of a kernel that is not Mercer: a KKT point, which need not have the lowest "
+    "objective"
+)
+
+
+def certify_kernel_svm(
+    problem: SVMProblem,
+    beta: Floats,
+    f: Floats,
+    b: float,
+    *,
+    tolerance: float,
+    mercer: bool = True,
+    claim: str = KERNEL_CLAIM,
+) -> Certificate:
+    """Certificate of the expansion Σ β κ(x, ·) + b with f = Kβ."""
+    square = float(beta @ f)
+    found = _certify(problem, KernelNorm(square), beta, f + b, b, beta, beta, tolerance, claim)
+    if mercer:
+        return found
+    return Certificate(
+        INDEFINITE_CLAIM,
+        primal=0.5 * square + _loss(problem, f + b),
+        kkt=found.kkt,
+        tolerance=tolerance,
+        promised=("kkt",),
+    )
+
+
+def certify_linear_svm(
+    problem: LinearProblem,
+    w: Floats,
+    b: float,
+    beta: Floats,
+    *,
+    tolerance: float,
+    claim: str,
+) -> Certificate:
+    """Certificate of the hyperplane w·x + b with the dual coefficients β; ρw = Xᵀβ at the optimum.
+
+    Each column of that condition is measured against the size of its terms.
+    """
+    size = _term_sizes(problem, np.abs(beta) + 1e-9 * _finite_cost(problem, beta))
+    size += problem.ridge * np.abs(w)
+    scores, v = problem.scores(w, b), problem.gradient(beta)
+    penalty = ElasticNet(np.zeros_like(problem.ridge), problem.ridge)
+    return _certify(problem, penalty, beta, scores, b, w, v, tolerance, claim, size)
+
+
+def _certify(
+    problem: SVMProblem,
+    penalty: Penalty,
+    beta: Floats,
+    scores: Floats,
+    b: float,
+    coef: Floats,
+    v: Floats,
+    tolerance: float,
+    claim: str,
+    v_scale: Floats | float = 1.0,
+) -> Certificate:
+    c = _finite_cost(problem, beta)
+    loss: Loss = EpsilonInsensitive(problem.epsilon) if problem.regression else Hinge()
+    z = problem.t - scores if problem.regression else problem.t * scores
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.where(c > 0.0, (beta if problem.regression else -problem.t * beta) / c, 0.0)
+    found = certify_primal_dual(
+        loss,
+        penalty,
+        c,
+        z,
+        u,
+        coef,
+        v,
+        claim=claim,
+        tolerance=tolerance,
+        intercept=b,
+        imbalance=float(beta.sum()) if problem.intercept else 0.0,
+        v_scale=v_scale,
+        z_scale=problem.unit,
+        scale=_constant_objective(problem) if not problem.hard else np.nan,
+    )
+    if not problem.hard:
+        return found
+    # the hyperplane scaled until no row is inside the margin is feasible, as is any α ≥ 0
+    margin, dual = float(z.min()), found.dual
+    primal = penalty.value(coef) / margin**2 if margin > 0.0 else np.inf
+    return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0), scale=abs(dual))
+
+
+def _finite_cost(problem: SVMProblem, beta: Floats) -> Floats:
+    """c; with a hard margin a bound that no coefficient reaches."""
+    if not problem.hard:
+        return problem.cost
+    return problem.capped(2.0 * float(np.abs(beta).max(initial=0.0)) or 1.0).cost
+
+
+def _loss(problem: SVMProblem, scores: Floats) -> float:
+    return float(problem.cost @ problem.slack(scores))
+
+
+def _constant_objective(problem: SVMProblem) -> float:
+    """The objective of the best constant."""
+    zero = np.zeros(problem.n)
+    b = problem.best_intercept(zero, zero) if problem.intercept else 0.0
+    return _loss(problem, zero + b)
+
+
+def _term_sizes(problem: LinearProblem, weight: Floats) -> Floats:
+    """|X|ᵀ weight, some rows at a time."""
+    total = np.zeros(len(problem.ridge))
+    for start in range(0, problem.n, 20_000):
+        part = slice(start, start + 20_000)
+        total += np.asarray(abs(problem.x[part]).T @ weight[part])
+    return total

@@ -1,0 +1,139 @@
+"""Support vector regression that chooses C, bandwidth and ε by cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.kernels import Gaussian
+from separatrix.kernels.base import take_items
+from separatrix.svm.search import DECIMALS, ParameterSearch, cross_validation
+from separatrix.svm.svr import SVR, regression_table
+from separatrix.svm.tuning import (
+    CrossValidation,
+    RegressionTask,
+    best_candidate,
+    search_folds,
+    subsample,
+)
+
+#: Values of ε that are compared, in standard deviations of the target; the first in the search.
+EPSILONS = (0.1, 0.02, 0.3)
+
+
+class SVRSearch(ParameterSearch, SVR):
+    """:class:`SVR` with the Gaussian kernel; C, bandwidth and ε chosen by cross-validation.
+
+    With standardized columns and target, and bandwidth h,
+
+        min over C, h, ε of the out-of-fold squared error.
+
+    As :class:`SVCSearch`; ε is 0.1 standard deviations of the target while bandwidths are compared,
+    then a smaller and a larger one are compared with it.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test), default=3
+        Folds, as in :class:`SVCSearch`; a number assigns rows to folds in turn.
+    search_rows : int, default=500
+        Rows that the search uses: of more, an evenly spaced subsample.
+    tol : float, default=1e-3
+        Violation of the KKT conditions at which the final fit stops, in standard deviations of the
+        target.
+    cache_size : float, default=500.0
+        Megabytes for the cache of kernel rows.
+    time_budget : float or None, default=None
+        Seconds: half of them for the search, which then stops at the best candidate so far.
+
+    Attributes
+    ----------
+    C_, bandwidth_, epsilon_ : float
+        The chosen parameters; C and ε in units of the target, the bandwidth in standard deviations
+        of the columns.
+    Cs_ : ndarray of shape (n_Cs,)
+        Values of C at the chosen bandwidth and ε.
+    score_path_ : ndarray of shape (n_Cs, n_folds)
+        Out-of-fold squared error at each C.
+    n_support_path_ : ndarray of shape (n_Cs,)
+        Number of support vectors at each C, among the rows of the search.
+    bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
+        The bandwidths compared, and the least loss of each.
+    n_search_rows_ : int
+        Number of rows that the search used.
+    support_, dual_coef_, intercept_, svms_, certificate_ : object
+        As in :class:`SVR`, like the further attributes there.
+
+    See Also
+    --------
+    SVR : The same model with given parameters.
+    SVCSearch : The same for classification.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> X = np.linspace(0, 6, 60)[:, None]
+    >>> model = sx.SVRSearch().fit(X, np.sin(X[:, 0]))
+    >>> model.score(X, np.sin(X[:, 0])) > 0.99
+    True
+    >>> model.bandwidth_ in model.bandwidths_
+    True
+    """
+
+    standardize = True
+    kernel: Any = "rbf"
+
+    def __init__(
+        self,
+        *,
+        cv: Any = 3,
+        search_rows: int = 500,
+        tol: float = 1e-3,
+        cache_size: float = 500.0,
+        time_budget: float | None = None,
+    ) -> None:
+        self.cv = cv
+        self.search_rows = search_rows
+        self.tol = tol
+        self.cache_size = cache_size
+        self.time_budget = time_budget
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
+        deadline = self._deadline()
+        x, target, w, self.encoding_ = regression_table(self, X, y, sample_weight)
+        rows, n = np.flatnonzero(w > 0.0), len(w)
+        x, target, w = take_items(x, rows), target[rows], w[rows]
+        centered = target - w @ target / w.sum()
+        unit = float(np.sqrt(w @ centered**2 / w.sum())) or 1.0
+        z = (centered / unit).round(DECIMALS)
+        some = subsample(len(w), int(self.search_rows))
+        folds = search_folds(self.cv, None, rows[some], n)
+
+        def validation(epsilon: float) -> CrossValidation:
+            task = RegressionTask(z[some], w[some], epsilon)
+            return cross_validation(x, w, task, folds, some, deadline)
+
+        candidates = validation(EPSILONS[0]).search_bandwidth()
+        first = best_candidate(candidates)
+        by_epsilon = {EPSILONS[0]: first}
+        for epsilon in EPSILONS[1:]:
+            by_epsilon[epsilon] = validation(epsilon).gaussian(first.doublings)
+        epsilon = min(by_epsilon, key=lambda e: (by_epsilon[e].loss, -e))
+        best = by_epsilon[epsilon]
+        self._choose(best, candidates, validation(epsilon))
+        self.Cs_, self.C_ = unit * self.Cs_, unit * self.C_
+        self.score_path_ = unit**2 * self.score_path_
+        self.bandwidth_scores_ = unit**2 * self.bandwidth_scores_
+        self.bandwidth_, self.epsilon_ = best.bandwidth, epsilon * unit
+        svm = SVR(
+            self.C_,
+            self.epsilon_,
+            Gaussian(best.bandwidth),
+            standardize=True,
+            tol=self.tol,
+            cache_size=self.cache_size,
+            time_budget=self._time_for_fit,
+        )
+        return self._adopt(svm.fit(X, y, sample_weight))
