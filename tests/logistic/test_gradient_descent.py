@@ -1,4 +1,4 @@
-"""Gradient descent to be looked at: the trace, why it stops, and what it says when it fails."""
+"""Gradient descent with a trace: every step, why it stops, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Y = np.where(X[:, 0] + (X[:, 1] - 100) / 30 + RNG.logistic(size=200) > 0, "up", 
 Z = (X - X.mean(axis=0)) / X.std(axis=0)
 
 
-def test_every_step_goes_down_the_slope() -> None:
+def test_every_step_follows_the_gradient() -> None:
     model = sx.GradientDescent(learning_rate=0.5, standardize=False, random_state=3).fit(Z, Y)
     t = model.trace_
     assert np.abs(t.coef[0]).max() <= 0.01
@@ -26,9 +26,11 @@ def test_every_step_goes_down_the_slope() -> None:
         score = Z @ t.coef[i, 0] + t.intercept[i, 0]
         assert_allclose(t.objective[i], np.mean(np.logaddexp(0, score) - r * score))
         assert_allclose(t.misclassified[i], np.mean((score > 0) != (r > 0)))
-        pull = expit(score) - r
-        assert_allclose(t.coef[i + 1, 0], t.coef[i, 0] - 0.5 * pull @ Z / 200, rtol=1e-10)
-        assert_allclose(t.intercept[i + 1, 0], t.intercept[i, 0] - 0.5 * pull.mean(), rtol=1e-10)
+        residual = expit(score) - r
+        assert_allclose(t.coef[i + 1, 0], t.coef[i, 0] - 0.5 * residual @ Z / 200, rtol=1e-10)
+        assert_allclose(
+            t.intercept[i + 1, 0], t.intercept[i, 0] - 0.5 * residual.mean(), rtol=1e-10
+        )
 
 
 def test_without_patience_it_reaches_the_minimum() -> None:
@@ -40,9 +42,12 @@ def test_without_patience_it_reaches_the_minimum() -> None:
     assert_allclose(model.predict_proba(X), peer.predict_proba(Z), atol=1e-4)
 
 
-def test_it_stops_when_misclassifications_stop_falling() -> None:
-    t = sx.GradientDescent(learning_rate=0.1, patience=30).fit(X, Y).trace_
-    assert t.status == "settled"
+def test_early_stopping_by_the_error_rate() -> None:
+    model = sx.GradientDescent(learning_rate=0.1, patience=30).fit(X, Y)
+    t = model.trace_
+    assert t.status == "stopped early"
+    assert "stopped decreasing" in str(model.certificate_)
+    assert "nan" not in str(model.certificate_)
     assert len(t.misclassified) - 1 == t.misclassified.argmin() + 30
     assert (np.diff(t.objective) < 0).all()
 
@@ -63,31 +68,33 @@ def test_more_classes_by_softmax() -> None:
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
-def test_a_step_that_is_too_long_is_said() -> None:
-    curvature = np.linalg.eigvalsh(
+def test_learning_rate_that_is_too_large_is_detected() -> None:
+    largest = np.linalg.eigvalsh(
         np.column_stack([np.ones(200), Z]).T @ np.column_stack([np.ones(200), Z]) / 200
     )[-1]
-    long = sx.GradientDescent("squared", learning_rate=2.5 / curvature)
+    long = sx.GradientDescent("squared", learning_rate=2.5 / largest)
     with pytest.warns(sx.SeparatrixWarning, match=r"SEP003.*smaller"):
         long.fit(X, Y)
     assert long.trace_.status == "diverged"
+    assert not long.certificate_.holds
     assert np.isfinite(long.coef_).all()
     assert np.isfinite(long.trace_.objective[-1])
-    edge = sx.GradientDescent("squared", learning_rate=2.0 / curvature, patience=None)
+    edge = sx.GradientDescent("squared", learning_rate=2.0 / largest, patience=None)
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         edge.fit(X, Y)
     assert edge.trace_.status == "oscillating"
 
 
-def test_raw_units_make_a_narrow_valley() -> None:
+def test_raw_units_are_ill_conditioned() -> None:
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         raw = sx.GradientDescent(standardize=False, patience=None).fit(X, Y)
     assert raw.trace_.status == "limit reached"
-    even = sx.GradientDescent(patience=None).fit(X, Y)
-    assert even.trace_.objective[-1] < raw.trace_.objective[-1] - 0.01
+    assert not raw.certificate_.holds
+    standardized = sx.GradientDescent(patience=None).fit(X, Y)
+    assert standardized.trace_.objective[-1] < raw.trace_.objective[-1] - 0.01
 
 
-def test_the_picture_tells_the_walk() -> None:
+def test_display_describes_the_trace() -> None:
     model = sx.GradientDescent(learning_rate=0.1).fit(X, Y)
     display = TrainingTraceDisplay.from_estimator(model)
     assert f"{len(model.trace_.objective) - 1} steps" in display.description

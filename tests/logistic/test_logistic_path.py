@@ -1,4 +1,4 @@
-"""The path of logistic regression: every point, its gap, and how one is chosen."""
+"""The path of logistic regression: every point, its duality gap, and how one is chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.logistic.test_logistic_regression import objective, table
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("d", [4, 450])
-def test_every_point_is_within_its_gap_of_the_best(classes, ratio, d):
+def test_every_point_is_within_its_duality_gap_of_the_optimum(classes, ratio, d):
     x, y = table(classes, n=90, d=d)
     path = LogisticPath(5, l1_ratio=ratio, eps=1e-2, tol=1e-7).fit(x, y)
     for i, C in enumerate(path.Cs_):
@@ -38,8 +38,8 @@ def test_the_path_starts_where_the_first_coefficient_leaves_zero(classes):
     path = LogisticPath(4, l1_ratio=1.0).fit(x, y)
     assert not path.coefs_[0].any()
     assert LogisticRegression(1.02 * path.Cs_[0], 1.0).fit(x, y).coef_.any()
-    shares = np.bincount(y) / len(y)
-    assert_allclose(path.log_likelihoods_[0], len(y) * np.sum(shares * np.log(shares)), rtol=1e-8)
+    priors = np.bincount(y) / len(y)
+    assert_allclose(path.log_likelihoods_[0], len(y) * np.sum(priors * np.log(priors)), rtol=1e-8)
 
 
 def test_degrees_of_freedom_and_criteria():
@@ -48,9 +48,9 @@ def test_degrees_of_freedom_and_criteria():
     assert_allclose(path.degrees_of_freedom_[[0, 2]], [1.0, 5.0], atol=1e-4)
     p = LogisticRegression(1.0).fit(x, y).predict_proba(x)[:, 1]
     z = np.column_stack([x, np.ones(len(x))])
-    curvature = z.T @ (z * (p * (1 - p))[:, None])
+    hessian = z.T @ (z * (p * (1 - p))[:, None])
     penalty = np.diag([1.0] * 4 + [0.0])
-    exact = np.trace(np.linalg.solve(curvature + penalty, curvature))
+    exact = np.trace(np.linalg.solve(hessian + penalty, hessian))
     assert_allclose(path.degrees_of_freedom_[1], exact, rtol=1e-3)
     assert_allclose(path.aic_, -2 * path.log_likelihoods_ + 2 * path.degrees_of_freedom_)
     assert path.Cs_[np.argmin(path.bic_)] == path.C_
@@ -61,11 +61,11 @@ def test_degrees_of_freedom_and_criteria():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_errors_by_fold_as_with_scikit_learn(classes):
+def test_log_losses_by_fold_agree_with_scikit_learn(classes):
     x, y = table(classes)
     names = np.array(["a", "b", "c"])[y]
     Cs = [0.01, 1.0]
-    model = LogisticCV(Cs, cv=3).fit(x, names)
+    model = LogisticCV(Cs, cv=StratifiedKFold(3)).fit(x, names)
     for fold, (train, test) in enumerate(StratifiedKFold(3).split(x, names)):
         for i, C in enumerate(Cs):
             peer = Peer(C=C, tol=1e-10, solver="newton-cholesky").fit(x[train], names[train])
@@ -76,7 +76,7 @@ def test_errors_by_fold_as_with_scikit_learn(classes):
     assert cautious.C_ <= LogisticCV(20, cv=3).fit(x, names).C_
 
 
-def test_a_table_with_levels(tmp_path):
+def test_table_with_a_discrete_column(tmp_path):
     rng = np.random.default_rng(0)
     x, kind = rng.normal(size=300), rng.choice(["red", "green"], 300)
     y = np.where(x + (kind == "red") + rng.logistic(size=300) > 0, "yes", "no")
@@ -90,7 +90,7 @@ def test_a_table_with_levels(tmp_path):
     assert (model.predict(path) == flat.predict(design.astype(float))).mean() > 0.99
 
 
-def test_choices_that_cannot_be():
+def test_invalid_parameters():
     x, y = table()
     for model in (LogisticPath(criterion="c"), LogisticCV(rule="r"), LogisticPath([0.0])):
         with pytest.raises(sx.InputError):
@@ -101,7 +101,7 @@ def test_choices_that_cannot_be():
         LogisticPath(3).fit(x, y).summary()
 
 
-def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
+def test_a_class_without_rows() -> None:
     import polars as pl
 
     rng = np.random.default_rng(0)
@@ -115,7 +115,7 @@ def test_a_class_of_the_table_that_none_of_the_rows_has() -> None:
     np.testing.assert_allclose(some.coef_, alone.coef_, rtol=1e-6)
 
 
-def test_values_of_C_may_lie_anyhow():
+def test_values_of_C_at_any_distance():
     X, y = load_wine(return_X_y=True)
     X = (X - X.mean(0)) / X.std(0)
     Cs = [1e-4, 0.5, 0.5, 0.5000001, 30.0, 31.0]

@@ -37,7 +37,7 @@ def objective(model, x, y, w=None):
 @pytest.mark.parametrize("classes", [2, 3, 6])
 @pytest.mark.parametrize("C", [np.inf, 10.0, 0.01])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_as_scikit_learn_with_ridge_penalty_or_none(classes, C, fit_intercept):
+def test_agrees_with_scikit_learn_with_ridge_penalty_or_none(classes, C, fit_intercept):
     x, y = table(classes)
     w = np.random.default_rng(1).uniform(0, 2, len(x))
     ours = LogisticRegression(C, fit_intercept=fit_intercept).fit(x, y, w)
@@ -52,7 +52,7 @@ def test_as_scikit_learn_with_ridge_penalty_or_none(classes, C, fit_intercept):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("ratio", [1.0, 0.4])
 @pytest.mark.parametrize("C", [1.0, 0.05])
-def test_as_scikit_learn_with_selection(classes, ratio, C):
+def test_agrees_with_scikit_learn_with_elastic_net(classes, ratio, C):
     x, y = table(classes, d=6)
     ours = LogisticRegression(C, ratio).fit(x, y)
     theirs = Peer(C=C, l1_ratio=ratio, solver="saga", tol=1e-11, max_iter=50_000).fit(x, y)
@@ -77,7 +77,7 @@ def test_more_columns_than_rows(ratio, d, classes):
         assert 0 < np.count_nonzero(model.coef_) < model.coef_.size
 
 
-def test_inference_of_two_classes_as_statsmodels():
+def test_inference_of_two_classes_agrees_with_statsmodels():
     x, y = table()
     theirs = sm.Logit(y, sm.add_constant(x)).fit(disp=0, tol=1e-12)
     ours = LogisticRegression().fit(x, y).summary(level=0.9)
@@ -94,7 +94,7 @@ def test_inference_of_two_classes_as_statsmodels():
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_inference_of_three_classes_as_statsmodels(fit_intercept):
+def test_inference_of_three_classes_agrees_with_statsmodels(fit_intercept):
     x, y = table(3)
     design = sm.add_constant(x) if fit_intercept else x
     theirs = sm.MNLogit(y, design).fit(disp=0, method="newton", tol=1e-12)
@@ -128,27 +128,31 @@ def test_one_indicator_has_the_odds_ratio_of_its_table():
     assert_allclose(model.summary().standard_errors[1], error, rtol=1e-9)
 
 
-def test_separable_classes_are_said_with_the_direction():
+def test_separable_classes_are_detected_with_the_direction():
     x, _ = table()
     y = np.where(x @ [1.0, -1.0, 0.0, 2.0] > 0.3, "a", "b")
     with pytest.warns(sx.SeparatrixWarning, match="SEP006"):
         model = LogisticRegression().fit(x, y)
     found = model.separation_
-    lead = (x @ found.coef + found.intercept)[:, 0] * np.where(y == model.classes_[1], 1, -1)
+    margins = (x @ found.coef + found.intercept)[:, 0] * np.where(y == model.classes_[1], 1, -1)
     assert found.complete
-    assert lead.min() > 0
+    assert margins.min() > 0
+    assert_allclose(found.smallest_margin, margins.min(), rtol=1e-6)
     assert (model.predict(x) == y).all()
-    assert "separable" in str(model.certificate_)
+    assert "maximum likelihood estimate does not exist" in str(model.certificate_)
+    assert "nan" not in str(model.certificate_)
+    assert not model.certificate_.holds
 
 
 def test_rows_on_the_boundary_do_not_hide_separation():
     with pytest.warns(sx.SeparatrixWarning, match="SEP006"):
         model = LogisticRegression().fit([[1.0], [2.0], [3.0], [3.0], [4.0]], [0, 0, 0, 1, 1])
     assert not model.separation_.complete
+    assert not model.certificate_.holds
     assert_allclose(-model.separation_.intercept[0] / model.separation_.coef[0, 0], 3.0)
 
 
-def test_nearly_separable_is_not_separable():
+def test_nearly_separable_classes_are_not_separable():
     x = np.concatenate([np.linspace(0, 1, 500), np.linspace(0.999, 2, 500)])[:, None]
     y = np.repeat([0, 1], 500)
     model = LogisticRegression().fit(x, y)
@@ -170,7 +174,7 @@ def test_probabilities_of_huge_scores(classes):
     assert_allclose(model.predict_log_proba(x), np.log(model.predict_proba(x)), atol=1e-12)
 
 
-def test_dependent_columns_share_the_load():
+def test_dependent_columns_have_the_coefficients_of_smallest_norm():
     x, y = table()
     with pytest.warns(sx.SeparatrixWarning, match="SEP001"):
         twice = LogisticRegression().fit(np.column_stack([x, x[:, 0], np.ones(len(x))]), y)
@@ -186,15 +190,15 @@ def test_sparse_rows_and_class_weights():
     x, y = table(3)
     x = np.where(np.abs(x) < 0.7, 0.0, x)
     dense = LogisticRegression(2.0, class_weight="balanced").fit(x, y)
-    thin = LogisticRegression(2.0, class_weight="balanced").fit(sparse.csr_array(x), y)
+    from_sparse = LogisticRegression(2.0, class_weight="balanced").fit(sparse.csr_array(x), y)
     theirs = Peer(C=2.0, class_weight="balanced", solver="newton-cholesky", tol=1e-12).fit(x, y)
-    assert_allclose(thin.coef_, dense.coef_, rtol=1e-9)
+    assert_allclose(from_sparse.coef_, dense.coef_, rtol=1e-9)
     assert_allclose(dense.coef_, theirs.coef_, rtol=1e-6)
 
 
-def test_sampled_starts_and_many_classes_reach_the_same_answer():
+def test_sampled_starts_and_many_classes_reach_the_optimum():
     x, y = table(12, n=30_000, d=20)
-    model = LogisticRegression(1.0).fit(x, y)  # too many coefficients for whole curvatures
+    model = LogisticRegression(1.0).fit(x, y)  # too many coefficients for Hessians of all rows
     theirs = Peer(C=1.0, tol=1e-8, max_iter=10_000).fit(x, y)
     assert model.certificate_.holds
     assert_allclose(model.predict_proba(x), theirs.predict_proba(x), atol=1e-5)
@@ -213,7 +217,7 @@ def test_a_thousand_classes():
     assert_allclose(model.predict_proba(x).sum(axis=1), 1.0)
 
 
-def test_a_streamed_table_with_levels(tmp_path):
+def test_streamed_table_with_a_discrete_column(tmp_path):
     rng = np.random.default_rng(0)
     x, kind = rng.normal(size=500), rng.choice(["red", "green", "blue"], 500)
     y = np.where(x + (kind == "red") + rng.logistic(size=500) > 0, "yes", "no")
@@ -237,7 +241,7 @@ def test_a_streamed_table_with_levels(tmp_path):
         ({"reference": "x"}, "reference"),
     ],
 )
-def test_settings_that_cannot_be(bad, words):
+def test_invalid_parameters(bad, words):
     x, y = table(3)
     with pytest.raises(sx.InputError, match=words):
         LogisticRegression(**bad).fit(x, y)
@@ -249,20 +253,24 @@ def test_one_class_is_refused():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_partitions_of_a_cluster_and_pieces_of_a_stream_give_the_same_answer(classes):
+def test_dask_partitions_agree_with_memory(classes):
     import dask.dataframe as dd
     import pandas as pd
 
     x, y = table(classes)
     frame = pd.DataFrame(x, columns=list("abcd"))
     frame["y"] = np.array(["u", "v", "w"])[y]
-    parted = LogisticRegression().fit(sx.scan(dd.from_pandas(frame, npartitions=3), target="y"))
+    distributed = LogisticRegression().fit(
+        sx.scan(dd.from_pandas(frame, npartitions=3), target="y")
+    )
     whole = LogisticRegression().fit(x, frame["y"].to_numpy())
-    assert_allclose(parted.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
-    assert_allclose(parted.summary().standard_errors, whole.summary().standard_errors, rtol=1e-8)
+    assert_allclose(distributed.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    assert_allclose(
+        distributed.summary().standard_errors, whole.summary().standard_errors, rtol=1e-8
+    )
 
 
-def test_outliers_far_on_the_wrong_side_do_not_stall_the_search():
+def test_distant_outliers_on_the_wrong_side_do_not_stall_newton():
     x, y = table()
     x[:3] *= np.array([[1e3], [-1e4], [1e5]])
     for C in (np.inf, 1.0):
@@ -276,7 +284,7 @@ def test_outliers_far_on_the_wrong_side_do_not_stall_the_search():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_units_weights_and_order_where_the_likelihood_has_a_maximum(classes):
+def test_units_weights_and_order(classes):
     x, y = table(classes)
     plain = LogisticRegression().fit(x, y)
     assert plain.separation_ is None
@@ -294,7 +302,7 @@ def test_units_weights_and_order_where_the_likelihood_has_a_maximum(classes):
 
 @pytest.mark.parametrize("given", ["balanced", {"a": 3.0, "b": 0.5}])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_weights_of_classes_in_tables_and_arrays(given, weighted, tmp_path):
+def test_class_weights_in_tables_and_arrays(given, weighted, tmp_path):
     import pandas as pd
 
     rng = np.random.default_rng(3)
@@ -317,7 +325,7 @@ def test_weights_of_classes_in_tables_and_arrays(given, weighted, tmp_path):
         assert_allclose(found.intercept_, arrays.intercept_, atol=1e-7)
 
 
-def test_weights_of_classes_that_cannot_be():
+def test_invalid_class_weights():
     x, y = np.arange(12.0).reshape(6, 2), ["a", "b"] * 3
     for given, text in (
         ("even", "no mapping"),
@@ -329,7 +337,7 @@ def test_weights_of_classes_that_cannot_be():
             sx.LogisticRegression(1.0, class_weight=given).fit(x, y)
 
 
-def test_a_thousand_classes_are_answered_or_refused_in_a_sentence():
+def test_an_l1_penalty_over_a_thousand_classes_is_refused():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(1000), 3)
     x = 30.0 * rng.standard_normal((1000, 2))[y] + 0.1 * rng.standard_normal((3000, 2))
@@ -338,8 +346,7 @@ def test_a_thousand_classes_are_answered_or_refused_in_a_sentence():
 
 
 @pytest.mark.parametrize("make", [LogisticRegression, sx.GradientDescent])
-def test_a_score_too_small_to_move_a_probability_decides_nothing(make):
-    """½ and ½: the first class, as the probabilities say."""
+def test_equal_probabilities_predict_the_first_class(make):
     model = make().fit([[-2.0], [-1.0], [1.0], [2.0], [0.5], [-0.5]], [0, 0, 1, 1, 0, 1])
     model.coef_, model.intercept_ = np.ones((1, 1)), np.zeros(1)
     new = np.array([[1e-18], [-1e-18], [0.0], [1e-3]])
@@ -348,10 +355,10 @@ def test_a_score_too_small_to_move_a_probability_decides_nothing(make):
 
 
 @pytest.mark.filterwarnings("ignore:SEP006")
-def test_no_bound_is_claimed_where_the_likelihood_has_no_maximum():
-    apart = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).certificate_
-    assert apart.dual == 0.0
-    assert apart.gap == apart.primal > 0.0
-    touching = LogisticRegression().fit([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]).certificate_
-    assert np.isnan(touching.dual)
-    assert touching.primal >= 2 * np.log(2)  # two rows at one place cannot be told apart
+def test_no_bound_is_claimed_where_no_maximum_likelihood_estimate_exists():
+    complete = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).certificate_
+    assert complete.dual == 0.0
+    assert complete.gap == complete.primal > 0.0
+    quasi = LogisticRegression().fit([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]).certificate_
+    assert np.isnan(quasi.dual)
+    assert quasi.primal >= 2 * np.log(2)  # two rows at one place cannot be separated

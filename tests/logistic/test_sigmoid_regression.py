@@ -1,4 +1,4 @@
-"""Sigmoid outputs with squared error: the objective, its minimum, labels that coincide."""
+"""Sigmoid outputs with squared error: the objective, its local minimum, multilabel targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import optimize
 from scipy.special import expit
 
 import separatrix as sx
-from separatrix.logistic.sigmoid_squares import SigmoidSquares
+from separatrix.logistic.sigmoid_regression import SigmoidSquares
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
@@ -39,7 +39,7 @@ def test_derivatives_are_those_of_the_value() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 0.1])
-def test_no_neighbour_and_no_other_solver_is_lower(alpha) -> None:
+def test_no_neighbor_and_no_other_solver_is_lower(alpha) -> None:
     model = sx.SigmoidRegressionClassifier(alpha).fit(X, Y)
     b = np.r_[model.intercept_, model.coef_[0]]
     best = objective(b, Y, alpha)
@@ -52,7 +52,7 @@ def test_no_neighbour_and_no_other_solver_is_lower(alpha) -> None:
             assert objective(b + size * RNG.standard_normal(4) / [1, 1, 10, 0.1], Y, alpha) >= best
 
 
-def test_labels_that_coincide_are_fitted_one_by_one(tmp_path) -> None:
+def test_multilabel_targets_are_fitted_one_by_one(tmp_path) -> None:
     model = sx.SigmoidRegressionClassifier().fit(X, LABELS.astype(int))
     for j in range(3):
         alone = sx.SigmoidRegressionClassifier().fit(X, LABELS[:, j])
@@ -66,14 +66,14 @@ def test_labels_that_coincide_are_fitted_one_by_one(tmp_path) -> None:
     assert (sx.load(tmp_path / "m.sx").predict(X) == model.predict(X)).all()
 
 
-def test_a_label_that_nobody_or_everybody_has() -> None:
+def test_constant_labels() -> None:
     both = np.column_stack([np.zeros(150), np.ones(150), Y]).astype(int)
     model = sx.SigmoidRegressionClassifier().fit(X, both)
     assert_allclose(model.predict(X)[:, :2], both[:, :2])
     assert np.isfinite(model.coef_).all()
 
 
-def test_separated_classes_stay_finite() -> None:
+def test_separable_classes_have_finite_coefficients() -> None:
     y = np.where(X[:, 0] > 0, "r", "l")
     model = sx.SigmoidRegressionClassifier().fit(X, y)
     assert model.score(X, y) > 0.97
@@ -89,7 +89,7 @@ def test_wrong_labels_far_away_do_less_harm_than_under_least_squares() -> None:
     assert (sx.LeastSquaresClassifier().fit(x, y).predict(x[:60]) != y[:60]).sum() > 2
 
 
-def test_words_and_refusals() -> None:
+def test_certificate_and_refusals() -> None:
     assert "not convex" in str(sx.SigmoidRegressionClassifier().fit(X, Y).certificate_)
     with pytest.raises(sx.InputError, match="alpha"):
         sx.SigmoidRegressionClassifier(-1).fit(X, Y)

@@ -85,7 +85,7 @@ def every_picture(n=120):
         "mistakes": PerceptronTraceDisplay(300 // np.arange(1, 500), 1000, "converged"),
         "mistakes in one epoch": PerceptronTraceDisplay(np.array([7]), 9, "limit reached"),
         "trace": TrainingTraceDisplay(
-            np.exp(-np.arange(900) / 99), 0.5 / np.arange(1, 901), "settled"
+            np.exp(-np.arange(900) / 99), 0.5 / np.arange(1, 901), "stopped early"
         ),
         "precision": PrecisionRecallDisplay.from_predictions(label, fitted),
         "distances": SignedDistanceDisplay.from_scores(

@@ -1,14 +1,14 @@
-"""The proof of a logistic fit: no coefficients reach an objective below the dual value.
+"""Certificate of a logistic fit: a lower bound on the objective from the dual problem.
 
-    D(p) = −Σ w Σₖ pₖ log pₖ − pen*(Σ w (y − p) z)      for any probabilities p that balance the
-                                                         columns no penalty touches
+    D(p) = −Σ w Σₖ pₖ log pₖ − pen*(Σ w (y − p) z)      for any probabilities p with zero gradient
+                                                         in the columns without penalty
 
-At the best coefficients the model's own probabilities attain it.
+At the optimum the probabilities of the model attain it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,44 +18,56 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
 
-def certify_logistic(
-    problem: LogisticProblem, theta: Floats, step: Floats, factor: float, **known: Any
-) -> tuple[Certificate, Floats, float]:
-    """Certificate at θ − step (also returned, with Σ w ℓ there), one pass over the rows.
+class CertifiedPoint(NamedTuple):
+    """A certificate, the point θ it belongs to, and the loss Σ w ℓ there."""
 
-    ``factor`` turns F into the objective that users state. A column without penalty that the dual
-    probabilities leave out of balance by rounding is charged at its coefficient.
+    certificate: Certificate
+    theta: Floats
+    loss: float
+
+
+def certify_logistic(
+    problem: LogisticProblem,
+    theta: Floats,
+    step: Floats,
+    factor: float,
+    *,
+    tolerance: float = np.nan,
+    scale: float = np.nan,
+) -> CertifiedPoint:
+    """Certificate at θ − step, in one pass over the rows.
+
+    ``factor`` turns F into the objective of the estimators. In a column without penalty, what
+    rounding leaves of the dual gradient is charged to the gap at the size of its coefficient.
     """
     found = problem.dual(theta, step)
     theta = theta - step
-    k = theta.shape[1]
-    l1 = np.repeat(problem.lasso[:, None], k, axis=1)
-    l2 = np.repeat(problem.ridge[:, None], k, axis=1)
-    penalty = ElasticNet(l1, l2)
-    pull = -found.balance
-    held = (l1 > 0.0) | (l2 > 0.0)
-    shrink = _shrink(pull, l1, l2)
-    conjugate = float(penalty.conjugate(shrink * pull)[held].sum())
-    slack = float(np.abs(shrink * pull * theta)[~held].sum())
+    penalty = problem.penalty
+    v = -found.dual_gradient
+    penalized = (penalty.l1 > 0.0) | (penalty.l2 > 0.0)
+    t = _feasible_scale(v, penalty)
+    conjugate = float(penalty.conjugate(t * v)[penalized].sum())
+    slack = float(np.abs(t * v * theta)[~penalized].sum())
     primal = found.value + penalty.value(theta)
-    dual = max(-shrink * found.entropy - conjugate - slack, 0.0)  # no loss is below zero
+    dual = max(-t * found.entropy - conjugate - slack, 0.0)  # no loss is below zero
     kkt = penalty.distance(theta, -found.gradient).max(initial=0.0) / problem.weight
     certificate = Certificate(
-        claim=known.pop("claim", "Logistic model: no other coefficients are likelier"),
+        claim="Logistic regression: no other coefficients have a lower objective",
         primal=factor * primal,
         dual=factor * dual,
-        gap=factor * max(primal - dual, 0.0),
+        gap=factor * float(np.maximum(primal - dual, 0.0)),
         kkt=float(kkt),
+        tolerance=tolerance,
+        scale=scale,
         statistic="the rows",
-        **known,
     )
-    return certificate, theta, float(found.value)
+    return CertifiedPoint(certificate, theta, float(found.value))
 
 
-def _shrink(pull: Floats, l1: Floats, l2: Floats) -> float:
-    """How far the residuals must shrink for a pure ℓ₁ penalty to hold every column."""
-    bound = (l1 > 0.0) & (l2 == 0.0)
-    if not bound.any():
+def _feasible_scale(v: Floats, penalty: ElasticNet) -> float:
+    """The factor that makes v dual feasible for columns with a pure ℓ₁ penalty."""
+    lasso = (penalty.l1 > 0.0) & (penalty.l2 == 0.0)
+    if not lasso.any():
         return 1.0
-    most = float((np.abs(pull[bound]) / l1[bound]).max())
-    return 1.0 if most < 1.0 else (1.0 - 1e-15) / most
+    largest = float((np.abs(v[lasso]) / penalty.l1[lasso]).max())
+    return 1.0 if largest < 1.0 else (1.0 - 1e-15) / largest

@@ -1,4 +1,4 @@
-"""From rows to a certified logistic model: set up, start, descend, prove."""
+"""From rows to a certified logistic fit: build the problem, start, minimize, certify."""
 
 from __future__ import annotations
 
@@ -8,27 +8,70 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.logistic.certificate import certify_logistic
-from separatrix.logistic.derivatives import View
-from separatrix.logistic.newton import Descent, minimise
-from separatrix.logistic.preconditioner import LARGEST_METRIC, metric
+from separatrix.logistic.derivatives import LogisticDesign
+from separatrix.logistic.hessian_solver import MAX_FULL, hessian_solver
+from separatrix.logistic.newton import DescentResult, minimize_smooth
 from separatrix.logistic.problem import (
+    LogisticOptions,
     LogisticProblem,
-    LogisticSettings,
-    assemble,
+    assemble_problem,
+    build_problem,
+    constant_start,
     discriminant_start,
-    problem_of,
 )
-from separatrix.logistic.proximal_newton import ALL, select
+from separatrix.logistic.proximal_newton import MAX_WITHOUT_WORKING_SET, minimize_l1
 from separatrix.logistic.separation import Separation
 from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
+from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.class_sums import use_compiled
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner
+from separatrix.statistics.preparation import prepare
+from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+
+
+@dataclass(frozen=True)
+class LogisticRows:
+    """Encoded rows and their moments; None if there are too many columns for a d x d matrix."""
+
+    rows: Rows
+    moments: Moments | None
+    encoding: Encoding
+    targets: Terms
+
+    @classmethod
+    def of(cls, rows: Rows) -> LogisticRows:
+        """Encode the rows and compute their moments where that is cheap."""
+        if isinstance(rows, ArrayRows):
+            block = rows.block
+            n, d = block.x.shape
+            if d > max(n, 200) or d > max(MAX_STORED_COLUMNS, n // 4):
+                return cls(rows, None, identity(rows.schema), block.targets)
+            if use_compiled(block.x):  # moments by class, in one compiled pass, give those of all
+                empty = ClassMoments.empty("pooled", len(block.targets), d)
+                by_class = rows.with_parts(block.y.argmax(axis=1)).reduce(empty)
+                moments = by_class.joint(block.terms, block.targets)
+                return cls(rows, moments, identity(rows.schema), moments.targets)
+        prepared = prepare(rows)
+        moments = prepared.moments
+        return cls(prepared.rows, moments, prepared.encoding, moments.targets)
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """A problem, where to start on it, and the class proportions."""
+
+    problem: LogisticProblem
+    theta: Floats
+    priors: Floats
 
 
 @dataclass(frozen=True)
@@ -36,9 +79,9 @@ class LogisticSolution(Solution):
     """A logistic fit with what inference needs.
 
     ``loss`` is Σ w ℓ; ``covariance`` is H⁻¹ over (score, coefficients, intercept) with scores
-    outermost, empty where it has no meaning; ``identified`` marks coefficients (and, last, the
-    intercept) that dependent columns leave unique; ``theta`` lives in the problem's own
-    coordinates.
+    outermost, empty where it does not exist; ``identified`` marks coefficients (and, last, the
+    intercept) that dependent columns leave unique; ``weight`` is Σ w, ``priors`` the class
+    proportions.
     """
 
     loss: float = np.nan
@@ -46,75 +89,64 @@ class LogisticSolution(Solution):
     identified: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     separation: Separation | None = None
     rank: int = 0
-    theta: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    weight: float = np.nan
+    priors: Floats = field(default_factory=lambda: np.zeros(0))
 
 
-@dataclass(frozen=True)
-class Posed:
-    """A problem, where to start on it, and the shares of the classes."""
-
-    problem: LogisticProblem
-    start: Floats
-    share: Floats
+def fit_logistic(data: LogisticRows, targets: Terms, options: LogisticOptions) -> LogisticSolution:
+    """Build, solve and certify; ``targets`` are the indicators in the order of the classes."""
+    start = starting_point(data, targets, options)
+    return solve_logistic(start.problem, start.theta, options, start.priors)
 
 
-def pose(rows: Rows, moments: Moments, targets: Terms, settings: LogisticSettings) -> Posed:
-    """From rows and their moments; ``targets`` are the indicators in the order of classes."""
-    problem = problem_of(rows, moments, targets, settings)
-    aligned = moments.aligned(moments.terms, targets)
+def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions) -> StartingPoint:
+    """The problem of these rows, and the scores of a simpler model to start from."""
+    if data.moments is None:
+        assert isinstance(data.rows, ArrayRows)
+        build = _all_columns if options.has_l1 else _span_of_rows
+        problem, priors = build(data.rows, targets, options)
+        return StartingPoint(problem, constant_start(problem, priors), priors)
+    problem = build_problem(data.rows, data.moments, targets, options)
+    moments = data.moments.aligned(data.moments.terms, targets)
     width, k = problem.shape
-    if settings.selects and width * k > ALL:  # working sets grow from nothing
-        return Posed(problem, constant_start(problem, aligned.y_mean), aligned.y_mean)
-    return Posed(problem, discriminant_start(problem, aligned), aligned.y_mean)
+    if options.has_l1 and width * k > MAX_WITHOUT_WORKING_SET:  # working sets grow from nothing
+        theta = constant_start(problem, moments.y_mean)
+    else:
+        theta = discriminant_start(problem, moments)
+    return StartingPoint(problem, theta, moments.y_mean)
 
 
-def pose_wide(rows: ArrayRows, targets: Terms, settings: LogisticSettings) -> Posed:
-    """Where columns outnumber rows: without a matrix of columns by columns."""
-    setup = _many_columns if settings.selects else _span_of_rows
-    problem, share = setup(rows, targets, settings)
-    return Posed(problem, constant_start(problem, share), share)
-
-
-def constant_start(problem: LogisticProblem, share: Floats) -> Floats:
-    """The best model without columns."""
-    theta = np.zeros((len(problem.scale), len(share)))
-    if problem.view.constant:
-        logs = np.log(np.maximum(share, np.finfo(float).tiny))
-        theta[-1] = logs - logs.mean()
-    return theta[:, [1]] - theta[:, [0]] if problem.shape[1] == 1 else theta
-
-
-def fit_logistic(
-    rows: Rows, moments: Moments, targets: Terms, settings: LogisticSettings
-) -> LogisticSolution:
-    """Pose and solve."""
-    posed = pose(rows, moments, targets, settings)
-    return solve_logistic(posed.problem, posed.start, settings, posed.share)
+def minimize(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
+    """Minimize F from ``start`` by the method that its penalty needs."""
+    solver = minimize_l1 if options.has_l1 else minimize_smooth
+    return solver(problem, start, options)
 
 
 def solve_logistic(
-    problem: LogisticProblem, start: Floats, settings: LogisticSettings, share: Floats
+    problem: LogisticProblem, start: Floats, options: LogisticOptions, priors: Floats
 ) -> LogisticSolution:
-    """Descend from ``start`` and certify; ``share`` holds the shares of the classes."""
-    descend = select if settings.selects else minimise
-    found = descend(problem, start, settings)
-    factor = 1.0 / settings.penalty if settings.penalty > 0.0 else 1.0
-    entropy = -float(np.sum(share * np.log(np.maximum(share, np.finfo(float).tiny))))
+    """Minimize from ``start`` and certify; ``priors`` are the class proportions."""
+    found = minimize(problem, start, options)
+    factor = 1.0 / options.penalty if options.penalty > 0.0 else 1.0
+    entropy = -float(np.sum(priors * np.log(np.maximum(priors, np.finfo(float).tiny))))
     certificate, theta, loss = certify_logistic(
         problem,
         found.theta,
         found.step,
         factor,
-        tolerance=settings.tol if found.separation is None else np.nan,
+        tolerance=options.tol,
         scale=factor * problem.weight * entropy,
-        rank=problem.frame.rank if settings.penalty == 0.0 else None,
-        dependent=problem.frame.dependent,
-        **_words(found),
+    )
+    preconditioner = problem.preconditioner
+    certificate = replace(
+        certificate,
+        rank=preconditioner.rank if options.penalty == 0.0 else None,
+        dependent=preconditioner.dependent,
     )
     if found.separation is not None:
-        certificate = _unbounded(certificate, found.separation)
-    _doubts(problem, found, certificate.holds, settings)
-    coef, intercept = problem.restore(theta)
+        certificate = _separation_certificate(certificate, found.separation)
+    _warn(problem, found, certificate.holds, options)
+    coef, intercept = problem.unscale(theta)
     return LogisticSolution(
         coef,
         intercept,
@@ -123,48 +155,51 @@ def solve_logistic(
         found.passes,
         found.history,
         loss=loss,
-        covariance=_covariance(problem, found, settings),
-        identified=_identified(problem.frame),
+        covariance=_covariance(problem, found, options),
+        identified=_identified(preconditioner),
         separation=found.separation,
-        rank=problem.frame.rank,
-        theta=theta,
+        rank=preconditioner.rank,
+        weight=problem.weight,
+        priors=priors,
     )
 
 
-def _unbounded(certificate: Certificate, separation: Separation) -> Certificate:
-    """What is known where no coefficients are best: classes that part completely tend to loss 0."""
-    if separation.complete:
-        return replace(certificate, dual=0.0, gap=certificate.primal)
-    return replace(certificate, dual=np.nan, gap=np.nan)
+def _separation_certificate(certificate: Certificate, separation: Separation) -> Certificate:
+    """What is known where no maximum likelihood estimate exists; it does not hold.
 
-
-def _words(found: Descent) -> dict[str, object]:
-    if found.separation is None:
-        return {}
-    kind = "completely" if found.separation.complete else "up to rows on the boundary"
-    return {
-        "claim": f"The classes are separable ({kind}), so no coefficients are the likeliest",
-        "notes": (
-            "Along separation_ every row's own score keeps or gains its lead over the others "
-            f"(least gain {found.separation.low:.1e}, largest {found.separation.high:.1e}).",
+    The infimum of the loss is 0 for completely separated classes; otherwise it is not known.
+    """
+    kind = "completely" if separation.complete else "quasi-completely"
+    low, high = separation.smallest_margin, separation.largest_margin
+    return replace(
+        certificate,
+        claim=f"The classes are {kind} separable: the maximum likelihood estimate does not exist",
+        dual=0.0 if separation.complete else np.nan,
+        gap=certificate.primal if separation.complete else np.nan,
+        kkt=np.nan,
+        notes=(
+            "Along separation_ no margin of a row decreases (the changes lie between "
+            f"{low:.1e} and {high:.1e}).",
         ),
-    }
+    )
 
 
-def _doubts(
-    problem: LogisticProblem, found: Descent, holds: bool, settings: LogisticSettings
+def _warn(
+    problem: LogisticProblem, found: DescentResult, holds: bool, options: LogisticOptions
 ) -> None:
-    if problem.frame.dependent and settings.penalty == 0.0:
+    dependent = problem.preconditioner.dependent
+    if dependent and options.penalty == 0.0:
         warn(
             "SEP001",
-            f"dependent columns: {', '.join(problem.frame.dependent)}. The probabilities are "
-            "unique, the coefficients are not; the shortest were returned.",
+            f"dependent columns: {', '.join(dependent)}. The probabilities are unique, the "
+            "coefficients are not; those of smallest norm were returned.",
         )
     if found.separation is not None:
         warn(
             "SEP006",
-            "the classes are separable: the likelihood rises for ever along separation_, and the "
-            "coefficients are where the search stopped. Give a penalty, such as C=1.",
+            "the classes are separable: the maximum likelihood estimate does not exist, because "
+            "the likelihood increases without a maximum along separation_. The coefficients are "
+            "those of the last iteration. Use a penalty, such as C=1.",
         )
     elif not holds:
         warn(
@@ -174,88 +209,87 @@ def _doubts(
         )
 
 
-def _covariance(problem: LogisticProblem, found: Descent, settings: LogisticSettings) -> Floats:
-    """H⁻¹ carried to the coefficients of the table; only maximum likelihood has one."""
+def _covariance(problem: LogisticProblem, found: DescentResult, options: LogisticOptions) -> Floats:
+    """H⁻¹ in the coefficients of the table; only for maximum likelihood."""
     width, k = problem.shape
-    if settings.penalty > 0.0 or found.separation is not None or width * k > LARGEST_METRIC:
+    if options.penalty > 0.0 or found.separation is not None or width * k > MAX_FULL:
         return np.zeros((0, 0))
     hessian = found.hessian
     if hessian is None:
-        hessian = problem.curved(found.theta - found.step).hessian
+        hessian = problem.hessian(found.theta - found.step).hessian
     assert hessian is not None
-    solve = metric(hessian, problem)
-    frame, r = problem.frame, problem.frame.rank
-    one = np.zeros((len(frame.center) + 1, width))
-    one[:-1, :r] = frame.matrix
-    one[-1, :r] = -frame.center @ frame.matrix
+    solve = hessian_solver(hessian, problem)
+    p, r = problem.preconditioner, problem.preconditioner.rank
+    one = np.zeros((len(p.center) + 1, width))
+    one[:-1, :r] = p.matrix
+    one[-1, :r] = -p.center @ p.matrix
     one[-1, r:] = 1.0
-    whole = linalg.block_diag(*[one] * k)
-    columns = [solve(row.reshape(k, width).T).T.ravel() for row in whole]
-    return np.asarray(whole @ np.array(columns).T)
+    jacobian = linalg.block_diag(*[one] * k)
+    columns = [solve(row.reshape(k, width).T).T.ravel() for row in jacobian]
+    return np.asarray(jacobian @ np.array(columns).T)
 
 
-def _identified(frame: Preconditioner) -> NDArray[np.bool_]:
-    """Which coefficients all likeliest models share: eⱼ, or for the intercept the centre, must lie
-    in the span of the rows about their centre.
+def _identified(preconditioner: Preconditioner) -> NDArray[np.bool_]:
+    """Which coefficients are unique among all maximum likelihood estimates.
+
+    eⱼ, or for the intercept the center, must lie in the span of the centered rows.
     """
-    d = len(frame.center)
-    if frame.rotation is None:
-        return np.ones(d + 1, dtype=bool)
-    size = np.linalg.norm(frame.matrix, axis=1)
-    unit = np.where(size > 0.0, size, 1.0)
-    span = linalg.orth(frame.matrix / unit[:, None], rcond=1e-10)
+    p = preconditioner
+    if p.rotation is None:
+        return np.ones(len(p.center) + 1, dtype=bool)
+    norm = np.linalg.norm(p.matrix, axis=1)
+    unit = np.where(norm > 0.0, norm, 1.0)
+    span = linalg.orth(p.matrix / unit[:, None], rcond=1e-10)
     own = np.sum(span**2, axis=1) > 1.0 - 1e-8
-    far = frame.center / unit
-    left = np.linalg.norm(far - span @ (span.T @ far))
-    return np.append(own, left <= 1e-8 * np.linalg.norm(far))
+    center = p.center / unit
+    outside = np.linalg.norm(center - span @ (span.T @ center))
+    return np.append(own, outside <= 1e-8 * np.linalg.norm(center))
 
 
 # -- more columns than rows --------------------------------------------------------------------
 
 
-def _spread(rows: ArrayRows) -> tuple[Floats, Floats, Floats, Floats]:
-    """Weights, means, deviations and shares of classes, column by column."""
-    block = rows.block
-    w = block.weights
-    mean = np.asarray(block.x.T @ w).ravel() / w.sum()
-    square = np.zeros_like(mean)
-    for start in range(0, block.n, 64):
-        square += w[start : start + 64] @ (block.dense(start, start + 64) - mean) ** 2
-    share = w @ block.y / w.sum()
-    return w, mean, np.sqrt(square / w.sum()), share
-
-
-def _many_columns(
-    rows: ArrayRows, targets: Terms, settings: LogisticSettings
+def _all_columns(
+    rows: ArrayRows, targets: Terms, options: LogisticOptions
 ) -> tuple[LogisticProblem, Floats]:
-    w, mean, deviation, share = _spread(rows)
-    centre = mean if settings.fit_intercept else np.zeros_like(mean)
-    size = deviation if settings.fit_intercept else np.sqrt(deviation**2 + mean**2)
-    unit = np.where(size > 1e-15 * np.abs(mean), size, 1.0)
-    unit[unit == 0.0] = 1.0
-    frame = Preconditioner(centre, unit, None, share, settings.fit_intercept)
-    size = (deviation if settings.standardize else 1.0) / unit
-    view = View(targets, centre, None, settings.fit_intercept)
-    return assemble(rows, view, frame, size, float(w.sum()), settings), share
+    """Each column divided by its own scale; for an ℓ₁ penalty, which selects columns."""
+    w, block = rows.block.weights, rows.block
+    standardizer = Standardizer.from_rows(block.x, w, keep_mean=True)
+    deviation, mean = standardizer.scale, standardizer.mean
+    center, scale = mean, deviation
+    if not options.fit_intercept:
+        center = np.zeros_like(mean)
+        scale = zero_if_constant(np.sqrt(deviation**2 + mean**2), mean)
+    unit = np.where(scale > 0.0, scale, 1.0)
+    priors = w @ block.y / w.sum()
+    preconditioner = Preconditioner(center, unit, None, priors, options.fit_intercept)
+    penalty_scale = (deviation if options.standardize else 1.0) / unit
+    design = LogisticDesign(targets, center, None, options.fit_intercept)
+    weight = float(w.sum())
+    problem = assemble_problem(rows, design, preconditioner, penalty_scale, weight, options)
+    return problem, priors
 
 
 def _span_of_rows(
-    rows: ArrayRows, targets: Terms, settings: LogisticSettings
+    rows: ArrayRows, targets: Terms, options: LogisticOptions
 ) -> tuple[LogisticProblem, Floats]:
-    """Coordinates within the span of the rows, where the shortest coefficients lie."""
-    w, mean, deviation, share = _spread(rows)
+    """Coordinates within the span of the rows, where the coefficients of smallest norm lie."""
+    w = rows.block.weights
+    standardizer = Standardizer.from_rows(rows.block.x, w, keep_mean=True)
+    priors = w @ rows.block.y / w.sum()
     block = rows.take(w > 0).block
-    v = deviation if settings.standardize or settings.penalty == 0.0 else np.ones_like(mean)
-    v = np.where(v > 1e-15 * np.abs(mean), v, np.inf)
-    centre = mean if settings.fit_intercept else np.zeros_like(mean)
-    x = (block.dense() - centre) / v
-    value, vector = linalg.eigh(x @ x.T)
-    kept = value > 1e-13 * max(float(value[-1]), np.finfo(float).tiny) * len(value)
-    singular, vector = np.sqrt(value[kept]), vector[:, kept]
-    z = vector * singular
-    turn = (x.T @ vector) / singular / v[:, None]
+    scaled = options.standardize or options.penalty == 0.0
+    inverse_scale = standardizer.inverse_scale if scaled else np.ones(block.x.shape[1])
+    center = standardizer.mean if options.fit_intercept else np.zeros_like(standardizer.mean)
+    x = (block.dense() - center) * inverse_scale
+    values, vectors = linalg.eigh(x @ x.T)
+    nonzero = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny) * len(values)
+    singular, vectors = np.sqrt(values[nonzero]), vectors[:, nonzero]
+    rotation = (x.T @ vectors) / singular * inverse_scale[:, None]
     scale = singular / np.sqrt(block.n)
-    frame = Preconditioner(centre, scale, turn, share, settings.fit_intercept)
-    flat = ArrayRows(z, block.y, block.w, targets=block.targets.items)
-    view = View(targets, np.zeros(len(scale)), None, settings.fit_intercept)
-    return assemble(flat, view, frame, 1.0 / scale, float(w.sum()), settings), share
+    preconditioner = Preconditioner(center, scale, rotation, priors, options.fit_intercept)
+    projected = ArrayRows(vectors * singular, block.y, block.w, targets=block.targets.items)
+    design = LogisticDesign(targets, np.zeros(len(scale)), None, options.fit_intercept)
+    weight = float(w.sum())
+    problem = assemble_problem(projected, design, preconditioner, 1.0 / scale, weight, options)
+    return problem, priors

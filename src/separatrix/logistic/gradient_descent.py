@@ -1,4 +1,4 @@
-"""Plain gradient descent on the error of a classifier, with every step kept to be looked at."""
+"""Gradient descent on the loss of a linear classifier, with every step recorded."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.statistics.preparation import prepare
 
-#: The random start lies within this distance of zero, coefficient by coefficient.
-NEAR = 0.01
+#: Initial coefficients are uniform within this distance of zero.
+START_RANGE = 0.01
 _LOSSES = ("logistic", "squared")
 
 
 @dataclass(frozen=True)
-class Trace:
-    """What happened step by step; the first entry is the start, so n steps have n + 1 entries.
+class TrainingTrace:
+    """The record of a descent; the first entry is the start, so n steps have n + 1 entries.
 
-    ``objective`` is the mean loss, ``misclassified`` the share of the (weighted) rows on the wrong
-    side, ``coef`` (n + 1, outputs, d) and ``intercept`` (n + 1, outputs) the scores at each point.
-    ``status`` says why it ended: "solved", "settled" (misclassifications stopped falling),
-    "limit reached", "diverged" or "oscillating". ``step`` is the learning rate.
+    ``objective`` is the mean loss, ``misclassified`` the (weighted) error rate, ``coef``
+    (n + 1, outputs, d) and ``intercept`` (n + 1, outputs) the parameters. ``status`` is "solved",
+    "stopped early" (the error rate stopped decreasing), "limit reached", "diverged" or
+    "oscillating"; ``step`` is the learning rate.
     """
 
     objective: Floats
@@ -46,7 +46,7 @@ class MeanLoss:
     """f(B) = Σ w ℓ(r, zB), Σw = 1, with B (1 + d) x k flattened; ∇f = Zᵀ w (output − r).
 
     Logistic: outputs are the sigmoid of one score, or the softmax of K; ℓ is minus the log of the
-    output of the right class. Squared: outputs are the scores, ℓ = ½‖r − score‖². The slope has
+    output of the true class. Squared: outputs are the scores, ℓ = ½‖r − score‖². The gradient has
     the same form in all three.
     """
 
@@ -70,21 +70,21 @@ class MeanLoss:
         return float(self.w @ (logsumexp(s, axis=1) - right))
 
     def gradient(self, b: Floats) -> Floats:
-        """Each row pulls by how much its output is off."""
+        """Zᵀ w (output − r)."""
         s = self.scores(b)
         if not self.squared:
             s = expit(s) if s.shape[1] == 1 else softmax(s)
         return np.asarray((self.z.T @ (self.w[:, None] * (s - self.r))).ravel())
 
     def lipschitz(self) -> float:
-        """The largest curvature: that of ½‖zB‖², times ¼ for one sigmoid, ½ for a softmax."""
+        """L, the largest eigenvalue of the Hessian of ½‖zB‖², times ¼ (sigmoid) or ½ (softmax)."""
         largest = float(np.linalg.eigvalsh((self.z.T * self.w) @ self.z)[-1])
         if self.squared:
             return largest
         return largest * (0.25 if self.shape[1] == 1 else 0.5)
 
-    def wrong(self, b: Floats) -> float:
-        """The share of the rows that a decision by these scores gets wrong."""
+    def error_rate(self, b: Floats) -> float:
+        """The error rate of these scores."""
         s = self.scores(b)
         if s.shape[1] == 1:
             side = s[:, 0] > (0.5 if self.squared else 0.0)
@@ -93,35 +93,64 @@ class MeanLoss:
 
 
 class GradientDescent(ProbabilisticLinearClassifier):
-    """b ← b − η ∇f(b) from a random start near zero: slow, plain, and every step on record.
+    """Linear classifier trained by plain gradient descent, with every step recorded.
 
-    Meant for seeing how descent works and fails, not for speed: :class:`LogisticRegression` finds
-    the minimum itself. It stops when misclassifications have stopped falling, when the slope
-    vanishes, or at the limit; a learning rate that is too long is recognised and said.
+        b ← b − η ∇f(b)      from a random start near zero
+
+    Meant for teaching how descent works and fails, not for speed: :class:`LogisticRegression` finds
+    the minimum itself. It stops when the error rate has stopped decreasing, when the gradient
+    vanishes, or at the limit; a learning rate that is too large is detected and warned about.
 
     Parameters
     ----------
     loss : {"logistic", "squared"}, default="logistic"
-        Minus the log likelihood (sigmoid, or softmax of more than two classes), or squared error
+        Negative log-likelihood (sigmoid, or softmax for more than two classes), or squared error
         against 0 and 1.
-    learning_rate : float, optional
-        η. Without it 1/L with L the largest curvature, which never overshoots; above 2/L squared
-        error diverges.
+    learning_rate : float or None, default=None
+        η. None is 1/L with L the largest eigenvalue of the Hessian, which never overshoots; above
+        2/L squared error diverges.
     max_iter : int, default=1000
         Steps at most.
     patience : int or None, default=50
-        Steps without fewer misclassifications after which it stops; None goes on.
+        Steps without a lower error rate after which it stops; None never stops early.
     tol : float, default=1e-6
-        The slope has vanished when it has shrunk by this factor.
+        The gradient has vanished when its norm has decreased by this factor.
     standardize : bool, default=True
-        Whether to walk in columns of mean 0 and deviation 1. In raw units the valley may be so
-        narrow that no learning rate suits all columns.
-    random_state : int, default=0
+        Train on columns of mean 0 and standard deviation 1. In raw units the problem may be so
+        ill-conditioned that no learning rate suits all columns.
+    random_state : int, RandomState instance or None, default=0
         Seed of the start.
 
     Attributes
     ----------
-    trace_ : :class:`Trace`, drawn by ``separatrix.pictures.TrainingTraceDisplay``.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    trace_ : TrainingTrace
+        Loss, error rate and parameters at every step, drawn by
+        ``separatrix.pictures.TrainingTraceDisplay``.
+    certificate_ : Certificate
+        The norm of the gradient at the end.
+    n_iter_ : int
+        Steps.
+
+    See Also
+    --------
+    LogisticRegression : The minimum itself, by Newton's method.
+    Perceptron : Updates at misclassified rows only.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1, 1]
+    >>> model = sx.GradientDescent(patience=None, max_iter=5000).fit(X, y)
+    >>> model.trace_.status, model.coef_.round(2)
+    ('solved', array([[1.23]]))
+    >>> bool(model.trace_.objective[-1] < model.trace_.objective[0])
+    True
     """
 
     _sparse_ok = False
@@ -146,7 +175,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Walk down for ``X`` and labels ``y``, or for :class:`~separatrix.rows.rows.Rows`."""
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._check()
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
@@ -156,7 +185,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         places = block.targets.union(terms).position
         r = r[:, [places[term] for term in terms]]
         design = standard_design(block, prepared.moments, scaled=self.standardize)
-        solution = self._walk(design, r[:, 1:] if r.shape[1] == 2 else r)
+        solution = self._descend(design, r[:, 1:] if r.shape[1] == 2 else r)
         self._accept(solution, prepared.encoding, flat=False)
         return self
 
@@ -165,16 +194,20 @@ class GradientDescent(ProbabilisticLinearClassifier):
             raise InputError(
                 f"loss={self.loss!r} is unknown.", remedy="Choose 'logistic' or 'squared'."
             )
-        for name in ("learning_rate", "max_iter", "patience"):
-            value = getattr(self, name)
+        positive = {
+            "learning_rate": self.learning_rate,
+            "max_iter": self.max_iter,
+            "patience": self.patience,
+        }
+        for name, value in positive.items():
             if value is not None and not value > 0:
-                raise InputError(f"{name}={value!r} leads nowhere.", remedy="Use more than zero.")
+                raise InputError(f"{name}={value!r} must be greater than zero.")
 
-    def _walk(self, design: StandardDesign, r: Floats) -> Solution:
+    def _descend(self, design: StandardDesign, r: Floats) -> Solution:
         problem = MeanLoss(design, r, self.loss)
         random = check_random_state(self.random_state)
-        start = random.uniform(-NEAR, NEAR, problem.shape).ravel()
-        watch = _Watch(problem, self.patience)
+        start = random.uniform(-START_RANGE, START_RANGE, problem.shape).ravel()
+        recorder = _Recorder(problem, self.patience)
         with np.errstate(over="ignore", invalid="ignore"):
             found = gradient_descent(
                 problem,
@@ -182,15 +215,15 @@ class GradientDescent(ProbabilisticLinearClassifier):
                 step=self.learning_rate,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                watch=watch,
+                watch=recorder,
             )
-        status = "settled" if found.status == "called off" else found.status
-        self.trace_ = self._trace(watch, design, problem, status, found.extra["step"])
-        # where the walk left the valley, the lowest point it saw is worth more than the last
+        status = "stopped early" if found.status == "called off" else found.status
+        self.trace_ = self._trace(recorder, design, problem, status, found.extra["step"])
+        # after divergence the lowest point is returned instead of the last
         lost = status in ("diverged", "oscillating")
-        at = int(np.nanargmin(self.trace_.objective)) if lost else len(watch.points) - 1
+        at = int(np.nanargmin(self.trace_.objective)) if lost else len(recorder.points) - 1
         certificate = _certificate(found, status)
-        if status not in ("solved", "settled"):
+        if status not in ("solved", "stopped early"):
             warn("SEP003", str(certificate))
         return Solution(
             self.trace_.coef[at].T,
@@ -201,12 +234,17 @@ class GradientDescent(ProbabilisticLinearClassifier):
         )
 
     def _trace(
-        self, watch: _Watch, design: StandardDesign, problem: MeanLoss, status: str, step: float
-    ) -> Trace:
-        points = [design.unscale(b.reshape(problem.shape)) for b in watch.points]
-        return Trace(
-            np.array(watch.objective),
-            np.array(watch.wrong),
+        self,
+        recorder: _Recorder,
+        design: StandardDesign,
+        problem: MeanLoss,
+        status: str,
+        step: float,
+    ) -> TrainingTrace:
+        points = [design.unscale(b.reshape(problem.shape)) for b in recorder.points]
+        return TrainingTrace(
+            np.array(recorder.objective),
+            np.array(recorder.error_rates),
             np.array([coef.T for coef, _ in points]),
             np.array([intercept for _, intercept in points]),
             status,
@@ -222,35 +260,37 @@ class GradientDescent(ProbabilisticLinearClassifier):
         return softmax(scores)
 
 
-class _Watch:
-    """Keeps every point, and calls the descent off when misclassifications stop falling."""
+class _Recorder:
+    """Stores every point, and stops the descent when the error rate has stopped decreasing."""
 
     def __init__(self, problem: MeanLoss, patience: int | None) -> None:
         self.problem, self.patience = problem, patience
         self.points: list[Floats] = []
         self.objective: list[float] = []
-        self.wrong: list[float] = []
+        self.error_rates: list[float] = []
         self.best = 0
 
     def __call__(self, b: Floats, value: float) -> bool:
-        """Whether it is time to stop. A walk that climbs is left to be recognised as such."""
+        """Whether to stop; an increasing loss is left for the descent to detect."""
         if not np.isfinite(b).all():
-            return False  # the descent itself will say that it diverged
+            return False  # the descent itself reports that it diverged
         self.points.append(b.copy())
         self.objective.append(value)
-        self.wrong.append(self.problem.wrong(b))
-        now = len(self.wrong) - 1
-        if self.wrong[now] < self.wrong[self.best] - 1e-12:
+        self.error_rates.append(self.problem.error_rate(b))
+        now = len(self.error_rates) - 1
+        if self.error_rates[now] < self.error_rates[self.best] - 1e-12:
             self.best = now
-        falling = now == 0 or value <= self.objective[now - 1]
-        return self.patience is not None and falling and now - self.best >= self.patience
+        decreasing = now == 0 or value <= self.objective[now - 1]
+        return self.patience is not None and decreasing and now - self.best >= self.patience
 
 
 def _certificate(found: Solution, status: str) -> Certificate:
-    if status != "settled":
+    """That of the descent; stopped early, nothing is promised about the minimum."""
+    if status != "stopped early":
         return found.certificate
     return replace(
         found.certificate,
-        claim="Gradient descent: misclassifications stopped falling; the minimum lies further on",
+        claim="Gradient descent: the error rate stopped decreasing before the gradient vanished",
         tolerance=np.nan,
+        promised=(),
     )

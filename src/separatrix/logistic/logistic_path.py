@@ -1,34 +1,27 @@
-"""Logistic regression for every C at once; the one that predicts best, or a criterion prefers."""
+"""The regularization path of logistic regression, and its best point by folds or a criterion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
-from separatrix.logistic.fit import Posed, pose, pose_wide, solve_logistic
-from separatrix.logistic.logistic_regression import LogisticClassifier, settings_of, wide
-from separatrix.logistic.path import LogisticTrace, grid, planes, trace
-from separatrix.logistic.problem import LogisticSettings
+from separatrix.logistic.fit import StartingPoint, solve_logistic, starting_point
+from separatrix.logistic.logistic_regression import LogisticClassifier
+from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
+from separatrix.logistic.problem import LogisticOptions
 from separatrix.messages import InputError, warn
-from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import InMemory, Rows
-from separatrix.rows.schema import Terms
+from separatrix.rows.block import Floats, Ints
+from separatrix.rows.encoding import Encoding
 from separatrix.selection import rules
 from separatrix.selection.folds import DEFAULT_FOLDS, folding, folds_of
-from separatrix.statistics.preparation import prepare
-from separatrix.threads import small_products
 
 CRITERIA = ("aic", "bic")
 
 
-class LogisticFamily(LogisticClassifier):
-    """What both share: the path itself, and why there is no inference."""
+class LogisticPathBase(LogisticClassifier):
+    """What both estimators share: the path over all rows, and the fit at the chosen point."""
 
     Cs: Any
     eps: float
@@ -37,56 +30,109 @@ class LogisticFamily(LogisticClassifier):
         "LogisticRegression with C=inf for inference."
     )
 
-    def _trace(self, posed: Posed, settings: LogisticSettings) -> LogisticTrace:
-        """The path over all rows, kept as ``Cs_``, ``coefs_``, ``intercepts_``, ``gaps_``."""
+    def _fit_path(self, start: StartingPoint, options: LogisticOptions) -> PathPoints:
+        """The path over all rows, stored as ``Cs_``, ``coefs_``, ``intercepts_``, ``gaps_``."""
         Cs = _values(self.Cs)
         if isinstance(Cs, int):
-            Cs = grid(posed, Cs, float(self.eps), settings.l1_ratio)
-        path = trace(posed, Cs, settings)
-        if not path.reached:
+            Cs = penalty_grid(start, Cs, float(self.eps), options.l1_ratio)
+        path = certified_path(start, Cs, options)
+        if not path.certified:
             warn("SEP003", "points of the path were left above tol; see gaps_. Raise max_iter.")
         self.Cs_, self.coefs_, self.intercepts_ = path.Cs, path.coefs, path.intercepts
-        self.gaps_, self.degrees_of_freedom_ = path.gaps, path.freedom
+        self.gaps_, self.degrees_of_freedom_ = path.gaps, path.degrees_of_freedom
         return path
 
-    def _settle(
+    def _fit_selected(
         self,
-        posed: Posed,
-        path: LogisticTrace,
+        start: StartingPoint,
+        path: PathPoints,
         index: int,
-        settings: LogisticSettings,
+        options: LogisticOptions,
         encoding: Encoding,
     ) -> None:
-        """The chosen point, certified by itself."""
+        """The chosen point, fitted to all rows and certified."""
         self.C_ = float(path.Cs[index])
-        chosen = replace(settings, penalty=1.0 / self.C_, tol=min(settings.tol, 1e-8))
-        problem = posed.problem.penalised(chosen.penalty, chosen.l1_ratio)
-        self._place(solve_logistic(problem, path.thetas[index], chosen, posed.share), encoding)
+        chosen = replace(options, penalty=1.0 / self.C_, tol=min(options.tol, 1e-8))
+        problem = start.problem.with_penalty(chosen.penalty, chosen.l1_ratio)
+        self._store(solve_logistic(problem, path.thetas[index], chosen, start.priors), encoding)
 
 
-class LogisticPath(LogisticFamily):
-    """The whole path of logistic regression over C, and its best point by AIC or BIC.
+class LogisticPath(LogisticPathBase):
+    """The regularization path of logistic regression over C, and its best point by AIC or BIC.
+
+        aic = −2 log L + 2 df,      bic = −2 log L + log(Σw) df
+
+    df is the effective number of coefficients at each C.
 
     Parameters
     ----------
-    Cs : int or array, default=30
-        Values of C, or how many to place evenly on a log scale above the largest one that leaves
-        all coefficients at zero (with ℓ₂ penalty alone: a hundredth of the ℓ₁ one).
-    l1_ratio, fit_intercept, standardize, reference, class_weight, max_iter
-        As in :class:`~separatrix.LogisticRegression`.
+    Cs : int or array-like, default=30
+        Values of C, or how many to place evenly on a log scale above the largest one at which all
+        coefficients are zero (for a ridge penalty: that of ``l1_ratio=0.01``).
+    l1_ratio : float, default=0.0
+        ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
     eps : float, default=1e-4
-        The first C as a share of the last.
+        The first C as a fraction of the last.
     criterion : {"bic", "aic"}, default="bic"
-        −2 log L + price · degrees of freedom, the price being log Σw or 2.
+        The information criterion to minimize.
+    fit_intercept : bool, default=True
+        Whether scores have an intercept, which is never penalized.
+    standardize : bool, default=False
+        Apply the penalty to standardized columns, so that the fit does not depend on units.
+    reference : label or None, default=None
+        With more than two classes, the class whose scores are zero.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply the sample weights.
     tol : float, default=1e-6
-        As in :class:`~separatrix.LogisticRegression`, at each point.
+        Tolerance at each point, as in :class:`LogisticRegression`.
+    max_iter : int, default=200
+        Passes over the rows at most, at each point.
 
     Attributes
     ----------
-    Cs_, coefs_, intercepts_ : the path, strongest penalty first; ``coefs_`` is (m, K or 1, d).
-    gaps_ : certified distance of every objective from its best value.
-    degrees_of_freedom_, log_likelihoods_, aic_, bic_ : for every point.
-    C_, coef_, intercept_, certificate_ : the chosen point.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    Cs_ : ndarray of shape (n_points,)
+        Values of C, strongest penalty first.
+    coefs_ : ndarray of shape (n_points, 1 or n_classes, n_features)
+        Coefficients along the path.
+    intercepts_ : ndarray of shape (n_points, 1 or n_classes)
+        Intercepts along the path.
+    gaps_ : ndarray of shape (n_points,)
+        Duality gap of every point.
+    degrees_of_freedom_ : ndarray of shape (n_points,)
+        Effective number of coefficients.
+    log_likelihoods_, aic_, bic_ : ndarray of shape (n_points,)
+        Log-likelihood and criteria along the path.
+    C_ : float
+        The chosen C.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients at the chosen C.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts at the chosen C.
+    certificate_ : Certificate
+        That of the chosen point.
+    n_iter_ : int
+        Passes over the rows for the chosen point.
+
+    See Also
+    --------
+    LogisticCV : C by cross-validation.
+    LogisticRegression : One value of C.
+    LassoPath : The same for least squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 4))
+    >>> y = X[:, 0] + rng.logistic(size=200) > 0
+    >>> path = sx.LogisticPath(10, l1_ratio=1.0).fit(X, y)
+    >>> path.coefs_.shape, bool(path.coefs_[0].any())
+    ((10, 1, 4), False)
+    >>> path.coef_.astype(bool)
+    array([[ True, False, False, False]])
     """
 
     def __init__(
@@ -118,38 +164,95 @@ class LogisticPath(LogisticFamily):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         if self.criterion not in CRITERIA:
             raise InputError(f"criterion={self.criterion!r} must be 'aic' or 'bic'.")
-        settings = settings_of(self, 1.0)
-        rows = self._weighed_rows(X, y, sample_weight)
-        posed, encoding = self._pose(rows, settings)
-        path = self._trace(posed, settings)
+        options = self._options(1.0)
+        data, targets = self._read(self._weighted_rows(X, y, sample_weight), options)
+        start = starting_point(data, targets, options)
+        path = self._fit_path(start, options)
         self.log_likelihoods_ = -path.losses
-        self.aic_ = 2.0 * (path.losses + path.freedom)
-        self.bic_ = 2.0 * path.losses + np.log(posed.problem.weight) * path.freedom
+        self.aic_ = 2.0 * (path.losses + path.degrees_of_freedom)
+        self.bic_ = 2.0 * path.losses + np.log(start.problem.weight) * path.degrees_of_freedom
         values = self.aic_ if self.criterion == "aic" else self.bic_
-        self._settle(posed, path, rules.minimum(1.0 / path.Cs, values), settings, encoding)
+        best = rules.minimum(1.0 / path.Cs, values)
+        self._fit_selected(start, path, best, options, data.encoding)
         return self
 
 
-class LogisticCV(LogisticFamily):
-    """The point of the path of logistic regression that is best on rows it was not fitted to.
+class LogisticCV(LogisticPathBase):
+    """Logistic regression with C chosen by cross-validated log loss along the path.
 
-    A table that is read as a stream is read into memory first: folds name its rows.
+        C = argmin mean over folds of −(1/n) Σ log p(y | x)      over the test rows of each fold
+
+    A table that is read as a stream is read into memory first, since folds name its rows.
 
     Parameters
     ----------
-    Cs, l1_ratio, eps, fit_intercept, standardize, reference, class_weight, tol, max_iter
-        As in :class:`LogisticPath`.
-    cv : int, splitter or iterable of (train, test), default=None
-        Folds as in scikit-learn: a number (None is 5) keeps the shares of the classes.
+    Cs : int or array-like, default=20
+        Values of C, or how many, as in :class:`LogisticPath`.
+    l1_ratio : float, default=0.0
+        ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
+    eps : float, default=1e-4
+        The first C as a fraction of the last.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        Folds as in scikit-learn; a number (None is 5) makes stratified ones.
     rule : {"min", "one_se"}, default="min"
-        Take the C of the least mean log loss, or the smallest C whose mean log loss is within one
-        standard error of it.
+        Take the C of the smallest mean log loss, or the smallest C whose mean log loss is within
+        one standard error of it.
+    fit_intercept : bool, default=True
+        Whether scores have an intercept, which is never penalized.
+    standardize : bool, default=False
+        Apply the penalty to standardized columns, so that the fit does not depend on units.
+    reference : label or None, default=None
+        With more than two classes, the class whose scores are zero.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply the sample weights.
+    tol : float, default=1e-6
+        Tolerance at each point, as in :class:`LogisticRegression`.
+    max_iter : int, default=200
+        Passes over the rows at most, at each point.
 
     Attributes
     ----------
-    log_loss_path_ : mean log loss for every C and fold (m x k).
-    Cs_, coefs_, intercepts_, gaps_, degrees_of_freedom_ : the path over all rows.
-    C_, coef_, intercept_, certificate_ : the chosen point, fitted to all rows.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order.
+    log_loss_path_ : ndarray of shape (n_points, n_folds)
+        Mean log loss of the test rows for every C and fold.
+    Cs_ : ndarray of shape (n_points,)
+        Values of C, strongest penalty first.
+    coefs_ : ndarray of shape (n_points, 1 or n_classes, n_features)
+        Coefficients along the path over all rows.
+    intercepts_ : ndarray of shape (n_points, 1 or n_classes)
+        Intercepts along the path over all rows.
+    gaps_ : ndarray of shape (n_points,)
+        Duality gap of every point.
+    degrees_of_freedom_ : ndarray of shape (n_points,)
+        Effective number of coefficients.
+    C_ : float
+        The chosen C.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients at the chosen C, fitted to all rows.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts at the chosen C.
+    certificate_ : Certificate
+        That of the chosen point.
+    n_iter_ : int
+        Passes over the rows for the chosen point.
+
+    See Also
+    --------
+    LogisticPath : C by an information criterion.
+    LogisticRegression : One value of C.
+    LassoCV : The same for least squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 2))
+    >>> y = X[:, 0] + rng.logistic(size=100) > 0
+    >>> model = sx.LogisticCV(5, cv=3).fit(X, y)
+    >>> model.log_loss_path_.shape, bool(model.C_ in model.Cs_)
+    ((5, 3), True)
     """
 
     def __init__(
@@ -183,24 +286,23 @@ class LogisticCV(LogisticFamily):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         if self.rule not in rules.RULES:
             raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
-        settings = settings_of(self, 1.0)
-        rows = self._weighed_rows(X, y, sample_weight).read()
+        options = self._options(1.0)
+        rows = self._weighted_rows(X, y, sample_weight).read()
         rows = rows.take(folding(rows.block.w, self.cv))
-        posed, encoding = self._pose(rows, settings)
-        path = self._trace(posed, settings)
-        targets = posed.problem.view.targets
-        labels = rows.block.codes(targets)
+        data, targets = self._read(rows, options)
+        start = starting_point(data, targets, options)
+        path = self._fit_path(start, options)
+        codes = rows.block.codes(targets)
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
-            _enough(labels, int(cv), self.classes_)
-            cv = StratifiedKFold(int(cv))
-        errors = [
-            _held_out(rows, targets, train, test, path.Cs, settings)
-            for train, test in folds_of(cv, len(rows), labels).pairs
-        ]
-        self.log_loss_path_ = np.stack(errors, axis=1)
+            _check_rarest(codes, int(cv), self.classes_)
+        folds = folds_of(cv, len(rows), codes=codes)
+        losses = folds.map(
+            lambda train, test: fold_losses(rows, targets, train, test, path.Cs, options)
+        )
+        self.log_loss_path_ = np.stack(losses, axis=1)
         index = rules.RULES[self.rule](1.0 / path.Cs, self.log_loss_path_)
-        self._settle(posed, path, index, settings, encoding)
+        self._fit_selected(start, path, index, options, data.encoding)
         return self
 
 
@@ -219,50 +321,13 @@ def _values(Cs: Any) -> int | Floats:
     return given
 
 
-def _enough(labels: Any, folds: int, classes: Any) -> None:
-    counts = np.bincount(labels, minlength=len(classes))
+def _check_rarest(codes: Ints, folds: int, classes: Any) -> None:
+    """Stratified folds need as many rows of every class as there are folds."""
+    counts = np.bincount(codes, minlength=len(classes))
     if folds < 2 or counts.min() < folds:
         rare = classes.tolist()[int(counts.argmin())]
         raise InputError(
-            f"cv={folds} folds cannot be made of n_samples={len(labels)} rows: class {rare!r} has "
+            f"cv={folds} folds cannot be made of n_samples={len(codes)} rows: class {rare!r} has "
             f"{counts.min()}.",
             remedy="Use at least 2 folds, and no more than the rarest class has rows.",
         )
-
-
-def _held_out(
-    rows: InMemory, targets: Terms, train: Any, test: Any, Cs: Floats, settings: LogisticSettings
-) -> Floats:
-    """Mean log loss on the held-out rows at every C."""
-    posed, encoding = _posed_part(rows.take(train), targets, settings)
-    if not (posed.share > 0.0).all():
-        gone = targets.items[int(np.argmin(posed.share))].level
-        raise InputError(
-            f"A fold leaves no row of class {gone!r} to train on.",
-            remedy="Use folds that keep the shares of the classes, such as cv=5.",
-        )
-    held = encoding.apply(rows.take(test).block)
-    with small_products(posed.start.size):
-        return _log_losses(held.aligned(held.terms, targets), planes(posed, Cs, settings))
-
-
-def _posed_part(rows: Rows, targets: Terms, settings: LogisticSettings) -> tuple[Posed, Encoding]:
-    if isinstance(rows, ArrayRows) and wide(rows):
-        return pose_wide(rows, targets, settings), identity(rows.schema)
-    prepared = prepare(rows)
-    return pose(prepared.rows, prepared.moments, targets, settings), prepared.encoding
-
-
-def _log_losses(block: Block, found: Iterable[tuple[Floats, Floats]]) -> Floats:
-    own = block.y.argmax(axis=1)
-    w = block.weights
-    if not w.any():
-        raise InputError("The held-out rows of a fold have no weight.", remedy="Use fewer folds.")
-    losses = []
-    for coef, intercept in found:
-        scores = np.asarray(block.x @ coef.T) + intercept
-        if scores.shape[1] == 1:
-            scores = np.column_stack([np.zeros(block.n), scores])
-        each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
-        losses.append(np.average(each, weights=w))
-    return np.array(losses)

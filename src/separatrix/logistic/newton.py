@@ -1,9 +1,10 @@
-"""Maximum likelihood for logistic models, with or without a ridge penalty.
+"""Newton's method and preconditioned L-BFGS for logistic regression without an ℓ₁ penalty.
 
-Newton's method where the curvature is cheap beside reading the rows: every pass brings value,
-slope and curvature, and a handful of passes suffice. Where it is not (many classes, many columns),
-the curvature of a sample of rows serves as metric, and steps remember what the slope did since.
-Either way the first steps are taken on a sample, so that whole passes start near the answer.
+    θ ← θ − t H⁻¹ ∇F(θ),      t by backtracking
+
+Newton's method is used where the Hessian is cheap compared with reading the rows: a handful of
+passes suffice, and the first steps are taken on a sample of rows, so that full passes start near
+the optimum. Otherwise (many classes, many columns) the Hessian of a sample preconditions L-BFGS.
 """
 
 from __future__ import annotations
@@ -12,36 +13,39 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.logistic.preconditioner import (
-    LARGEST_METRIC,
-    metric,
-    sample_metric,
-    sample_rows,
+from separatrix.logistic.hessian_solver import (
+    MAX_FULL,
+    hessian_solver,
+    sample_size,
+    sampled_solver,
 )
-from separatrix.logistic.problem import At, LogisticProblem, LogisticSettings
+from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
 from separatrix.logistic.separation import (
     Separation,
-    along_boundary,
-    by_programming,
-    completely,
+    complete_separation,
+    quasi_separation,
+    separation_by_linear_program,
 )
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory
 from separatrix.threads import small_products
 
-#: Parameters up to which one pass may bring the whole curvature, for one score and for several.
-NEWTON_ONE, NEWTON_MORE = 600, 120
-#: Fraction of the promised decrease that a step must deliver.
-SUFFICIENT = 1e-4
-#: Steps remembered.
+#: Parameters up to which Newton's method is used, for one score and for several.
+NEWTON_BINARY, NEWTON_MULTICLASS = 600, 120
+#: Fraction of the predicted decrease that a step must achieve (Armijo).
+SUFFICIENT_DECREASE = 1e-4
+#: Pairs that L-BFGS stores.
 MEMORY = 12
-#: Passes at which a fit without penalty that has not settled is examined for separation.
-EXAMINED = (12, 16, 24, 40, 80, 160)
+#: Passes after which a fit without penalty that has not converged is checked for separation.
+SEPARATION_CHECKS = (12, 16, 24, 40, 80, 160)
 
 
 @dataclass(frozen=True)
-class Descent:
-    """Where a descent ended: ``theta`` before, and ``step`` still to be subtracted from it."""
+class DescentResult:
+    """Where a descent ended: ``theta``, and the last ``step`` still to be subtracted from it.
+
+    ``passes`` counts passes over the rows; ``history`` is F after each.
+    """
 
     theta: Floats
     step: Floats
@@ -52,205 +56,203 @@ class Descent:
     separation: Separation | None = None
 
 
-def minimise(problem: LogisticProblem, start: Floats, settings: LogisticSettings) -> Descent:
-    """Minimise F (without ℓ₁ part) from ``start``."""
+def minimize_smooth(
+    problem: LogisticProblem, start: Floats, options: LogisticOptions
+) -> DescentResult:
+    """Minimize F (without ℓ₁ part) from ``start``."""
     width, k = problem.shape
-    exact = width * k <= (NEWTON_ONE if k == 1 else NEWTON_MORE) or _few_rows(problem)
+    exact = width * k <= (NEWTON_BINARY if k == 1 else NEWTON_MULTICLASS) or _few_rows(problem)
     with small_products(width * k if exact else 0):
-        near = _on_sample(problem, start, exact)
-        if exact:
-            return _descend(problem, near, settings, _Newton(problem))
-        return _descend(problem, near, settings, _Remembering(problem, near))
+        if not exact:
+            return _descend(problem, start, options, _LBFGS(problem, start))
+        return _descend(problem, _sample_steps(problem, start), options, _Newton(problem))
 
 
 def _few_rows(problem: LogisticProblem) -> bool:
     """Whether all rows together cost no more than a sample would."""
-    size = problem.shape[0] * problem.shape[1]
-    table = problem.rows
-    return (
-        size <= LARGEST_METRIC and isinstance(table, InMemory) and len(table) <= sample_rows(size)
-    )
+    parameters, rows = problem.shape[0] * problem.shape[1], problem.rows
+    if parameters > MAX_FULL or not isinstance(rows, InMemory):
+        return False
+    return len(rows) <= sample_size(parameters)
 
 
-def _on_sample(problem: LogisticProblem, start: Floats, exact: bool) -> Floats:
-    """A few Newton steps on a sample; a pull towards the start keeps it where a sample is blind."""
-    if not exact:
-        return start
-    sample = problem.sampled(max(20_000, 40 * start.size), times=3.0)
+def _sample_steps(problem: LogisticProblem, start: Floats) -> Floats:
+    """A few Newton steps on a sample, with a proximal term ½ρ‖θ − start‖² for what it lacks."""
+    sample = problem.subsample(max(20_000, 40 * start.size), times=3.0)
     if sample is None:
         return start
-    pull = 1e-4 * sample.weight
-    held = replace(sample, ridge=sample.ridge + pull)
+    rho = 1e-4 * sample.weight
+    sample = replace(sample, ridge=sample.ridge + rho)
     theta = start
     best = np.inf
     for _ in range(8):
-        at = held.curved(theta)
-        value = at.value - pull * float(np.sum(theta * start))
+        at = sample.hessian(theta)
+        value = at.value - rho * float(np.sum(theta * start))
         if not value < best:
             break
         best = value
         assert at.hessian is not None
-        step = metric(at.hessian, held)(at.gradient - pull * start)
+        step = hessian_solver(at.hessian, sample)(at.gradient - rho * start)
         theta = theta - step
         if float(np.abs(step).max(initial=0.0)) < 1e-3:
             break
     return theta if np.isfinite(theta).all() else start
 
 
-# -- the two metrics ---------------------------------------------------------------------------
+# -- two methods for the direction -------------------------------------------------------------
 
 
 class _Newton:
-    """The curvature of all rows, new at every pass."""
+    """Directions H⁻¹∇F with the Hessian of all rows, computed anew in every pass."""
 
-    settles = 1e-6  # a step this short squares the error below anything that counts
+    step_tolerance = 1e-6  # convergence is quadratic: after such a step the error is negligible
 
     def __init__(self, problem: LogisticProblem) -> None:
         self.problem = problem
         self.hessian: Floats | None = None
 
-    def at(self, theta: Floats) -> At:
-        return self.problem.curved(theta)
+    def evaluate(self, theta: Floats) -> Evaluation:
+        return self.problem.hessian(theta)
 
-    def direction(self, at: At) -> Floats:
+    def direction(self, at: Evaluation) -> Floats:
         assert at.hessian is not None
         self.hessian = at.hessian
-        return metric(at.hessian, self.problem)(at.gradient)
+        return hessian_solver(at.hessian, self.problem)(at.gradient)
 
-    def cautious(self, at: At, lift: float) -> Floats:
-        """A step as if the loss bent more than it does here, where it hardly bends at all."""
+    def damped_direction(self, at: Evaluation, damping: float) -> Floats:
+        """(H + δI)⁻¹∇F, for points where the Hessian nearly vanishes (Levenberg)."""
         assert at.hessian is not None
-        more = lift * self.problem.weight * np.eye(len(at.hessian))
-        return metric(at.hessian + more, self.problem)(at.gradient)
+        ridge = damping * self.problem.weight * np.eye(len(at.hessian))
+        return hessian_solver(at.hessian + ridge, self.problem)(at.gradient)
 
-    def learn(self, moved: Floats, turned: Floats) -> None:
-        """Nothing: the next pass brings the curvature anew."""
+    def update(self, step: Floats, change: Floats) -> None:
+        """Nothing is stored: the next pass computes the Hessian."""
 
 
-class _Remembering:
-    """The curvature of a sample at the start, corrected by the slopes met since (limited BFGS)."""
+class _LBFGS:
+    """L-BFGS directions, preconditioned by the Hessian of a sample at the start."""
 
-    settles = 0.0
+    step_tolerance = 0.0
     hessian: Floats | None = None
 
     def __init__(self, problem: LogisticProblem, theta: Floats) -> None:
         self.problem = problem
-        self.solve = sample_metric(problem, theta)
+        self.solve = sampled_solver(problem, theta)
         self.pairs: list[tuple[Floats, Floats]] = []
 
-    def at(self, theta: Floats) -> At:
-        return self.problem.slope(theta)
+    def evaluate(self, theta: Floats) -> Evaluation:
+        return self.problem.gradient(theta)
 
-    def direction(self, at: At) -> Floats:
+    def direction(self, at: Evaluation) -> Floats:
         q = at.gradient.copy()
-        along = []
-        for moved, turned in reversed(self.pairs):
-            a = np.sum(moved * q) / np.sum(moved * turned)
-            q -= a * turned
-            along.append(a)
+        coefficients = []
+        for step, change in reversed(self.pairs):
+            a = np.sum(step * q) / np.sum(step * change)
+            q -= a * change
+            coefficients.append(a)
         q = self.solve(q)
-        for (moved, turned), a in zip(self.pairs, reversed(along), strict=True):
-            q += (a - np.sum(turned * q) / np.sum(moved * turned)) * moved
+        for (step, change), a in zip(self.pairs, reversed(coefficients), strict=True):
+            q += (a - np.sum(change * q) / np.sum(step * change)) * step
         return q
 
-    def cautious(self, at: At, lift: float) -> Floats:
-        """A step by the largest curvature that the loss can have; what was learned is dropped."""
-        unit = 0.25 * self.problem.weight + self.problem.ridge[:, None]
-        self.solve, self.pairs = (lambda g: g / unit), []
-        return np.asarray(at.gradient / (unit + lift * self.problem.weight))
+    def damped_direction(self, at: Evaluation, damping: float) -> Floats:
+        """A direction by an upper bound of the Hessian; the stored pairs are dropped."""
+        bound = 0.25 * self.problem.weight + self.problem.ridge[:, None]
+        self.solve, self.pairs = (lambda g: g / bound), []
+        return np.asarray(at.gradient / (bound + damping * self.problem.weight))
 
-    def learn(self, moved: Floats, turned: Floats) -> None:
-        if np.sum(moved * turned) > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(turned):
-            self.pairs = [*self.pairs[1 - MEMORY :], (moved, turned)]
+    def update(self, step: Floats, change: Floats) -> None:
+        if np.sum(step * change) > 1e-12 * np.linalg.norm(step) * np.linalg.norm(change):
+            self.pairs = [*self.pairs[1 - MEMORY :], (step, change)]
 
 
 # -- the descent -------------------------------------------------------------------------------
 
 
 def _descend(
-    problem: LogisticProblem,
-    theta: Floats,
-    settings: LogisticSettings,
-    method: _Newton | _Remembering,
-) -> Descent:
-    """Damped steps until the slope vanishes, or the classes turn out to be separable."""
-    at = method.at(theta)
+    problem: LogisticProblem, theta: Floats, options: LogisticOptions, method: _Newton | _LBFGS
+) -> DescentResult:
+    """Steps with backtracking until the gradient vanishes, or the classes prove separable."""
+    at = method.evaluate(theta)
     history = [at.value]
-    free = not problem.ridge.any()
+    unpenalized = not problem.ridge.any()
     while True:
         step = method.direction(at)
-        done = _settled(at, step, theta, problem, settings, method.settles)
-        new, parted = None, None
-        if free and not done:
-            parted = _parted(problem, theta, step, at, len(history))
-        if parted is None and not done and len(history) <= settings.max_iter:
-            new = _next(method, theta, step, at, settings.tol * problem.weight)
+        converged = _converged(at, step, theta, problem, options, method.step_tolerance)
+        new, separation = None, None
+        if unpenalized and not converged:
+            separation = _separation(problem, theta, step, at, len(history))
+        if separation is None and not converged and len(history) <= options.max_iter:
+            new = _next(method, theta, step, at, options.tol * problem.weight)
         if new is None:
-            if free and not done and parted is None:
-                parted = by_programming(problem)
-            status = done or ("limit reached" if len(history) > settings.max_iter else "rounding")
-            return Descent(
+            if unpenalized and not converged and separation is None:
+                separation = separation_by_linear_program(problem)
+            stopped = "limit reached" if len(history) > options.max_iter else "rounding"
+            status = "solved" if converged else stopped
+            return DescentResult(
                 theta,
-                step if done else np.zeros_like(step),
-                status if parted is None else "separable",
+                step if converged else np.zeros_like(step),
+                status if separation is None else "separable",
                 len(history),
                 np.array(history),
                 method.hessian,
-                parted,
+                separation,
             )
-        moved, there = new
-        method.learn(moved - theta, there.gradient - at.gradient)
-        theta, at = moved, there
+        there, evaluation = new
+        method.update(there - theta, evaluation.gradient - at.gradient)
+        theta, at = there, evaluation
         history.append(at.value)
 
 
-def _parted(
-    problem: LogisticProblem, theta: Floats, step: Floats, at: At, passes: int
+def _separation(
+    problem: LogisticProblem, theta: Floats, step: Floats, at: Evaluation, passes: int
 ) -> Separation | None:
     if at.margin > 0.0:
-        return completely(problem, theta)
-    return along_boundary(problem, theta, step) if passes in EXAMINED else None
+        return complete_separation(problem, theta)
+    return quasi_separation(problem, theta, step) if passes in SEPARATION_CHECKS else None
 
 
-def _settled(
-    at: At,
+def _converged(
+    at: Evaluation,
     step: Floats,
     theta: Floats,
     problem: LogisticProblem,
-    settings: LogisticSettings,
-    settles: float,
-) -> str:
-    length, reach = float(np.abs(step).max(initial=0.0)), 1.0 + float(np.abs(theta).max(initial=0))
-    flat = float(np.abs(at.gradient).max(initial=0.0)) <= 0.5 * settings.tol * problem.weight
-    return "solved" if length <= settles * reach or (flat and length <= 1e-5 * reach) else ""
+    options: LogisticOptions,
+    step_tolerance: float,
+) -> bool:
+    length = float(np.abs(step).max(initial=0.0))
+    size = 1.0 + float(np.abs(theta).max(initial=0))
+    largest = float(np.abs(at.gradient).max(initial=0.0))
+    stationary = largest <= 0.5 * options.tol * problem.weight
+    return length <= step_tolerance * size or (stationary and length <= 1e-5 * size)
 
 
 def _next(
-    method: _Newton | _Remembering, theta: Floats, step: Floats, at: At, flat: float
-) -> tuple[Floats, At] | None:
-    """The step, or a more cautious one where scores are so large that the loss looks straight."""
-    new = _shorter(method, theta, step, at)
-    for lift in (1e-6, 1e-4, 1e-2, 1.0, 100.0):
-        if new is not None or float(np.abs(at.gradient).max(initial=0.0)) <= flat:
+    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: Evaluation, tolerance: float
+) -> tuple[Floats, Evaluation] | None:
+    """A step by backtracking, or a damped one where scores are so large that H nearly vanishes."""
+    new = _backtrack(method, theta, step, at)
+    for damping in (1e-6, 1e-4, 1e-2, 1.0, 100.0):
+        if new is not None or float(np.abs(at.gradient).max(initial=0.0)) <= tolerance:
             break
-        new = _shorter(method, theta, method.cautious(at, lift), at)
+        new = _backtrack(method, theta, method.damped_direction(at, damping), at)
     return new
 
 
-def _shorter(
-    method: _Newton | _Remembering, theta: Floats, step: Floats, at: At
-) -> tuple[Floats, At] | None:
-    """The step, halved until F falls enough; None where rounding hides any decrease."""
-    promised = float(np.sum(at.gradient * step))
+def _backtrack(
+    method: _Newton | _LBFGS, theta: Floats, step: Floats, at: Evaluation
+) -> tuple[Floats, Evaluation] | None:
+    """The step, halved until F decreases enough; None where rounding hides any decrease."""
+    predicted = float(np.sum(at.gradient * step))
     for t in 0.5 ** np.arange(12):
         new = theta - t * step
-        there = method.at(new)
+        there = method.evaluate(new)
         change = there.value - at.value
-        if change <= -SUFFICIENT * t * promised:
+        if change <= -SUFFICIENT_DECREASE * t * predicted:
             return new, there
         size = np.abs(there.gradient).max(initial=0.0)
         if abs(change) <= 1e-13 * abs(at.value) and size < 0.9 * np.abs(at.gradient).max():
             return new, there
-        if t * promised <= 1e-16 * abs(at.value):
+        if t * predicted <= 1e-16 * abs(at.value):
             return None
     return None

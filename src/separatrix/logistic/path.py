@@ -1,32 +1,34 @@
-"""A logistic model at every penalty of a list, each point started from those before."""
+"""The regularization path of logistic regression: a fit at every C, each warm-started."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from separatrix.logistic.certificate import certify_logistic
-from separatrix.logistic.fit import Posed, constant_start
-from separatrix.logistic.newton import Descent, minimise
-from separatrix.logistic.problem import LogisticProblem, LogisticSettings
-from separatrix.logistic.proximal_newton import select
-from separatrix.rows.block import Floats
+from separatrix.logistic.fit import LogisticRows, StartingPoint, minimize, starting_point
+from separatrix.logistic.newton import DescentResult
+from separatrix.logistic.problem import LogisticOptions, LogisticProblem, constant_start
+from separatrix.messages import InputError
+from separatrix.rows.block import Block, Floats, Ints
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Terms
 from separatrix.threads import small_products
 
-#: Share of the ℓ₁ part that the first penalty is computed for where there is none.
-LEAST_SHARE = 0.01
-#: Coefficients up to which degrees of freedom are counted by the curvature.
-COUNTED = 1500
+#: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
+MIN_L1_RATIO = 0.01
+#: Coefficients up to which degrees of freedom are computed from the Hessian.
+MAX_EFFECTIVE = 1500
 
 
 @dataclass(frozen=True)
-class LogisticTrace:
+class PathPoints:
     """The path, strongest penalty first. ``coefs`` is (points x scores x d).
 
-    ``losses`` holds Σ w ℓ, ``gaps`` the certified distance of C·F from its best value, and
-    ``freedom`` the effective number of coefficients, constants included.
+    ``losses`` holds Σ w ℓ, ``gaps`` the duality gaps of C·F, and ``degrees_of_freedom`` the
+    effective number of coefficients, intercepts included.
     """
 
     Cs: Floats
@@ -34,69 +36,68 @@ class LogisticTrace:
     intercepts: Floats
     losses: Floats
     gaps: Floats
-    freedom: Floats
+    degrees_of_freedom: Floats
     thetas: Floats
-    reached: bool
+    certified: bool
 
 
-def grid(posed: Posed, number: int, eps: float, l1_ratio: float) -> Floats:
-    """Values of C, evenly on a log scale: the first leaves all coefficients at zero.
+def penalty_grid(start: StartingPoint, number: int, eps: float, l1_ratio: float) -> Floats:
+    """Values of C, evenly spaced on a log scale; at the first all coefficients are zero.
 
-    1/C₀ = max over columns of |slope of the constant model| / (ρ · size)
+    1/C₀ = max over columns of |gradient of the constant model| / (ρ · penalty_scale)
     """
-    problem = posed.problem.penalised(0.0, 0.0)
-    slope = problem.slope(constant_start(problem, posed.share)).gradient
-    held = problem.size > 0.0
-    pulls = np.abs(slope[held]) / problem.size[held, None]
-    largest = float(pulls.max(initial=0.0)) / max(l1_ratio, LEAST_SHARE)
+    problem = start.problem.with_penalty(0.0, 0.0)
+    gradient = problem.gradient(constant_start(problem, start.priors)).gradient
+    penalized = problem.penalty_scale > 0.0
+    ratios = np.abs(gradient[penalized]) / problem.penalty_scale[penalized, None]
+    largest = float(ratios.max(initial=0.0)) / max(l1_ratio, MIN_L1_RATIO)
     largest = largest if largest > 0.0 else problem.weight
     return np.asarray(np.geomspace(1.0, 1.0 / eps, number) / largest)
 
 
-def points(
-    posed: Posed, Cs: Floats, settings: LogisticSettings
-) -> Iterator[tuple[LogisticProblem, Descent]]:
-    """The problem and where its descent ended, at every C in increasing order.
+def solve_path(
+    start: StartingPoint, Cs: Floats, options: LogisticOptions
+) -> Iterator[tuple[LogisticProblem, DescentResult]]:
+    """The problem and its minimum at every C, in increasing order.
 
-    Coefficients run about straight in log C, so each descent starts on the line through the last
-    two; no further along it than those are apart, since a path of any C may turn.
+    Coefficients are nearly linear in log C, so each fit starts from the extrapolation of the last
+    two, at most as far ahead as those are apart.
     """
-    theta = last = constant_start(posed.problem, posed.share)
+    theta = last = constant_start(start.problem, start.priors)
     logs = np.log(np.asarray(Cs, dtype=float))
-    gaps = np.diff(logs, prepend=[logs[0], logs[0]])
-    for C, before, gap in zip(Cs, gaps[:-1], gaps[1:], strict=True):
-        ahead = min(gap / before, 1.0) if before > 0.0 else 0.0
-        point = replace(settings, penalty=1.0 / float(C))
-        problem = posed.problem.penalised(point.penalty, point.l1_ratio)
-        start = theta + ahead * (theta - last)
-        found = (select if point.selects else minimise)(problem, start, point)
+    steps = np.diff(logs, prepend=[logs[0], logs[0]])
+    for C, before, step in zip(Cs, steps[:-1], steps[1:], strict=True):
+        ahead = min(step / before, 1.0) if before > 0.0 else 0.0
+        point = replace(options, penalty=1.0 / float(C))
+        problem = start.problem.with_penalty(point.penalty, point.l1_ratio)
+        found = minimize(problem, theta + ahead * (theta - last), point)
         theta, last = found.theta - found.step, theta
         yield problem, found
 
 
-def trace(posed: Posed, Cs: Floats, settings: LogisticSettings) -> LogisticTrace:
+def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
     """Solve and certify at every C, in increasing order."""
     coefs, intercepts, losses, gaps, freedom, thetas = [], [], [], [], [], []
-    reached = True
-    with small_products(posed.start.size):
-        for C, (problem, found) in zip(Cs, points(posed, Cs, settings), strict=True):
+    certified = True
+    with small_products(start.theta.size):
+        for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
             certificate, theta, loss = certify_logistic(
                 problem,
                 found.theta,
                 found.step,
                 float(C),
-                tolerance=settings.tol,
+                tolerance=options.tol,
                 scale=float(C) * problem.weight,
             )
-            reached &= certificate.holds
-            coef, intercept = problem.restore(theta)
+            certified &= certificate.holds
+            coef, intercept = problem.unscale(theta)
             coefs.append(coef.T)
             intercepts.append(intercept)
             losses.append(loss)
             gaps.append(certificate.gap)
-            freedom.append(effective(problem, theta, found.hessian))
+            freedom.append(degrees_of_freedom(problem, theta, found.hessian))
             thetas.append(theta)
-    return LogisticTrace(
+    return PathPoints(
         np.asarray(Cs, dtype=float),
         np.array(coefs),
         np.array(intercepts),
@@ -104,33 +105,71 @@ def trace(posed: Posed, Cs: Floats, settings: LogisticSettings) -> LogisticTrace
         np.array(gaps),
         np.array(freedom),
         np.array(thetas),
-        reached,
+        certified,
     )
 
 
-def planes(posed: Posed, Cs: Floats, settings: LogisticSettings) -> Iterator[tuple[Floats, Floats]]:
-    """Coefficients (scores x d) and intercepts at every C: what held-out rows are scored by."""
-    for problem, found in points(posed, Cs, settings):
-        coef, intercept = problem.restore(found.theta - found.step)
+def path_coefficients(
+    start: StartingPoint, Cs: Floats, options: LogisticOptions
+) -> Iterator[tuple[Floats, Floats]]:
+    """Coefficients (scores x d) and intercepts at every C, without certificates."""
+    for problem, found in solve_path(start, Cs, options):
+        coef, intercept = problem.unscale(found.theta - found.step)
         yield coef.T, intercept
 
 
-def effective(problem: LogisticProblem, theta: Floats, hessian: Floats | None) -> float:
-    """trace of L (L + Q)⁻¹ over the coefficients that are not zero, L the likelihood's curvature.
+def fold_losses(
+    rows: InMemory, targets: Terms, train: Ints, test: Ints, Cs: Floats, options: LogisticOptions
+) -> Floats:
+    """Mean log loss of the test rows at every C, with the path fitted to the training rows."""
+    data = LogisticRows.of(rows.take(train))
+    start = starting_point(data, targets, options)
+    if not (start.priors > 0.0).all():
+        missing = targets.items[int(np.argmin(start.priors))].level
+        raise InputError(
+            f"A fold leaves no row of class {missing!r} to train on.",
+            remedy="Use stratified folds, such as cv=5.",
+        )
+    block = data.encoding.apply(rows.take(test).block)
+    with small_products(start.theta.size):
+        coefficients = path_coefficients(start, Cs, options)
+        return _mean_log_losses(block.aligned(block.terms, targets), coefficients)
 
-    Without ℓ₂ part this is their number (less one per column where all scores of more than two
-    classes may be raised alike).
+
+def _mean_log_losses(block: Block, coefficients: Iterable[tuple[Floats, Floats]]) -> Floats:
+    own = block.y.argmax(axis=1)
+    w = block.weights
+    if not w.any():
+        raise InputError("The test rows of a fold have no weight.", remedy="Use fewer folds.")
+    losses = []
+    for coef, intercept in coefficients:
+        scores = np.asarray(block.x @ coef.T) + intercept
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(block.n), scores])
+        each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
+        losses.append(np.average(each, weights=w))
+    return np.array(losses)
+
+
+def degrees_of_freedom(problem: LogisticProblem, theta: Floats, hessian: Floats | None) -> float:
+    """tr L (L + Q)⁻¹ over the nonzero coefficients, L the Hessian of the loss, Q the ℓ₂ penalty.
+
+    Without ℓ₂ part this is their number (less one per column for the common shift of the scores of
+    more than two classes).
     """
-    free = (theta != 0.0) | (problem.size == 0.0)[:, None]
-    at = np.flatnonzero(free.T.ravel())
-    if theta.size > COUNTED:
+    nonzero = theta != 0.0
+    if problem.design.intercept:
+        nonzero[-1] = True
+    at = np.flatnonzero(nonzero.T.ravel())
+    if theta.size > MAX_EFFECTIVE:
         return float(len(at))
     if hessian is None:
-        hessian = problem.curved(theta).hessian
+        hessian = problem.hessian(theta).hessian
     assert hessian is not None
-    whole = hessian[np.ix_(at, at)]
     ridge = np.tile(problem.ridge, theta.shape[1])[at]
-    values, vectors = np.linalg.eigh(whole)
-    kept = values > 1e-10 * max(float(values[-1]) if len(values) else 0.0, np.finfo(float).tiny)
-    held = np.einsum("ij,i,ij->j", vectors[:, kept], ridge, vectors[:, kept]) / values[kept]
-    return float(np.sum(1.0 - held))
+    values, vectors = np.linalg.eigh(hessian[np.ix_(at, at)])
+    largest = max(float(values[-1]) if len(values) else 0.0, np.finfo(float).tiny)
+    positive = values > 1e-10 * largest
+    vectors, values = vectors[:, positive], values[positive]
+    penalized = np.einsum("ij,i,ij->j", vectors, ridge, vectors) / values
+    return float(np.sum(1.0 - penalized))

@@ -1,9 +1,9 @@
-"""The logistic likelihood with its penalty, in coordinates where every column has unit size.
+"""The penalized logistic likelihood in preconditioned coordinates.
 
     F(θ) = Σ w (log Σₖ e^sₖ − s_y) + Σₖ Σⱼ [½ qⱼ θⱼₖ² + ℓⱼ |θⱼₖ|],      s = θᵀz
 
-z is the row moved to its mean, divided by the deviations, with a constant at the end that no
-penalty touches. In the notation of the models this is the objective divided by C.
+z is the row centered, divided by the standard deviations, with a constant at the end that is not
+penalized. In the notation of the estimators F is the objective divided by C.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.logistic.derivatives import (
-    LogisticBlocks,
-    LogisticCurvature,
+    LogisticDesign,
     LogisticDual,
-    LogisticSlope,
-    View,
+    LogisticGradient,
+    LogisticHessian,
+    LogisticHessianBlocks,
 )
+from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, concatenate
 from separatrix.rows.mapped import EncodedRows
@@ -27,11 +28,12 @@ from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
+from separatrix.statistics.standardizer import Standardizer
 
 
 @dataclass(frozen=True)
-class LogisticSettings:
-    """``penalty`` is 1/C; ``l1_ratio`` the share of the ℓ₁ part."""
+class LogisticOptions:
+    """``penalty`` is λ = 1/C, ``l1_ratio`` the fraction ρ of its ℓ₁ part."""
 
     penalty: float = 0.0
     l1_ratio: float = 0.0
@@ -41,14 +43,14 @@ class LogisticSettings:
     max_iter: int = 100
 
     @property
-    def selects(self) -> bool:
-        """Whether the penalty has a kink at zero."""
+    def has_l1(self) -> bool:
+        """Whether the penalty has an ℓ₁ part."""
         return self.penalty > 0.0 and self.l1_ratio > 0.0
 
 
 @dataclass(frozen=True)
-class At:
-    """F without its ℓ₁ part at a point: value, slope, and the curvature where it was asked for."""
+class Evaluation:
+    """F without its ℓ₁ part at a point: value, gradient, smallest margin, and perhaps Hessian."""
 
     value: float
     gradient: Floats
@@ -58,61 +60,65 @@ class At:
 
 @dataclass(frozen=True)
 class LogisticProblem:
-    """Rows, how they are seen, and the penalty.
+    """Rows, their design, and the penalty.
 
-    ``scale`` is the unit of each column of z; ``size`` is what a coefficient θ of one weighs in
-    the penalty, which is ℓ = λρ·size and q = λ(1 − ρ)·size². The constant weighs nothing.
+    ``scale`` is the unit of each column of z. ``penalty_scale`` multiplies a coefficient θⱼ in the
+    penalty: ℓ = λρ·penalty_scale and q = λ(1 − ρ)·penalty_scale²; it is 0 for the intercept.
     """
 
     rows: Rows
-    view: View
+    design: LogisticDesign
     scale: Floats
-    size: Floats
+    penalty_scale: Floats
     ridge: Floats
     lasso: Floats
     weight: float
-    frame: Preconditioner
+    preconditioner: Preconditioner
 
     @property
     def shape(self) -> tuple[int, int]:
         """Columns of z and scores."""
-        return self.view.width, self.view.scores
+        return self.design.width, self.design.n_scores
 
-    def slope(self, theta: Floats) -> At:
-        """Value and slope: the cheapest pass."""
-        found = self.rows.reduce(LogisticSlope(self.view, theta / self.scale[:, None]))
-        return self._at(theta, found)
+    @property
+    def penalty(self) -> ElasticNet:
+        """The penalty by coefficient, equal for every score."""
+        k = self.shape[1]
+        lasso = np.repeat(self.lasso[:, None], k, axis=1)
+        return ElasticNet(lasso, np.repeat(self.ridge[:, None], k, axis=1))
 
-    def curved(self, theta: Floats) -> At:
-        """Value, slope and curvature in one pass."""
-        found = self.rows.reduce(LogisticCurvature(self.view, theta / self.scale[:, None]))
+    def gradient(self, theta: Floats) -> Evaluation:
+        """Value and gradient, the cheapest pass."""
+        found = self.rows.reduce(LogisticGradient(self.design, theta / self.scale[:, None]))
+        return self._evaluation(theta, found)
+
+    def hessian(self, theta: Floats) -> Evaluation:
+        """Value, gradient and Hessian in one pass."""
+        found = self.rows.reduce(LogisticHessian(self.design, theta / self.scale[:, None]))
         unit = np.tile(self.scale, theta.shape[1])
         hessian = found.hessian / np.outer(unit, unit)
-        return replace(self._at(theta, found), hessian=self._with_ridge(hessian))
+        np.einsum("ii->i", hessian)[:] += np.tile(self.ridge, self.shape[1])
+        return replace(self._evaluation(theta, found), hessian=hessian)
 
-    def blocks(self, theta: Floats) -> Floats:
-        """The curvature of each score by itself (scores x width x width)."""
-        found = self.rows.reduce(LogisticBlocks(self.view, theta / self.scale[:, None]))
+    def hessian_blocks(self, theta: Floats) -> Floats:
+        """The diagonal blocks of the Hessian (scores x width x width)."""
+        found = self.rows.reduce(LogisticHessianBlocks(self.design, theta / self.scale[:, None]))
         return np.asarray(found.blocks / np.outer(self.scale, self.scale) + np.diag(self.ridge))
 
     def dual(self, theta: Floats, step: Floats) -> LogisticDual:
         """The sums of a certificate at θ − step, in unit coordinates and without the penalty."""
         unit = self.scale[:, None]
-        found = self.rows.reduce(LogisticDual(self.view, theta / unit, step / unit))
-        found.gradient, found.balance = found.gradient / unit, found.balance / unit
+        found = self.rows.reduce(LogisticDual(self.design, theta / unit, step / unit))
+        found.gradient, found.dual_gradient = found.gradient / unit, found.dual_gradient / unit
         return found
 
-    def _at(self, theta: Floats, found: LogisticSlope) -> At:
-        pull = self.ridge[:, None] * theta
-        value = found.value + 0.5 * float(np.sum(theta * pull))
-        return At(value, found.gradient / self.scale[:, None] + pull, found.margin)
+    def _evaluation(self, theta: Floats, found: LogisticGradient) -> Evaluation:
+        ridge = self.ridge[:, None] * theta
+        value = found.value + 0.5 * float(np.sum(theta * ridge))
+        return Evaluation(value, found.gradient / self.scale[:, None] + ridge, found.margin)
 
-    def _with_ridge(self, hessian: Floats) -> Floats:
-        np.einsum("ii->i", hessian)[:] += np.tile(self.ridge, self.shape[1])
-        return hessian
-
-    def sampled(self, size: int, times: float = 1.0) -> LogisticProblem | None:
-        """The same problem over ``size`` rows spread evenly, if there are ``times`` as many.
+    def subsample(self, size: int, times: float = 1.0) -> LogisticProblem | None:
+        """The problem over ``size`` evenly spaced rows, if there are ``times`` as many.
 
         Its sums are to be multiplied by the ratio of the weights.
         """
@@ -126,11 +132,10 @@ class LogisticProblem:
             return None
         if isinstance(self.rows, EncodedRows):
             some = EncodedRows(some, self.rows.encoding)
-        share = weight / self.weight
-        return replace(self, rows=some, weight=weight, ridge=self.ridge * share)
+        return replace(self, rows=some, weight=weight, ridge=self.ridge * weight / self.weight)
 
-    def first(self, size: int) -> LogisticProblem:
-        """The same problem over the first rows, at least ``size`` if there are as many."""
+    def head(self, size: int) -> LogisticProblem:
+        """The problem over the first ``size`` rows, or all if there are fewer."""
         blocks: list[Block] = []
         for block in self.rows.blocks():
             missing = size - sum(known.n for known in blocks)
@@ -144,80 +149,92 @@ class LogisticProblem:
             return self
         return replace(self, rows=rows, weight=weight, ridge=self.ridge * weight / self.weight)
 
-    def penalised(self, penalty: float, l1_ratio: float) -> LogisticProblem:
-        """The same rows with another penalty λ and share ρ of its ℓ₁ part."""
-        ridge, lasso = penalty * (1.0 - l1_ratio) * self.size**2, penalty * l1_ratio * self.size
-        return replace(self, ridge=ridge, lasso=lasso)
+    def with_penalty(self, penalty: float, l1_ratio: float) -> LogisticProblem:
+        """The same rows with another penalty λ and fraction ρ of its ℓ₁ part."""
+        ridge = penalty * (1.0 - l1_ratio) * self.penalty_scale**2
+        return replace(self, ridge=ridge, lasso=penalty * l1_ratio * self.penalty_scale)
 
-    def restore(self, theta: Floats) -> tuple[Floats, Floats]:
+    def unscale(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients (d x scores) and intercepts in the units of the table."""
-        r = self.frame.rank
-        plain = self.frame.rotation is None
-        coef = theta[:r] / self.frame.scale[:, None] if plain else self.frame.matrix @ theta[:r]
-        constant = theta[r] if self.view.constant else np.zeros(theta.shape[1])
-        return coef, constant - self.frame.center @ coef
+        p, r = self.preconditioner, self.preconditioner.rank
+        coef = theta[:r] / p.scale[:, None] if p.rotation is None else p.matrix @ theta[:r]
+        intercept = theta[r] if self.design.intercept else np.zeros(theta.shape[1])
+        return coef, intercept - p.center @ coef
 
 
-def problem_of(
-    rows: Rows, moments: Moments, targets: Terms, settings: LogisticSettings
+def build_problem(
+    rows: Rows, moments: Moments, targets: Terms, options: LogisticOptions
 ) -> LogisticProblem:
-    """Set up the problem. Without penalty, dependent columns are found and turned away first."""
-    if settings.penalty > 0.0:
-        frame = _plain_frame(moments, settings.fit_intercept)
+    """The problem of a table. Without penalty, linearly dependent columns are removed first."""
+    if options.penalty > 0.0:
+        preconditioner = _standardizing(moments, options.fit_intercept)
     else:
-        frame = precondition(rows, moments, fit_intercept=settings.fit_intercept)
-    view = View(targets, frame.center, frame.rotation, settings.fit_intercept)
-    size = np.zeros(frame.rank)
-    if settings.penalty > 0.0:
-        deviation = np.sqrt(np.maximum(np.diag(moments.xx), 0.0) / moments.weight)
-        size = (deviation if settings.standardize else 1.0) / frame.scale
-    return assemble(rows, view, frame, size, moments.weight, settings)
+        preconditioner = precondition(rows, moments, fit_intercept=options.fit_intercept)
+    design = LogisticDesign(
+        targets, preconditioner.center, preconditioner.rotation, options.fit_intercept
+    )
+    penalty_scale = np.zeros(preconditioner.rank)
+    if options.penalty > 0.0:
+        unit = Standardizer.from_moments(moments).scale if options.standardize else 1.0
+        penalty_scale = unit / preconditioner.scale
+    return assemble_problem(rows, design, preconditioner, penalty_scale, moments.weight, options)
 
 
-def assemble(
+def assemble_problem(
     rows: Rows,
-    view: View,
-    frame: Preconditioner,
-    size: Floats,
+    design: LogisticDesign,
+    preconditioner: Preconditioner,
+    penalty_scale: Floats,
     weight: float,
-    settings: LogisticSettings,
+    options: LogisticOptions,
 ) -> LogisticProblem:
-    """A problem with its penalty; ``size`` (one for each column of z) is 0 for the constant."""
-    ones = np.ones(int(settings.fit_intercept))
-    scale, size = np.append(frame.scale, ones), np.append(size, 0.0 * ones)
-    none = np.zeros(view.width)
-    blank = LogisticProblem(rows, view, scale, size, none, none, weight, frame)
-    return blank.penalised(settings.penalty, settings.l1_ratio if settings.penalty > 0.0 else 0.0)
+    """A problem with its penalty; ``penalty_scale`` has one entry for each column of z but 1."""
+    one = np.ones(int(options.fit_intercept))
+    scale, penalty_scale = np.append(preconditioner.scale, one), np.append(penalty_scale, 0.0 * one)
+    none = np.zeros(design.width)
+    problem = LogisticProblem(
+        rows, design, scale, penalty_scale, none, none, weight, preconditioner
+    )
+    l1_ratio = options.l1_ratio if options.penalty > 0.0 else 0.0
+    return problem.with_penalty(options.penalty, l1_ratio)
 
 
-def _plain_frame(moments: Moments, fit_intercept: bool) -> Preconditioner:
-    """Centre and unit of every column; one that does not vary keeps the unit one."""
+def _standardizing(moments: Moments, fit_intercept: bool) -> Preconditioner:
+    """Center and scale of every column; a constant column has the scale 1."""
     m = moments if fit_intercept else moments.about_origin()
-    size = column_scales(moments, m)
-    unit = np.where(size > 0, size, 1.0)
-    return Preconditioner(m.x_mean, unit, None, m.y_mean, fit_intercept)
+    scale = column_scales(moments, m)
+    return Preconditioner(m.x_mean, np.where(scale > 0, scale, 1.0), None, m.y_mean, fit_intercept)
 
 
 def discriminant_start(problem: LogisticProblem, moments: Moments) -> Floats:
-    """Where iterations start: the scores of Gaussian classes that share their spread.
+    """Starting point: the scores of linear discriminant analysis.
 
-        θₖ = S⁻¹ (μₖ − μ),      S the spread within classes, raised a little where classes part
+        θₖ = S⁻¹ (μₖ − μ),      S the within-class covariance, plus a little on the diagonal
 
-    All of it is in the moments, since the indicators of the classes are their targets.
+    All of it follows from the moments, since the indicators of the classes are their targets.
     """
-    frame, (width, k) = problem.frame, problem.shape
-    r = frame.rank
-    share = np.maximum(moments.y_mean, np.finfo(float).tiny)
-    gram = frame.gram(moments) / moments.weight
-    middle = frame.matrix.T @ (moments.xy / moments.weight / share)
-    if not frame.centered:
-        middle += (frame.matrix.T @ moments.x_mean)[:, None]
-    within = gram - (middle * share) @ middle.T + 0.01 * np.eye(r)
+    p, (width, k) = problem.preconditioner, problem.shape
+    r = p.rank
+    priors = np.maximum(moments.y_mean, np.finfo(float).tiny)
+    gram = p.gram(moments) / moments.weight
+    means = p.matrix.T @ (moments.xy / moments.weight / priors)
+    if not p.centered:
+        means += (p.matrix.T @ moments.x_mean)[:, None]
+    within = gram - (means * priors) @ means.T + 0.01 * np.eye(r)
     within += np.diag(problem.ridge[:r] / (0.25 * moments.weight))
-    slopes = linalg.lstsq(within, middle)[0] if r else middle
-    theta = np.zeros((width, len(share)))
-    theta[:r] = slopes
-    if problem.view.constant:
-        theta[r] = np.log(share) - 0.5 * np.sum(middle * slopes, axis=0)
+    coefficients = linalg.lstsq(within, means)[0] if r else means
+    theta = np.zeros((width, len(priors)))
+    theta[:r] = coefficients
+    if problem.design.intercept:
+        theta[r] = np.log(priors) - 0.5 * np.sum(means * coefficients, axis=0)
     theta -= theta.mean(axis=1, keepdims=True)
     return theta[:, [1]] - theta[:, [0]] if k == 1 else theta
+
+
+def constant_start(problem: LogisticProblem, priors: Floats) -> Floats:
+    """The maximum likelihood estimate without columns: log priors as intercepts."""
+    theta = np.zeros((len(problem.scale), len(priors)))
+    if problem.design.intercept:
+        logs = np.log(np.maximum(priors, np.finfo(float).tiny))
+        theta[-1] = logs - logs.mean()
+    return theta[:, [1]] - theta[:, [0]] if problem.shape[1] == 1 else theta

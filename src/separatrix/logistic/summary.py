@@ -1,6 +1,6 @@
-"""How sure logistic coefficients are: the classical inference of maximum likelihood.
+"""Inference on the coefficients of logistic regression by maximum likelihood.
 
-    Var b = H⁻¹,    z = b / se ~ Normal,    2 (log L − log L₀) ~ χ²(slopes)
+    Var b = H⁻¹,    z = b / se ~ Normal,    2 (log L − log L₀) ~ χ²(coefficients)
 
 A weight counts as that many equal rows, here as everywhere in the library.
 """
@@ -8,23 +8,23 @@ A weight counts as that many equal rows, here as everywhere in the library.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from separatrix.estimators.inference import as_frame, no_summary, p_text
+from separatrix.estimators.inference import CoefficientTable, no_summary, p_text, wald
 from separatrix.logistic.fit import LogisticSolution
-from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
 class LogisticEvidence:
-    """What a fit by maximum likelihood leaves for inference, without its rows.
+    """What a maximum likelihood fit stores for inference, without its rows.
 
-    ``covariance`` is over (score, coefficients, intercept), scores outermost.
+    ``covariance`` is over (score, coefficients, intercept), scores outermost; ``null`` is the
+    log-likelihood without columns.
     """
 
     covariance: Floats
@@ -35,39 +35,32 @@ class LogisticEvidence:
     rank: int
 
     @classmethod
-    def of(
-        cls, solution: LogisticSolution, weight: float, share: Floats, fit_intercept: bool
-    ) -> LogisticEvidence | None:
+    def of(cls, solution: LogisticSolution, fit_intercept: bool) -> LogisticEvidence | None:
         """None where no inference is possible."""
         if not solution.covariance.size:
             return None
-        null = float(np.sum(share * np.log(share))) if fit_intercept else -np.log(len(share))
+        p = solution.priors
+        null = float(np.sum(p * np.log(p))) if fit_intercept else -np.log(len(p))
         return cls(
             solution.covariance,
             solution.identified,
             -solution.loss,
-            weight * null,
-            weight,
+            solution.weight * null,
+            solution.weight,
             solution.rank,
         )
 
 
 @dataclass(frozen=True)
-class LogisticSummary:
-    """Estimates with their doubt. Prints as a table; ``to_frame()`` gives the same as a dataframe.
+class LogisticSummary(CoefficientTable):
+    """Coefficients of logistic regression with their inference; prints as a table.
 
-    With more than two classes, estimates compare each class with ``reference``. Coefficients that
-    dependent columns leave open have NaN for a standard error.
+    With more than two classes, estimates compare each class with ``reference``.
     """
 
-    names: tuple[str, ...]
-    estimates: Floats
-    standard_errors: Floats
-    z_values: Floats
-    p_values: Floats
-    intervals: Floats
+    letter: ClassVar[str] = "z"
+
     odds_ratios: Floats
-    level: float
     reference: str
     observations: float
     log_likelihood: float
@@ -80,35 +73,18 @@ class LogisticSummary:
     bic: float
     certificate: str
 
-    def to_frame(self, backend: Any = None) -> Any:
-        """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""
-        columns: dict[str, Any] = {
-            "term": list(self.names),
-            "estimate": self.estimates,
-            "standard_error": self.standard_errors,
-            "z": self.z_values,
-            "p": self.p_values,
-            "low": self.intervals[:, 0],
-            "high": self.intervals[:, 1],
-            "odds_ratio": self.odds_ratios,
-        }
-        return as_frame(columns, backend)
+    @property
+    def z_values(self) -> Floats:
+        """b / se."""
+        return self.statistics
+
+    def extra_columns(self) -> dict[str, Floats]:
+        """Odds ratios e^b."""
+        return {"odds_ratio": self.odds_ratios}
 
     def __str__(self) -> str:
-        width = max([len(name) for name in self.names] + [4])
-        percent = f"{100 * self.level:g} % interval"
         lines = [
-            f"{'term':<{width}} {'estimate':>12} {'std error':>12} {'z':>9} {'p':>9} "
-            f"{'odds ratio':>11}   {percent}"
-        ]
-        for i, name in enumerate(self.names):
-            low, high = self.intervals[i]
-            lines.append(
-                f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
-                f"{self.z_values[i]:>9.3f} {p_text(self.p_values[i]):>9} "
-                f"{self.odds_ratios[i]:>11.5g}   [{low:.6g}, {high:.6g}]"
-            )
-        lines += [
+            *self.table_lines(),
             "",
             f"Compared with class {self.reference}. Log-likelihood {self.log_likelihood:.6g} "
             f"(constant model {self.null_log_likelihood:.6g}); likelihood ratio "
@@ -120,45 +96,42 @@ class LogisticSummary:
         return "\n".join(lines)
 
 
-def summarise(model: Any, level: float) -> LogisticSummary:
+def summarize(model: Any, level: float) -> LogisticSummary:
     """Build the :class:`LogisticSummary` of a fitted model with ``evidence_``."""
-    _refuse(model, level)
+    _refuse(model)
     e: LogisticEvidence = model.evidence_
     d, k = model.coef_.shape[1], model.coef_.shape[0]
     contrast, labels, reference = _contrasts(model)
-    whole = np.column_stack([model.coef_, model.intercept_])
-    estimates = contrast @ whole
-    spread = e.covariance.reshape(k, d + 1, k, d + 1)
-    variance = np.einsum("ck,kjlj,cl->cj", contrast, spread, contrast)
+    estimates = contrast @ np.column_stack([model.coef_, model.intercept_])
+    covariance = e.covariance.reshape(k, d + 1, k, d + 1)
+    variance = np.einsum("ck,kjlj,cl->cj", contrast, covariance, contrast)
     order = [d, *range(d)] if model.fit_intercept else list(range(d))
     names = tuple(["intercept"] * model.fit_intercept + list(model.encoding_.names))
     estimates, variance = estimates[:, order].ravel(), variance[:, order].ravel()
     unique = np.tile(e.identified[order], len(contrast))
-    error = np.where(unique, np.sqrt(np.maximum(variance, 0.0)), np.nan)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        z = estimates / error
+    errors = np.where(unique, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+    statistics, p_values, intervals = wald(estimates, errors, stats.norm, level)
+    with np.errstate(over="ignore"):
         odds = np.exp(estimates)
-    half = stats.norm.isf((1 - level) / 2) * error
-    slopes, classes = e.rank * len(contrast), len(contrast)
+    coefficients, compared = e.rank * len(contrast), len(contrast)
     ratio = max(2.0 * (e.log_likelihood - e.null), 0.0)
-    parameters = slopes + classes * int(model.fit_intercept)
-    many = k > 1
+    parameters = coefficients + compared * int(model.fit_intercept)
     return LogisticSummary(
-        names=tuple(f"{label}: {name}" if many else name for label in labels for name in names),
+        names=tuple(f"{label}: {name}" if k > 1 else name for label in labels for name in names),
         estimates=estimates,
-        standard_errors=error,
-        z_values=z,
-        p_values=2 * stats.norm.sf(np.abs(z)),
-        intervals=np.stack([estimates - half, estimates + half], axis=1),
-        odds_ratios=odds,
+        standard_errors=errors,
+        statistics=statistics,
+        p_values=p_values,
+        intervals=intervals,
         level=level,
+        odds_ratios=odds,
         reference=str(reference),
         observations=e.weight,
         log_likelihood=e.log_likelihood,
         null_log_likelihood=e.null,
         likelihood_ratio=ratio,
-        degrees_of_freedom=slopes,
-        likelihood_ratio_p=float(stats.chi2.sf(ratio, slopes)) if slopes else 1.0,
+        degrees_of_freedom=coefficients,
+        likelihood_ratio_p=float(stats.chi2.sf(ratio, coefficients)) if coefficients else 1.0,
         pseudo_r_squared=1.0 - e.log_likelihood / e.null if e.null else np.nan,
         aic=2.0 * (parameters - e.log_likelihood),
         bic=float(np.log(e.weight) * parameters - 2.0 * e.log_likelihood),
@@ -167,7 +140,7 @@ def summarise(model: Any, level: float) -> LogisticSummary:
 
 
 def _contrasts(model: Any) -> tuple[Floats, list[Any], Any]:
-    """How scores combine to comparisons with the reference class, and the classes compared."""
+    """The contrasts of the scores with the reference class, and the classes compared."""
     classes = model.classes_.tolist()
     if len(classes) == 2:
         return np.ones((1, 1)), [classes[1]], classes[0]
@@ -178,9 +151,7 @@ def _contrasts(model: Any) -> tuple[Floats, list[Any], Any]:
     return contrast[others], [classes[j] for j in others], classes[at]
 
 
-def _refuse(model: Any, level: float) -> None:
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level={level!r} must be between 0 and 1.")
+def _refuse(model: Any) -> None:
     if np.isfinite(model.C):
         no_summary(
             "the penalty shrinks the coefficients on purpose, and standard errors of maximum "
@@ -188,8 +159,8 @@ def _refuse(model: Any, level: float) -> None:
         )
     if model.separation_ is not None:
         no_summary(
-            "the classes are separable, so the likelihood has no maximum to judge coefficients "
-            "by. Use more rows or fewer columns."
+            "the classes are separable, so the maximum likelihood estimate does not exist. Use "
+            "more rows or fewer columns."
         )
     if model.evidence_ is None:
-        no_summary("the model has too many coefficients to judge each by itself.")
+        no_summary("the model has too many coefficients for their covariance matrix.")

@@ -16,7 +16,7 @@ from separatrix.rows.block import Floats
 POINTS = 240
 _ENDS = {
     "solved": "the slope vanished",
-    "settled": "misclassifications stopped falling",
+    "stopped early": "misclassifications stopped falling",
     "limit reached": "the limit of steps was reached",
     "diverged": "it was climbing: the learning rate is too long",
     "oscillating": "it swung from wall to wall: the learning rate is too long",
