@@ -179,7 +179,7 @@ class LogisticRegression(LogisticClassifier):
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
     >>> model = sx.LogisticRegression().fit(X, [0, 0, 1, 0, 1, 1])
     >>> model.coef_.round(3), model.intercept_.round(3)
-    (array([[1.23]]), array([-3.076]))
+    (array([[1.214]]), array([-3.035]))
     >>> model.predict_proba([[2.5]]).round(3)
     array([[0.5, 0.5]])
     >>> model.certificate_.holds

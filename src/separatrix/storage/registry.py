@@ -48,7 +48,7 @@ _RECORDS = {
     "linear.summary": "FitStatistics",
     "logistic.summary": "LogisticEvidence",
     "logistic.separation": "Separation",
-    "logistic.gradient_descent": "Trace",
+    "logistic.gradient_descent": "TrainingTrace",
     "discriminant.covariance_tests": "MardiaTest BoxTest",
     "discriminant.class_column_moments": "ClassColumnMoments",
     "discriminant.naive_bayes_density": "NaiveBayesDensity",
