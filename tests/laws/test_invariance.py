@@ -78,9 +78,9 @@ def test_weights_are_repeated_rows(row: Row) -> None:
 def test_rows_without_weight_are_absent(row: Row) -> None:
     """Folds by number included, which must not be dealt rows that do not count."""
     x, y = table(row)
-    kept = np.random.default_rng(3).random(len(x)) < 0.7
-    model = row.make().fit(x, y, sample_weight=kept.astype(float))
-    without = row.make().fit(x[kept], y[kept])
+    present = np.random.default_rng(3).random(len(x)) < 0.7
+    model = row.make().fit(x, y, sample_weight=present.astype(float))
+    without = row.make().fit(x[present], y[present])
     _assert_agree(row, outcome(row, model, x), outcome(row, without, x))
     for name in ("mse_path_", "log_loss_path_", "cv_log_loss_"):
         if hasattr(without, name):
@@ -142,7 +142,7 @@ class _Pieces(ArrayRows):
 
 
 @every
-def test_names_are_kept(row: Row) -> None:
+def test_column_names_are_stored(row: Row) -> None:
     import pandas as pd
 
     x, y = table(row)

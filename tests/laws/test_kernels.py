@@ -92,7 +92,7 @@ def test_prepared_rows_equal_the_whole(row: KernelRow) -> None:
 
 
 @ALL
-def test_rows_are_written_where_asked(row: KernelRow) -> None:
+def test_rows_are_written_into_the_given_buffer(row: KernelRow) -> None:
     x, z = draw(row, 5, 5), draw(row, 6, 6)
     prepared = row.kernel.prepare(z)
     for out in (np.full((5, 6), np.nan), np.full((6, 5), np.nan).T, np.full((5, 6), np.nan, "f4")):

@@ -52,7 +52,7 @@ def test_fact_of_the_basic_linear_classifier():
 
 
 @pytest.mark.parametrize("kind", CALIBRATIONS)
-def test_calibrations_are_estimators_that_can_be_kept(kind, tmp_path):
+def test_calibrations_are_estimators_that_can_be_stored(kind, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.choice(["no", "yes"], 200)
     s = rng.standard_normal(200) + (y == "yes")
@@ -98,8 +98,8 @@ def test_probabilities_are_probabilities_and_predictions_agree(method, k):
         assert_allclose(p.sum(axis=1), 1.0)
         assert_array_equal(model.predict(rows), model.classes_[p.argmax(axis=1)])
     assert model.certificate_.holds
-    shares = np.array([(y == label).mean() for label in model.classes_])
-    chance = log_loss(y, np.tile(shares, (len(y), 1)))
+    proportions = np.array([(y == label).mean() for label in model.classes_])
+    chance = log_loss(y, np.tile(proportions, (len(y), 1)))
     assert log_loss(y, model.predict_proba(x)) < 0.9 * chance
 
 

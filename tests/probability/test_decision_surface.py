@@ -50,7 +50,7 @@ def model_str(model, x):
     ],
     ids=lambda model: f"{type(model).__name__}-{getattr(model, 'costs', '')}",
 )
-def test_the_answer_of_most_worth_is_the_answer_of_the_model(model, rows):
+def test_the_prediction_of_largest_utility_is_that_of_the_model(model, rows):
     x, codes = rows
     labels = codes.astype(str)
     model.fit(x, labels)
@@ -60,8 +60,8 @@ def test_the_answer_of_most_worth_is_the_answer_of_the_model(model, rows):
 
 def test_two_classes_by_scores_alone(rows):
     x, codes = rows
-    kept = codes < 2
-    model = LinearSVC().fit(x[kept], codes[kept])
+    shown = codes < 2
+    model = LinearSVC().fit(x[shown], codes[shown])
     assert (utilities(model, x).argmax(axis=1) == model.predict(x)).all()
 
 
@@ -88,7 +88,7 @@ def test_the_boundary_is_where_the_model_has_it(rows):
     assert len(np.unique(called)) == 3
 
 
-def test_doubt_is_an_answer(rows):
+def test_rejection_is_a_prediction(rows):
     x, codes = rows
     land = drawn(
         RejectOption(LinearDiscriminantAnalysis(), costs=0.1).fit(x, codes.astype(str)), x, codes

@@ -82,7 +82,7 @@ def test_no_answer_is_cheaper_than_the_one_chosen(seed, k):
     np.testing.assert_allclose(paid[np.arange(20), chosen], paid.min(axis=1))
 
 
-def test_one_price_of_doubt_is_a_threshold_on_the_posterior():
+def test_one_rejection_cost_is_a_threshold_on_the_posterior():
     p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
     chosen = costs_of(0.3, np.arange(3)).decide(p)
     np.testing.assert_array_equal(chosen == 3, p.max(axis=1) < 0.7)

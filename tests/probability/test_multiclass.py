@@ -46,7 +46,7 @@ def test_probabilities_agree_with_predictions_and_scikit_learn():
     assert not hasattr(sx.OneVsRest(RidgeClassifier()).fit(x, y), "predict_proba")
 
 
-def test_doubt_where_none_or_several_claim():
+def test_rejected_where_no_class_or_several_accept():
     x, y = clouds(3, apart=2.5)
     rest = sx.OneVsRest(sx.LeastSquaresClassifier(), reject=True).fit(x, y)
     claims = np.column_stack([m.decision_function(x) > 0 for m in rest.estimators_])
@@ -59,7 +59,7 @@ def test_doubt_where_none_or_several_claim():
     assert right.mean() > plain.score(x[~alone], y[~alone])
 
 
-def test_pairs_doubt_where_no_class_wins_every_duel():
+def test_pairs_reject_where_no_class_wins_all_of_its_pairs():
     x, y = clouds(3)
     model = sx.OneVsOne(sx.LeastSquaresClassifier(), reject=True, reject_label=-1)
     codes = np.array([int(label[-1]) for label in y])
@@ -154,7 +154,7 @@ def test_a_normal_that_vanishes_puts_every_row_far_on_one_side():
 
 
 @pytest.mark.parametrize("kind", [sx.OneVsRest, sx.OneVsOne, sx.CalibratedClassifier])
-def test_what_all_members_doubt_is_said_once(kind):
+def test_a_warning_of_all_members_is_issued_once(kind):
     x, y = clouds(3)
     with pytest.warns(sx.SeparatrixWarning, match="SEP001") as caught:
         kind(sx.LeastSquaresClassifier()).fit(np.column_stack([x, x[:, 0]]), y)
@@ -210,7 +210,7 @@ def test_probabilities_of_pairs_decide_and_add_up():
     assert not hasattr(sx.OneVsOne(RidgeClassifier()).fit(x, y), "predict_proba")
 
 
-def test_very_many_pairs_are_refused_unless_asked_for():
+def test_very_many_pairs_are_refused_by_default():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(12), 5)
     x = y[:, None] + rng.standard_normal((60, 2))

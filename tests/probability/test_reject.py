@@ -12,7 +12,7 @@ import separatrix as sx
 from tests.probability.test_calibrated import clouds
 
 
-def test_one_price_is_a_threshold_on_the_posterior():
+def test_one_rejection_cost_is_a_threshold_on_the_posterior():
     x, y = clouds(3)
     model = sx.RejectOption(GaussianNB(), costs=0.3).fit(x, y)
     p = GaussianNB().fit(x, y).predict_proba(x)
@@ -42,7 +42,7 @@ def test_no_rule_costs_less_on_true_probabilities():
     assert paid < costs[y, (p @ costs[:, :3]).argmin(axis=1)].mean()
 
 
-def test_errors_of_different_price_move_the_boundary():
+def test_errors_of_different_cost_move_the_boundary():
     x, y = clouds(2, 2000)
     costs = {"class 0": {"class 1": 9.0}}
     model = sx.RejectOption(LogisticRegression(), costs=costs).fit(x, y)
@@ -72,9 +72,9 @@ def test_labels_of_every_type(labels, reject, kind):
     x, y = clouds(2)
     y = np.array(labels)[(y == "class 1").astype(int)]
     model = sx.RejectOption(GaussianNB(), costs=0.05, reject_label=reject).fit(x, y)
-    said = model.predict(x)
-    assert said.dtype.kind == kind
-    assert set(said.tolist()) == {*labels, reject}
+    predicted = model.predict(x)
+    assert predicted.dtype.kind == kind
+    assert set(predicted.tolist()) == {*labels, reject}
 
 
 def test_refusals_teach():

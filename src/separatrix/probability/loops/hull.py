@@ -14,15 +14,15 @@ def upper_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int
     Walking to the right the curve may only turn clockwise: a vertex at which it would go straight
     on or turn the other way lies on or under the chord of its neighbours, and is dropped.
     """
-    kept = np.empty(x.size, dtype=np.int64)
+    hull = np.empty(x.size, dtype=np.int64)
     size = 0
     for i in range(x.size):
         while size > 1:
-            a, b = kept[size - 2], kept[size - 1]
+            a, b = hull[size - 2], hull[size - 1]
             turn = (x[b] - x[a]) * (y[i] - y[a]) - (y[b] - y[a]) * (x[i] - x[a])
             if turn < 0.0:
                 break
             size -= 1
-        kept[size] = i
+        hull[size] = i
         size += 1
-    return kept[:size].copy()
+    return hull[:size].copy()
