@@ -62,7 +62,7 @@ HOMES = {
     "estimate_proportions": "separatrix.statistics.estimation",
     "KNeighborsClassifier": "separatrix.neighbors.k_neighbors",
     "KNeighborsRegressor": "separatrix.neighbors.k_neighbors",
-    "NearestNeighbors": "separatrix.neighbors.k_neighbors",
+    "NearestNeighbors": "separatrix.neighbors.nearest_neighbors",
     "KernelVoteClassifier": "separatrix.neighbors.kernel_smoothers",
     "NadarayaWatson": "separatrix.neighbors.kernel_smoothers",
     "NearestExemplar": "separatrix.neighbors.nearest_exemplar",

@@ -98,13 +98,13 @@ from separatrix.messages import InputError as InputError, SeparatrixWarning as S
 from separatrix.neighbors.k_neighbors import (
     KNeighborsClassifier as KNeighborsClassifier,
     KNeighborsRegressor as KNeighborsRegressor,
-    NearestNeighbors as NearestNeighbors,
 )
 from separatrix.neighbors.kernel_smoothers import (
     KernelVoteClassifier as KernelVoteClassifier,
     NadarayaWatson as NadarayaWatson,
 )
 from separatrix.neighbors.nearest_exemplar import NearestExemplar as NearestExemplar
+from separatrix.neighbors.nearest_neighbors import NearestNeighbors as NearestNeighbors
 from separatrix.perceptron.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from separatrix.perceptron.perceptron import Perceptron as Perceptron
 from separatrix.perceptron.perceptron_regressor import PerceptronRegressor as PerceptronRegressor

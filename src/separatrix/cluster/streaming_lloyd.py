@@ -27,7 +27,7 @@ from separatrix.rows.loops.hashing import add_column
 from separatrix.rows.rows import Rows
 from separatrix.statistics.standardizer import Standardizer
 
-#: Numbers of a block of distances or rows that are held at once.
+#: Numbers in a block of distances or rows.
 BLOCK_NUMBERS = 2_000_000
 #: A step below this fraction of the typical distance to a center is rounding.
 ROUNDING = 1e-12

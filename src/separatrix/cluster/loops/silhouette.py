@@ -31,7 +31,7 @@ def _summed(columns, i, a, m, acc):
 def distance_sums(columns, ends, start, stop, sums):
     """sums[i, j] = Σ ‖xᵢ − z‖ over the points z of cluster j, for the points i = ``start:stop``.
 
-    ``columns`` (d x n, float32, d a multiple of 4) holds the points by column, those of a cluster
+    ``columns`` (d x n, float32, d a multiple of 4) is the points by column, those of a cluster
     together, cluster j at ``ends[j]:ends[j + 1]``. Differences are squared as they are, so near
     points keep their digits; tiles are summed in double precision.
     """
