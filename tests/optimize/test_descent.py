@@ -59,12 +59,12 @@ class TestGradientDescent:
 
     def test_default_step_is_one_over_the_largest_curvature(self):
         found = gradient_descent(BOWL, np.zeros(3))
-        assert found.extra["step"] == pytest.approx(0.1, rel=0.02)
+        assert found.step == pytest.approx(0.1, rel=0.02)
 
     def test_declared_curvature_is_used(self):
         BOWL_L = Bowl([1.0, 4.0, 10.0], [1.0, -2.0, 3.0])
         BOWL_L.lipschitz = lambda: 20.0
-        assert gradient_descent(BOWL_L, np.zeros(3)).extra["step"] == 0.05
+        assert gradient_descent(BOWL_L, np.zeros(3)).step == 0.05
 
     def test_step_above_two_over_curvature_diverges_and_says_so(self):
         found = gradient_descent(BOWL, np.zeros(3), step=0.21, max_iter=5000)
@@ -80,8 +80,8 @@ class TestGradientDescent:
     def test_overshooting_but_converging_is_solved_with_a_remark(self):
         found = gradient_descent(Bowl([10.0], [3.0]), np.zeros(1), step=0.19)
         assert found.status == "solved"
-        assert found.extra["turns"] == found.iterations
-        assert "back on the one before" in str(found.certificate)
+        assert found.reversals == found.iterations
+        assert "reversed the one before" in str(found.certificate)
 
     def test_limit(self):
         found = gradient_descent(BOWL, np.zeros(3), step=1e-4, max_iter=7)
@@ -146,15 +146,15 @@ class TestConjugateGradient:
         x = sparse.random_array((n, d), density=density, rng=rng, format="csr")
         return x, rng.standard_normal(n), rng.uniform(0.2, 2.0, n)
 
-    @pytest.mark.parametrize("penalty", [0.0, 0.7])
-    def test_agrees_with_the_normal_equations(self, penalty):
+    @pytest.mark.parametrize("alpha", [0.0, 0.7])
+    def test_agrees_with_the_normal_equations(self, alpha):
         x, y, w = self.data()
         center = np.asarray(x.T @ w) / w.sum()
         found = conjugate_gradient(
-            CenteredMap(x, center, np.sqrt(w)), np.sqrt(w) * y, penalty=penalty, tol=1e-12
+            CenteredMap(x, center, np.sqrt(w)), np.sqrt(w) * y, alpha=alpha, tol=1e-12
         )
         z = x.toarray() - center
-        exact = np.linalg.solve(z.T @ (z * w[:, None]) + penalty * np.eye(40), z.T @ (w * y))
+        exact = np.linalg.solve(z.T @ (z * w[:, None]) + alpha * np.eye(40), z.T @ (w * y))
         np.testing.assert_allclose(found.coef[:, 0], exact, atol=1e-10)
         assert found.status == "solved"
         assert found.certificate.holds
@@ -173,8 +173,8 @@ class TestConjugateGradient:
     def test_gap_bounds_the_distance_to_the_best_value(self):
         x, y, _ = self.data()
         operator = CenteredMap(x, np.zeros(40), np.ones(300))
-        rough = conjugate_gradient(operator, y, penalty=0.5, max_iter=3)
-        best = conjugate_gradient(operator, y, penalty=0.5, tol=1e-13)
+        rough = conjugate_gradient(operator, y, alpha=0.5, max_iter=3)
+        best = conjugate_gradient(operator, y, alpha=0.5, tol=1e-13)
         excess = rough.certificate.primal - best.certificate.primal
         assert rough.status == "limit reached"
         assert 0 < excess <= rough.certificate.gap

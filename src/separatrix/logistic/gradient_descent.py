@@ -215,10 +215,10 @@ class GradientDescent(ProbabilisticLinearClassifier):
                 step=self.learning_rate,
                 tol=self.tol,
                 max_iter=self.max_iter,
-                watch=recorder,
+                callback=recorder,
             )
-        status = "stopped early" if found.status == "called off" else found.status
-        self.trace_ = self._trace(recorder, design, problem, status, found.extra["step"])
+        status = "stopped early" if found.status == "stopped" else found.status
+        self.trace_ = self._trace(recorder, design, problem, status, found.step)
         # after divergence the lowest point is returned instead of the last
         lost = status in ("diverged", "oscillating")
         at = int(np.nanargmin(self.trace_.objective)) if lost else len(recorder.points) - 1

@@ -76,7 +76,9 @@ def fit_sigmoid_squares(
     found, eigenvalues = [], []
     for target in r.T:
         problem = SigmoidSquares(z, target, w, alpha)
-        found.append(newton(problem, problem.start(), tol=tol, max_iter=max_iter, slope_unit=0.25))
+        found.append(
+            newton(problem, problem.start(), tol=tol, max_iter=max_iter, gradient_scale=0.25)
+        )
         b = found[-1].coef[:, 0]
         unit = np.sqrt(problem.metric(b))
         eigenvalues.append(float(linalg.eigvalsh(problem.hessian(b) / np.outer(unit, unit))[0]))

@@ -1,29 +1,31 @@
-"""Conjugate gradients for least squares and ridge, from products with X and Xᵀ alone.
+"""Conjugate gradients for least squares and ridge (CGLS), from products with X and Xᵀ alone.
 
-    min over b of ½‖y − Xb‖² + ½λ‖b‖²
+    min over b of ½‖y − Xb‖² + ½α‖b‖²
 
-Every direction is conjugate to the ones before, so what is gained along one is never lost along
-the next: at most one iteration per distinct singular value, and far fewer where they cluster.
+At most one iteration per distinct singular value is needed, and far fewer where they cluster.
 Working on X rather than on XᵀX keeps the digits that forming the product would lose. Columns are
-brought to one length first (a diagonal preconditioner), so the units of X do not matter; from b = 0
-the answer stays in the row space, hence the shortest one (in those units) where there are many.
+equilibrated (a diagonal preconditioner), so that the units of X do not matter; from b = 0 the
+iterates stay in the row space, so that the solution has minimum norm (in those units).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy import sparse
 
-from separatrix.optimize.problem import offers, require
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.duality import certify_primal_dual
+from separatrix.optimize.losses import Squared
+from separatrix.optimize.penalties import ElasticNet
+from separatrix.optimize.problem import require
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats, Matrix
 
 
 class LinearMap(Protocol):
-    """A matrix known by its products. ``column_squares()`` (Σ x², by column) is optional."""
+    """A matrix known by its products."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -36,9 +38,17 @@ class LinearMap(Protocol):
         """Xᵀ r."""
 
 
+@runtime_checkable
+class HasColumnSquares(Protocol):
+    """A matrix with the sums of squares of its columns."""
+
+    def column_squares(self) -> Floats:
+        """Σ x² by column."""
+
+
 @dataclass(frozen=True)
 class CenteredMap:
-    """√w·(X − 1μᵀ) without forming it: a sparse X stays sparse though its centerd self is not."""
+    """√w·(X − 1μᵀ) without forming it, so that a sparse X stays sparse."""
 
     x: Matrix
     center: Floats
@@ -59,7 +69,7 @@ class CenteredMap:
         return np.asarray(self.x.T @ weighted - self.center * weighted.sum())
 
     def column_squares(self) -> Floats:
-        """Σ w (x − μ)², as Σwx² − 2μΣwx + μ²Σw: close enough for a preconditioner."""
+        """Σ w (x − μ)², as Σwx² − 2μΣwx + μ²Σw: accurate enough for a preconditioner."""
         w = self.root_weight**2
         squares = self.x.multiply(self.x) if sparse.issparse(self.x) else self.x**2
         raw = squares.T @ w - self.center * (2.0 * (self.x.T @ w) - self.center * w.sum())
@@ -70,79 +80,72 @@ def conjugate_gradient(
     operator: LinearMap,
     y: Floats,
     *,
-    penalty: float = 0.0,
+    alpha: float = 0.0,
     tol: float = 1e-10,
     max_iter: int | None = None,
 ) -> Solution:
-    """Solve to ‖Xᵀr − λb‖ ≤ ``tol`` · ‖Xᵀy‖, both measured in columns of one length.
+    """Solve to ‖Xᵀr − αb‖ ≤ ``tol`` · ‖Xᵀy‖, both measured in equilibrated columns.
 
-    ``history`` is ½‖y − Xb‖² + ½λ‖b‖² at every iterate; it falls at each of them.
+    ``history`` is ½‖y − Xb‖² + ½α‖b‖² at every iterate, which decreases.
     """
     require("Conjugate gradients", operator, "shape", "matvec", "rmatvec")
     n, d = operator.shape
-    unit = _column_units(operator, penalty, d)
+    unit = _column_norms(operator, alpha, d)
     b, residual = np.zeros(d), np.array(y, dtype=float)
-    slope = operator.rmatvec(residual) / unit
-    direction, size = slope.copy(), float(slope @ slope)
-    goal = tol**2 * size
+    gradient = operator.rmatvec(residual) / unit
+    direction, square = gradient.copy(), float(gradient @ gradient)
+    goal = tol**2 * square
     history = [0.5 * float(residual @ residual)]
     limit = 4 * min(n, d) + 50 if max_iter is None else max_iter
-    while size > goal and len(history) <= limit:
+    while square > goal and len(history) <= limit:
         forward = operator.matvec(direction / unit)
-        bend = float(forward @ forward) + penalty * float((direction / unit) @ (direction / unit))
-        if bend <= 0.0:
+        curvature = float(forward @ forward)
+        curvature += alpha * float((direction / unit) @ (direction / unit))
+        if curvature <= 0.0:
             break
-        length = size / bend
+        length = square / curvature
         b += length * direction
         residual -= length * forward
-        slope = operator.rmatvec(residual) / unit - penalty * b / unit**2
-        previous, size = size, float(slope @ slope)
-        direction = slope + (size / previous) * direction
+        gradient = operator.rmatvec(residual) / unit - alpha * b / unit**2
+        previous, square = square, float(gradient @ gradient)
+        direction = gradient + (square / previous) * direction
         history.append(
-            0.5 * float(residual @ residual) + 0.5 * penalty * float((b / unit) @ (b / unit))
+            0.5 * float(residual @ residual) + 0.5 * alpha * float((b / unit) @ (b / unit))
         )
-    return _solution(operator, y, b / unit, unit, penalty, tol, history)
+    certificate = _certify(operator, y, b / unit, unit, alpha, 10 * tol)
+    status = Status.SOLVED if certificate.kkt <= 10 * tol else Status.LIMIT
+    coef = (b / unit).reshape(-1, 1)
+    return Solution(coef, np.zeros(1), certificate, status, len(history) - 1, np.array(history))
 
 
-def _column_units(operator: LinearMap, penalty: float, d: int) -> Floats:
-    """Lengths of the columns, the penalty's row included; one where nothing is known."""
-    if not offers(operator, "column_squares"):
+def _column_norms(operator: LinearMap, alpha: float, d: int) -> Floats:
+    """√(Σx² + α) by column, or 1 where nothing is known."""
+    if not isinstance(operator, HasColumnSquares):
         return np.ones(d)
-    unit = np.sqrt(np.asarray(operator.column_squares()) + penalty)  # type: ignore[attr-defined]
+    unit = np.sqrt(np.asarray(operator.column_squares()) + alpha)
     return np.where(unit > 0, unit, 1.0)
 
 
-def _solution(
-    operator: LinearMap,
-    y: Floats,
-    b: Floats,
-    unit: Floats,
-    penalty: float,
-    tol: float,
-    history: list[float],
-) -> Solution:
-    """Judge the answer by its own residual, computed anew rather than carried along."""
+def _certify(
+    operator: LinearMap, y: Floats, b: Floats, unit: Floats, alpha: float, tolerance: float
+) -> Certificate:
+    """Certificate by the residual as dual point, computed afresh.
+
+    ``kkt`` is ‖Xᵀr − αb‖ / ‖Xᵀy‖ in equilibrated columns. Without penalty the gap is not bounded.
+    """
     residual = y - operator.matvec(b)
-    back = operator.rmatvec(residual)
-    left = back - penalty * b
-    whole = float(np.linalg.norm(operator.rmatvec(y) / unit))
-    kkt = float(np.linalg.norm(left / unit)) / (whole or 1.0)
-    primal = 0.5 * float(residual @ residual) + 0.5 * penalty * float(b @ b)
-    dual = gap = np.nan
-    if penalty > 0:
-        # u = residual is always allowed in the dual y·u − ½‖u‖² − ‖Xᵀu‖²/2λ
-        gap = float(left @ left) / (2.0 * penalty)
-        dual = primal - gap
-    status = "solved" if kkt <= 10 * tol else "limit reached"
-    certificate = Certificate(
-        "Least squares by conjugate gradients" + (", with a ridge" if penalty else ""),
-        primal=primal,
-        dual=dual,
-        gap=gap,
-        kkt=kkt,
-        tolerance=10 * tol,
-        promised=("gap", "kkt") if penalty > 0 else ("kkt",),
+    v = operator.rmatvec(residual)
+    scale = float(np.linalg.norm(operator.rmatvec(y) / unit)) or 1.0
+    found = certify_primal_dual(
+        Squared(),
+        ElasticNet(np.zeros_like(b), np.full_like(b, alpha)),
+        np.ones_like(residual),
+        residual,
+        residual,
+        b,
+        v,
+        claim="Least squares by conjugate gradients" + (", with an ℓ₂ penalty" if alpha else ""),
+        tolerance=tolerance,
     )
-    return Solution(
-        b.reshape(-1, 1), np.zeros(1), certificate, status, len(history) - 1, np.array(history)
-    )
+    found = replace(found, kkt=float(np.linalg.norm((v - alpha * b) / unit)) / scale)
+    return found if alpha else replace(found, gap=np.nan, dual=np.nan, promised=("kkt",))

@@ -1,29 +1,44 @@
-"""Gradient descent: x ← x − η ∇f(x), with a step η that is given or follows from the curvature.
+"""Gradient descent with a constant step.
 
-With L the largest curvature, η = 1/L never overshoots. Between 1/L and 2/L the steepest direction
-is overshot at every step but the error still shrinks; at 2/L it swings for ever; above 2/L it
-grows. The whole trace of f is kept, and the status says which of these happened.
+    x ← x − η ∇f(x)
+
+With L the largest eigenvalue of the Hessian, f decreases at every step for η ≤ 1/L. Between 1/L
+and 2/L the steepest direction is overshot at every step but the error still decreases; at 2/L the
+iterates oscillate; above 2/L they diverge. The history of f is recorded, and the status says which
+happened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.optimize.problem import Problem, offers, require
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.problem import HasHessianVector, HasLipschitz, Problem, require
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 
-#: Iterations over which a lack of progress, or a turn at every step, must last to be believed.
+#: Iterations for which divergence or oscillation must last to be diagnosed.
 WINDOW = 20
 _CLAIMS = {
-    "solved": "Gradient descent: the slope vanishes",
-    "diverged": "Gradient descent left the valley: every step was longer than the last",
-    "oscillating": "Gradient descent swings between two walls without getting lower",
-    "limit reached": "Gradient descent: stopped at the limit of iterations",
-    "called off": "Gradient descent: stopped on request, before the slope vanished",
+    Status.SOLVED: "Gradient descent: the gradient vanishes",
+    Status.DIVERGED: "Gradient descent diverged: the objective increased at every step",
+    Status.OSCILLATING: "Gradient descent oscillates without a decrease of the objective",
+    Status.LIMIT: "Gradient descent: stopped at the limit of iterations",
+    Status.STOPPED: "Gradient descent: stopped by the callback, before the gradient vanished",
 }
+
+
+@dataclass(frozen=True)
+class DescentSolution(Solution):
+    """A solution with the ``step`` η and the number of ``reversals``.
+
+    A reversal is a step whose gradient points against that of the step before.
+    """
+
+    step: float = np.nan
+    reversals: int = 0
 
 
 def gradient_descent(
@@ -33,74 +48,75 @@ def gradient_descent(
     step: float | None = None,
     tol: float = 1e-8,
     max_iter: int = 10_000,
-    watch: Callable[[Floats, float], bool] | None = None,
-) -> Solution:
-    """Minimise f from ``start``; stops when the slope has shrunk by the factor ``tol``.
+    callback: Callable[[Floats, float], bool] | None = None,
+) -> DescentSolution:
+    """Minimize f from ``start``; stops when the gradient has decreased by the factor ``tol``.
 
-    ``watch(x, f)`` is shown every point visited; the descent is called off when it says True.
+    ``callback(x, f)`` is called at every iterate, and stops the descent by returning True.
 
     Without ``step``, η = 1/L with L from ``problem.lipschitz()`` if there is one, else the largest
-    curvature found by power iteration on ``problem.hessian_vector(x, v)``. ``history`` is f at
-    every point visited; ``extra["step"]`` is η and ``extra["turns"]`` counts the steps that went
-    back on the one before.
+    eigenvalue found by power iteration on ``problem.hessian_vector(x, v)``. ``history`` is f at
+    every iterate.
     """
     require("Gradient descent", problem, "value", "gradient")
     x = np.array(start, dtype=float)
-    eta = 1.0 / _largest_curvature(problem, x) if step is None else float(step)
+    eta = 1.0 / _largest_eigenvalue(problem, x) if step is None else float(step)
     history = [float(problem.value(x))]
-    slope = np.asarray(problem.gradient(x))
-    sizes = [float(np.abs(slope).max(initial=0.0))]
-    turns: list[bool] = []
-    status = "solved" if sizes[0] == 0.0 else ""
-    if watch is not None:
-        watch(x, history[0])
-    while not status:
-        x = x - eta * slope
+    gradient = np.asarray(problem.gradient(x))
+    sizes = [float(np.abs(gradient).max(initial=0.0))]
+    reversals: list[bool] = []
+    status = Status.SOLVED if sizes[0] == 0.0 else None
+    if callback is not None:
+        callback(x, history[0])
+    while status is None:
+        x = x - eta * gradient
         new = np.asarray(problem.gradient(x))
-        turns.append(bool(new @ slope < 0))
-        slope = new
-        sizes.append(float(np.abs(slope).max(initial=0.0)))
+        reversals.append(bool(new @ gradient < 0))
+        gradient = new
+        sizes.append(float(np.abs(gradient).max(initial=0.0)))
         history.append(float(problem.value(x)))
-        status = _status(history, sizes, turns, tol)
-        if watch is not None and watch(x, history[-1]) and not status:
-            status = "called off"
-        if not status and len(turns) >= max_iter:
-            status = "limit reached"
-    return _solution(x, history, turns, status, sizes[-1] / (sizes[0] or 1.0), tol, eta)
+        status = _status(history, sizes, reversals, tol)
+        if callback is not None and callback(x, history[-1]) and status is None:
+            status = Status.STOPPED
+        if status is None and len(reversals) >= max_iter:
+            status = Status.LIMIT
+    return _solution(x, history, reversals, status, sizes[-1] / (sizes[0] or 1.0), tol, eta)
 
 
-def _status(history: list[float], sizes: list[float], turns: list[bool], tol: float) -> str:
-    """What the trace so far amounts to; empty while it should go on."""
+def _status(
+    history: list[float], sizes: list[float], reversals: list[bool], tol: float
+) -> Status | None:
+    """The diagnosis of the iterations so far; None while they should go on."""
     if sizes[-1] <= tol * sizes[0]:
-        return "solved"
+        return Status.SOLVED
     if not np.isfinite(history[-1]):
-        return "diverged"
-    if len(turns) < WINDOW:
-        return ""
+        return Status.DIVERGED
+    if len(reversals) < WINDOW:
+        return None
     if (np.diff(history[-WINDOW - 1 :]) > 0).all():
-        return "diverged"
-    # a slope that turns round at every step yet keeps its size runs from wall to wall
-    if all(turns[-WINDOW:]) and abs(sizes[-1] / sizes[-WINDOW - 1] - 1.0) < 1e-3:
-        return "oscillating"
-    return ""
+        return Status.DIVERGED
+    # a gradient that reverses at every step with constant size belongs to an oscillation
+    if all(reversals[-WINDOW:]) and abs(sizes[-1] / sizes[-WINDOW - 1] - 1.0) < 1e-3:
+        return Status.OSCILLATING
+    return None
 
 
 def _solution(
     x: Floats,
     history: list[float],
-    turns: list[bool],
-    status: str,
+    reversals: list[bool],
+    status: Status,
     kkt: float,
     tol: float,
     eta: float,
-) -> Solution:
+) -> DescentSolution:
     notes: tuple[str, ...] = ()
-    if status in ("diverged", "oscillating"):
-        notes = (f"The step {eta:.3g} is too long for the curvature: use a smaller one.",)
-    elif len(turns) > WINDOW and np.mean(turns) > 0.9:
+    if status in (Status.DIVERGED, Status.OSCILLATING):
+        notes = (f"The step {eta:.3g} is too long for the Hessian: use a smaller one.",)
+    elif len(reversals) > WINDOW and np.mean(reversals) > 0.9:
         notes = (
-            f"Nearly every step went back on the one before: a step below {eta:.3g} would "
-            "get there sooner.",
+            f"Nearly every step reversed the one before: a step below {eta:.3g} would converge "
+            "faster.",
         )
     certificate = Certificate(
         _CLAIMS[status],
@@ -110,30 +126,32 @@ def _solution(
         notes=notes,
         promised=("kkt",),
     )
-    return Solution(
+    return DescentSolution(
         x.reshape(-1, 1),
         np.zeros(1),
         certificate,
         status,
-        len(turns),
+        len(reversals),
         np.array(history),
-        {"step": eta, "turns": int(np.sum(turns))},
+        eta,
+        int(np.sum(reversals)),
     )
 
 
-def _largest_curvature(problem: Problem, x: Floats) -> float:
-    """L: declared by the problem, or the largest eigenvalue of ∇²f by power iteration."""
-    if offers(problem, "lipschitz"):
-        return float(problem.lipschitz())  # type: ignore[attr-defined]
+def _largest_eigenvalue(problem: Problem, x: Floats) -> float:
+    """L: given by the problem, or the largest eigenvalue of ∇²f by power iteration."""
+    if isinstance(problem, HasLipschitz):
+        return float(problem.lipschitz())
     require("Gradient descent without a given step", problem, "hessian_vector")
+    assert isinstance(problem, HasHessianVector)
     v = np.random.default_rng(0).standard_normal(x.shape)
     v /= np.linalg.norm(v)
     largest = 0.0
     for _ in range(200):
-        u = np.asarray(problem.hessian_vector(x, v))  # type: ignore[attr-defined]
+        u = np.asarray(problem.hessian_vector(x, v))
         size = float(np.linalg.norm(u))
         if size == 0.0:
-            return 1.0  # no curvature along a random direction: f is flat or straight
+            return 1.0  # the Hessian vanishes along a random direction: f is linear
         v = u / size
         if abs(size - largest) <= 1e-6 * size:
             break

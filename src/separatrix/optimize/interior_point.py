@@ -1,14 +1,13 @@
-"""Interior point for errors that grow in straight lines: the dual lives in a box, row by row.
+"""Primal-dual interior point for piecewise-linear losses, whose dual variables live in boxes.
 
     min over β of Σ w max(0, |y − zβ| − ε)
     max over u of y·u − ε‖u‖₁   with zᵀu = 0, |u| ≤ w
 
-With ε = 0 the slopes u = v − w need one box 0 ≤ v ≤ 2w; otherwise u = v₁ − v₂ with two boxes
-0 ≤ v ≤ w. A hinge, max(0, q − zβ), has the one box 0 ≤ v ≤ w, and a quadratic ½ βᵀPβ − h·β may
-stand beside the errors: then Pβ = h + zᵀu. Either way one step solves (P + zᵀ D z) δ = …, a single
-weighted product of the rows, and some twenty steps suffice for any number of rows. Steps follow
-Mehrotra: a straight look ahead tells how far to aim at the centre and how the curvature of the
-path bends the step.
+With ε = 0 the dual variables u = v − w need one box 0 ≤ v ≤ 2w; otherwise u = v₁ − v₂ with two
+boxes 0 ≤ v ≤ w. A hinge, max(0, q − zβ), has the one box 0 ≤ v ≤ w, and a quadratic ½ βᵀPβ − h·β
+may be added to the losses: then Pβ = h + zᵀu. Either way one step solves (P + zᵀ D z) δ = …, a
+single weighted Gram matrix of the rows, and some twenty steps suffice for any number of rows. Steps
+are Mehrotra's predictor-corrector steps.
 """
 
 from __future__ import annotations
@@ -20,27 +19,28 @@ from scipy import linalg
 
 from separatrix.rows.block import Floats
 
-#: Fraction of the way to the nearest wall of the box that a step may go.
-SHORT_OF_WALL = 0.9995
+#: Fraction of the distance to the boundary that a step may go.
+STEP_FRACTION = 0.9995
 
 
 @dataclass(frozen=True)
-class Interior:
-    """β and slopes u near the optimum; ``certainty`` is large where a slope is free in its box.
+class InteriorSolution:
+    """β and dual variables u near the optimum.
 
-    ``certainty`` has one row per box: 1 x n for ε = 0, else 2 x n (above and below the tube).
+    ``diagonal`` is D of the normal equations: large where a dual variable is strictly inside its
+    box. It has one row per box: 1 x n for ε = 0, else 2 x n (for residuals at +ε and at −ε).
     """
 
     beta: Floats
     u: Floats
-    certainty: Floats
+    diagonal: Floats
     iterations: int
     history: Floats
 
 
 @dataclass
-class Point:
-    """Slopes v with room s above, multipliers p (at 0) and q (at the upper wall), and β."""
+class PrimalDualPoint:
+    """Dual variables v with slacks s = upper − v, multipliers p (of v ≥ 0) and q (of s ≥ 0), β."""
 
     v: Floats
     s: Floats
@@ -48,23 +48,23 @@ class Point:
     q: Floats
     beta: Floats
 
-    def gap(self) -> float:
-        """What separates primal and dual objective."""
+    def complementarity(self) -> float:
+        """p·v + q·s, the duality gap of a feasible point."""
         return float(np.vdot(self.p, self.v) + np.vdot(self.q, self.s))
 
-    def moved(self, step: Point, slopes: float, multipliers: float) -> Point:
-        """The point after a step of the given lengths."""
-        return Point(
-            self.v + slopes * step.v,
-            self.s + slopes * step.s,
-            self.p + multipliers * step.p,
-            self.q + multipliers * step.q,
-            self.beta + multipliers * step.beta,
+    def moved(self, step: PrimalDualPoint, dual: float, primal: float) -> PrimalDualPoint:
+        """The point after a step of the given lengths in (v, s) and in (p, q, β)."""
+        return PrimalDualPoint(
+            self.v + dual * step.v,
+            self.s + dual * step.s,
+            self.p + primal * step.p,
+            self.q + primal * step.q,
+            self.beta + primal * step.beta,
         )
 
 
-class Boxes:
-    """The linear program: rows z, targets, and the sign that each box has in u."""
+class EpsilonInsensitiveProblem:
+    """min Σ w max(0, |y − zβ| − ε): rows z, targets, and the sign that each box has in u."""
 
     ridge: Floats | None = None  # the diagonal of P
     linear: Floats | float = 0.0  # h
@@ -72,123 +72,124 @@ class Boxes:
     def __init__(self, z: Floats, y: Floats, w: Floats, epsilon: float) -> None:
         self.z, self.y, self.epsilon = z, y, epsilon
         self.sign = np.array([[1.0]]) if epsilon == 0.0 else np.array([[1.0], [-1.0]])
-        self.top = np.tile(2.0 * w if epsilon == 0.0 else w, (len(self.sign), 1))
-        self.base = w if epsilon == 0.0 else np.zeros_like(w)
+        self.upper = np.tile(2.0 * w if epsilon == 0.0 else w, (len(self.sign), 1))
+        self.offset = w if epsilon == 0.0 else np.zeros_like(w)
 
-    def slopes(self, v: Floats) -> Floats:
-        """U."""
-        return np.asarray((self.sign * v).sum(axis=0) - self.base)
+    def dual_variables(self, v: Floats) -> Floats:
+        """U from the variables of the boxes."""
+        return np.asarray((self.sign * v).sum(axis=0) - self.offset)
 
-    def imbalance(self, at: Point) -> Floats:
+    def dual_residual(self, at: PrimalDualPoint) -> Floats:
         """h + zᵀu − Pβ, which vanishes at the optimum."""
-        pull = self.z.T @ self.slopes(at.v) + self.linear
-        return np.asarray(pull if self.ridge is None else pull - self.ridge * at.beta)
+        residual = self.z.T @ self.dual_variables(at.v) + self.linear
+        return np.asarray(residual if self.ridge is None else residual - self.ridge * at.beta)
 
-    def cost(self, beta: Floats) -> Floats:
-        """ε ∓ residual: positive where the slope should sit at 0, negative at the upper wall."""
+    def reduced_cost(self, beta: Floats) -> Floats:
+        """ε ∓ residual: positive where v should be 0, negative where it should be at its bound."""
         return np.asarray(self.epsilon - self.sign * (self.y - self.z @ beta))
 
-    def start(self, beta: Floats) -> Point:
-        """Slopes in the middle of their boxes (so zᵀu = 0), multipliers that explain the costs."""
-        cost = self.cost(beta)
-        lift = max(float(np.abs(cost).mean()), 1e-3)
-        return Point(
-            self.top / 2,
-            self.top / 2,
-            np.maximum(cost, 0.0) + lift,
-            np.maximum(-cost, 0.0) + lift,
+    def start(self, beta: Floats) -> PrimalDualPoint:
+        """v in the middle of the boxes (so that zᵀu = 0), multipliers that match the costs."""
+        cost = self.reduced_cost(beta)
+        shift = max(float(np.abs(cost).mean()), 1e-3)
+        return PrimalDualPoint(
+            self.upper / 2,
+            self.upper / 2,
+            np.maximum(cost, 0.0) + shift,
+            np.maximum(-cost, 0.0) + shift,
             beta,
         )
 
 
-class HingeBoxes(Boxes):
+class HingeProblem(EpsilonInsensitiveProblem):
     """min over β of ½ Σ ridge β² − linear·β + Σ w max(0, q − zβ): one box a row."""
 
     def __init__(self, z: Floats, q: Floats, w: Floats, ridge: Floats, linear: Floats) -> None:
         self.z, self.y, self.epsilon = z, q, 0.0
-        self.sign, self.top, self.base = np.array([[1.0]]), w[None, :], np.zeros_like(w)
+        self.sign, self.upper, self.offset = np.array([[1.0]]), w[None, :], np.zeros_like(w)
         self.ridge, self.linear = ridge, linear
 
 
-class _Step:
-    """The linear system at a point, factorised once for the look ahead and the step proper."""
+class _NormalEquations:
+    """The linear system at a point, factorized once for predictor and corrector."""
 
-    def __init__(self, boxes: Boxes, at: Point) -> None:
-        self.boxes, self.at = boxes, at
+    def __init__(self, problem: EpsilonInsensitiveProblem, at: PrimalDualPoint) -> None:
+        self.problem, self.at = problem, at
         self.d = 1.0 / (at.p / at.v + at.q / at.s)
-        weighted = boxes.z * np.sqrt(self.d.sum(axis=0))[:, None]
+        weighted = problem.z * np.sqrt(self.d.sum(axis=0))[:, None]
         gram = weighted.T @ weighted
-        if boxes.ridge is not None:
-            gram.flat[:: len(gram) + 1] += boxes.ridge
+        if problem.ridge is not None:
+            gram.flat[:: len(gram) + 1] += problem.ridge
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-14
         self.factor = linalg.cho_factor(gram, check_finite=False)
-        self.unbalanced = boxes.imbalance(at)
-        self.unexplained = boxes.cost(at.beta) - at.p + at.q
+        self.dual_residual = problem.dual_residual(at)
+        self.primal_residual = problem.reduced_cost(at.beta) - at.p + at.q
 
-    def towards(self, low: Floats, high: Floats) -> Point:
+    def step(self, low: Floats, high: Floats) -> PrimalDualPoint:
         """The step for which v·p changes by ``low`` and s·q by ``high``, to first order."""
-        at, boxes = self.at, self.boxes
-        g = low / at.v - high / at.s - self.unexplained
-        right = self.unbalanced + boxes.z.T @ (boxes.sign * self.d * g).sum(axis=0)
+        at, problem = self.at, self.problem
+        g = low / at.v - high / at.s - self.primal_residual
+        right = self.dual_residual + problem.z.T @ (problem.sign * self.d * g).sum(axis=0)
         beta = linalg.cho_solve(self.factor, right, check_finite=False)
-        v = self.d * (g - boxes.sign * (boxes.z @ beta))
-        return Point(v, -v, (low - at.p * v) / at.v, (high + at.q * v) / at.s, beta)
+        v = self.d * (g - problem.sign * (problem.z @ beta))
+        return PrimalDualPoint(v, -v, (low - at.p * v) / at.v, (high + at.q * v) / at.s, beta)
 
 
 def interior_point(
     z: Floats, y: Floats, w: Floats, *, epsilon: float, start: Floats, tol: float, max_iter: int
-) -> Interior:
+) -> InteriorSolution:
     """Follow the central path until the gap is ``tol`` of the objective, or rounding stops it."""
-    boxes = Boxes(z, y, w, epsilon)
-    at = boxes.start(start)
-    history = [at.gap()]
-    while history[-1] > tol * _objective(boxes, at, w) and len(history) <= max_iter:
+    problem = EpsilonInsensitiveProblem(z, y, w, epsilon)
+    at = problem.start(start)
+    history = [at.complementarity()]
+    while history[-1] > tol * _objective(problem, at, w) and len(history) <= max_iter:
         try:
-            new = advance(boxes, at)
+            new = predictor_corrector_step(problem, at)
         except linalg.LinAlgError:
-            break  # the free slopes no longer span all directions: a corner is very near
-        if not np.isfinite(new.gap()) or new.gap() > 0.999 * history[-1]:
+            break  # D is all but zero except at a vertex, which is very near
+        gap = new.complementarity()
+        if not np.isfinite(gap) or gap > 0.999 * history[-1]:
             break
         at = new
-        history.append(at.gap())
+        history.append(gap)
     with np.errstate(divide="ignore"):
-        certainty = 1.0 / (at.p / at.v + at.q / at.s)
-    return Interior(at.beta, boxes.slopes(at.v), certainty, len(history) - 1, np.array(history))
+        diagonal = 1.0 / (at.p / at.v + at.q / at.s)
+    u = problem.dual_variables(at.v)
+    return InteriorSolution(at.beta, u, diagonal, len(history) - 1, np.array(history))
 
 
-def _objective(boxes: Boxes, at: Point, w: Floats) -> float:
-    outside = np.maximum(np.abs(boxes.y - boxes.z @ at.beta) - boxes.epsilon, 0.0)
-    return float(w @ outside)
+def _objective(problem: EpsilonInsensitiveProblem, at: PrimalDualPoint, w: Floats) -> float:
+    residual = np.abs(problem.y - problem.z @ at.beta)
+    return float(w @ np.maximum(residual - problem.epsilon, 0.0))
 
 
-def advance(boxes: Boxes, at: Point) -> Point:
-    """One predictor–corrector step."""
-    step = _Step(boxes, at)
+def predictor_corrector_step(
+    problem: EpsilonInsensitiveProblem, at: PrimalDualPoint
+) -> PrimalDualPoint:
+    """One step of Mehrotra's method."""
+    equations = _NormalEquations(problem, at)
     low, high = -at.p * at.v, -at.q * at.s
-    ahead = step.towards(low, high)
-    reached = at.moved(ahead, *_together(boxes, at, ahead)).gap()
-    gap = at.gap()
-    centre = (reached / gap) ** 3 * gap / (2 * at.v.size)
-    bent = step.towards(centre + low - ahead.v * ahead.p, centre + high - ahead.s * ahead.q)
-    return at.moved(bent, *_together(boxes, at, bent))
-
-
-def _lengths(at: Point, step: Point) -> tuple[float, float]:
-    """How far slopes and multipliers may go before one of them reaches zero."""
-    return (
-        min(_room(at.v, step.v), _room(at.s, step.s)),
-        min(_room(at.p, step.p), _room(at.q, step.q)),
+    predictor = equations.step(low, high)
+    lengths = _step_lengths(problem, at, predictor)
+    gap, predicted = at.complementarity(), at.moved(predictor, *lengths).complementarity()
+    centering = (predicted / gap) ** 3 * gap / (2 * at.v.size)
+    corrected = equations.step(
+        centering + low - predictor.v * predictor.p, centering + high - predictor.s * predictor.q
     )
+    return at.moved(corrected, *_step_lengths(problem, at, corrected))
 
 
-def _together(boxes: Boxes, at: Point, step: Point) -> tuple[float, float]:
-    """With a quadratic β stands on both sides, so that both must go equally far."""
-    slopes, multipliers = _lengths(at, step)
-    if boxes.ridge is None:
-        return slopes, multipliers
-    return min(slopes, multipliers), min(slopes, multipliers)
+def _step_lengths(
+    problem: EpsilonInsensitiveProblem, at: PrimalDualPoint, step: PrimalDualPoint
+) -> tuple[float, float]:
+    """Step lengths in (v, s) and in (p, q, β) that stay inside; equal where P couples the two."""
+    dual = min(_step_to_boundary(at.v, step.v), _step_to_boundary(at.s, step.s))
+    primal = min(_step_to_boundary(at.p, step.p), _step_to_boundary(at.q, step.q))
+    if problem.ridge is None:
+        return dual, primal
+    return min(dual, primal), min(dual, primal)
 
 
-def _room(value: Floats, change: Floats) -> float:
+def _step_to_boundary(value: Floats, change: Floats) -> float:
     fastest = float(np.max(-change / value))
-    return min(1.0, SHORT_OF_WALL / fastest) if fastest > 0 else 1.0
+    return min(1.0, STEP_FRACTION / fastest) if fastest > 0 else 1.0

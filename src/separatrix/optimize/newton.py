@@ -1,10 +1,12 @@
-"""Newton's method, damped: x ← x + t·δ with ∇²f δ = −∇f, and t halved until f falls enough.
+"""Newton's method with a line search and lower bounds on the variables.
 
-Near the minimum the full step is taken and the number of right digits doubles; far from it the
-line search keeps every step downhill. Where the curvature is singular or too slight, its diagonal
-is raised until a step succeeds, in units of ``metric(x)`` where the problem knows how strongly it
-could bend. A problem may keep its variables above ``lower(x)``: a variable at its bound that wants
-to cross it is left out of the step.
+    x ← x + t·δ,    (∇²f + λ diag(m)) δ = −∇f,    t = 1, ½, ¼, … until f decreases enough
+
+Near the minimum the full step is taken and convergence is quadratic; far from it the line search
+makes every step a descent. Where the Hessian is singular or nearly so, the damping λ is raised
+until a step succeeds (Levenberg–Marquardt), in units of ``metric(x)`` where the problem bounds its
+second derivatives. Variables may have lower bounds ``lower(x)``: one at its bound with a positive
+gradient is left out of the step.
 """
 
 from __future__ import annotations
@@ -13,56 +15,62 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.optimize.problem import CurvedProblem, offers, require
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.problem import (
+    HasHessianBound,
+    HasLowerBounds,
+    TwiceDifferentiable,
+    require,
+)
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 
 Flags = NDArray[np.bool_]
 EPS = float(np.finfo(float).eps)
-#: Fraction of the decrease promised by the slope that a step must deliver.
-SUFFICIENT = 1e-4
+#: Fraction of the decrease predicted by the gradient that a step must attain (Armijo).
+ARMIJO = 1e-4
 #: Step lengths that are tried along one direction.
-HALVES = 0.5 ** np.arange(7)
+STEP_LENGTHS = 0.5 ** np.arange(7)
 
 
 def newton(
-    problem: CurvedProblem,
+    problem: TwiceDifferentiable,
     start: Floats,
     *,
     tol: float = 1e-10,
     max_iter: int = 100,
-    slope_unit: float | None = None,
+    gradient_scale: float | None = None,
 ) -> Solution:
-    """Minimise f from ``start`` until max |∇f| ≤ ``tol`` · ``slope_unit``.
+    """Minimize f from ``start`` until max |∇f| ≤ ``tol`` · ``gradient_scale``.
 
-    ``slope_unit`` is the size of the terms that cancel in ∇f at the minimum (default: the slope
-    at the start). The status is "solved", "rounding" (no step lowers f any more: all digits are
-    used up), or "limit reached".
+    ``gradient_scale`` is the size of the terms that cancel in ∇f at the minimum; by default the
+    gradient at the start. The status is solved, rounding (no step decreases f within the digits
+    of a float), or limit reached.
     """
     require("Newton's method", problem, "value", "gradient", "hessian")
     x = np.array(start, dtype=float)
     history: list[float] = []
-    status, unit, lift = "", slope_unit or 0.0, 0.0
-    while not status:
-        f, slope = float(problem.value(x)), np.asarray(problem.gradient(x))
+    status: Status | None = None
+    unit, damping = gradient_scale or 0.0, 0.0
+    while status is None:
+        f, gradient = float(problem.value(x)), np.asarray(problem.gradient(x))
         history.append(f)
         low = _lower(problem, x)
-        free = ~((x <= low) & (slope > 0))
-        kkt = float(np.abs(slope[free]).max(initial=0.0))
+        free = ~((x <= low) & (gradient > 0))
+        kkt = float(np.abs(gradient[free]).max(initial=0.0))
         unit = unit or kkt or 1.0
         if kkt <= tol * unit:
-            status = "solved"
+            status = Status.SOLVED
         elif len(history) > max_iter:
-            status = "limit reached"
+            status = Status.LIMIT
         else:
-            new, lift = _step(problem, x, f, slope, low, free, lift)
-            status, x = ("rounding", x) if new is None else ("", new)
+            new, damping = _step(problem, x, f, gradient, low, free, damping)
+            status, x = (Status.ROUNDING, x) if new is None else (None, new)
     return Solution(
         x.reshape(-1, 1),
         np.zeros(1),
         Certificate(
-            "Newton's method: the slope vanishes"
-            if status == "solved"
+            "Newton's method: the gradient vanishes"
+            if status is Status.SOLVED
             else f"Newton's method: stopped ({status})",
             primal=history[-1],
             kkt=kkt / unit,
@@ -75,85 +83,89 @@ def newton(
     )
 
 
-def _lower(problem: CurvedProblem, x: Floats) -> Floats:
-    if offers(problem, "lower"):
-        return np.asarray(problem.lower(x))  # type: ignore[attr-defined]
+def _lower(problem: TwiceDifferentiable, x: Floats) -> Floats:
+    if isinstance(problem, HasLowerBounds):
+        return np.asarray(problem.lower(x))
     return np.full(x.shape, -np.inf)
 
 
 def _step(
-    problem: CurvedProblem,
+    problem: TwiceDifferentiable,
     x: Floats,
     f: float,
-    slope: Floats,
+    gradient: Floats,
     low: Floats,
     free: Flags,
-    lift: float,
+    damping: float,
 ) -> tuple[Floats | None, float]:
-    """The next point (None where rounding hides any further decrease) and the lift after it.
+    """The next point (None where rounding hides any further decrease) and the damping after it.
 
-    Halving the step mends one that is too long; a direction in which f hardly bends at all needs
-    more curvature on the diagonal instead (``lift``), which later steps give back.
+    Shorter steps correct one that is too long; a direction of hardly any second derivative needs
+    damping instead, which later steps reduce again.
     """
     hessian = np.asarray(problem.hessian(x))
     metric = _metric(problem, x, hessian)
-    while lift <= 1e8:
-        direction = _direction(hessian + np.diag(lift * metric), slope, low - x, free)
-        promised = -float(slope @ direction)
-        for t in HALVES:
+    while damping <= 1e8:
+        direction = _direction(hessian + np.diag(damping * metric), gradient, low - x, free)
+        predicted = -float(gradient @ direction)
+        for t in STEP_LENGTHS:
             new = np.maximum(x + t * direction, low)
             change = float(problem.value(new)) - f
-            if change <= -SUFFICIENT * t * promised:
-                return new, lift * 0.01 if lift > 1e-10 else 0.0
-            if abs(change) <= 8 * EPS * abs(f) and _flatter(problem, new, slope, free):
-                return new, lift  # f cannot tell the two apart any more, but the slope can
-            if t * promised <= EPS * abs(f):
-                return None, lift
-        lift = max(100.0 * lift, 1e-6)
-    return None, lift
+            if change <= -ARMIJO * t * predicted:
+                return new, damping * 0.01 if damping > 1e-10 else 0.0
+            if abs(change) <= 8 * EPS * abs(f) and _gradient_decreases(
+                problem, new, gradient, free
+            ):
+                return new, damping  # equal in f up to rounding, but not in the gradient
+            if t * predicted <= EPS * abs(f):
+                return None, damping
+        damping = max(100.0 * damping, 1e-6)
+    return None, damping
 
 
-def _metric(problem: CurvedProblem, x: Floats, hessian: Floats) -> Floats:
-    """How strongly f could bend along each variable: the unit in which curvature is added."""
-    if offers(problem, "metric"):
-        return np.asarray(problem.metric(x))  # type: ignore[attr-defined]
+def _metric(problem: TwiceDifferentiable, x: Floats, hessian: Floats) -> Floats:
+    """The unit of damping: bounds of the second derivatives, or their largest value at x."""
+    if isinstance(problem, HasHessianBound):
+        return np.asarray(problem.metric(x))
     return np.full(len(x), float(np.diag(hessian).max(initial=0.0)) or 1.0)
 
 
-def _direction(hessian: Floats, slope: Floats, room: Floats, free: Flags) -> Floats:
-    """Where the parabola through x is lowest, no variable going down by more than its room.
+def _direction(hessian: Floats, gradient: Floats, lowest: Floats, free: Flags) -> Floats:
+    """The Newton step within the bounds: no component below ``lowest``.
 
-    A variable that would cross its bound goes exactly to it, and the others adjust to that.
+    A variable that would cross its bound is fixed at it, and the others are solved for again.
     """
-    moved = np.zeros_like(slope)
-    open_, held = free.copy(), ~free
+    direction = np.zeros_like(gradient)
+    free_now, fixed = free.copy(), ~free
     while True:
-        at = np.flatnonzero(open_)
-        pull = slope[at] + hessian[np.ix_(at, np.flatnonzero(held))] @ moved[held]
-        moved[at] = -_solve(hessian[np.ix_(at, at)], pull)
-        crossing = open_ & (moved < room)
+        at = np.flatnonzero(free_now)
+        right = gradient[at] + hessian[np.ix_(at, np.flatnonzero(fixed))] @ direction[fixed]
+        direction[at] = -_solve(hessian[np.ix_(at, at)], right)
+        crossing = free_now & (direction < lowest)
         if not crossing.any():
-            return moved
-        moved[crossing] = room[crossing]
-        open_, held = open_ & ~crossing, held | crossing
+            return direction
+        direction[crossing] = lowest[crossing]
+        free_now, fixed = free_now & ~crossing, fixed | crossing
 
 
-def _flatter(problem: CurvedProblem, new: Floats, slope: Floats, free: Flags) -> bool:
+def _gradient_decreases(
+    problem: TwiceDifferentiable, new: Floats, gradient: Floats, free: Flags
+) -> bool:
     there = np.abs(np.asarray(problem.gradient(new))[free]).max(initial=0.0)
-    return bool(there < 0.9 * np.abs(slope[free]).max(initial=0.0))
+    return bool(there < 0.9 * np.abs(gradient[free]).max(initial=0.0))
 
 
-def _solve(hessian: Floats, slope: Floats) -> Floats:
-    """H⁻¹g by Cholesky after equilibration; the diagonal is raised only as far as needed."""
+def _solve(hessian: Floats, gradient: Floats) -> Floats:
+    """H⁻¹g by Cholesky after equilibration, with as little damping as is needed."""
     unit = np.sqrt(np.maximum(np.diag(hessian), 0.0))
     unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
     scaled = hessian / np.outer(unit, unit)
-    for lift in (0.0, *10.0 ** np.arange(-14.0, 6.0)):
+    for damping in (0.0, *10.0 ** np.arange(-14.0, 6.0)):
         try:
-            factor = linalg.cho_factor(scaled + lift * np.eye(len(unit)), check_finite=False)
+            factor = linalg.cho_factor(scaled + damping * np.eye(len(unit)), check_finite=False)
         except linalg.LinAlgError:
             continue
-        solved = linalg.cho_solve(factor, slope / unit, check_finite=False) / unit
+        solved = linalg.cho_solve(factor, gradient / unit, check_finite=False) / unit
         if np.isfinite(solved).all():
             return np.asarray(solved)
-    return np.asarray(slope / unit**2)
+    return np.asarray(gradient / unit**2)

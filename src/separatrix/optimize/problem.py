@@ -1,4 +1,7 @@
-"""What an optimiser asks of a problem: its value and derivatives at a point, and nothing else."""
+"""What the optimizers need of a problem: its value and derivatives at a point.
+
+Optional parts are protocols of their own, so that an optimizer can ask ``isinstance``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from separatrix.rows.block import Floats
 
 @runtime_checkable
 class Problem(Protocol):
-    """A function to be minimised, with its slope."""
+    """A differentiable function to be minimized."""
 
     def value(self, x: Floats) -> float:
         """f(x)."""
@@ -19,19 +22,51 @@ class Problem(Protocol):
 
 
 @runtime_checkable
-class CurvedProblem(Problem, Protocol):
-    """A function whose matrix of second derivatives can be formed."""
+class TwiceDifferentiable(Problem, Protocol):
+    """A function with a Hessian matrix."""
 
     def hessian(self, x: Floats) -> Floats:
         """∇²f(x)."""
 
 
-#: What each optional part of a problem is for, as the refusals say it.
-_PURPOSE = {
-    "value": "value(x), the number to be minimised",
-    "gradient": "gradient(x), the slope in every direction",
-    "hessian": "hessian(x), the matrix of second derivatives",
-    "hessian_vector": "hessian_vector(x, v), the curvature along v",
+@runtime_checkable
+class HasLipschitz(Protocol):
+    """A function that knows a Lipschitz constant of its gradient."""
+
+    def lipschitz(self) -> float:
+        """The largest eigenvalue of ∇²f, or a bound of it."""
+
+
+@runtime_checkable
+class HasHessianVector(Protocol):
+    """A function with products of its Hessian and a vector."""
+
+    def hessian_vector(self, x: Floats, v: Floats) -> Floats:
+        """∇²f(x) v."""
+
+
+@runtime_checkable
+class HasLowerBounds(Protocol):
+    """A function whose variables have lower bounds."""
+
+    def lower(self, x: Floats) -> Floats:
+        """The bounds for a step from x."""
+
+
+@runtime_checkable
+class HasHessianBound(Protocol):
+    """A function with bounds of its second derivatives."""
+
+    def metric(self, x: Floats) -> Floats:
+        """Bounds of the diagonal of ∇²f near x."""
+
+
+#: What each part of a problem is, for error messages.
+_PARTS = {
+    "value": "value(x), the function to be minimized",
+    "gradient": "gradient(x), the gradient",
+    "hessian": "hessian(x), the Hessian matrix",
+    "hessian_vector": "hessian_vector(x, v), the Hessian times v",
     "matvec": "matvec(b), the product X·b",
     "rmatvec": "rmatvec(r), the product Xᵀ·r",
     "shape": "shape, the numbers of rows and columns",
@@ -39,16 +74,11 @@ _PURPOSE = {
 
 
 def require(method: str, problem: object, *parts: str) -> None:
-    """Refuse at once a problem that lacks what ``method`` will call for, and say what that is."""
+    """Refuse a problem that lacks what ``method`` needs, and say what that is."""
     missing = [part for part in parts if not hasattr(problem, part)]
     if missing:
-        wanted = "; ".join(_PURPOSE[part] for part in missing)
+        wanted = "; ".join(_PARTS[part] for part in missing)
         raise TypeError(
             f"{method} cannot work on {type(problem).__name__}: it lacks {wanted}. "
             "Add what is missing, or choose a method that needs less."
         )
-
-
-def offers(problem: object, part: str) -> bool:
-    """Whether a problem has an optional part."""
-    return hasattr(problem, part)

@@ -1,9 +1,9 @@
-"""What every solver returns: a solution, and the certificate that comes with it."""
+"""Solutions and certificates: what every solver returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,17 @@ from separatrix.rows.block import Floats
 
 @dataclass(frozen=True)
 class Certificate:
-    """Evidence that an answer is right, checkable from the data without solving again.
+    """Proof of optimality that can be checked from the data without solving again.
 
     gap = primal − dual bounds how far the objective can be above its minimum, and ``kkt`` is the
     largest violation of the optimality conditions, relative to the size of their terms. Both are
     compared with ``tolerance``, the gap relative to ``scale`` (the objective of a model without
-    coefficients, say). ``digits`` is the number of decimal digits of the worst coefficient that
-    rounding errors leave.
+    coefficients, for example). ``digits`` is the number of decimal digits of the worst coefficient
+    that rounding errors leave.
 
-    ``promised`` names what the method undertakes to show. It fails closed: a promised quantity that
-    is not finite does not hold. A method that promises neither says in ``claim`` which property it
-    does have. A number that a method does not have is NaN.
+    ``promised`` lists the quantities that the method guarantees. It fails closed: a promised
+    quantity that is not finite does not hold. A method that promises neither states its property
+    in ``claim``. A quantity that a method does not compute is NaN.
     """
 
     claim: str
@@ -82,6 +82,17 @@ class Certificate:
         return sentences + list(self.notes)
 
 
+class Status(StrEnum):
+    """Why an iterative solver ended."""
+
+    SOLVED = "solved"
+    LIMIT = "limit reached"
+    ROUNDING = "rounding"
+    STOPPED = "stopped"
+    DIVERGED = "diverged"
+    OSCILLATING = "oscillating"
+
+
 @dataclass(frozen=True)
 class Solution:
     """Parameters with their status, certificate and history.
@@ -93,10 +104,9 @@ class Solution:
     coef: Floats
     intercept: Floats
     certificate: Certificate
-    status: str = "solved"
+    status: str = Status.SOLVED
     iterations: int = 0
     history: Floats = field(default_factory=lambda: np.zeros(0))
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,7 @@ class LeastSquares(Solution):
     """A least-squares solution with what inference needs.
 
     ``rss`` holds Σ w r² per target; ``inverse`` is (XᵀX)⁻¹ over (1, x), or over x where there is no
-    intercept, zero for dependent columns (a generalised inverse); ``identified`` marks coefficients
+    intercept, zero for dependent columns (a generalized inverse); ``identified`` marks coefficients
     that are unique; ``rank`` counts independent columns.
     """
 

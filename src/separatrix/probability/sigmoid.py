@@ -83,7 +83,7 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     if problem.unit == 0.0:  # all scores are equal: only the class ratio can be estimated
         slope, offset = 0.0, float(start[1])
     else:
-        found = newton(problem, start, tol=1e-9, slope_unit=problem.weight).coef[:, 0]
+        found = newton(problem, start, tol=1e-9, gradient_scale=problem.weight).coef[:, 0]
         slope, offset = float(found[0]), float(found[1])
     at = np.array([slope, offset])
     certificate = Certificate(

@@ -89,7 +89,7 @@ def fit_temperature(
     problem = TemperatureProblem(shifted, targets, w)
     at = np.ones(1)
     if shifted.any():
-        at = newton(problem, at, tol=1e-9, slope_unit=problem.weight).coef[:, 0]
+        at = newton(problem, at, tol=1e-9, gradient_scale=problem.weight).coef[:, 0]
     gradient = float(problem.gradient(at)[0]) / problem.weight
     certificate = Certificate(
         "Temperature scaling: the temperature of maximum likelihood",

@@ -16,7 +16,7 @@ from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
 from separatrix.linear.least_squares.moments import solve_moments
 from separatrix.linear.ridge.spectrum import RidgeOptions, Spectrum
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
 
@@ -58,7 +58,7 @@ def solve_penalized(
         coef,
         np.array([a for _, a, _ in found]),
         certificate,
-        status="solved" if certificate.holds else "stopped early",
+        status=Status.SOLVED if certificate.holds else Status.LIMIT,
         iterations=sweeps,
     )
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from separatrix.messages import warn
 from separatrix.optimize.conjugate_gradient import CenteredMap, conjugate_gradient
-from separatrix.optimize.solution import Solution
+from separatrix.optimize.solution import Solution, Status
 from separatrix.rows.block import Block, Floats
 
 #: Columns beyond which a columns x columns matrix is not formed from sparse rows.
@@ -45,11 +45,11 @@ def solve_sparse(
         rows = CenteredMap(scaled, x_mean / scale, np.sqrt(w))
     targets = np.sqrt(w)[:, None] * (block.y - y_mean)
     found = [
-        conjugate_gradient(rows, targets[:, j], penalty=float(alpha), tol=1e-9)
+        conjugate_gradient(rows, targets[:, j], alpha=float(alpha), tol=1e-9)
         for j, alpha in enumerate(alphas)
     ]
     worst = max(found, key=lambda solution: solution.certificate.kkt)
-    if worst.status != "solved":
+    if worst.status != Status.SOLVED:
         warn(
             "SEP003",
             f"conjugate gradients stopped after {worst.iterations} steps with a KKT residual of "

@@ -1,4 +1,4 @@
-"""Regression that a few wild rows cannot bend: Huber's loss, and absolute error."""
+"""Robust regression: Huber's loss, absolute and ε-insensitive error."""
 
 from __future__ import annotations
 
@@ -9,43 +9,71 @@ from sklearn.base import RegressorMixin
 
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import one_number
-from separatrix.linear.robust.huber import fit_huber
-from separatrix.linear.robust.least_absolute import fit_least_absolute
+from separatrix.linear.robust.huber import solve_huber
+from separatrix.linear.robust.least_absolute import solve_least_absolute
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
 
 
 class HuberRegressor(RegressorMixin, LinearModel):
-    """min over b, a, σ of Σ w (σ + σ·H((y − a − b·x)/σ)) + α‖b‖².
+    """Huber regression with concomitant scale, robust to outliers in the target.
 
-    H(z) is z² for |z| ≤ ε and 2ε|z| − ε² beyond: small residuals count by their square, large ones
-    in proportion, and σ, found along with the rest, says what "small" means in the units of y.
-    Columns are equilibrated inside, so that the answer is the minimum whatever the units of X.
+        min over b, a, σ of Σ w (σ + σ·H((y − a − b·x)/σ)) + α‖b‖²
+        H(z) = z² for |z| ≤ ε,  2ε|z| − ε² beyond
+
+    Small residuals count by their square, large ones by their absolute value; the scale σ is
+    estimated jointly. Columns are preconditioned, so that the minimum is found in any units of X.
 
     Parameters
     ----------
     epsilon : float, default=1.35
-        Residuals above ε·σ are outliers; at least 1. The default gives up 5 % of the efficiency of
-        least squares where the noise is normal.
+        Residuals above ε·σ are outliers; at least 1. The default has 95 % of the efficiency of
+        least squares under normal errors.
     max_iter : int, default=100
         Limit of Newton steps; ten are usual.
     alpha : float, default=0.0001
-        Weight of the penalty ‖b‖², which does depend on the units of X; 0 for none.
-    tol : float, default=1e-9
-        The slope of the objective, relative to the terms that cancel in it, at which to stop.
-    fit_intercept : bool, default=True
-        Whether the map has a constant ``a``.
+        Weight of the penalty ‖b‖², which depends on the units of X; 0 for none.
     warm_start : bool, default=False
-        Taken so that code written for scikit-learn runs; the answer does not depend on it.
+        Accepted for compatibility with scikit-learn; it has no effect.
+    tol : float, default=1e-9
+        Gradient at which to stop, relative to the terms that cancel in it.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept ``a``.
 
     Attributes
     ----------
+    coef_ : ndarray of shape (d,)
+        Coefficients b.
+    intercept_ : float
+        Intercept a.
     scale_ : float
-        σ.
-    outliers_ : array of bool
+        The scale σ.
+    outliers_ : ndarray of bool of shape (n,)
         Which training rows have residuals above ε·σ.
+    certificate_ : Certificate
+        Duality gap and KKT residual.
+    n_iter_ : int
+        Number of Newton steps.
+
+    See Also
+    --------
+    LeastAbsoluteRegressor : Absolute instead of Huber's loss.
+    LinearRegression : Least squares.
+
+    References
+    ----------
+    Huber, Robust statistics, 1981.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> x = np.arange(10.0)[:, None]
+    >>> y = 2.0 * x[:, 0] + 0.1 * np.cos(x[:, 0])
+    >>> y[9] = 100.0
+    >>> model = sx.HuberRegressor().fit(x, y)
+    >>> np.flatnonzero(model.outliers_), model.coef_.round(1)
+    (array([9]), array([2.]))
     """
 
     def __init__(
@@ -69,16 +97,14 @@ class HuberRegressor(RegressorMixin, LinearModel):
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         if not self.epsilon >= 1.0:
             raise InputError(
-                f"epsilon={self.epsilon!r} would make outliers of most rows.",
+                f"epsilon={self.epsilon!r} would make most rows outliers.",
                 remedy="Use 1 or more; 1.35 is usual.",
             )
         if not self.alpha >= 0.0:
-            raise InputError(
-                f"alpha={self.alpha!r} rewards large coefficients.", remedy="Use 0 or more."
-            )
+            raise InputError(f"alpha={self.alpha!r} is negative.", remedy="Use 0 or more.")
         prepared = prepare(self._training_rows(X, y, sample_weight))
         one_number(prepared.moments.targets)
-        solution = fit_huber(
+        solution = solve_huber(
             prepared.rows,
             prepared.moments,
             epsilon=self.epsilon,
@@ -88,36 +114,62 @@ class HuberRegressor(RegressorMixin, LinearModel):
             max_iter=self.max_iter,
         )
         self._accept(solution, prepared.encoding, flat=True)
-        self.scale_ = float(solution.extra["scale"])
-        self.outliers_ = np.abs(self._residuals(prepared.rows)) > self.epsilon * self.scale_
+        self.scale_ = solution.scale
+        residuals = [
+            block.y[:, 0] - block.matvec(self.coef_) - self.intercept_
+            for block in prepared.rows.blocks()
+        ]
+        self.outliers_ = np.abs(np.concatenate(residuals)) > self.epsilon * self.scale_
         return self
-
-    def _residuals(self, rows: Rows) -> Floats:
-        return np.concatenate([_residuals_of(self, block) for block in rows.blocks()])
-
-
-def _residuals_of(model: LinearModel, block: Block) -> Floats:
-    return np.asarray(block.y[:, 0] - block.matvec(model.coef_) - model.intercept_)
 
 
 class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
-    """min over b, a of Σ w max(0, |y − a − b·x| − ε).
+    """Least absolute deviations, or regression with the ε-insensitive loss.
 
-    With ε = 0 the sum of absolute residuals: the plane through the conditional medians, which the
-    size of an outlier cannot move, only its side. With ε > 0 residuals inside the tube of that
-    half-width cost nothing. A linear program, solved by an interior-point method and then
-    carried to an exact corner; the rows are held in memory.
+        min over b, a of Σ w max(0, |y − a − b·x| − ε)
+
+    With ε = 0 the plane through the conditional medians: the size of an outlier has no influence,
+    only its side. With ε > 0 residuals up to ε cost nothing. A linear program, solved by an
+    interior-point method and simplex pivots to an exact vertex; the rows are held in memory.
 
     Parameters
     ----------
     epsilon : float, default=0.0
-        Half-width of the tube, in the units of y.
+        Residuals up to ε cost nothing; in the units of y.
     fit_intercept : bool, default=True
-        Whether the map has a constant ``a``.
+        Whether the model has an intercept ``a``.
     tol : float, default=1e-9
-        Gap between primal and dual objective, relative to the objective, that counts as solved.
+        Duality gap, relative to the objective, that counts as solved.
     max_iter : int, default=100
         Limit of interior-point steps; twenty are usual.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        Coefficients b.
+    intercept_ : float
+        Intercept a.
+    certificate_ : Certificate
+        Duality gap, and KKT residual at the vertex.
+    n_iter_ : int
+        Number of interior-point steps.
+
+    See Also
+    --------
+    HuberRegressor : Squared error for small residuals.
+    LinearSVR : The ε-insensitive loss with an ℓ₂ penalty.
+
+    References
+    ----------
+    Koenker and Bassett, Regression quantiles, 1978.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> x = [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    >>> model = sx.LeastAbsoluteRegressor().fit(x, [1.0, 3.0, 5.0, 7.0, 90.0])
+    >>> model.coef_.round(6), round(float(model.intercept_), 6)
+    (array([2.]), 1.0)
     """
 
     def __init__(
@@ -137,7 +189,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
         prepared = prepare(self._training_rows(X, y, sample_weight))
         one_number(prepared.moments.targets)
-        solution = fit_least_absolute(
+        solution = solve_least_absolute(
             prepared.rows,
             prepared.moments,
             epsilon=self.epsilon,

@@ -1,14 +1,14 @@
-"""From near the optimum to an exact corner of it, for absolute error with or without a tube.
+"""From near the optimum to an exact optimal vertex, for the ε-insensitive loss.
 
     f(β) = Σ w max(0, |r| − ε),     r = y − zβ
 
-is made of flat facets; some corner, where p residuals equal ±ε (0 for ε = 0) and so fix the p
-coefficients, is a minimum. At a corner the other rows have slopes u = ±w or 0, and the p rows
-of the corner get the slopes that make zᵀu = 0. If each of these lies between the slopes to
-either side of its kink, the corner is optimal: u is then a dual solution of the same value.
-If not, the row that is worst leaves, β slides along the edge that opens, and the row where f
-stops falling enters. Ties are broken by moving every y by a random amount far below the
-tolerance, so the search cannot run in circles.
+f is piecewise linear; some vertex, where p residuals equal ±ε (0 for ε = 0) and so determine the p
+coefficients, is a minimum. At a vertex the other rows have dual variables u = ±w or 0, and the p
+rows of the basis get those that make zᵀu = 0. If each of these lies within the subdifferential at
+its kink, the vertex is optimal: u is then a dual solution of the same value. If not, this is a
+simplex pivot: the row with the largest violation leaves the basis, and the ratio test along the
+edge that opens finds the row that enters. Ties are broken by a random perturbation of y far below
+the tolerance, so that the pivots cannot cycle.
 """
 
 from __future__ import annotations
@@ -16,136 +16,136 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
-#: Random displacement of y that breaks ties, in units of the mean absolute residual.
+#: Random perturbation of y that breaks ties, in units of the mean absolute residual.
 TIE_BREAK = 1e-11
-#: Violation of a slope's bound, as a fraction of its weight, that is taken for rounding.
+#: Violation of a bound on u, as a fraction of its weight, that is taken for rounding.
 SLACK = 1e-9
 
 
 @dataclass(frozen=True)
-class Corner:
-    """Coefficients at a corner, slopes u of all rows, and how far another, as good one may be.
+class Vertex:
+    """Coefficients at an optimal vertex and dual variables u of all rows.
 
-    ``slack`` is the most that a fitted value changes on the way to it: 0 where there is none.
+    ``alternative`` is the largest change of a fitted value on the way to another optimal vertex:
+    0 where the solution is unique.
     """
 
     beta: Floats
     u: Floats
     pivots: int
-    slack: float
+    alternative: float
 
 
 @dataclass
 class _Basis:
-    """The rows of a corner and the wall of the tube (−1, 0, +1) that each one touches."""
+    """The rows that determine a vertex; ``side`` is the sign of ε in each of their residuals."""
 
-    rows: NDArray[np.int64]
-    wall: Floats
+    rows: Ints
+    side: Floats
 
 
-class _Facets:
-    """The function f, and what is needed to walk along its edges."""
+class _PiecewiseLinear:
+    """The function f with what its vertices and edges need."""
 
     def __init__(self, z: Floats, y: Floats, w: Floats, epsilon: float) -> None:
         self.z, self.w, self.epsilon, self.y = z, w, epsilon, y
         noise = np.random.default_rng(0).uniform(-1.0, 1.0, len(y))
-        self.untied = y + TIE_BREAK * noise
+        self.perturbed = y + TIE_BREAK * noise
 
-    def inverse(self, basis: _Basis) -> Floats:
-        """Z_B⁻¹: its columns are the edges that leave the corner."""
+    def edges(self, basis: _Basis) -> Floats:
+        """Z_B⁻¹: its columns are the edges that leave the vertex."""
         return np.asarray(linalg.inv(self.z[basis.rows], check_finite=False))
 
-    def corner(self, inverse: Floats, basis: _Basis, y: Floats) -> Floats:
-        """β with residuals ±ε at the rows of the corner."""
-        return np.asarray(inverse @ (y[basis.rows] - self.epsilon * basis.wall))
+    def vertex(self, edges: Floats, basis: _Basis, y: Floats) -> Floats:
+        """β with residuals ±ε at the rows of the basis."""
+        return np.asarray(edges @ (y[basis.rows] - self.epsilon * basis.side))
 
-    def slopes(self, inverse: Floats, basis: _Basis, r: Floats) -> Floats:
-        """u: ±w outside the tube, 0 inside, and what balances them at the corner."""
+    def dual_variables(self, edges: Floats, basis: _Basis, r: Floats) -> Floats:
+        """u = w ℓ′(r) outside the basis, and what makes zᵀu = 0 inside it."""
         u = self.w * np.sign(r) * (np.abs(r) > self.epsilon)
         u[basis.rows] = 0.0
-        u[basis.rows] = -inverse.T @ (self.z.T @ u)
+        u[basis.rows] = -edges.T @ (self.z.T @ u)
         return u
 
     def bounds(self, basis: _Basis) -> tuple[Floats, Floats]:
-        """Slopes to the left and right of each kink of the corner."""
+        """The ends of the subdifferential at the kink of each row of the basis."""
         w = self.w[basis.rows]
-        return np.where(basis.wall > 0, 0.0, -w), np.where(basis.wall < 0, 0.0, w)
+        return np.where(basis.side > 0, 0.0, -w), np.where(basis.side < 0, 0.0, w)
 
-    def slide(
-        self, basis: _Basis, out: int, edge: Floats, r: Floats, slope: float
-    ) -> tuple[int, float, float] | None:
-        """Where f stops falling along an edge: (row, wall, distance); None if it never does.
+    def ratio_test(
+        self, basis: _Basis, leaving: int, edge: Floats, r: Floats, derivative: float
+    ) -> tuple[int, float] | None:
+        """Where f stops decreasing along an edge: (row, side); None if it never does.
 
-        ``edge`` is the rate of every residual; ``slope`` < 0 the initial rate of f. Each kink that
-        is passed adds w·|rate|.
+        ``edge`` is the rate of change of every residual; ``derivative`` < 0 that of f at the
+        vertex, which increases by w·|rate| at each kink that is passed.
         """
         rate = edge.copy()
-        rate[np.delete(basis.rows, out)] = 0.0
+        rate[np.delete(basis.rows, leaving)] = 0.0
         rate[np.abs(rate) <= 1e-13 * np.abs(rate).max()] = 0.0
         kinks = np.stack([r - self.epsilon, r + self.epsilon])
-        own = basis.rows[out]
-        # the kink that is being left behind lies at distance zero, up to rounding
+        own = basis.rows[leaving]
+        # the kink of the leaving row lies at distance zero, up to rounding
         kinks[np.abs(kinks[:, own]).argmin() if self.epsilon else slice(None), own] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.where(rate != 0.0, -kinks / rate, np.inf).ravel()
         distance[~(distance > 0.0)] = np.inf
         order = np.argsort(distance, kind="stable")
         order = order[: np.searchsorted(distance[order], np.inf)]
-        passed = slope + np.cumsum((self.w * np.abs(rate))[order % len(r)])
-        stop = int(np.searchsorted(passed, 0.0))
+        derivatives = derivative + np.cumsum((self.w * np.abs(rate))[order % len(r)])
+        stop = int(np.searchsorted(derivatives, 0.0))
         if stop == len(order):
             return None
         at = int(order[stop])
-        wall = 0.0 if self.epsilon == 0.0 else (1.0 if at < len(r) else -1.0)
-        return at % len(r), wall, float(distance[at])
+        side = 0.0 if self.epsilon == 0.0 else (1.0 if at < len(r) else -1.0)
+        return at % len(r), side
 
 
-def polish(
-    z: Floats, y: Floats, w: Floats, *, epsilon: float, certainty: Floats, max_pivots: int
-) -> Corner | None:
-    """The optimal corner near an interior solution, or None if the walk does not end there.
+def optimal_vertex(
+    z: Floats, y: Floats, w: Floats, *, epsilon: float, diagonal: Floats, max_pivots: int
+) -> Vertex | None:
+    """An optimal vertex near an interior solution, or None if the pivots do not reach one.
 
-    ``certainty`` (boxes x n) is large for the rows whose residual sits at a kink.
+    ``diagonal`` (boxes x n) is large for the rows whose residual is at a kink.
     """
-    facets = _Facets(z, y, w, epsilon)
-    basis = _first_basis(z, certainty, epsilon)
+    f = _PiecewiseLinear(z, y, w, epsilon)
+    basis = _initial_basis(z, diagonal, epsilon)
     if basis is None:
         return None
     for pivots in range(max_pivots + 1):
         try:
-            inverse = facets.inverse(basis)
+            edges = f.edges(basis)
         except (linalg.LinAlgError, ValueError):
             return None
-        r = facets.untied - z @ facets.corner(inverse, basis, facets.untied)
-        u = facets.slopes(inverse, basis, r)
-        worst = _worst(facets, basis, u)
-        if worst is None:
-            beta = facets.corner(inverse, basis, y)
-            return Corner(beta, u, pivots, _slack(facets, basis, inverse, u, y - z @ beta))
-        out, slope, direction = worst
-        found = facets.slide(basis, out, direction * (z @ inverse[:, out]), r, slope)
-        if found is None:
+        r = f.perturbed - z @ f.vertex(edges, basis, f.perturbed)
+        u = f.dual_variables(edges, basis, r)
+        violated = _largest_violation(f, basis, u)
+        if violated is None:
+            beta = f.vertex(edges, basis, y)
+            return Vertex(beta, u, pivots, _alternative(f, basis, edges, u, y - z @ beta))
+        leaving, derivative, direction = violated
+        entering = f.ratio_test(basis, leaving, direction * (z @ edges[:, leaving]), r, derivative)
+        if entering is None:
             return None
-        basis.rows[out], basis.wall[out] = found[:2]
+        basis.rows[leaving], basis.side[leaving] = entering
     return None
 
 
-def _first_basis(z: Floats, certainty: Floats, epsilon: float) -> _Basis | None:
-    """p independent rows, the surest first: QR with pivoting on the rows weighted by certainty."""
+def _initial_basis(z: Floats, diagonal: Floats, epsilon: float) -> _Basis | None:
+    """p independent rows of large ``diagonal``, by QR with pivoting on the weighted rows."""
     n, p = z.shape
-    best = certainty.max(axis=0)
+    best = diagonal.max(axis=0)
     order = np.argsort(-best, kind="stable")
     count = 4 * p + 20
     while True:
         rows = order[: min(count, n)]
         weighted = z[rows] * np.sqrt(best[rows])[:, None]
-        corner, pivot = linalg.qr(weighted.T, mode="r", pivoting=True, check_finite=False)
-        size = np.abs(np.diag(corner))
+        triangle, pivot = linalg.qr(weighted.T, mode="r", pivoting=True, check_finite=False)
+        size = np.abs(np.diag(triangle))
         if len(size) == p and size[-1] > 1e-12 * size[0] * np.sqrt(
             best[rows[pivot[p - 1]]] / best[order[0]]
         ):
@@ -154,36 +154,41 @@ def _first_basis(z: Floats, certainty: Floats, epsilon: float) -> _Basis | None:
             return None
         count *= 4
     chosen = rows[pivot[:p]]
-    wall = np.zeros(p) if epsilon == 0.0 else 1.0 - 2.0 * certainty[:, chosen].argmax(axis=0)
-    return _Basis(chosen.astype(np.int64), wall.astype(float))
+    side = np.zeros(p) if epsilon == 0.0 else 1.0 - 2.0 * diagonal[:, chosen].argmax(axis=0)
+    return _Basis(chosen.astype(np.int64), side.astype(float))
 
 
-def _worst(facets: _Facets, basis: _Basis, u: Floats) -> tuple[int, float, float] | None:
-    """The row whose slope is furthest out of bounds: (place, rate of f, way its residual goes)."""
-    low, high = facets.bounds(basis)
-    inside, w = u[basis.rows], facets.w[basis.rows]
+def _largest_violation(
+    f: _PiecewiseLinear, basis: _Basis, u: Floats
+) -> tuple[int, float, float] | None:
+    """The row of the basis with u furthest out of bounds: (position, derivative of f, direction).
+
+    The direction is the sign in which its residual changes.
+    """
+    low, high = f.bounds(basis)
+    inside, w = u[basis.rows], f.w[basis.rows]
     over, under = (inside - high) / w, (low - inside) / w
     violation = np.maximum(over, under)
-    out = int(violation.argmax())
-    if violation[out] <= SLACK:
+    leaving = int(violation.argmax())
+    if violation[leaving] <= SLACK:
         return None
     # moving against the edge of Z_B⁻¹ raises the row's residual
-    if over[out] >= under[out]:
-        return out, float(high[out] - inside[out]), 1.0
-    return out, float(inside[out] - low[out]), -1.0
+    if over[leaving] >= under[leaving]:
+        return leaving, float(high[leaving] - inside[leaving]), 1.0
+    return leaving, float(inside[leaving] - low[leaving]), -1.0
 
 
-def _slack(facets: _Facets, basis: _Basis, inverse: Floats, u: Floats, r: Floats) -> float:
-    """How far fitted values can move along an edge on which f stays level."""
-    low, high = facets.bounds(basis)
-    inside, slack = u[basis.rows], SLACK * facets.w[basis.rows]
-    kinks = np.stack([r - facets.epsilon, r + facets.epsilon])
-    kinks[:, basis.rows] = np.nan  # rows of the corner stay at their kinks, or leave them at once
+def _alternative(f: _PiecewiseLinear, basis: _Basis, edges: Floats, u: Floats, r: Floats) -> float:
+    """The largest change of a fitted value along an edge on which f is constant."""
+    low, high = f.bounds(basis)
+    inside, slack = u[basis.rows], SLACK * f.w[basis.rows]
+    kinks = np.stack([r - f.epsilon, r + f.epsilon])
+    kinks[:, basis.rows] = np.nan  # rows of the basis stay at their kinks, or leave them at once
     kinks[np.abs(kinks) <= 1e-9] = 0.0
     found = 0.0
-    for direction, level in ((1.0, high - inside <= slack), (-1.0, inside - low <= slack)):
-        for out in np.flatnonzero(level):
-            rate = direction * (facets.z @ inverse[:, out])
+    for direction, constant in ((1.0, high - inside <= slack), (-1.0, inside - low <= slack)):
+        for leaving in np.flatnonzero(constant):
+            rate = direction * (f.z @ edges[:, leaving])
             rate[np.abs(rate) <= 1e-9] = 0.0
             with np.errstate(divide="ignore", invalid="ignore"):
                 distance = -kinks / rate

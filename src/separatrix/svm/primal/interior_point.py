@@ -16,7 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.optimize.interior_point import HingeBoxes, Point, advance
+from separatrix.optimize.interior_point import (
+    HingeProblem,
+    PrimalDualPoint,
+    predictor_corrector_step,
+)
 from separatrix.rows.block import Floats
 from separatrix.svm.problem import Budget
 
@@ -52,7 +56,7 @@ def solve_exactly(
     problem: SmallProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
     """Follow the central path until a vertex is optimal; gaps are relative to ``scale``."""
-    boxes = HingeBoxes(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
+    boxes = HingeProblem(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
     at = boxes.start(start)
     for target in TARGETS:
         at = _follow(boxes, at, target * scale, budget)
@@ -68,16 +72,18 @@ def solve_approximately(
     problem: SmallProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
     """As :func:`solve_exactly`, to a few digits and without a vertex."""
-    boxes = HingeBoxes(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
+    boxes = HingeProblem(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
     at = _follow(boxes, boxes.start(start), APPROXIMATE * scale, budget)
     return SmallSolution(at.beta, at.v[0], False)
 
 
-def _follow(boxes: HingeBoxes, at: Point, target: float, budget: Budget) -> Point:
+def _follow(
+    boxes: HingeProblem, at: PrimalDualPoint, target: float, budget: Budget
+) -> PrimalDualPoint:
     """Steps until gap and imbalance are within the target, or rounding prevents more."""
     best, stalled = np.inf, 0
     while not budget.exhausted:
-        merit = at.gap() + abs(float(boxes.imbalance(at) @ at.beta))
+        merit = at.complementarity() + abs(float(boxes.dual_residual(at) @ at.beta))
         if merit <= target:
             break
         stalled = 0 if merit < 0.9 * best else stalled + 1
@@ -85,17 +91,17 @@ def _follow(boxes: HingeBoxes, at: Point, target: float, budget: Budget) -> Poin
         if stalled > 6:
             break
         try:
-            new = advance(boxes, at)
+            new = predictor_corrector_step(boxes, at)
         except (linalg.LinAlgError, ValueError):
             break  # singular up to rounding
-        if not np.isfinite(new.gap()) or new.v.min() <= 0.0 or new.s.min() <= 0.0:
+        if not np.isfinite(new.complementarity()) or new.v.min() <= 0.0 or new.s.min() <= 0.0:
             break
         at = new
         budget.n_iter += 1
     return at
 
 
-def optimal_vertex(problem: SmallProblem, at: Point) -> tuple[Floats, Floats] | None:
+def optimal_vertex(problem: SmallProblem, at: PrimalDualPoint) -> tuple[Floats, Floats] | None:
     """β and α of the vertex near the interior point; None where it is not optimal.
 
     A row that violates optimality is moved from one set to the other, a few times.
