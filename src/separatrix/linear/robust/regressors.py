@@ -69,7 +69,7 @@ class HuberRegressor(RegressorMixin, LinearModel):
     >>> import numpy as np
     >>> import separatrix as sx
     >>> x = np.arange(10.0)[:, None]
-    >>> y = 2.0 * x[:, 0] + 0.1 * np.cos(x[:, 0])
+    >>> y = 2.0 * x[:, 0] + 0.1 * (-1.0) ** np.arange(10)
     >>> y[9] = 100.0
     >>> model = sx.HuberRegressor().fit(x, y)
     >>> np.flatnonzero(model.outliers_), model.coef_.round(1)
