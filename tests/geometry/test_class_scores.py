@@ -1,4 +1,4 @@
-"""Scores by compiled panels and by products of matrices are the same numbers."""
+"""Quadratic scores by the compiled loop and by matrix products, against their definition."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_compiled_quadratics_are_the_stated_ones(n, d, r, k, triangular, monkeyp
         rng.standard_normal(d), maps, rng.standard_normal((k, r)), rng.standard_normal(k)
     )
     x = rng.standard_normal((n, d))
-    z = np.einsum("nd,kdr->nkr", x - shape.centre, maps) - shape.means
+    z = np.einsum("nd,kdr->nkr", x - shape.center, maps) - shape.means
     stated = shape.offset - 0.5 * (z**2).sum(axis=2)
     for many in (1, 10**12):
-        monkeypatch.setattr(class_scores, "MANY", many)
+        monkeypatch.setattr(class_scores, "MIN_PARALLEL_WORK", many)
         for rows in (x, np.asfortranarray(x), sparse.csr_array(x)):
             assert_allclose(shape.score(rows), stated, rtol=1e-11, atol=1e-11)
         p = shape.score(x, softmax)

@@ -20,7 +20,7 @@ def test_centers_without_weight_are_dropped(x) -> None:
     shape = sx.KernelExpansion(sx.Gaussian(1.5), x, weights, np.array([1.0, -2.0]))
     assert len(shape) == 20
     assert shape.scores(x) == pytest.approx(sx.Gaussian(1.5).gram(x) @ weights + [1.0, -2.0])
-    assert "20 of 60" in shape.size
+    assert "20 of 60" in str(shape)
     expected = np.diagonal(weights.T @ sx.Gaussian(1.5).gram(x) @ weights)
     assert shape.squared_norm() == pytest.approx(expected)
 
@@ -80,7 +80,7 @@ def test_precomputed_similarities_keep_their_columns(x) -> None:
     shape = sx.KernelExpansion(sx.Precomputed(), gram, weights, 0.0)
     assert len(shape) == 30
     assert shape.scores(gram[:5])[:, 0] == pytest.approx(gram[:5] @ weights)
-    with pytest.raises(sx.InputError, match="60 rows"):
+    with pytest.raises(sx.InputError, match="60 training rows"):
         shape.scores(gram[:5, :30])
 
 

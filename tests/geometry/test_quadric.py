@@ -16,10 +16,10 @@ def test_a_circle():
     assert CIRCLE.kind == "ellipsoid"
     assert_allclose(CIRCLE.score(np.array([[0.0, 0.0], [2.0, 0.0], [3.0, 0.0]])), [-4.0, 0.0, 5.0])
     assert_allclose(CIRCLE.gradient(np.array([[1.0, 2.0]])), [[2.0, 4.0]])
-    hits = CIRCLE.crossings(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    hits = CIRCLE.line_intersections(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
     assert_allclose(hits, [-np.sqrt(3), np.sqrt(3)])
-    assert_allclose(CIRCLE.crossings(np.array([0.0, 2.0]), np.array([1.0, 0.0])), [0.0])
-    assert not len(CIRCLE.crossings(np.array([0.0, 3.0]), np.array([1.0, 0.0])))
+    assert_allclose(CIRCLE.line_intersections(np.array([0.0, 2.0]), np.array([1.0, 0.0])), [0.0])
+    assert not len(CIRCLE.line_intersections(np.array([0.0, 3.0]), np.array([1.0, 0.0])))
 
 
 def test_kinds():

@@ -302,4 +302,4 @@ def test_a_search_cut_short_has_bounds_that_hold() -> None:
     early = nearest_points(a, b, max_iter=3)
     assert early.iterations == 3
     assert early.low - early.high <= best.distance <= early.distance
-    assert early.gap > best.gap
+    assert early.duality_gap > best.duality_gap

@@ -83,7 +83,7 @@ def test_the_boundary_is_where_the_model_has_it(rows):
     model = QuadraticDiscriminantAnalysis().fit(x, codes.astype(str))
     land = drawn(model, x, codes)
     grid = np.stack(np.meshgrid(land.x, land.y), axis=-1).reshape(-1, 2)
-    called = model.predict(land.plane.rows(grid)).astype(int)
+    called = model.predict(land.plane.inverse_transform(grid)).astype(int)
     assert (land.utility.argmax(axis=2).ravel() == called).all()
     assert len(np.unique(called)) == 3
 

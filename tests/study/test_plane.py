@@ -56,7 +56,7 @@ def test_the_plane_shows_the_answers_of_the_model_there(study, tmp_path):
     with table.open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["size", "shop", "weight", "new"])
-        for size, weight in land.plane.rows(at):
+        for size, weight in land.plane.inverse_transform(at):
             out.writerow([repr(float(size)), "north", repr(float(weight)), "false"])
     p = study.model.predict_proba(separatrix.scan(table, kinds={"new": "boolean"}))
     seen = np.array([land.utility[i, j] for i in (3, 20, 40) for j in (2, 30, 60)])

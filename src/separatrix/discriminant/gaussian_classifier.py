@@ -19,7 +19,7 @@ from separatrix.discriminant.class_covariances import (
     fit_gaussians,
 )
 from separatrix.estimators.class_labels import ClassLabels
-from separatrix.geometry.class_scores import ClassScores, Then, log_softmax, softmax
+from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.geometry.quadric import Quadric, real_roots
 from separatrix.messages import InputError
@@ -118,9 +118,9 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     # -- predictions ---------------------------------------------------------------------------
 
-    def _scores(self, X: Any, then: Then = None) -> Floats:
+    def _scores(self, X: Any, postprocess: Postprocess = None) -> Floats:
         check_is_fitted(self)
-        return self.scores_.score(self._design(X), then)
+        return self.scores_.score(self._design(X), postprocess)
 
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""

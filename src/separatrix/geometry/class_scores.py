@@ -1,8 +1,8 @@
-"""One score per class: linear, axis-parallel or fully quadratic, each evaluated in cache.
+"""Discriminant functions of normal class densities: linear, diagonal quadratic and quadratic.
 
     gₖ(x) = oₖ − ½ ‖(x − c) Aₖ − mₖ‖²  =  xᵀWₖx + wₖ·x + wₖ₀
 
-Forms are kept factored: the squares never cancel, however far from the origin the rows lie.
+The quadratic forms are stored factored, so that they do not cancel for rows far from the origin.
 """
 
 from __future__ import annotations
@@ -20,87 +20,92 @@ from scipy import sparse
 from separatrix.rows.block import Floats, Matrix
 from separatrix.threads import one_blas_thread
 
-#: Numbers in a chunk of rows, so that it stays in cache between its uses.
-CHUNK = 131_072
-#: Cuts of triangular maps.
+#: Numbers of a chunk of rows, so that it stays in the cache.
+CHUNK_NUMBERS = 131_072
+#: Column blocks of triangular maps.
 BLOCKS = 4
-#: Multiplications from which threads and compiled loops pay.
-MANY = 20_000_000
-#: Columns up to which panels of compiled loops stay in cache.
-WIDEST = 160
-#: Classes below which the scores of a row are too few to be worked on by themselves.
-FEW = 32
+#: Multiplications from which threads and compiled loops are faster.
+MIN_PARALLEL_WORK = 20_000_000
+#: Columns up to which the buffers of the compiled loop stay in the cache.
+MAX_COMPILED_COLUMNS = 160
+#: Classes below which the softmax runs over classes, not over the few scores of a row.
+FEW_CLASSES = 32
 
 Coefficients = tuple[Floats, Floats, Floats]
-#: What becomes of a chunk of scores, in place, while it is in cache.
-Then = Callable[[Floats], Any] | None
+#: A function applied in place to every chunk of scores while it is in the cache.
+Postprocess = Callable[[Floats], Any] | None
 
 
-def by_chunk(
-    x: Matrix, k: int, width: int, work: int, score: Callable[[Floats, Floats], Any], then: Then
+def _scores_by_chunk(
+    x: Matrix,
+    k: int,
+    width: int,
+    work: int,
+    score: Callable[[Floats, Floats], Any],
+    postprocess: Postprocess,
 ) -> Floats:
-    """n x k scores: ``score(rows, out)`` fills ``out`` for a chunk of dense rows.
+    """Scores (n x k) by chunks of dense rows, which ``score(rows, out)`` fills.
 
-    ``width`` and ``work`` are the numbers held and the multiplications made per row.
+    ``width`` and ``work`` are the numbers stored and the multiplications made per row.
     """
     n = x.shape[0]
     out = np.empty((n, k))
-    step = int(np.clip(CHUNK // max(width, 1), 16, 4096))
+    step = int(np.clip(CHUNK_NUMBERS // max(width, 1), 16, 4096))
 
-    def one(start: int) -> None:
+    def score_chunk(start: int) -> None:
         part = x[start : start + step]
         scores = out[start : start + step]
         score(part.toarray() if sparse.issparse(part) else part, scores)
-        if then is not None:
-            then(scores)
+        if postprocess is not None:
+            postprocess(scores)
 
     starts = range(0, n, step)
-    if n * work < MANY or len(starts) < 2:
+    if n * work < MIN_PARALLEL_WORK or len(starts) < 2:
         for start in starts:
-            one(start)
+            score_chunk(start)
     else:
         with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(one, starts))
+            list(pool.map(score_chunk, starts))
     return out
 
 
 @dataclass(frozen=True)
 class LinearScores:
-    """gₖ(x) = oₖ + (x − c)·wₖ: what is left where all classes share one covariance."""
+    """Linear discriminant functions gₖ(x) = oₖ + (x − c)·wₖ (one common covariance)."""
 
-    centre: Floats
+    center: Floats
     coef: Floats
     offset: Floats
 
-    def score(self, x: Matrix, then: Then = None) -> Floats:
-        """n x K."""
+    def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
+        """The scores (n x K)."""
 
-        def one(rows: Floats, out: Floats) -> None:
-            np.matmul(rows - self.centre, self.coef.T, out=out)
+        def score_chunk(rows: Floats, out: Floats) -> None:
+            np.matmul(rows - self.center, self.coef.T, out=out)
             out += self.offset
 
         k, d = self.coef.shape
-        return by_chunk(x, k, d, k * d, one, then)
+        return _scores_by_chunk(x, k, d, k * d, score_chunk, postprocess)
 
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W (zero), w and w₀ of the scores as functions of x − ``about``."""
         k, d = self.coef.shape
-        constant = self.offset + self.coef @ (about - self.centre)
+        constant = self.offset + self.coef @ (about - self.center)
         return np.zeros((k, d, d)), self.coef.copy(), constant
 
 
 @dataclass(frozen=True)
-class AxisScores:
-    """gₖ(x) = oₖ − ½ Σⱼ ((xⱼ − μₖⱼ) aₖⱼ)²: columns independent within classes."""
+class DiagonalScores:
+    """gₖ(x) = oₖ − ½ Σⱼ ((xⱼ − μₖⱼ) aₖⱼ)² (diagonal covariances)."""
 
     means: Floats
     scale: Floats
     offset: Floats
 
-    def score(self, x: Matrix, then: Then = None) -> Floats:
-        """n x K."""
+    def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
+        """The scores (n x K)."""
 
-        def one(rows: Floats, out: Floats) -> None:
+        def score_chunk(rows: Floats, out: Floats) -> None:
             z = np.empty(rows.shape)
             for k in range(len(self.offset)):
                 np.subtract(rows, self.means[k], out=z)
@@ -110,7 +115,7 @@ class AxisScores:
             out += self.offset
 
         k, d = self.means.shape
-        return by_chunk(x, k, d, 3 * k * d, one, then)
+        return _scores_by_chunk(x, k, d, 3 * k * d, score_chunk, postprocess)
 
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W, w and w₀ of the scores as functions of x − ``about``."""
@@ -124,28 +129,33 @@ class AxisScores:
 
 @dataclass(frozen=True)
 class QuadraticScores:
-    """gₖ(x) = oₖ − ½ ‖(x − c) Aₖ − mₖ‖², with ``maps`` A (K x d x r) and ``means`` m (K x r)."""
+    """gₖ(x) = oₖ − ½ ‖(x − c) Aₖ − mₖ‖² (full covariances).
 
-    centre: Floats
+    ``maps`` A is K x d x r, ``means`` m is K x r.
+    """
+
+    center: Floats
     maps: Floats
     means: Floats
     offset: Floats
 
-    def score(self, x: Matrix, then: Then = None) -> Floats:
-        """n x K."""
+    def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
+        """The scores (n x K)."""
         k, d, r = self.maps.shape
-        many = x.shape[0] * k * d * r >= MANY
-        one = self._compiled() if many and d <= WIDEST else self._by_products()
-        return by_chunk(x, k, max(d, k * r // BLOCKS), k * d * r, one, then)
+        many = x.shape[0] * k * d * r >= MIN_PARALLEL_WORK
+        score_chunk = (
+            self._compiled() if many and d <= MAX_COMPILED_COLUMNS else self._matrix_products()
+        )
+        return _scores_by_chunk(x, k, max(d, k * r // BLOCKS), k * d * r, score_chunk, postprocess)
 
-    def _by_products(self) -> Callable[[Floats, Floats], None]:
-        """Scores of a chunk by products of matrices."""
+    def _matrix_products(self) -> Callable[[Floats, Floats], None]:
+        """Scores of a chunk by matrix products."""
         k, d, _ = self.maps.shape
         blocks = self._blocks()
 
-        def one(rows: Floats, out: Floats) -> None:
+        def score_chunk(rows: Floats, out: Floats) -> None:
             z = np.ones((len(rows), d + 1))
-            np.subtract(rows, self.centre, out=z[:, 1:])
+            np.subtract(rows, self.center, out=z[:, 1:])
             square = np.zeros((k, len(rows)))
             for used, block in blocks:
                 part = (block @ z[:, :used].T).reshape(k, -1, len(rows))
@@ -153,29 +163,30 @@ class QuadraticScores:
             np.multiply(square.T, -0.5, out=out)
             out += self.offset
 
-        return one
+        return score_chunk
 
     def _compiled(self) -> Callable[[Floats, Floats], None]:
-        """The same by compiled panels, which skip what is zero in triangular maps."""
+        """Scores of a chunk by a compiled loop, which skips the zeros of triangular maps."""
         from separatrix.geometry.loops.quadratic_scores import quadratic_scores
 
         k, d, r = self.maps.shape
         maps = np.zeros((k, -(-d // 4) * 4, -(-r // 4) * 4))
         means = np.zeros((k, maps.shape[2]))
         maps[:, :d, :r], means[:, :r] = self.maps, self.means
-        there = maps.any(axis=0).reshape(maps.shape[1], -1, 4).any(axis=2)
-        stop = np.where(there, np.arange(1, maps.shape[1] + 1)[:, None], 0).max(axis=0, initial=0)
+        nonzero = maps.any(axis=0).reshape(maps.shape[1], -1, 4).any(axis=2)
+        stop = np.where(nonzero, np.arange(1, maps.shape[1] + 1)[:, None], 0).max(axis=0, initial=0)
 
-        def one(rows: Floats, out: Floats) -> None:
-            whole = np.ascontiguousarray(rows)
-            quadratic_scores(whole, self.centre, maps, means, self.offset, stop, out)
+        def score_chunk(rows: Floats, out: Floats) -> None:
+            quadratic_scores(
+                np.ascontiguousarray(rows), self.center, maps, means, self.offset, stop, out
+            )
 
-        return one
+        return score_chunk
 
     def _blocks(self) -> list[tuple[int, Floats]]:
-        """[−m; A] of all classes side by side, cut by columns; each cut needs some rows only.
+        """[−m; A] of all classes in blocks of columns, each without its trailing zero rows.
 
-        Triangular maps, which a fit makes, save a third of the multiplications in this way.
+        Triangular maps save a third of the multiplications in this way.
         """
         r = self.maps.shape[2]
         whole = np.concatenate([-self.means[:, None, :], self.maps], axis=1)
@@ -189,17 +200,17 @@ class QuadraticScores:
 
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W, w and w₀ of the scores as functions of x − ``about``."""
-        turned = self.maps @ self.maps.transpose(0, 2, 1)
-        at = self.means + np.einsum("d,kdr->kr", self.centre - about, self.maps)
+        precision = self.maps @ self.maps.transpose(0, 2, 1)
+        at = self.means + np.einsum("d,kdr->kr", self.center - about, self.maps)
         linear = np.einsum("kdr,kr->kd", self.maps, at)
-        return -0.5 * turned, linear, self.offset - 0.5 * np.einsum("kr,kr->k", at, at)
+        return -0.5 * precision, linear, self.offset - 0.5 * np.einsum("kr,kr->k", at, at)
 
 
-ClassScores = LinearScores | AxisScores | QuadraticScores
+ClassScores = LinearScores | DiagonalScores | QuadraticScores
 
 
 def softmax(scores: Floats) -> Floats:
-    """exp(gₖ) / Σ exp(gⱼ), in place; finite for scores of any size, −∞ included."""
+    """Softmax exp(gₖ) / Σ exp(gⱼ) in place, without overflow; scores may be −∞."""
     s = _by_class(scores)
     s -= s.max(axis=0)
     np.exp(s, out=s)
@@ -208,7 +219,7 @@ def softmax(scores: Floats) -> Floats:
 
 
 def log_softmax(scores: Floats) -> Floats:
-    """gₖ − ln Σ exp(gⱼ), in place."""
+    """Logarithm of the softmax, gₖ − ln Σ exp(gⱼ), in place."""
     s = _by_class(scores)
     s -= s.max(axis=0)
     s -= np.log(np.exp(s).sum(axis=0))
@@ -216,8 +227,8 @@ def log_softmax(scores: Floats) -> Floats:
 
 
 def _by_class(scores: Floats) -> Floats:
-    """K x n: the scores of each class side by side in memory, where there are few classes."""
-    return np.ascontiguousarray(scores.T) if scores.shape[1] < FEW else scores.T
+    """K x n, with the scores of each class contiguous if there are few classes."""
+    return np.ascontiguousarray(scores.T) if scores.shape[1] < FEW_CLASSES else scores.T
 
 
 def _by_row(scores: Floats, s: Floats) -> Floats:

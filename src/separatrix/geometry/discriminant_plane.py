@@ -1,11 +1,10 @@
-"""The plane through a cloud of classes on which they are seen farthest apart.
+"""The plane of greatest between-class separation (the first two Fisher discriminants).
 
-    c = (x − centre) A          where a row falls on the plane
-    x = centre + c B,  B A = 1  the row of the plane at c
+    c = (x − center) A,    x = center + c B,    B A = I
 
-The axes are discriminant directions: AᵀWA = 1 for the scatter W within classes, so that both are
-measured in standard deviations within a class, and B = AᵀW. Going along B moves nothing but c: the
-directions that W makes independent of the plane stay at their means.
+The columns of A are discriminant directions with AᵀWA = I for the within-class covariance W, so
+that both coordinates are in within-class standard deviations, and B = AᵀW: directions that are
+uncorrelated with the plane within classes stay at their means.
 """
 
 from __future__ import annotations
@@ -18,41 +17,43 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 
-#: With more columns than this, those that tell the classes apart best by themselves are turned.
-MOST_COLUMNS = 300
+#: Of more columns than this, those with the largest between-class variance are used.
+MAX_COLUMNS = 300
 
-#: Below this the classes do not differ along a direction: variances between to those within.
-_NO_DIFFERENCE = 1e-8
+#: Ratios of between- to within-class variance below this count as zero.
+_ZERO_EIGENVALUE = 1e-8
 
 
 @dataclass(frozen=True)
 class DiscriminantPlane:
-    """``axes`` A is d x 2, ``lift`` B is 2 x d; ``loadings`` (2 x d) correlate columns and axes.
+    """Projection on two axes, and back.
 
-    Of the two axes, the first ``discriminant`` tell classes apart; others follow the scatter.
+    ``axes`` A is d x 2, ``inverse_axes`` B is 2 x d; ``loadings`` (2 x d) are the within-class
+    correlations of columns and axes. The first ``n_discriminant`` axes are discriminant
+    directions, the others directions of greatest remaining variance.
     """
 
-    centre: Floats
+    center: Floats
     axes: Floats
-    lift: Floats
+    inverse_axes: Floats
     loadings: Floats
-    discriminant: int
+    n_discriminant: int
     names: tuple[str, ...] = ()
 
-    def coordinates(self, x: Floats) -> Floats:
-        """Where rows fall on the plane (n x 2)."""
-        return np.asarray((np.asarray(x, dtype=float) - self.centre) @ self.axes)
+    def transform(self, x: Floats) -> Floats:
+        """Coordinates of rows on the plane (n x 2)."""
+        return np.asarray((np.asarray(x, dtype=float) - self.center) @ self.axes)
 
-    def rows(self, coordinates: Floats) -> Floats:
-        """The rows of the plane at these coordinates (n x d)."""
-        return np.asarray(self.centre + coordinates @ self.lift)
+    def inverse_transform(self, coordinates: Floats) -> Floats:
+        """The points of the plane at these coordinates (n x d)."""
+        return np.asarray(self.center + coordinates @ self.inverse_axes)
 
-    def heaviest(self, axis: int, most: int = 2) -> list[str]:
-        """The columns that go with an axis most closely."""
-        size = np.abs(self.loadings[axis])
-        order = np.argsort(-size, kind="stable")[:most]
-        names = self.names or tuple(f"x{j}" for j in range(size.size))
-        return [names[j] for j in order if size[j] > 0]
+    def top_columns(self, axis: int, n: int = 2) -> list[str]:
+        """Names of the columns with the largest loadings on an axis."""
+        loadings = np.abs(self.loadings[axis])
+        order = np.argsort(-loadings, kind="stable")[:n]
+        names = self.names or tuple(f"x{j}" for j in range(loadings.size))
+        return [names[j] for j in order if loadings[j] > 0]
 
 
 def discriminant_plane(
@@ -64,79 +65,80 @@ def discriminant_plane(
 ) -> DiscriminantPlane:
     """The plane of the first two discriminant directions of rows ``x`` with classes ``codes``.
 
-    With two classes there is one such direction; the other is the widest scatter that remains.
-    With few rows for the columns, W is drawn towards that of independent columns.
+    Two classes have one such direction; the other is that of greatest remaining variance. With few
+    rows for the columns, W is shrunk towards its diagonal.
     """
     weights = np.ones(len(x)) if w is None else np.asarray(w, dtype=float)
-    centre = np.average(x, axis=0, weights=weights)
-    size = np.sqrt(np.average((x - centre) ** 2, axis=0, weights=weights))
-    varies = size > 8 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)
+    center = np.average(x, axis=0, weights=weights)
+    scale = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weights))
+    varies = scale > 8 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)
     if varies.sum() < 2:
-        raise InputError("A picture of the boundary needs two columns of numbers that vary.")
-    z = (x - centre) / np.where(varies, size, 1.0)
-    kept = _most_discriminating(z, codes, weights, varies)
-    within, between, freedom = _scatters(z[:, kept], codes, weights)
-    shrink = max(min(1.0, (len(kept) / max(freedom, 1.0)) ** 2), 1e-9)
-    within = (1.0 - shrink) * within + shrink * np.eye(len(kept))
-    turned, discriminant = _directions(within, between)
-    axes, lift = np.zeros((x.shape[1], 2)), np.zeros((2, x.shape[1]))
-    axes[kept] = turned / size[kept, None]
-    lift[:, kept] = (within @ turned).T * size[kept]
+        raise InputError("A plane needs two numeric columns that are not constant.")
+    z = (x - center) / np.where(varies, scale, 1.0)
+    columns = _most_discriminating(z, codes, weights, varies)
+    within, between, degrees_of_freedom = _scatters(z[:, columns], codes, weights)
+    shrinkage = max(min(1.0, (len(columns) / max(degrees_of_freedom, 1.0)) ** 2), 1e-9)
+    within = (1.0 - shrinkage) * within + shrinkage * np.eye(len(columns))
+    directions, discriminant = _directions(within, between)
+    axes, inverse_axes = np.zeros((x.shape[1], 2)), np.zeros((2, x.shape[1]))
+    axes[columns] = directions / scale[columns, None]
+    inverse_axes[:, columns] = (within @ directions).T * scale[columns]
     loadings = np.zeros((2, x.shape[1]))
-    loadings[:, kept] = (within @ turned).T / np.sqrt(np.diag(within))
-    return DiscriminantPlane(centre, axes, lift, loadings, discriminant, names)
+    loadings[:, columns] = (within @ directions).T / np.sqrt(np.diag(within))
+    return DiscriminantPlane(center, axes, inverse_axes, loadings, discriminant, names)
 
 
 def _most_discriminating(
     z: Floats, codes: NDArray[np.intp], w: Floats, varies: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Columns that vary; of many, those whose class means differ most."""
-    kept = np.flatnonzero(varies)
-    if kept.size <= MOST_COLUMNS:
-        return kept
-    means, share = _class_means(z[:, kept], codes, w)
-    apart = share @ means**2
-    return np.sort(kept[np.argsort(-apart, kind="stable")[:MOST_COLUMNS]])
+    """Columns that are not constant; of many, those of largest between-class variance."""
+    columns = np.flatnonzero(varies)
+    if columns.size <= MAX_COLUMNS:
+        return columns
+    means, proportions = _class_means(z[:, columns], codes, w)
+    separation = proportions @ means**2
+    return np.sort(columns[np.argsort(-separation, kind="stable")[:MAX_COLUMNS]])
 
 
 def _class_means(z: Floats, codes: NDArray[np.intp], w: Floats) -> tuple[Floats, Floats]:
+    """Means and proportions of the classes."""
     k = int(codes.max()) + 1
-    share = np.bincount(codes, w, minlength=k)
+    totals = np.bincount(codes, w, minlength=k)
     sums = np.zeros((k, z.shape[1]))
     np.add.at(sums, codes, z * w[:, None])
-    return sums / np.where(share > 0, share, 1.0)[:, None], share / share.sum()
+    return sums / np.where(totals > 0, totals, 1.0)[:, None], totals / totals.sum()
 
 
 def _scatters(z: Floats, codes: NDArray[np.intp], w: Floats) -> tuple[Floats, Floats, float]:
-    """Covariance within classes, that of the class means, and the rows left for the former."""
-    means, share = _class_means(z, codes, w)
-    rest = z - means[codes]
-    within = (rest * w[:, None]).T @ rest / w.sum()
-    between = (means * share[:, None]).T @ means
-    return within, between, float(w.sum() - (share > 0).sum())
+    """Within-class and between-class covariance, and the degrees of freedom of the former."""
+    means, proportions = _class_means(z, codes, w)
+    residual = z - means[codes]
+    within = (residual * w[:, None]).T @ residual / w.sum()
+    between = (means * proportions[:, None]).T @ means
+    return within, between, float(w.sum() - (proportions > 0).sum())
 
 
 def _directions(within: Floats, between: Floats) -> tuple[Floats, int]:
-    """Two axes of unit scatter within classes, and how many of them tell classes apart."""
+    """Two axes of unit within-class variance, and how many of them are discriminant."""
     from scipy.linalg import eigh
 
     d = len(within)
     values, vectors = eigh(between, within, subset_by_index=(d - 2, d - 1))
-    found = [vectors[:, 1 - i] for i in range(2) if values[1 - i] > _NO_DIFFERENCE]
+    found = [vectors[:, 1 - i] for i in range(2) if values[1 - i] > _ZERO_EIGENVALUE]
     discriminant = len(found)
     while len(found) < 2:
-        found.append(_widest_rest(within, found))
+        found.append(_largest_remaining_axis(within, found))
     axes = np.column_stack(found)
     largest = np.abs(axes).argmax(axis=0)
     return axes * np.sign(axes[largest, [0, 1]]), discriminant
 
 
-def _widest_rest(within: Floats, found: list[Floats]) -> Floats:
-    """The widest direction of the scatter that the axes found so far leave."""
-    rest = within - sum(
+def _largest_remaining_axis(within: Floats, found: list[Floats]) -> Floats:
+    """Direction of greatest within-class variance, uncorrelated with the axes found so far."""
+    remaining = within - sum(
         (np.outer(within @ a, within @ a) for a in found), start=np.zeros_like(within)
     )
-    axis = np.linalg.eigh(rest)[1][:, -1]
+    axis = np.linalg.eigh(remaining)[1][:, -1]
     for a in found:
         axis = axis - a * (a @ within @ axis)
     return np.asarray(axis / np.sqrt(max(axis @ within @ axis, np.finfo(float).tiny)))

@@ -1,6 +1,6 @@
-"""The hyperplane w·x = t, and affine maps x ↦ W x + a with one hyperplane per output.
+"""Hyperplanes w·x = t, one per output of an affine map.
 
-score(x) = w·x − t,     signed distance = (w·x − t) / ‖w‖,     margin = ±1 · signed distance
+score(x) = w·x − t,    signed distance = (w·x − t) / ‖w‖,    margin = ±1 · signed distance
 """
 
 from __future__ import annotations
@@ -15,44 +15,46 @@ from separatrix.rows.block import Floats, Matrix
 
 @dataclass(frozen=True)
 class Hyperplane:
-    """``coef`` (k x d) and ``intercept`` (k): scores are x·coefᵀ + intercept, so t = −intercept."""
+    """k hyperplanes: ``coef`` (k x d) and ``intercept`` (k), scores x·coefᵀ + intercept."""
 
     coef: Floats
     intercept: Floats
     names: tuple[str, ...] = ()
 
     def score(self, x: Matrix) -> Floats:
-        """w·x − t for every row and output (n x k)."""
+        """Scores w·x − t of every row and output (n x k)."""
         return np.asarray(x @ self.coef.T + self.intercept)
 
     def signed_distance(self, x: Matrix) -> Floats:
-        """Distance to the hyperplane, positive on the side that w points to."""
-        return over(self.score(x), np.linalg.norm(self.coef, axis=1))
+        """Signed distances to the hyperplanes, positive on the side that w points to."""
+        return _divide_by_norm(self.score(x), np.linalg.norm(self.coef, axis=1))
 
     def margin(self, x: Matrix, side: Floats) -> Floats:
-        """How far every row is on the right side: ``side`` (n) is +1 where w points, else −1."""
+        """Signed distance times ``side`` (±1 per row): positive where correctly classified."""
         return np.asarray(side * self.signed_distance(x)[:, 0])
 
     def class_margin(self, x: Matrix, code: NDArray[np.int64]) -> Floats:
-        """Distance to the nearest boundary of the class ``code`` (n), where the largest score wins.
+        """Distance to the decision boundary of the class ``code`` (n) of the argmax rule.
 
-        min over j ≠ k of (scoreₖ − scoreⱼ) / ‖wₖ − wⱼ‖, negative where another class wins.
+        min over j ≠ k of (scoreₖ − scoreⱼ) / ‖wₖ − wⱼ‖, negative if another score is larger.
         """
         score = self.score(x)
         nearest = np.full(len(score), np.inf)
         for j, w in enumerate(self.coef):
-            apart = np.linalg.norm(self.coef - w, axis=1)[code]
-            lead = np.take_along_axis(score, code[:, None], axis=1)[:, 0] - score[:, j]
-            nearest = np.where(code == j, nearest, np.minimum(nearest, over(lead, apart)))
+            norm = np.linalg.norm(self.coef - w, axis=1)[code]
+            difference = np.take_along_axis(score, code[:, None], axis=1)[:, 0] - score[:, j]
+            nearest = np.where(
+                code == j, nearest, np.minimum(nearest, _divide_by_norm(difference, norm))
+            )
         return nearest
 
     def projection(self, x: Floats) -> Floats:
-        """The nearest point of the hyperplane to every row (one output only)."""
+        """Orthogonal projection of every row on the hyperplane (one output only)."""
         w = self.coef[0]
         return np.asarray(x - np.outer(self.signed_distance(x)[:, 0], w / np.linalg.norm(w)))
 
 
-def over(score: Floats, length: Floats) -> Floats:
-    """score / ‖w‖; where w vanishes the boundary is infinitely far, or everywhere (score 0)."""
-    far = np.where(score == 0.0, 0.0, np.copysign(np.inf, score))
-    return np.where(length > 0.0, score / np.where(length > 0.0, length, 1.0), far)
+def _divide_by_norm(score: Floats, norm: Floats) -> Floats:
+    """score / ‖w‖; ±∞ where w = 0, and 0 if the score is zero as well."""
+    infinite = np.where(score == 0.0, 0.0, np.copysign(np.inf, score))
+    return np.where(norm > 0.0, score / np.where(norm > 0.0, norm, 1.0), infinite)

@@ -1,8 +1,4 @@
-"""A function made of bells around centers: f(x) = Σⱼ aⱼ κ(xⱼ, x) + b.
-
-In the feature space it is a hyperplane with the normal w = Σⱼ aⱼ φ(xⱼ); in the space of the rows
-its level sets bend. Only centers whose weight is not zero are kept.
-"""
+"""Kernel expansions f(x) = Σⱼ aⱼ κ(zⱼ, x) + b, the functions that kernel methods learn."""
 
 from __future__ import annotations
 
@@ -13,7 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import MAX_VALUES, Items, Kernel, PreparedKernel, n_items, take_items
+from separatrix.kernels.base import (
+    MAX_VALUES,
+    Items,
+    Kernel,
+    PreparedKernel,
+    n_items,
+    take_items,
+)
 from separatrix.kernels.precomputed import Precomputed
 from separatrix.kernels.tiles import as_matrix
 from separatrix.messages import InputError
@@ -22,17 +25,44 @@ from separatrix.rows.block import Floats
 
 @dataclass(frozen=True)
 class KernelExpansion:
-    """``centers`` (m items), ``weights`` (m x k) and ``intercept`` (k): k functions at once.
+    """Linear combination of kernel functions around centers (k functions at once).
 
-    Centers whose weights all vanish are dropped here. With a precomputed kernel the centers are
-    the numbers of the columns to read, in blocks of ``trained`` columns.
+        f(x) = Σⱼ aⱼ κ(zⱼ, x) + b
+
+    In feature space it is a hyperplane with the normal w = Σⱼ aⱼ φ(zⱼ). Centers whose weights are
+    all zero are dropped.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        κ.
+    centers : array-like or list of m items
+        zⱼ. With a precomputed kernel, the indices of the columns to read.
+    weights : array of shape (m,) or (m, k)
+        aⱼ.
+    intercept : float or array of shape (k,)
+        b.
+    n_train : int, default=0
+        Number of training rows, that is of columns of a precomputed kernel matrix; m if zero.
+
+    See Also
+    --------
+    SVC : learns such a function.
+    KernelPerceptron : learns such a function, too.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> f = sx.KernelExpansion(sx.Gaussian(1.0), [[0.0], [1.0], [2.0]], [1.0, 0.0, -1.0], 0.5)
+    >>> len(f), f.scores([[1.0]]).round(6).tolist()
+    (2, [[0.5]])
     """
 
     kernel: Kernel
     centers: Any
     weights: Floats
     intercept: Floats
-    trained: int = 0
+    n_train: int = 0
 
     def __post_init__(self) -> None:
         weights = np.asarray(self.weights, dtype=float)
@@ -40,41 +70,44 @@ class KernelExpansion:
         intercept = np.broadcast_to(np.asarray(self.intercept, dtype=float), weights.shape[1:])
         centers = self.centers
         if isinstance(self.kernel, Precomputed):
-            columns = np.ndim(centers) == 1  # already numbers of columns
-            centers = np.asarray(centers) if columns else np.arange(len(weights))
+            column_indices = np.ndim(centers) == 1
+            centers = np.asarray(centers) if column_indices else np.arange(len(weights))
         else:
             centers = self.kernel.serializable(centers)
-        count = n_items(centers)
-        if count != len(weights):
-            raise InputError(f"There are {len(weights)} weights for {count} centers.")
-        kept = np.flatnonzero((weights != 0.0).any(axis=1))
-        object.__setattr__(self, "trained", int(self.trained) or len(weights))
-        if len(kept) < len(weights):
-            centers, weights = take_items(centers, kept), weights[kept]
+        if self.kernel.of_vectors and not sparse.issparse(centers):
+            centers = np.asarray(centers)
+        if n_items(centers) != len(weights):
+            raise InputError(
+                f"There are {len(weights)} weights for {n_items(centers)} centers.",
+                remedy="Give one weight (or row of weights) for every center.",
+            )
+        nonzero = np.flatnonzero((weights != 0.0).any(axis=1))
+        object.__setattr__(self, "n_train", int(self.n_train) or len(weights))
+        if len(nonzero) < len(weights):
+            centers, weights = take_items(centers, nonzero), weights[nonzero]
         object.__setattr__(self, "centers", centers)
         object.__setattr__(self, "weights", np.ascontiguousarray(weights))
         object.__setattr__(self, "intercept", intercept.copy())
 
     def __len__(self) -> int:
-        """How many centers were kept."""
+        """The number of centers."""
         return len(self.weights)
 
     def scores(self, x: Items) -> Floats:
-        """f(x) for every item and function (n x k), a bounded number of kernel values at a time."""
+        """f(x) of every item and function (n x k), by blocks of bounded memory."""
         if isinstance(self.kernel, Precomputed):
-            return self._looked_up(x)
+            return self._scores_precomputed(x)
         x = as_matrix(x) if self.kernel.of_vectors else x
         if len(self) == 0:
-            n = n_items(x)
-            return np.tile(self.intercept, (n, 1))
+            return np.tile(self.intercept, (n_items(x), 1))
         return np.asarray(self._prepared.dot(x, self.weights) + self.intercept)
 
-    def _looked_up(self, x: Items) -> Floats:
+    def _scores_precomputed(self, x: Items) -> Floats:
         x = as_matrix(x)
-        if x.shape[1] != self.trained:
+        if x.shape[1] != self.n_train:
             raise InputError(
-                f"The block of similarities has {x.shape[1]} columns.",
-                remedy=f"One is needed for each of the {self.trained} rows that were trained on.",
+                f"The kernel matrix has {x.shape[1]} columns.",
+                remedy=f"Give one column for each of the {self.n_train} training rows.",
             )
         return np.asarray(x[:, self.centers] @ self.weights + self.intercept)
 
@@ -82,21 +115,21 @@ class KernelExpansion:
     def _prepared(self) -> PreparedKernel:
         return self.kernel.prepare(self.centers)
 
-    @property
-    def size(self) -> str:
-        """How many centers there are, and what they take, in words."""
-        many = f"{len(self)} of {self.trained} rows kept"
-        if isinstance(self.kernel, Precomputed) or not hasattr(self.centers, "nbytes"):
-            if not sparse.issparse(self.centers):
-                return many
-            return f"{many}, {self.centers.data.nbytes / 1e6:.1f} MB"
-        return f"{many}, {self.centers.nbytes / 1e6:.1f} MB"
+    def __str__(self) -> str:
+        """Number of centers and their memory."""
+        text = f"{len(self)} of {self.n_train} training rows are centers"
+        if isinstance(self.kernel, Precomputed) or not hasattr(self.centers, "shape"):
+            return text
+        data = self.centers.data if sparse.issparse(self.centers) else self.centers
+        return f"{text}, {data.nbytes / 1e6:.1f} MB"
 
     def squared_norm(self) -> Floats:
-        """‖w‖² = Σᵢⱼ aᵢ aⱼ κ(xᵢ, xⱼ) of every function, by blocks of rows."""
+        """‖w‖² = Σᵢⱼ aᵢ aⱼ κ(zᵢ, zⱼ) of every function, by blocks of rows."""
         total = np.zeros(self.weights.shape[1])
         if isinstance(self.kernel, Precomputed):
-            raise InputError("The centers' own similarities are not kept by a precomputed kernel.")
+            raise InputError(
+                "The Gram matrix of the centers is not stored by a precomputed kernel."
+            )
         step = max(1, MAX_VALUES // max(1, len(self)))
         for start in range(0, len(self), step):
             rows = np.arange(start, min(start + step, len(self)))

@@ -1,4 +1,4 @@
-"""The quadric xᵀWx + w·x + w₀ = 0: an ellipse, hyperbola, plane … between two classes."""
+"""Quadrics xᵀWx + w·x + w₀ = 0, the decision boundaries of quadratic discriminants."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from separatrix.rows.block import Floats
 
 @dataclass(frozen=True)
 class Quadric:
-    """``quadratic`` W (d x d, symmetric), ``linear`` w (d) and ``constant`` w₀."""
+    """A quadric: ``quadratic`` W (d x d, symmetric), ``linear`` w (d) and ``constant`` w₀."""
 
     quadratic: Floats
     linear: Floats
     constant: float
 
     def score(self, x: Floats) -> Floats:
-        """xᵀWx + w·x + w₀ for every row: its sign is the side."""
-        bent = np.einsum("ij,ij->i", x @ self.quadratic, x)
-        return np.asarray(bent + x @ self.linear + self.constant)
+        """xᵀWx + w·x + w₀ of every row."""
+        form = np.einsum("ij,ij->i", x @ self.quadratic, x)
+        return np.asarray(form + x @ self.linear + self.constant)
 
     def gradient(self, x: Floats) -> Floats:
-        """2Wx + w for every row: the direction in which the score rises fastest."""
+        """Gradient 2Wx + w of the score at every row."""
         return np.asarray(2.0 * x @ self.quadratic + self.linear)
 
-    def crossings(self, origin: Floats, direction: Floats) -> Floats:
-        """All t at which origin + t·direction lies on the quadric, in order: none, one or two."""
+    def line_intersections(self, origin: Floats, direction: Floats) -> Floats:
+        """All t, in order, at which origin + t·direction lies on the quadric."""
         a = float(direction @ self.quadratic @ direction)
         b = float(direction @ self.gradient(origin[None, :])[0])
         c = float(self.score(origin[None, :])[0])
@@ -35,13 +35,13 @@ class Quadric:
 
     @property
     def kind(self) -> str:
-        """``"plane"``, ``"ellipsoid"``, ``"hyperboloid"``, ``"paraboloid or cylinder"``."""
+        """``"plane"``, ``"ellipsoid"``, ``"hyperboloid"`` or ``"paraboloid or cylinder"``."""
         values = np.linalg.eigvalsh(self.quadratic)
-        size = np.abs(values).max(initial=0.0)
-        flat = np.abs(values) <= 1e-12 * size
-        if size == 0 or flat.all():
+        largest = np.abs(values).max(initial=0.0)
+        zero = np.abs(values) <= 1e-12 * largest
+        if largest == 0 or zero.all():
             return "plane"
-        if flat.any():
+        if zero.any():
             return "paraboloid or cylinder"
         return "ellipsoid" if (values > 0).all() or (values < 0).all() else "hyperboloid"
 
@@ -51,12 +51,12 @@ def real_roots(a: float, b: float, c: float) -> Floats:
 
     q = −½ (b + sign(b) √(b² − 4ac)),     t₁ = q/a,  t₂ = c/q
     """
-    if abs(a) <= 1e-14 * max(abs(b), abs(c)):  # a line: the other crossing is beyond all numbers
+    if abs(a) <= 1e-14 * max(abs(b), abs(c)):  # linear: the other root overflows
         return np.array([-c / b]) if b else np.zeros(0)
-    inside = b * b - 4.0 * a * c
-    if inside < 0:
+    discriminant = b * b - 4.0 * a * c
+    if discriminant < 0:
         return np.zeros(0)
-    q = -0.5 * (b + np.copysign(np.sqrt(inside), b))
+    q = -0.5 * (b + np.copysign(np.sqrt(discriminant), b))
     if q == 0:
         return np.zeros(1)
     return np.unique([q / a, c / q])

@@ -1,8 +1,7 @@
-"""Two clouds of rows: is there a hyperplane between them, and how wide is the gap?
+"""Linear separability of classes, and the nearest points of two convex hulls.
 
-``linear_separability`` answers with a proof, a hyperplane or a point common to both hulls.
-``nearest_hull_points`` finds the two points of the hulls that are nearest to each other: the
-hyperplane halfway between them is that of the hard-margin support vector machine.
+The public functions: they read the data, call the proof (:mod:`separation_proof`) or Wolfe's
+algorithm (:mod:`min_norm_point`), and return results with certificates.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.geometry.min_norm_point import EPS, nearest_points
+from separatrix.geometry.min_norm_point import EPS, dense_rows, nearest_points
 from separatrix.geometry.separation_proof import (
-    AGREE,
+    AGREEMENT,
     SeparatingHyperplane,
     mistake_bound,
     separation_proof,
@@ -35,13 +34,13 @@ from separatrix.statistics.preparation import prepare
 
 @dataclass(frozen=True)
 class Separability:
-    """The answer and its proof.
+    """Whether two classes are linearly separable, with the proof.
 
-    Separable: ``hyperplane`` has every row on its own side, positive for ``classes[1]``, and scores
-    of at least 1 in size; ``margin`` is the distance of the nearest row, in the units of the
-    columns; a perceptron that starts from zero makes at most ``mistake_bound`` mistakes.
-    Not separable: ``common_point`` is the mean of the rows ``support[k]`` of class k with the
-    convex ``weights[k]``, for both k = 0 and k = 1; these are at most d + 2 rows in all.
+    Separable: ``hyperplane`` has scores ≥ 1 for ``classes[1]`` and ≤ −1 for ``classes[0]``,
+    ``margin`` is the distance of the nearest row, and ``mistake_bound`` bounds the mistakes of a
+    perceptron that starts from zero. Not separable: ``common_point`` is the convex combination of
+    the rows ``support[k]`` of class k with ``weights[k]``, for k = 0 and for k = 1; at most d + 2
+    rows in all.
     """
 
     separable: bool
@@ -57,10 +56,11 @@ class Separability:
 
 @dataclass(frozen=True)
 class HullPoints:
-    """The nearest points of two hulls: row k of ``points`` is the mean of the rows ``support[k]``.
+    """Nearest points of two convex hulls, and the maximum-margin hyperplane between them.
 
-    ``distance`` is the width of the gap, and ``hyperplane`` (None where the hulls meet) bisects it:
-    its scores are at least 1 for the rows of A, at most −1 for those of B, and 2/‖w‖ = distance.
+    Row k of ``points`` is the convex combination of the rows ``support[k]`` with ``weights[k]``.
+    ``hyperplane`` (None if the hulls intersect) has scores ≥ 1 for the rows of A and ≤ −1 for
+    those of B, and 2/‖w‖ = ``distance``.
     """
 
     points: Floats
@@ -72,36 +72,127 @@ class HullPoints:
 
 
 def linear_separability(X: Any, y: Any = None) -> Separability:
-    """Whether a hyperplane has the two classes of ``y`` strictly on its two sides, with the proof.
+    """Whether two classes are strictly linearly separable, with a proof either way.
 
-    ``X`` is a matrix, a dataframe, CSR, or :class:`~separatrix.rows.rows.Rows` with their target.
-    The answer does not depend on units. Of all separating hyperplanes it is the one of the widest
-    margin where every column has the range −1 … 1; for the widest in the columns' own units see
-    :func:`nearest_hull_points`. For more than two classes see :func:`pairwise_separability`.
+        separable:      w·x + t > 0 for one class, < 0 for the other
+        not separable:  Σ λᵢ aᵢ = Σ μⱼ bⱼ,  λ, μ ≥ 0,  Σλ = Σμ = 1
+
+    The answer does not depend on the units of the columns. The hyperplane is the one of maximum
+    margin with every column scaled to the range −1 … 1; for the maximum margin in the columns' own
+    units see :func:`nearest_hull_points`.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, dataframe or Rows
+        The rows; Rows bring their target.
+    y : array-like of shape (n,), optional
+        Two classes.
+
+    Returns
+    -------
+    Separability
+        ``separable`` (bool), ``classes``, ``certificate``, and ``hyperplane``, ``margin`` and
+        ``mistake_bound``, or ``common_point``, ``support`` and ``weights``.
+
+    See Also
+    --------
+    pairwise_separability : every pair of several classes.
+    nearest_hull_points : the maximum-margin hyperplane.
+    Perceptron : finds some separating hyperplane.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> xor = sx.linear_separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
+    >>> xor.separable, xor.common_point.tolist()
+    (False, [0.5, 0.5])
+    >>> round(sx.linear_separability([[0.0], [1.0], [3.0]], ["a", "a", "b"]).margin, 6)
+    1.0
     """
-    x, codes, classes, names = _labelled(X, y)
+    x, codes, classes, names = _labeled(X, y)
     if len(classes) > 2:
         raise InputError(
-            f"Separability is a question about two classes, and there are {len(classes)}.",
+            f"linear_separability is for two classes, and there are {len(classes)}.",
             remedy="Use pairwise_separability, or y == label for one class against the others.",
         )
-    return _between(x, codes, (0, 1), classes, names)
+    return _separability(x, codes, (0, 1), classes, names)
 
 
 def pairwise_separability(X: Any, y: Any = None) -> dict[tuple[Any, Any], Separability]:
-    """:func:`linear_separability` of every two classes, by their labels."""
-    x, codes, classes, names = _labelled(X, y)
+    """Linear separability of every pair of classes.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, dataframe or Rows
+        The rows; Rows bring their target.
+    y : array-like of shape (n,), optional
+        Two or more classes.
+
+    Returns
+    -------
+    dict
+        By the pair of labels, what :func:`linear_separability` returns.
+
+    See Also
+    --------
+    linear_separability : two classes.
+    OneVsOne : a classifier for every pair of classes.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.pairwise_separability([[0.0], [2.0], [1.0], [5.0]], ["a", "a", "b", "c"])
+    >>> {pair: result.separable for pair, result in found.items()}
+    {('a', 'b'): False, ('a', 'c'): True, ('b', 'c'): True}
+    """
+    x, codes, classes, names = _labeled(X, y)
     labels = classes.tolist()
     return {
-        (labels[i], labels[j]): _between(x, codes, (i, j), classes[[i, j]], names)
+        (labels[i], labels[j]): _separability(x, codes, (i, j), classes[[i, j]], names)
         for i, j in combinations(range(len(labels)), 2)
     }
 
 
 def nearest_hull_points(A: Any, B: Any) -> HullPoints:
-    """The nearest points of the convex hulls of the rows of ``A`` and of ``B``.
+    """Nearest points of the convex hulls of two sets of rows.
 
-    Distances are measured in the columns as they are: a column in other units gives other points.
+        min ‖Aᵀλ − Bᵀμ‖   over λ, μ ≥ 0 with Σλ = Σμ = 1
+
+    The hyperplane halfway between them is that of the hard-margin support vector machine. The
+    points depend on the units of the columns.
+
+    Parameters
+    ----------
+    A : array-like or sparse matrix of shape (n, d)
+        One set of rows.
+    B : array-like or sparse matrix of shape (m, d)
+        The other set.
+
+    Returns
+    -------
+    HullPoints
+        ``points``, ``distance``, ``hyperplane``, ``support`` and ``weights`` (the convex
+        combinations) and ``certificate``.
+
+    See Also
+    --------
+    linear_separability : whether the hulls are disjoint.
+    LinearSVC : the soft-margin support vector machine.
+
+    Notes
+    -----
+    Wolfe's algorithm for the minimum-norm point of a polytope.
+
+    References
+    ----------
+    P. Wolfe, Finding the nearest point in a polytope, 1976.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> found = sx.nearest_hull_points([[0, 0], [0, 2]], [[3, 1], [5, 1]])
+    >>> round(found.distance, 6), found.points.round(6).tolist()
+    (3.0, [[0.0, 1.0], [3.0, 1.0]])
     """
     a = check_array(A, accept_sparse="csr", dtype=np.float64, input_name="A")
     b = check_array(B, accept_sparse="csr", dtype=np.float64, input_name="B")
@@ -114,65 +205,71 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
         a, b = _sparse(a), _sparse(b)
     found = nearest_points(a, b)
     points = np.array(
-        [found.weights_a @ _taken(a, found.rows_a), found.weights_b @ _taken(b, found.rows_b)]
+        [
+            found.weights_a @ dense_rows(a, found.rows_a),
+            found.weights_b @ dense_rows(b, found.rows_b),
+        ]
     )
-    apart = max(found.low - found.high, 0.0) > 8.0 * EPS * found.scale
-    plane = None
-    if apart:
+    disjoint = max(found.low - found.high, 0.0) > 8.0 * EPS * found.scale
+    hyperplane = None
+    if disjoint:
         w = found.normal * (2.0 / found.distance)
-        middle = float((a @ w).min() + (b @ w).max()) / 2
-        plane = Hyperplane(w[None, :], np.array([-middle]), _names(A, a.shape[1]))
+        threshold = float((a @ w).min() + (b @ w).max()) / 2
+        hyperplane = Hyperplane(w[None, :], np.array([-threshold]), _names(A, a.shape[1]))
     certificate = Certificate(
         "Nearest points of two hulls: "
-        + ("all rows lie beyond the planes through them" if apart else "the hulls meet"),
+        + ("all rows lie beyond the planes through them" if disjoint else "the hulls intersect"),
         primal=found.distance,
         dual=max(found.low - found.high, 0.0),
-        gap=found.gap,
+        gap=found.duality_gap,
         tolerance=1e-9,
         scale=found.scale,
-        notes=(f"{_counted(found.rows_a)} of A and {_counted(found.rows_b)} of B carry them.",),
+        notes=(
+            f"They are convex combinations of {_row_count(found.rows_a)} of A and of "
+            f"{_row_count(found.rows_b)} of B.",
+        ),
         promised=("gap",),
     )
     return HullPoints(
         points,
         (found.rows_a, found.rows_b),
         (found.weights_a, found.weights_b),
-        found.distance if apart else 0.0,
-        plane,
+        found.distance if disjoint else 0.0,
+        hyperplane,
         certificate,
     )
 
 
-def _between(
+def _separability(
     x: Matrix,
     codes: NDArray[np.int64],
     pair: tuple[int, int],
     classes: NDArray[Any],
     names: tuple[str, ...],
 ) -> Separability:
-    """Class pair[1] against class pair[0]."""
+    """The proof for two classes, and its certificate."""
     rows_b, rows_a = (np.flatnonzero(codes == k) for k in pair)
     a, b = x[rows_a], x[rows_b]
     proof = separation_proof(a, b)
     if isinstance(proof, SeparatingHyperplane):
         bound = mistake_bound(a, b, proof.coef, proof.intercept)
-        plane = Hyperplane(proof.coef[None, :], np.array([proof.intercept]), names)
+        hyperplane = Hyperplane(proof.coef[None, :], np.array([proof.intercept]), names)
         certificate = Certificate(
             "Linearly separable: every row is strictly on its own side of the hyperplane",
             notes=(
-                f"The nearest of {len(codes)} rows is {proof.margin:.6g} away from it.",
+                f"Its margin is {proof.margin:.6g}, the distance of the nearest row.",
                 f"A perceptron makes at most {bound:.6g} mistakes.",
             ),
             promised=(),
         )
-        return Separability(True, classes, certificate, plane, proof.margin, bound)
+        return Separability(True, classes, certificate, hyperplane, proof.margin, bound)
     certificate = Certificate(
         "Not linearly separable: a point lies in the convex hulls of both classes",
         kkt=proof.disagreement,
-        tolerance=AGREE,
+        tolerance=AGREEMENT,
         notes=(
-            f"It is a mean of {_counted(proof.rows_b)} of {classes[0]!s} and of "
-            f"{_counted(proof.rows_a)} of {classes[1]!s}.",
+            f"It is a convex combination of {_row_count(proof.rows_b)} of {classes[0]!s} and of "
+            f"{_row_count(proof.rows_a)} of {classes[1]!s}.",
         ),
         promised=("kkt",),
     )
@@ -186,14 +283,17 @@ def _between(
     )
 
 
-def _labelled(X: Any, y: Any) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], tuple[str, ...]]:
-    """Matrix, codes, classes and names of the columns; at least two classes."""
+def _labeled(X: Any, y: Any) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], tuple[str, ...]]:
+    """Matrix, class codes, classes and names of the columns; at least two classes."""
     if isinstance(X, Rows):
         prepared = prepare(X)
         block = prepared.rows.collect()
         levels = np.array([term.level for term in block.targets], dtype=object)
         if y is not None or len(levels) < 2 or any(level is None for level in levels):
-            raise InputError("The rows must bring one target that holds two classes or more.")
+            raise InputError(
+                "The rows need one target with two classes or more.",
+                remedy="Scan the table with target= a column of classes.",
+            )
         counts = block.y.sum(axis=0) > 0
         order = [int(k) for k in np.argsort(levels.astype(str)) if counts[k]]
         codes, classes = block.y[:, order].argmax(axis=1), levels[order]
@@ -208,23 +308,18 @@ def _labelled(X: Any, y: Any) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], 
         names = _names(X, x.shape[1])
     if len(classes) < 2:
         raise InputError(
-            "All rows are of one class: there is nothing to separate.",
+            "All rows are of one class.",
             remedy="Give rows of two classes.",
         )
     return x, codes.astype(np.int64), classes, names
 
 
-def _counted(rows: Ints) -> str:
+def _row_count(rows: Ints) -> str:
     return "1 row" if len(rows) == 1 else f"{len(rows)} rows"
 
 
 def _sparse(x: Any) -> Matrix:
     return sparse.csr_array(x)
-
-
-def _taken(x: Matrix, rows: Ints) -> Floats:
-    part = x[rows]
-    return np.asarray(part if isinstance(part, np.ndarray) else part.toarray())
 
 
 def _names(x: Any, d: int) -> tuple[str, ...]:

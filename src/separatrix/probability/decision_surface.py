@@ -118,13 +118,13 @@ def decision_surface(
             f"The boundary is drawn for 2 to {MOST_CLASSES} classes; there are {len(classes)}."
         )
     plane = discriminant_plane(x, codes, w, names=names)
-    normals = _normals(plane.coordinates(x), codes, w, len(classes))
+    normals = _normals(plane.transform(x), codes, w, len(classes))
     some = _thinned(np.flatnonzero(shown[1] < len(classes)))
-    dots, truth = plane.coordinates(shown[0][some]), shown[1][some]
+    dots, truth = plane.transform(shown[0][some]), shown[1][some]
     across, up = _window(dots, normals)
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    utility = np.asarray(utility_at(plane.rows(grid)), dtype=np.float32)
-    on_plane = utility_at(plane.rows(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    utility = np.asarray(utility_at(plane.inverse_transform(grid)), dtype=np.float32)
+    on_plane = utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
     answers = np.asarray(called)[some]
     same = float(np.mean(on_plane == answers)) if len(dots) else float("nan")
     return DecisionSurface(

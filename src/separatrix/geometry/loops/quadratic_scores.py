@@ -1,7 +1,7 @@
-"""Quadratic scores of many rows, a panel of them at a time.
+"""Quadratic discriminant scores by blocks of rows.
 
-A panel holds its rows side by side, column by column, so that every step runs along memory with
-sixteen coefficients in registers.
+A block is transposed, so that the innermost loop runs over contiguous rows with sixteen
+coefficients in registers.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: Rows of a panel: fixed, so that the compiler knows that its columns never overlap.
-PANEL = 128
+#: Rows of a block: a constant, so that the compiler knows that its columns do not overlap.
+BLOCK_ROWS = 128
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def quadratic_scores(
     x: Floats,
-    centre: Floats,
+    center: Floats,
     maps: Floats,
     means: Floats,
     offset: Floats,
@@ -27,24 +27,24 @@ def quadratic_scores(
 ) -> None:
     """scores[·, k] = oₖ − ½ ‖(x − c) Aₖ − mₖ‖².
 
-    Sides of the maps A (K x D x R) and means m (K x R) are multiples of four, filled up with
-    zeros; columns 4b to 4b + 3 of the maps are zero from row ``stop[b]`` on.
+    The maps A (K x D x R) and means m (K x R) are padded with zeros to multiples of four; columns
+    4b to 4b + 3 of the maps are zero from row ``stop[b]`` on.
     """
     n, d = x.shape
-    z = np.zeros((maps.shape[1], PANEL))
-    t = np.empty((4, PANEL))
-    square = np.empty(PANEL)
-    for start in range(0, n, PANEL):
-        m = min(PANEL, n - start)
+    z = np.zeros((maps.shape[1], BLOCK_ROWS))
+    t = np.empty((4, BLOCK_ROWS))
+    square = np.empty(BLOCK_ROWS)
+    for start in range(0, n, BLOCK_ROWS):
+        m = min(BLOCK_ROWS, n - start)
         for r in range(m):
             for j in range(d):
-                z[j, r] = x[start + r, j] - centre[j]
+                z[j, r] = x[start + r, j] - center[j]
         for k in range(maps.shape[0]):
             a, mean = maps[k], means[k]
-            for r in range(PANEL):
+            for r in range(BLOCK_ROWS):
                 square[r] = 0.0
             for c in range(0, a.shape[1], 4):
-                for r in range(PANEL):
+                for r in range(BLOCK_ROWS):
                     t[0, r], t[1, r] = -mean[c], -mean[c + 1]
                     t[2, r], t[3, r] = -mean[c + 2], -mean[c + 3]
                 for i in range(0, stop[c // 4], 4):
@@ -55,13 +55,13 @@ def quadratic_scores(
                     a22, a23 = a[i + 2, c + 2], a[i + 2, c + 3]
                     a30, a31 = a[i + 3, c], a[i + 3, c + 1]
                     a32, a33 = a[i + 3, c + 2], a[i + 3, c + 3]
-                    for r in range(PANEL):
+                    for r in range(BLOCK_ROWS):
                         z0, z1, z2, z3 = z[i, r], z[i + 1, r], z[i + 2, r], z[i + 3, r]
                         t[0, r] += a00 * z0 + a10 * z1 + a20 * z2 + a30 * z3
                         t[1, r] += a01 * z0 + a11 * z1 + a21 * z2 + a31 * z3
                         t[2, r] += a02 * z0 + a12 * z1 + a22 * z2 + a32 * z3
                         t[3, r] += a03 * z0 + a13 * z1 + a23 * z2 + a33 * z3
-                for r in range(PANEL):
+                for r in range(BLOCK_ROWS):
                     square[r] += t[0, r] ** 2 + t[1, r] ** 2 + t[2, r] ** 2 + t[3, r] ** 2
             for r in range(m):
                 scores[start + r, k] = offset[k] - 0.5 * square[r]

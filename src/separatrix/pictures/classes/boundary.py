@@ -112,14 +112,14 @@ class DecisionBoundaryDisplay(Display):
     def _axis_words(self) -> str:
         plane = self.decision_surface.plane
         first, second = (
-            listed([plain(name, 20) for name in plane.heaviest(i)]) or "nothing" for i in (0, 1)
+            listed([plain(name, 20) for name in plane.top_columns(i)]) or "nothing" for i in (0, 1)
         )
-        if plane.discriminant == 2:
+        if plane.n_discriminant == 2:
             return (
                 "the two directions in which the classes lie farthest apart, mostly "
                 f"{first} (across) and {second} (up)"
             )
-        if plane.discriminant == 1:
+        if plane.n_discriminant == 1:
             return (
                 f"across, the direction in which the classes lie farthest apart (mostly {first}); "
                 f"up, the widest scatter that remains (mostly {second})"
@@ -144,9 +144,9 @@ class DecisionBoundaryDisplay(Display):
         ax.set_xlim(land.x[0], land.x[-1])
         ax.set_ylim(land.y[0], land.y[-1])
         style_axes(ax, grid=None)
-        kinds = ["discriminant"] * land.plane.discriminant + ["scatter"] * 2
+        kinds = ["discriminant"] * land.plane.n_discriminant + ["scatter"] * 2
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 13))):
-            most = ", ".join(plain(name, limit) for name in land.plane.heaviest(i))
+            most = ", ".join(plain(name, limit) for name in land.plane.top_columns(i))
             axis.set_label_text(f"{kinds[i]} {i + 1}: mostly {most}")
 
     def _regions(self, ax: Any) -> None:
@@ -181,7 +181,7 @@ class DecisionBoundaryDisplay(Display):
         # On a cloud of its own colour a line would drown.
         stroke = ink(ax) if len(land.dots) > self.many else colour
         for share, style in ((_ONE, "-"), (_TWO, (0, (4, 2)))):
-            line = normal.ellipse(share=share, points=72)
+            line = normal.ellipse(probability=share, n_points=72)
             ax.plot(line[:, 0], line[:, 1], color=stroke, linewidth=1.2, linestyle=style)
 
     def _crosses(self, ax: Any) -> None:

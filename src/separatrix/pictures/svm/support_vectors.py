@@ -68,10 +68,10 @@ class SupportVectorDisplay(Display):
             named = (str(columns[0]), str(columns[1]))
             return cls(x, codes, classes, across, up, grid, support, named)
         plane = discriminant_plane(x, codes, names=tuple(str(c) for c in columns))
-        dots = plane.coordinates(x)
+        dots = plane.transform(x)
         across, up = _window(dots)
-        grid = score(plane.rows(_grid(across, up))).reshape(len(up), len(across))
-        first, second = (f"mostly {', '.join(plane.heaviest(i))}" for i in (0, 1))
+        grid = score(plane.inverse_transform(_grid(across, up))).reshape(len(up), len(across))
+        first, second = (f"mostly {', '.join(plane.top_columns(i))}" for i in (0, 1))
         return cls(dots, codes, classes, across, up, grid, support, (first, second), True)
 
     @property

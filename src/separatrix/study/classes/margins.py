@@ -49,12 +49,12 @@ def _seen(core: Any, rows: Any, labels: Any) -> PlaneView | None:
         plane = discriminant_plane(x, _codes(labels, core), rows.block.w, names=numbers.names)
     except InputError:
         return None
-    dots = x if flat else plane.coordinates(x)
+    dots = x if flat else plane.transform(x)
     across, up = _window(dots)
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    there = grid if flat else plane.rows(grid)
+    there = grid if flat else plane.inverse_transform(grid)
     score = np.asarray(core.decision_function(numbers.rows(there)), dtype=float)
-    axes = numbers.names if flat else tuple(_axis(plane.heaviest(i)) for i in (0, 1))
+    axes = numbers.names if flat else tuple(_axis(plane.top_columns(i)) for i in (0, 1))
     names = (axes[0], axes[1])
     return PlaneView(dots, across, up, score.reshape(len(up), -1), names, not flat, numbers.fixed)
 
