@@ -14,10 +14,10 @@ import separatrix as sx
 from race import race
 
 
-def scatter(x: Any, centres: Any) -> float:
-    """Σ ‖x − nearest centre‖² in double precision, whoever found the centres."""
+def scatter(x: Any, centers: Any) -> float:
+    """Σ ‖x − nearest center‖² in double precision, whoever found the centers."""
     parts = (x[i : i + 10_000] for i in range(0, len(x), 10_000))
-    return sum(float(cdist(part, centres, "sqeuclidean").min(axis=1).sum()) for part in parts)
+    return sum(float(cdist(part, centers, "sqeuclidean").min(axis=1).sum()) for part in parts)
 
 
 def main(quick: bool = False) -> None:
@@ -48,9 +48,9 @@ def main(quick: bool = False) -> None:
         pass
 
     def note(model: Any) -> str:
-        centres = getattr(model, "cluster_centers_", None)
-        centres = model.centroids if centres is None else centres
-        return f"scatter {scatter(x, np.asarray(centres, dtype=float)):.6f}"
+        centers = getattr(model, "cluster_centers_", None)
+        centers = model.centroids if centers is None else centers
+        return f"scatter {scatter(x, np.asarray(centers, dtype=float)):.6f}"
 
     race(
         f"K-means, {n:,} x {d}, k = {k}, to the end ({sweeps} sweeps)",

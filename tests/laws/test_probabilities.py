@@ -33,9 +33,7 @@ def test_probabilities_sum_to_one_and_predictions_agree(
     assert (p >= 0).all()
     assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     predicted = model.predict(new)[:, None] == model.classes_
-    assert_array_equal(
-        p[predicted], p.max(axis=1)
-    )  # ties may be broken by scores
+    assert_array_equal(p[predicted], p.max(axis=1))  # ties may be broken by scores
 
 
 @probable

@@ -17,7 +17,7 @@ from separatrix.rows.block import Floats
 
 
 class Clusterer(ClusterMixin, PointsEstimator):
-    """A clusterer with a number of clusters, by default 2 or 8."""
+    """An estimator of a partition into ``n_clusters``."""
 
     n_clusters: int | None
     certificate_: Certificate

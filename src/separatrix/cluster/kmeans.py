@@ -21,6 +21,7 @@ from separatrix.cluster.streaming_lloyd import (
     streaming_lloyd,
 )
 from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, warn
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
@@ -135,9 +136,11 @@ default="k-means++"
                 remedy="Use 'k-means++', 'random' or an array of centers.",
             )
         self.standardizer_ = Standardizer.from_moments(moments) if self.standardize else None
-        scaled = np.diag(moments.xx) * self._transformation(moments.d).inverse_scale ** 2
-        variance = float(scaled.mean()) / moments.weight
-        best = min(self._runs(prepared.rows, moments.d, variance), key=lambda run: run.inertia)
+        squares = np.diag(moments.xx)
+        if self.standardizer_ is not None:
+            squares = squares * self.standardizer_.inverse_scale**2
+        variance = float(squares.mean()) / moments.weight
+        best = min(self._runs(prepared.rows, variance), key=lambda run: run.inertia)
         self._set_result(prepared.rows, best, variance)
         return self
 
@@ -150,19 +153,17 @@ default="k-means++"
         small = block.n * block.x.shape[1] <= MAX_DENSE
         return replace(prepared, rows=ArrayRows(block.dense() if small else block.x, None, block.w))
 
-    def _transformation(self, d: int) -> Standardizer:
-        """The fitted standardizer, or the identity on d columns."""
-        return self.standardizer_ or Standardizer(np.zeros(d), np.ones(d))
-
     # -- initializations and iterations ------------------------------------------------------------
 
-    def _runs(self, rows: Rows, d: int, variance: float) -> list[LloydResult]:
+    def _runs(self, rows: Rows, variance: float) -> list[LloydResult]:
         """Lloyd iterations from every initialization."""
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        transformation, rng = self._transformation(d), np.random.default_rng(seeds[1])
+        rng = np.random.default_rng(seeds[1])
         if isinstance(rows, ArrayRows) and not sparse.issparse(rows.block.x):
-            w = rows.block.weights
-            x, w = np.ascontiguousarray(transformation.transform(rows.block.x[w > 0])), w[w > 0]
+            x, w = rows.block.x, rows.block.weights
+            if not w.all():
+                x, w = x[w > 0], w[w > 0]
+            x = np.ascontiguousarray(self._standardized(x))
             return [
                 lloyd(x, w, start, max_iter=self.max_iter, tol=self.tol)
                 for start in self._initial_centers(x, w, rng)
@@ -171,15 +172,13 @@ default="k-means++"
         return [
             streaming_lloyd(
                 rows,
-                transformation,
+                self.standardizer_,
                 start,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 variance=variance,
             )
-            for start in self._initial_centers(
-                transformation.transform(sample.rows), sample.weight, rng
-            )
+            for start in self._initial_centers(self._standardized(sample.rows), sample.weight, rng)
         ]
 
     def _initial_centers(self, x: Floats, w: Floats, rng: np.random.Generator) -> list[Floats]:
@@ -195,14 +194,15 @@ default="k-means++"
                 f"init has shape {given.shape}; {self.n_clusters} finite centers of "
                 f"{x.shape[1]} columns are needed."
             )
-        return [self._transformation(x.shape[1]).transform(given)]
+        return [self._standardized(given)]
 
     def _set_result(self, rows: Rows, best: LloydResult, variance: float) -> None:
-        transformation = self._transformation(best.centers.shape[1])
-        self.cluster_centers_ = transformation.inverse_transform(best.centers)
+        self.cluster_centers_ = best.centers
+        if self.standardizer_ is not None:
+            self.cluster_centers_ = self.standardizer_.inverse_transform(best.centers)
         self.inertia_, self.n_iter_ = best.inertia, best.iterations
         self.sizes_ = best.cluster_weights
-        self.certificate_ = certify_kmeans(rows, transformation, best, variance)
+        self.certificate_ = certify_kmeans(rows, self.standardizer_, best, variance)
         self.__dict__.pop("labels_", None)
         if isinstance(rows, ArrayRows):
             complete = len(best.labels) == rows.block.n
@@ -224,22 +224,13 @@ default="k-means++"
 
     def _parts(self, x: Matrix, numbers: int = 2_000_000) -> list[Floats]:
         """Rows standardized and dense, a block at a time."""
-        transformation = self._transformation(x.shape[1])
         step = max(64, numbers // max(x.shape[1], 1))
         parts = [x[i : i + step] for i in range(0, x.shape[0], step)]
-        return [
-            transformation.transform(np.asarray(p.toarray() if sparse.issparse(p) else p))
-            for p in parts
-        ]
-
-    def _centers(self) -> Floats:
-        """The centers, standardized."""
-        centers = self.cluster_centers_
-        return np.asarray(self._transformation(centers.shape[1]).transform(centers))
+        return [self._standardized(as_dense(part)) for part in parts]
 
     def _nearest(self, x: Matrix) -> tuple[NDArray[np.int32], Floats]:
         """Label and squared distance of every row."""
-        centers = self._centers()
+        centers = self._standardized(self.cluster_centers_)
         found = [nearest_centers(part, centers) for part in self._parts(x)]
         return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
@@ -250,7 +241,7 @@ default="k-means++"
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every center."""
         x = self._design(X)
-        centers = self._centers()
+        centers = self._standardized(self.cluster_centers_)
         out = [
             np.stack([np.sqrt(((part - c) ** 2).sum(axis=1)) for c in centers], axis=1)
             for part in self._parts(x)

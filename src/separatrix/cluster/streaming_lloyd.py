@@ -35,7 +35,7 @@ ROUNDING = 1e-12
 
 def streaming_lloyd(
     rows: Rows,
-    standardizer: Standardizer,
+    standardizer: Standardizer | None,
     start: Floats,
     *,
     max_iter: int,
@@ -67,7 +67,7 @@ def streaming_lloyd(
 
 
 def certify_kmeans(
-    rows: Rows, standardizer: Standardizer, found: LloydResult, variance: float
+    rows: Rows, standardizer: Standardizer | None, found: LloydResult, variance: float
 ) -> Certificate:
     """Nearest centers and means recomputed from the rows in double precision.
 
@@ -101,7 +101,7 @@ def certify_kmeans(
 
 
 class ClusterSums:
-    """Sums of the standardized rows nearest to each of the ``centers`` (k x d).
+    """Sums of the rows, standardized if asked, nearest to each of the ``centers`` (k x d).
 
     ``far_rows`` are up to k rows that add most to the inertia (for clusters that are empty). With
     the weights of the clusters ``known``, ``gain`` is the largest reduction of the inertia by
@@ -109,7 +109,7 @@ class ClusterSums:
     """
 
     def __init__(
-        self, centers: Floats, standardizer: Standardizer, known: Floats | None = None
+        self, centers: Floats, standardizer: Standardizer | None, known: Floats | None = None
     ) -> None:
         k, d = centers.shape
         self.centers, self.standardizer, self.known = centers, standardizer, known
@@ -127,7 +127,8 @@ class ClusterSums:
         k = len(self.centers)
         step = max(64, BLOCK_NUMBERS // k)
         for start in range(0, block.n, step):
-            x = self.standardizer.transform(block.dense(start, start + step))
+            x = block.dense(start, start + step)
+            x = x if self.standardizer is None else self.standardizer.transform(x)
             w = np.ones(len(x)) if block.w is None else block.w[start : start + step]
             if not w.all():
                 x, w = x[w > 0], w[w > 0]

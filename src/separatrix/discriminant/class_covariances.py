@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.class_scores import DiagonalScores, ClassScores, LinearScores, QuadraticScores
+from separatrix.geometry.class_scores import (
+    DiagonalScores,
+    ClassScores,
+    LinearScores,
+    QuadraticScores,
+)
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.statistics.class_moments import ClassMoments
@@ -279,7 +284,9 @@ def _fit_diagonals(problem: GaussianProblem) -> GaussianFit:
         offset = problem.log_priors - 0.5 * np.einsum("kd,kd->k", white_means, white_means)
         scores = LinearScores(m.grand_mean, white_means * inverse, offset)
     else:
-        scores = DiagonalScores(means, inverse, problem.log_priors - 0.5 * np.log(ratio).sum(axis=1))
+        scores = DiagonalScores(
+            means, inverse, problem.log_priors - 0.5 * np.log(ratio).sum(axis=1)
+        )
     condition = float((ratio.max(axis=1, initial=1.0) / ratio.min(axis=1, initial=1.0)).max())
     covariance = variance[0] if shared else variance
     rank, degenerate = int(varies.sum()), bool(constant.any())

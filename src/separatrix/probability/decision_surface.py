@@ -124,7 +124,9 @@ def decision_surface(
     across, up = _window(dots, normals)
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     utility = np.asarray(utility_at(plane.inverse_transform(grid)), dtype=np.float32)
-    on_plane = utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    on_plane = (
+        utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    )
     answers = np.asarray(called)[some]
     same = float(np.mean(on_plane == answers)) if len(dots) else float("nan")
     return DecisionSurface(
