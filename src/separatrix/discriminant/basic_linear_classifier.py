@@ -104,21 +104,16 @@ class BasicLinearClassifier(LinearClassifier):
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         self._check()
         first = not hasattr(self, "class_moments_")
-        before = [] if first else self._terms()
-        rows = self._class_rows(
-            X, y, sample_weight, known=self._known_classes(classes), reset=first
-        )
+        before = {} if first else dict(zip(self._terms(), self.class_moments_, strict=True))
+        known = self._known_classes(classes)
+        rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
         if not isinstance(rows, ArrayRows):
             raise InputError(
                 "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
             )
         terms = self._class_terms(rows, rows.block.targets)
-        seen = (
-            MomentsByClass()
-            if first
-            else MomentsByClass(dict(zip(before, self.class_moments_, strict=True)))
-        )
-        self._fit_moments(seen + rows.reduce(MomentsByClass()), terms, identity(rows.schema))
+        moments = MomentsByClass(before) + rows.reduce(MomentsByClass())
+        self._fit_moments(moments, terms, identity(rows.schema))
         return self
 
     def _check(self) -> None:

@@ -45,9 +45,7 @@ def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> CodedR
     prepared = prepare(rows)
     terms = model._class_terms(rows, prepared.moments.targets)
     block = prepared.rows.collect()
-    block = block.aligned(block.terms, block.targets.union(terms))
-    places = [block.targets.position[term] for term in terms]
-    return _kept(block, block.y[:, places].argmax(axis=1), prepared.encoding)
+    return _kept(block, block.codes(terms), prepared.encoding)
 
 
 def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> CodedRows:

@@ -181,9 +181,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         prepared = prepare(rows)
         terms = self._class_terms(rows, prepared.moments.targets)
         block = prepared.rows.collect()
-        r = block.aligned(block.terms, block.targets.union(terms)).y
-        places = block.targets.union(terms).position
-        r = r[:, [places[term] for term in terms]]
+        r = block.indicators(terms)
         design = standard_design(block, prepared.moments, scaled=self.standardize)
         solution = self._descend(design, r[:, 1:] if r.shape[1] == 2 else r)
         self._accept(solution, prepared.encoding, flat=False)

@@ -175,8 +175,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         if not self.multilabel_:
             terms = self._class_terms(rows, terms)
         block = prepared.rows.collect()
-        block = block.aligned(block.terms, block.targets.union(terms))
-        r = block.y[:, [block.targets.position[term] for term in terms]]
+        r = block.indicators(terms)
         if not self.multilabel_ and r.shape[1] == 2:
             r = r[:, 1:]
         design = standard_design(block, prepared.moments)

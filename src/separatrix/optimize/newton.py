@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from separatrix.optimize.cholesky import cholesky_solver
 from separatrix.optimize.problem import (
     HasHessianBound,
     HasLowerBounds,
@@ -140,7 +140,7 @@ def _direction(hessian: Floats, gradient: Floats, lowest: Floats, free: Flags) -
     while True:
         at = np.flatnonzero(free_now)
         right = gradient[at] + hessian[np.ix_(at, np.flatnonzero(fixed))] @ direction[fixed]
-        direction[at] = -_solve(hessian[np.ix_(at, at)], right)
+        direction[at] = -cholesky_solver(hessian[np.ix_(at, at)])(right)
         crossing = free_now & (direction < lowest)
         if not crossing.any():
             return direction
@@ -153,19 +153,3 @@ def _gradient_decreases(
 ) -> bool:
     there = np.abs(np.asarray(problem.gradient(new))[free]).max(initial=0.0)
     return bool(there < 0.9 * np.abs(gradient[free]).max(initial=0.0))
-
-
-def _solve(hessian: Floats, gradient: Floats) -> Floats:
-    """H⁻¹g by Cholesky after equilibration, with as little damping as is needed."""
-    unit = np.sqrt(np.maximum(np.diag(hessian), 0.0))
-    unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
-    scaled = hessian / np.outer(unit, unit)
-    for damping in (0.0, *10.0 ** np.arange(-14.0, 6.0)):
-        try:
-            factor = linalg.cho_factor(scaled + damping * np.eye(len(unit)), check_finite=False)
-        except linalg.LinAlgError:
-            continue
-        solved = linalg.cho_solve(factor, gradient / unit, check_finite=False) / unit
-        if np.isfinite(solved).all():
-            return np.asarray(solved)
-    return np.asarray(gradient / unit**2)

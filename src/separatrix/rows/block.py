@@ -95,8 +95,8 @@ class Block:
         y = _place_columns(self.y, [targets.position[t] for t in self.targets], len(targets))
         return Block(x, y, self.w, terms, targets, self.parts)
 
-    def codes(self, targets: Terms) -> Ints:
-        """Class codes: the position of each row's class indicator among ``targets``.
+    def indicators(self, targets: Terms) -> Floats:
+        """One column for each of ``targets``; zeros for those that the block does not have.
 
         A block may list classes that none of its rows has; those need not be among ``targets``.
         """
@@ -107,7 +107,11 @@ class Block:
         ]
         indicators = np.zeros((self.n, len(targets)))
         indicators[:, [j for j, _ in shared]] = self.y[:, [i for _, i in shared]]
-        return np.asarray(indicators.argmax(axis=1), dtype=np.int64)
+        return indicators
+
+    def codes(self, targets: Terms) -> Ints:
+        """Class codes: the position of each row's class indicator among ``targets``."""
+        return np.asarray(self.indicators(targets).argmax(axis=1), dtype=np.int64)
 
 
 def _take_rows(x: Matrix, index: NDArray[Any] | slice) -> Matrix:
