@@ -227,7 +227,7 @@ def test_streamed_table_with_a_discrete_column(tmp_path):
     model = LogisticRegression().fit(sx.scan(path, target="y"))
     design = np.column_stack([x, *[(kind == c) for c in ("red", "green", "blue")][:2]])
     theirs = sm.Logit(y == "yes", sm.add_constant(design.astype(float))).fit(disp=0, tol=1e-12)
-    assert_allclose(model.evidence_.log_likelihood, theirs.llf, rtol=1e-9)
+    assert_allclose(model.fit_statistics_.log_likelihood, theirs.llf, rtol=1e-9)
     assert list(model.classes_) == ["no", "yes"]
     assert model.predict_proba(path).shape == (500, 2)
 

@@ -98,12 +98,3 @@ def no_summary(reason: str) -> NoReturn:
 def p_text(p: float) -> str:
     """A p value as a table shows it."""
     return "< 1e-4" if p < 1e-4 else f"{p:.4f}"
-
-
-def as_frame(columns: dict[str, Any], backend: Any) -> Any:
-    """Columns as a dataframe; without a backend, pandas if installed, else PyArrow."""
-    import narwhals as nw
-
-    if backend is None:
-        backend = "pandas" if find_spec("pandas") is not None else "pyarrow"
-    return nw.from_dict(columns, backend=backend).to_native()

@@ -15,7 +15,7 @@ from separatrix.estimators.base import LinearModel, check_sample_weight
 from separatrix.estimators.targets import numeric
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.least_squares.moments import solve_moments
-from separatrix.linear.summary import FitStatistics, InferenceMixin, Influence, Summary, summarize
+from separatrix.linear.summary import FitStatistics, InferenceMixin, Influence
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
 from separatrix.rows.block import Block, Floats, unit_weights
@@ -200,29 +200,19 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             )
         return float(np.sum(weight @ (y - self.predict(X)) ** 2)) / total
 
-    def summary(
-        self,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        level: float = 0.95,
-        output: int = 0,
-    ) -> Summary:
-        """Inference for the monomials; leverage and Cook's distance from the Chebyshev basis."""
-        check_is_fitted(self)
-        rows = self._rows
-        if X is not None:
-            source = self._training_rows(X, y, sample_weight, reset=False)
-            rows = self._expanded(prepare(source).rows)
-        found = summarize(self, None, level, output)
-        if rows is None or self._basis_statistics is None:
-            return found
+    def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        source = self._training_rows(X, y, sample_weight, reset=False)
+        return self._expanded(prepare(source).rows)
+
+    def _influence(self, rows: Rows, output: int, sigma2: float) -> Influence | None:
+        """Leverage and Cook's distance from the Chebyshev basis, in which ``rows`` are given."""
+        if self._basis_statistics is None:
+            return None
         coef, constant = self.basis_coef_[:, output], float(self.basis_intercept_[output])
-        influence = Influence(
-            rows.collect(), coef, constant, output, self._basis_statistics, found.sigma**2
-        )
-        return replace(found, _influence=influence)
+        return Influence(rows.collect(), coef, constant, output, self._basis_statistics, sigma2)
+
+    def _term_names(self) -> tuple[str, ...]:
+        return tuple(self.term_names_)
 
 
 class Extremes:

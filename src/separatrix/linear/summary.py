@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.inference import CoefficientTable, no_summary, p_text, wald
 from separatrix.messages import InputError
-from separatrix.optimize.solution import LeastSquares
+from separatrix.optimize.solution import Certificate, LeastSquares
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Moments
 
@@ -176,7 +177,12 @@ class Influence:
 class InferenceMixin:
     """``summary()`` for models that are least squares in their coefficients."""
 
+    coef_: Floats
+    intercept_: Any
+    certificate_: Certificate
+    encoding_: Encoding
     fit_statistics_: FitStatistics | None
+    positive: bool = False
     _rows: Rows | None = None
 
     def summary(
@@ -188,44 +194,60 @@ class InferenceMixin:
         level: float = 0.95,
         output: int = 0,
     ) -> Summary:
-        """Estimates, standard errors, t, p, intervals and fit; ``output`` picks one of several.
+        """Estimates, standard errors, t, p, intervals and fit; ``output`` selects one of several.
 
         Leverage and Cook's distance need the training rows: those of the last ``fit`` in this
         process, or ``X, y`` given here.
         """
         check_is_fitted(self)
-        rows = self._rows
-        if X is not None:
-            rows = self._training_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined]
+        rows = self._rows if X is None else self._summary_rows(X, y, sample_weight)
         return summarize(self, rows, level, output)
 
+    def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """The rows over which leverages are computed."""
+        return self._training_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined,no-any-return]
 
-def summarize(model: Any, rows: Rows | None, level: float, output: int) -> Summary:
-    """Build the :class:`Summary` of a fitted model with ``fit_statistics_``."""
-    e: FitStatistics = model.fit_statistics_
-    if getattr(model, "positive", False):
-        no_summary(
-            "The estimate of a coefficient constrained to be ≥ 0 is not normally distributed."
+    def _influence(self, rows: Rows, output: int, sigma2: float) -> Influence | None:
+        """The influence of the rows on one output."""
+        assert self.fit_statistics_ is not None
+        coef, intercept = np.atleast_2d(self.coef_)[output], np.atleast_1d(self.intercept_)[output]
+        return Influence(
+            rows.collect(), coef, float(intercept), output, self.fit_statistics_, sigma2
         )
+
+    def _term_names(self) -> tuple[str, ...]:
+        """Names of the coefficients."""
+        return tuple(self.encoding_.names)
+
+
+def summarize(model: InferenceMixin, rows: Rows | None, level: float, output: int) -> Summary:
+    """Build the :class:`Summary` of one output of a fitted model."""
+    if model.positive:
+        no_summary("estimates of coefficients constrained to be ≥ 0 are not normally distributed.")
+    e = model.fit_statistics_
     if e is None:
         no_summary("with fewer rows than columns there are no residual degrees of freedom.")
     coef, intercept = np.atleast_2d(model.coef_)[output], np.atleast_1d(model.intercept_)[output]
     freedom = e.weight - e.parameters
-    _refuse_without_freedom(e, freedom)
+    if freedom <= 0:
+        raise InputError(
+            f"{e.weight:g} rows (weights counted as rows) leave no degrees of freedom "
+            f"for {e.parameters} coefficients: their standard errors are not defined.",
+            remedy="Use more rows, fewer columns, or weights that sum to the number of rows.",
+        )
     with_intercept = len(e.inverse) > len(coef)
     estimates = np.append(intercept, coef) if with_intercept else coef.copy()
-    sigma2 = e.rss[output] / freedom
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.where(e.identified, np.sqrt(np.maximum(np.diag(e.inverse), 0) * sigma2), np.nan)
-        r2 = 1.0 - e.rss[output] / e.total[output]
+    rss, total = e.rss[output], e.total[output]
+    sigma2 = float(rss / freedom)
+    error = np.where(e.identified, np.sqrt(np.maximum(np.diag(e.inverse), 0) * sigma2), np.nan)
     t, p_values, intervals = wald(estimates, error, stats.t(freedom), level)
-    slopes = e.parameters - int(with_intercept)
+    regressors = max(e.parameters - int(with_intercept), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        f = (e.total[output] - e.rss[output]) / max(slopes, 1) / sigma2
-        likelihood = -0.5 * e.weight * (np.log(2 * np.pi * e.rss[output] / e.weight) + 1)
+        r2 = 1.0 - rss / total
+        f = (total - rss) / regressors / sigma2
+        likelihood = -0.5 * e.weight * (np.log(2 * np.pi * rss / e.weight) + 1)
     return Summary(
-        names=("intercept",) * with_intercept
-        + tuple(getattr(model, "term_names_", model.encoding_.names)),
+        names=("intercept",) * with_intercept + model._term_names(),
         estimates=estimates,
         standard_errors=error,
         statistics=t,
@@ -242,18 +264,7 @@ def summarize(model: Any, rows: Rows | None, level: float, output: int) -> Summa
         aic=float(-2 * likelihood + 2 * e.parameters),
         bic=float(-2 * likelihood + np.log(e.weight) * e.parameters),
         f_statistic=float(f),
-        f_p_value=float(stats.f.sf(f, max(slopes, 1), freedom)),
+        f_p_value=float(stats.f.sf(f, regressors, freedom)),
         certificate=str(model.certificate_),
-        _influence=None
-        if rows is None
-        else Influence(rows.collect(), coef, float(intercept), output, e, float(sigma2)),
+        _influence=None if rows is None else model._influence(rows, output, sigma2),
     )
-
-
-def _refuse_without_freedom(e: FitStatistics, freedom: float) -> None:
-    if freedom <= 0:
-        raise InputError(
-            f"{e.weight:g} rows (weights counted as rows) leave no degrees of freedom "
-            f"for {e.parameters} coefficients: their standard errors are not defined.",
-            remedy="Use more rows, fewer columns, or weights that sum to the number of rows.",
-        )

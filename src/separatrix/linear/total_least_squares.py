@@ -3,8 +3,8 @@
     min over B, a of Σ w ‖(x, y) − nearest point of {(x, a + Bᵀx)}‖²
 
 The normals of the plane are the k right singular vectors (V₁₂; V₂₂) of the centered [X Y] with the
-smallest singular values, and B = −V₁₂ V₂₂⁻¹; the minimum is the sum of those values squared. Two
-degenerate cases are told apart:
+smallest singular values, and B = −V₁₂ V₂₂⁻¹; the minimum is the sum of those values squared. There
+are two degenerate cases:
 
     the smallest values repeat     several planes are optimal; the minimum-norm B is returned
     V₂₂ is singular                the optimal plane contains the direction of y: no function of x
@@ -190,8 +190,8 @@ def _smallest_singular_vectors(r: Floats, k: int) -> _Normals:
     if len(r) < p:  # fewer rows than columns: the other singular values are zero
         r = np.concatenate([r, np.zeros((p - len(r), p))])
     # largest columns first: the small singular values then keep their digits when units differ
-    triangle, order = linalg.qr(r, mode="r", pivoting=True)
-    values, permuted = linalg.svd(triangle[:p])[1:]
+    upper, order = linalg.qr(r, mode="r", pivoting=True)
+    values, permuted = linalg.svd(upper[:p])[1:]
     v = np.empty_like(permuted)
     v[:, order] = permuted
     level = 10 * p * EPS * float(values.max(initial=0.0))

@@ -14,7 +14,7 @@ from separatrix.geometry.class_scores import softmax
 from separatrix.logistic.fit import LogisticRows, LogisticSolution, fit_logistic
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.separation import Separation
-from separatrix.logistic.summary import LogisticEvidence, LogisticSummary, summarize
+from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
@@ -154,7 +154,7 @@ class LogisticRegression(LogisticClassifier):
         Intercepts.
     separation_ : Separation or None
         The separating direction if the maximum likelihood estimate does not exist.
-    evidence_ : LogisticEvidence or None
+    fit_statistics_ : LogisticFitStatistics or None
         What ``summary`` needs.
     certificate_ : Certificate
         Primal and dual objective, duality gap and KKT residual.
@@ -186,7 +186,7 @@ class LogisticRegression(LogisticClassifier):
     True
     """
 
-    evidence_: LogisticEvidence | None
+    fit_statistics_: LogisticFitStatistics | None
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class LogisticRegression(LogisticClassifier):
         data, targets = self._read(self._weighted_rows(X, y, sample_weight), options)
         solution = fit_logistic(data, targets, options)
         self._store(solution, data.encoding)
-        self.evidence_ = LogisticEvidence.of(solution, self.fit_intercept)
+        self.fit_statistics_ = LogisticFitStatistics.of(solution, self.fit_intercept)
         return self
 
     def summary(self, *_: Any, level: float = 0.95, **__: Any) -> LogisticSummary:

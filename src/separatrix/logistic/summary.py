@@ -20,7 +20,7 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
-class LogisticEvidence:
+class LogisticFitStatistics:
     """What a maximum likelihood fit stores for inference, without its rows.
 
     ``covariance`` is over (score, coefficients, intercept), scores outermost; ``null`` is the
@@ -35,7 +35,7 @@ class LogisticEvidence:
     rank: int
 
     @classmethod
-    def of(cls, solution: LogisticSolution, fit_intercept: bool) -> LogisticEvidence | None:
+    def of(cls, solution: LogisticSolution, fit_intercept: bool) -> LogisticFitStatistics | None:
         """None where no inference is possible."""
         if not solution.covariance.size:
             return None
@@ -97,9 +97,9 @@ class LogisticSummary(CoefficientTable):
 
 
 def summarize(model: Any, level: float) -> LogisticSummary:
-    """Build the :class:`LogisticSummary` of a fitted model with ``evidence_``."""
+    """Build the :class:`LogisticSummary` of a fitted model with ``fit_statistics_``."""
     _refuse(model)
-    e: LogisticEvidence = model.evidence_
+    e: LogisticFitStatistics = model.fit_statistics_
     d, k = model.coef_.shape[1], model.coef_.shape[0]
     contrast, labels, reference = _contrasts(model)
     estimates = contrast @ np.column_stack([model.coef_, model.intercept_])
@@ -162,5 +162,5 @@ def _refuse(model: Any) -> None:
             "the classes are separable, so the maximum likelihood estimate does not exist. Use "
             "more rows or fewer columns."
         )
-    if model.evidence_ is None:
+    if model.fit_statistics_ is None:
         no_summary("the model has too many coefficients for their covariance matrix.")

@@ -1,1 +1,1 @@
-"""Losses, penalties, problems and the solvers that several families share."""
+"""Losses, penalties, duality certificates, and solvers used by several families."""

@@ -100,7 +100,7 @@ def _gap(
 
 
 def joint_certificate(certificates: Sequence[Certificate]) -> Certificate:
-    """One certificate of several problems that share nothing: objectives and gaps add up."""
+    """One certificate of several independent problems: objectives and gaps add up."""
     primal, gap = sum(c.primal for c in certificates), sum(c.gap for c in certificates)
     return replace(
         certificates[0],

@@ -124,7 +124,7 @@ def _no_intervals(study: Study, found: Inference | None) -> str:
     """Why coefficients come without intervals; of a classifier, with the one that has them."""
     if found is None or not found.reason:
         return ""
-    if study.task != "classification" or hasattr(study.core, "evidence_"):
+    if study.task != "classification" or hasattr(study.core, "fit_statistics_"):
         return found.reason
     return "The theory of standard errors of classes is that of --models logistic."
 

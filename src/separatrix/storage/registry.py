@@ -46,7 +46,7 @@ _RECORDS = {
     "probability.decision_surface": "DecisionSurface",
     "linear.ridge.spectrum": "Spectrum",
     "linear.summary": "FitStatistics",
-    "logistic.summary": "LogisticEvidence",
+    "logistic.summary": "LogisticFitStatistics",
     "logistic.separation": "Separation",
     "logistic.gradient_descent": "TrainingTrace",
     "discriminant.covariance_tests": "MardiaTest BoxTest",

@@ -142,11 +142,11 @@ def _from_moments(moments: Moments, options: ElasticNetOptions, target: int) -> 
         float(np.sqrt(max(m.yy[target, target], 0.0) / m.weight)),
         m.weight,
     )
-    varying = scales.varying
-    scale = scales.x_scale[varying]
-    correlation = m.xx[np.ix_(varying, varying)] / m.weight / scale / scale[:, None]
+    nonconstant = scales.nonconstant
+    scale = scales.x_scale[nonconstant]
+    correlation = m.xx[np.ix_(nonconstant, nonconstant)] / m.weight / scale / scale[:, None]
     np.fill_diagonal(correlation, 1.0)
-    cross = m.xy[varying, target] / m.weight / scale / (scales.y_scale or 1.0)
+    cross = m.xy[nonconstant, target] / m.weight / scale / (scales.y_scale or 1.0)
     return ElasticNetProblem(MomentColumns(correlation, cross), scales, options)
 
 
@@ -171,10 +171,10 @@ def _from_block(block: Block, options: ElasticNetOptions, target: int) -> Elasti
         u *= v[:, None] * np.sqrt(block.n)
     scale = np.sqrt(np.einsum("ij,ij->j", u, u) / block.n)
     scales = Scales(mean, scale, y_mean, y_scale, float(w.sum()))
-    varying = scales.varying
-    if len(varying) < u.shape[1]:
-        u = u[:, varying]
-    u /= scale[varying] * np.sqrt(block.n)
+    nonconstant = scales.nonconstant
+    if len(nonconstant) < u.shape[1]:
+        u = u[:, nonconstant]
+    u /= scale[nonconstant] * np.sqrt(block.n)
     return ElasticNetProblem(DenseColumns(u, t), scales, options)
 
 
@@ -195,6 +195,6 @@ def _from_sparse(
     variance = np.bincount(column, centered**2, minlength=a.shape[1])
     variance += mean**2 * np.maximum(1.0 - stored_weight, 0.0)
     scales = Scales(mean, np.sqrt(variance), *y_scales, weight)
-    at = scales.varying
+    at = scales.nonconstant
     columns = SparseColumns(a[:, at], mean[at], scales.x_scale[at], v, t)
     return ElasticNetProblem(columns, scales, options)

@@ -62,15 +62,15 @@ class Scales:
     weight: float
 
     @property
-    def varying(self) -> Ints:
+    def nonconstant(self) -> Ints:
         """The columns that are not constant; none where the target is constant."""
         if not zero_if_constant(np.array(self.y_scale), np.array(self.y_mean)):
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(zero_if_constant(self.x_scale, self.x_mean))
 
     def penalty(self, options: ElasticNetOptions) -> ElasticNet:
-        """ℓ and q of the varying columns for α = 1."""
-        scale = self.x_scale[self.varying]
+        """ℓ and q of the nonconstant columns for α = 1."""
+        scale = self.x_scale[self.nonconstant]
         v = np.ones_like(scale) if options.standardize else 1.0 / scale
         sigma = self.y_scale or 1.0
         return ElasticNet(
@@ -139,16 +139,16 @@ class ElasticNetProblem:
         return self._in_table_units(points, stopping)
 
     def _standardized(self, coef: Floats | None) -> Floats | None:
-        s, at = self.scales, self.scales.varying
+        s, at = self.scales, self.scales.nonconstant
         return None if coef is None else coef[at] * s.x_scale[at] / (s.y_scale or 1.0)
 
     def _in_table_units(
         self, points: tuple[PathPoint, ...], stopping: StoppingRule
     ) -> ElasticNetPath:
-        s, varying = self.scales, self.scales.varying
+        s, nonconstant = self.scales, self.scales.nonconstant
         coefs = np.zeros((len(points), len(s.x_mean)))
         for row, point in zip(coefs, points, strict=True):
-            at = varying[point.index]
+            at = nonconstant[point.index]
             row[at] = point.beta * (s.y_scale / s.x_scale[at])
         y_variance = s.y_scale**2
         return ElasticNetPath(

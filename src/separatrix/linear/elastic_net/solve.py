@@ -78,7 +78,7 @@ def solve_non_negative(
 
 
 def _warn(certificate: Certificate, sweeps: int, options: ElasticNetOptions) -> None:
-    """Say which of two things kept the solver from its tolerance."""
+    """Warn with the reason why the tolerance was not reached."""
     left = f"a duality gap of {certificate.gap:.1e} is left of an objective of "
     left += f"{certificate.primal:.3g}"
     if sweeps >= options.max_iter:
@@ -120,7 +120,7 @@ def _non_negative(
 ) -> tuple[Floats, float, int]:
     """Without penalty, coefficients ≥ 0: an active-set method on equilibrated columns."""
     s = problem.scales
-    coef, at = np.zeros(len(s.x_mean)), s.varying
+    coef, at = np.zeros(len(s.x_mean)), s.nonconstant
     if len(at):
         factor, right = _factor(source, problem.options, target)
         scale = s.x_scale[at]

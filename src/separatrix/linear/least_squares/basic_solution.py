@@ -114,11 +114,11 @@ def _in_double_double(scatter: Floats, m: Moments, tolerance: float) -> BasicSol
     at, dependent = np.flatnonzero(independent), np.flatnonzero(~independent)
     identity = np.stack([np.eye(len(at)), np.zeros((len(at), len(at)))])
     right = np.concatenate([a[:, at, d:], a[:, at][:, :, dependent], identity], axis=2)
-    triangle = np.ascontiguousarray(a[:, at][:, :, at])
-    dd.back_substitute(triangle, right)
+    upper = np.ascontiguousarray(a[:, at][:, :, at])
+    dd.back_substitute(upper, right)
     coef, combination, root = np.split(right[0], [k, k + len(dependent)], axis=1)
     lower_right = np.triu(a[0, d:, d:]) * scale[d:]
-    condition = _condition(np.triu(triangle[0]), root)
+    condition = _condition(np.triu(upper[0]), root)
     return BasicSolution(
         independent=independent,
         coef=coef * scale[d:] / scale[at, None],
@@ -173,7 +173,7 @@ def powers_of_two(scale: Floats) -> Floats:
     return np.exp2(np.round(np.log2(np.where(scale > 0, scale, 1.0))))
 
 
-def _condition(triangle: Floats, inverse: Floats) -> float:
-    if not triangle.size:
+def _condition(upper: Floats, inverse: Floats) -> float:
+    if not upper.size:
         return 1.0
-    return float(np.linalg.norm(triangle, 2) * np.linalg.norm(inverse, 2))
+    return float(np.linalg.norm(upper, 2) * np.linalg.norm(inverse, 2))

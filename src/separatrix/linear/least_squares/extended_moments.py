@@ -1,6 +1,6 @@
-"""Moments with twice the digits, for columns that are nearly dependent.
+"""Moments in double-double precision, for nearly dependent columns.
 
-The sums of :class:`~separatrix.statistics.moments.Moments`, each held as hi + lo: about 32 decimal
+The sums of :class:`~separatrix.statistics.moments.Moments`, each stored as hi + lo: 32 decimal
 digits. Forming XᵀX squares the condition number κ; with errors of 10⁻³²·κ² instead of 10⁻¹⁶·κ²
 even κ = 10¹² leaves the coefficients right to the last digit that a float can hold.
 """
@@ -18,8 +18,8 @@ from separatrix.rows.block import Block, Floats
 class ExtendedMoments:
     """Σw, Σwz and Σwzzᵀ about the fixed point ``shift``, in double-double, for z = (x, y).
 
-    All blocks of one pass share ``shift`` (near the means, from an earlier pass), so merging is
-    plain addition.
+    All blocks of one pass have the same ``shift`` (near the means, from an earlier pass), so that
+    merging is plain addition.
     """
 
     def __init__(self, shift: Floats, count: int = 0) -> None:
@@ -34,7 +34,7 @@ class ExtendedMoments:
         return type(self)(self.shift)
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block, densified in pieces."""
+        """Add the rows of a block, made dense in chunks."""
         w = block.weights
         step = max(1, 4_000_000 // len(self.shift))
         for start in range(0, block.n, step):

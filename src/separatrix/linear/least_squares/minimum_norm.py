@@ -50,10 +50,10 @@ def solve_wide(block: Block, *, fit_intercept: bool) -> Solution:
     cutoff = max(x.shape) * EPS
     equilibrated, _, rank, _ = linalg.lstsq(x / scale, y, cond=cutoff)
     equilibrated = equilibrated / scale[:, None]
-    shortest = linalg.lstsq(x, y, cond=cutoff)[0]
-    misfit = [np.linalg.norm(y - x @ b) for b in (equilibrated, shortest)]
+    unscaled = linalg.lstsq(x, y, cond=cutoff)[0]
+    misfit = [np.linalg.norm(y - x @ b) for b in (equilibrated, unscaled)]
     as_good = misfit[1] <= misfit[0] + 1e-10 * np.linalg.norm(y)
-    coef = shortest if as_good else equilibrated
+    coef = unscaled if as_good else equilibrated
     order = linalg.qr(x / scale, mode="r", pivoting=True)[1]
     names = [str(term) for term in block.terms]
     residual = y - x @ coef

@@ -1,4 +1,4 @@
-"""Arithmetic with twice the digits: a number is an unevaluated sum hi + lo of two floats.
+"""Double-double arithmetic: a number is an unevaluated sum hi + lo of two floats.
 
 Products use the fused multiply–add, whose rounding error is exact: a·b = p + fma(a, b, −p). The
 inner loops have no branches, so that the compiler turns them into vector instructions.
@@ -40,7 +40,7 @@ def multiply(ah, al, bh, bl):
 
 @njit(cache=True, nogil=True, inline="always")
 def add(ah, al, bh, bl):
-    """(ah + al) + (bh + bl), normalised."""
+    """(ah + al) + (bh + bl), normalized."""
     s, e = two_sum(ah, bh)
     return two_sum(s, e + (al + bl))
 
@@ -82,15 +82,15 @@ def cholesky(a, last, tolerance):
 
     Among the first ``last`` columns, one whose squared distance from the span of those before it
     is at most ``tolerance`` of its squared length is skipped: its row of the factor stays zero.
-    Returns the mask of the columns that were kept (those after ``last`` are never skipped; a zero
+    Returns the mask of the columns that were not skipped (those after ``last`` never are; a zero
     pivot there means an exact fit).
     """
     p = a.shape[1]
-    kept = np.ones(p, dtype=np.bool_)
+    independent = np.ones(p, dtype=np.bool_)
     for j in range(p):
         length = a[0, j, j]
         for i in range(j + 1):
-            if not kept[i]:
+            if not independent[i]:
                 a[0, i, j], a[1, i, j] = 0.0, 0.0
                 continue
             sh, sl = a[0, i, j], a[1, i, j]
@@ -103,7 +103,7 @@ def cholesky(a, last, tolerance):
                 else:
                     a[0, i, j], a[1, i, j] = 0.0, 0.0
             elif j < last and sh <= tolerance * length:
-                kept[j] = False
+                independent[j] = False
                 a[0, j, j], a[1, j, j] = 0.0, 0.0
             else:
                 sh = max(sh, 0.0)
@@ -114,7 +114,7 @@ def cholesky(a, last, tolerance):
                     a[0, j, j], a[1, j, j] = two_sum(root, (rh + rl) / (2.0 * root))
                 else:
                     a[0, j, j], a[1, j, j] = 0.0, 0.0
-    return kept
+    return independent
 
 
 @njit(cache=True, nogil=True)
@@ -132,7 +132,7 @@ def back_substitute(r, b):
 
 @njit(cache=True, nogil=True)
 def dot(a, b):
-    """Σ aᵢ bᵢ of vectors held as hi and lo (2 x d)."""
+    """Σ aᵢ bᵢ of vectors given as hi and lo (2 x d)."""
     sh, sl = 0.0, 0.0
     for i in range(a.shape[1]):
         ph, pl = multiply(a[0, i], a[1, i], b[0, i], b[1, i])

@@ -1,10 +1,10 @@
-"""Leave-one-out errors of a whole ridge path, in closed form, from one pass over the rows.
+"""Leave-one-out errors of a ridge path in closed form, from one pass over the rows.
 
     e₍ᵢ₎ = (yᵢ − ŷᵢ) / (1 − hᵢ),      hᵢ = 1/Σw + Σⱼ uᵢⱼ² λⱼ/(λⱼ + α)
 
-with uᵢⱼ the coordinate of row i along the j-th principal direction, in units of its length √λⱼ: the
-error that row i would meet had it been left out, without leaving it out. A row of weight w stands
-for w equal rows: one of them is left out, the others stay.
+with uᵢⱼ the coordinate of row i along the j-th principal direction, in units of √λⱼ, and hᵢ the
+leverage: the prediction error of row i by the model fitted to the other rows (PRESS). A row of
+weight w stands for w equal rows, one of which is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from separatrix.rows.block import Block, Floats
 
 
 class LeaveOneOut:
-    """Σ w e₍ᵢ₎² for each of m penalties (summed over targets), and the least 1 − h met.
+    """Σ w e₍ᵢ₎² for each of m penalties (summed over targets), and the least 1 − h.
 
     ``rotation`` (d x r) takes centred rows to coordinates u, ``shrink`` (r x m) holds λ/(λ + α),
     ``cross`` (r x k) the products of u with the targets; ``base`` is 1/Σw with an intercept, else
@@ -53,13 +53,15 @@ class LeaveOneOut:
         )
 
     def update(self, block: Block) -> None:
-        """Take in the rows of a block, in chunks whose working arrays stay in cache."""
-        (d, r), m, kind = self.rotation.shape, self.shrink.shape[1], self.precision
-        rotation, pull = self.rotation.astype(kind), self._thin(self.shrink)
-        models = [self._thin(self.shrink * self.cross[:, [k]]) for k in range(self.cross.shape[1])]
+        """Add the rows of a block, in chunks whose working arrays stay in cache."""
+        (d, r), m, dtype = self.rotation.shape, self.shrink.shape[1], self.precision
+        rotation, leverage = self.rotation.astype(dtype), self._low_rank(self.shrink)
+        models = [
+            self._low_rank(self.shrink * self.cross[:, [k]]) for k in range(self.cross.shape[1])
+        ]
         chunk = int(np.clip(100_000 // max(d, m), 64, 2048))
-        z, u, square = (np.empty((chunk, size), kind) for size in (d, r, r))
-        keep, error = np.empty((chunk, m), kind), np.empty((chunk, m), kind)
+        z, u, square = (np.empty((chunk, size), dtype) for size in (d, r, r))
+        residual_factor, error = np.empty((chunk, m), dtype), np.empty((chunk, m), dtype)
         for start in range(0, block.n, chunk):
             n = min(chunk, block.n - start)
             rows = slice(start, start + n)
@@ -67,25 +69,25 @@ class LeaveOneOut:
             np.subtract(block.dense(start, start + n), self.x_mean, z[:n], casting="same_kind")
             np.matmul(z[:n], rotation, out=u[:n])
             np.multiply(u[:n], u[:n], out=square[:n])
-            np.matmul(square[:n] @ pull[0], pull[1], out=keep[:n])
-            np.subtract(1.0 - self.base, keep[:n], out=keep[:n])
-            counted = keep[:n] if w is None else keep[:n][w > 0]
+            np.matmul(square[:n] @ leverage[0], leverage[1], out=residual_factor[:n])
+            np.subtract(1.0 - self.base, residual_factor[:n], out=residual_factor[:n])
+            counted = residual_factor[:n] if w is None else residual_factor[:n][w > 0]
             least = float(counted.min(initial=1.0))
             self.least = min(self.least, least)
-            if least < 1e-12:  # a row that decides its own fit: rounding must not divide by zero
-                np.maximum(keep[:n], 1e-12, out=keep[:n])
+            if least < 1e-12:  # a leverage of 1: rounding must not divide by zero
+                np.maximum(residual_factor[:n], 1e-12, out=residual_factor[:n])
             for k, (left, right) in enumerate(models):
-                y = (block.y[rows, k] - self.y_mean[k]).astype(kind, copy=False)
+                y = (block.y[rows, k] - self.y_mean[k]).astype(dtype, copy=False)
                 np.matmul(u[:n] @ left, right, out=error[:n])
                 np.subtract(y[:, None], error[:n], out=error[:n])
-                error[:n] /= keep[:n]
+                error[:n] /= residual_factor[:n]
                 error[:n] *= error[:n]
-                self.total += (np.ones(n, kind) if w is None else w) @ error[:n]
+                self.total += (np.ones(n, dtype) if w is None else w) @ error[:n]
 
-    def _thin(self, matrix: Floats) -> tuple[Floats, Floats]:
-        """The matrix as a product of two thin ones.
+    def _low_rank(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """The matrix as a product of two thin ones, by singular values.
 
-        λ/(λ + α) varies so smoothly with both that a dozen products hold all of it to rounding.
+        λ/(λ + α) is so smooth in both that a rank of about twelve represents it up to rounding.
         """
         u, s, vt = np.linalg.svd(matrix, full_matrices=False)
         smallest = 0.1 * np.finfo(self.precision).eps

@@ -54,7 +54,7 @@ def _penalized(data: TrainingData, alpha: Floats, options: RidgeOptions) -> Solu
 
 def _non_negative(data: TrainingData, alpha: Floats, options: RidgeOptions) -> Solution:
     if alpha.min() < alpha.max():
-        raise InputError("With positive=True all targets share one alpha.")
+        raise InputError("With positive=True all targets need the same alpha.")
     source = data.source if data.block is None else data.block
     return solve_non_negative(
         source,

@@ -130,7 +130,7 @@ class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
 
     With ε = 0 the plane through the conditional medians: the size of an outlier has no influence,
     only its side. With ε > 0 residuals up to ε cost nothing. A linear program, solved by an
-    interior-point method and simplex pivots to an exact vertex; the rows are held in memory.
+    interior-point method and simplex pivots to an exact vertex; the rows are stored in memory.
 
     Parameters
     ----------

@@ -144,8 +144,8 @@ def _initial_basis(z: Floats, diagonal: Floats, epsilon: float) -> _Basis | None
     while True:
         rows = order[: min(count, n)]
         weighted = z[rows] * np.sqrt(best[rows])[:, None]
-        triangle, pivot = linalg.qr(weighted.T, mode="r", pivoting=True, check_finite=False)
-        size = np.abs(np.diag(triangle))
+        factor, pivot = linalg.qr(weighted.T, mode="r", pivoting=True, check_finite=False)
+        size = np.abs(np.diag(factor))
         if len(size) == p and size[-1] > 1e-12 * size[0] * np.sqrt(
             best[rows[pivot[p - 1]]] / best[order[0]]
         ):

@@ -1,8 +1,8 @@
 """Coordinate descent for the elastic net on a Gram matrix, and its duality gap.
 
-    ½ ‖y − Xb‖² + Σ ℓⱼ|bⱼ| + ½ Σ qⱼ bⱼ²        seen through G = XᵀX and g = Xᵀ(y − Xb),  ‖y‖ = 1
+    ½ ‖y − Xb‖² + Σ ℓⱼ|bⱼ| + ½ Σ qⱼ bⱼ²        with G = XᵀX and g = Xᵀ(y − Xb),  ‖y‖ = 1
 
-A step on one coordinate moves along one row of G, so it costs as many operations as there are
+A step on one coordinate adds a multiple of one row of G, so that its cost is the number of
 coordinates, however many rows the table has.
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-#: A coordinate leaves zero only for more than a rounding error beyond its threshold.
-EDGE = 1.0 + 1e-14
+#: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
+THRESHOLD = 1.0 + 1e-14
 #: A step shorter than this, for columns and target of length one, is a rounding error.
-STILL = 1e-15
+ROUNDING = 1e-15
 
 
 @njit(cache=True, nogil=True)
@@ -25,21 +25,21 @@ def duality_gap(square, grad, beta, l1, l2, positive):
 
         gap(t) = ½ (1 − t)² ‖r‖² + Σ [pⱼ(bⱼ) + pⱼ*(t gⱼ) − t gⱼ bⱼ]
 
-    where every bracket is a Fenchel–Young difference, at least zero. The ℓ₂ part is read either as
-    further rows of X (then t shrinks until |gⱼ − qⱼbⱼ| t ≤ ℓⱼ) or through its conjugate (then
-    t = 1); the smaller gap counts.
+    where every bracket is a Fenchel–Young difference, at least zero. The ℓ₂ part is treated either
+    as further rows of X (then t is scaled until |gⱼ − qⱼbⱼ| t ≤ ℓⱼ) or by its conjugate (then
+    t = 1); the smaller gap is returned.
     """
     norm, square_l2, conjugate, inner, ratio = 0.0, 0.0, 0.0, 0.0, np.inf
     for j in range(beta.shape[0]):
         b = beta[j]
-        slope = grad[j] - l2[j] * b
+        residual = grad[j] - l2[j] * b
         norm += l1[j] * abs(b)
         square_l2 += l2[j] * b * b
-        inner += slope * b
+        inner += residual * b
         if positive:
-            slope = max(slope, 0.0)
-        if abs(slope) * ratio > l1[j]:
-            ratio = l1[j] / abs(slope)
+            residual = max(residual, 0.0)
+        if abs(residual) * ratio > l1[j]:
+            ratio = l1[j] / abs(residual)
         over = (grad[j] if positive else abs(grad[j])) - l1[j]
         if over > 0.0:
             conjugate += 0.5 * over * over / l2[j] if l2[j] > 0.0 else np.inf
@@ -54,12 +54,12 @@ def duality_gap(square, grad, beta, l1, l2, positive):
 
 @njit(cache=True, nogil=True)
 def sweep(gram, grad, beta, l1, l2, positive):
-    """Minimise over each coordinate in turn; returns how far the furthest was from its optimum."""
+    """Minimize over each coordinate in turn; returns the largest violation that was met."""
     m = beta.shape[0]
     worst = 0.0
     for j in range(m):
         old = beta[j]
-        if old == 0.0 and abs(grad[j]) <= l1[j] * EDGE:
+        if old == 0.0 and abs(grad[j]) <= l1[j] * THRESHOLD:
             continue
         curvature = gram[j, j] + l2[j]
         z = grad[j] + old * gram[j, j]
@@ -78,20 +78,20 @@ def sweep(gram, grad, beta, l1, l2, positive):
 
 
 @njit(cache=True, nogil=True)
-def descend(gram, target, grad, beta, l1, l2, positive, sweeps, gap_wanted, kkt_wanted):
-    """Sweep until solved, still, or out of sweeps; ``beta`` and ``grad`` change in place.
+def descend(gram, target, grad, beta, l1, l2, positive, sweeps, gap_tol, kkt_tol):
+    """Sweep until solved, stationary, or out of sweeps; ``beta`` and ``grad`` change in place.
 
-    Returns the number of sweeps and whether to stop: the gap is at most ``gap_wanted`` and the
-    last sweep moved nothing by more than ``kkt_wanted``, or nothing moves any more.
+    Returns the number of sweeps and whether to stop: the gap is at most ``gap_tol`` and the
+    last sweep met no violation above ``kkt_tol``, or steps are of the size of rounding.
     """
     for done in range(1, sweeps + 1):
         worst = sweep(gram, grad, beta, l1, l2, positive)
-        if worst <= STILL:
+        if worst <= ROUNDING:
             return done, True
-        if worst <= kkt_wanted and (done % 4 == 0 or worst * worst <= gap_wanted):
+        if worst <= kkt_tol and (done % 4 == 0 or worst * worst <= gap_tol):
             square = 1.0
             for j in range(beta.shape[0]):
                 square -= (target[j] + grad[j]) * beta[j]
-            if duality_gap(max(square, 0.0), grad, beta, l1, l2, positive)[1] <= gap_wanted:
+            if duality_gap(max(square, 0.0), grad, beta, l1, l2, positive)[1] <= gap_tol:
                 return done, True
     return sweeps, False
