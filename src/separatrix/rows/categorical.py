@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError, did_you_mean, warn
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import level_text
+from separatrix.rows.sources.columns import Location, check_boolean, level_text
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class OneHotColumns:
         for j, (column, known) in enumerate(zip(self.schema.columns, levels, strict=True)):
             if known is None:
                 if column.kind is Kind.BOOLEAN:
-                    _check_boolean(x[j], column.name)
+                    check_boolean(x[j], column.name, Location())
                 out[len(terms)] = x[j]
                 terms.append(Term(column.name))
             else:
@@ -81,17 +81,6 @@ def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Fl
                 f"column {column.name!r}: {', '.join(unseen[:5])} not seen in training; "
                 "encoded as all zeros.",
             )
-
-
-def _check_boolean(values: Floats, name: str) -> None:
-    wrong = np.flatnonzero(~(np.isnan(values) | (values == 0) | (values == 1)))
-    if wrong.size:
-        raise InputError(
-            f"holds {values.flat[wrong[0]]:g}, but a boolean column holds 0 and 1.",
-            row=int(wrong[0]) + 1,
-            column=name,
-            remedy="Threshold it first, or declare it 'numeric' or 'discrete'.",
-        )
 
 
 def with_kinds(schema: Schema, kinds: Any) -> Schema:

@@ -13,7 +13,7 @@ from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.infer import ReadOptions, infer_schema, read_options
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
-from separatrix.rows.sources.dataframes import as_table, table_of_arrays, with_column
+from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays, with_column
 from separatrix.rows.sources.new_rows import rows_like as rows_like
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.source import Source, TableSource
@@ -175,11 +175,7 @@ def _floats(values: Any) -> Any:
 
 
 def _checked(values: Any, n: int, role: str) -> Any:
-    if isinstance(values, str):
-        raise InputError(
-            f"The {role} is named {values!r}, but the columns of an array have no names.",
-            remedy=f"Pass the {role} as an array, or the table as a data frame.",
-        )
+    refuse_name(values, role)
     array = np.asarray(values)
     if array.shape[:1] != (n,):
         raise InputError(f"The {role} has {array.shape[:1]} rows, the table {n}.")

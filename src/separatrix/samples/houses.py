@@ -1,8 +1,8 @@
-"""Writes the synthetic table ``houses.csv``: ``python -m separatrix.samples.houses``.
+"""Generator of the synthetic table ``houses.csv``: ``python -m separatrix.samples.houses``.
 
     price = 40 000 + 2 100·area + 9 000·rooms − 450·age + district + garden + heating + noise
 
-Some areas of lots and some kinds of heating are left empty, as in real tables.
+Some values of ``lot`` and ``heating`` are missing.
 """
 
 from __future__ import annotations

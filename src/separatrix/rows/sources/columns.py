@@ -35,6 +35,10 @@ class Location:
         """Number in the source of a row of the batch; the first row of data is 1."""
         return self.start + index + 1
 
+    def error(self, what: str, index: int, column: str, remedy: str) -> InputError:
+        """The refusal of one value of the batch."""
+        return InputError(what, file=self.file, row=self.row(index), column=column, remedy=remedy)
+
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -106,15 +110,27 @@ def numbers(array: pa.Array, name: str, location: Location) -> Numbers:
     infinite = np.isinf(values)
     if infinite.any():
         i = int(infinite.argmax())
-        raise InputError(
+        raise location.error(
             f"holds an infinite value ({values[i]}).",
-            file=location.file,
-            row=location.row(i),
-            column=name,
-            remedy="Correct it, or leave the cell empty if the value is not known.",
+            i,
+            name,
+            "Correct it, or leave the cell empty if the value is not known.",
         )
     missing = np.isnan(values)
     return Numbers(values, missing if missing.any() else None)
+
+
+def check_boolean(values: Floats, name: str, location: Location) -> None:
+    """Refuse values of a boolean column other than 0, 1 and NaN."""
+    other = np.flatnonzero(~((values == 0) | (values == 1) | np.isnan(values)))
+    if other.size:
+        i = int(other[0])
+        raise location.error(
+            f"holds {values[i]:g}, but a boolean column holds 0 and 1 only.",
+            i,
+            name,
+            f"Declare it numeric with kinds={{{name!r}: 'numeric'}}.",
+        )
 
 
 def _floats(array: pa.Array, name: str, location: Location) -> Floats:

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Block
 from separatrix.rows.infer import infer_schema, read_options
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import InMemory, Rows, S
+from separatrix.rows.rows import S
 from separatrix.rows.schema import Schema
-from separatrix.rows.sources.dataframes import as_table, table_of_arrays
-from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
+from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays
+from separatrix.rows.sources.reader import BatchReader, DecodedBatch
 from separatrix.rows.sources.source import SAMPLE_ROWS, TableSource, batch_rows
-from separatrix.rows.sources.stream import BLOCK_ROWS
+from separatrix.rows.sources.stream import BLOCK_ROWS, BatchedRows
 
 
-class DaskRows(Rows):
+class DaskRows(BatchedRows):
     """The partitions of a Dask collection, as delayed Arrow tables."""
 
     def __init__(
@@ -36,14 +35,6 @@ class DaskRows(Rows):
     ) -> None:
         self.partitions, self.schema = partitions, schema
         self.parts, self.notes = parts, notes
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield raw blocks in order, one partition at a time."""
-        dropped = 0
-        for decoded in self._decoded(BatchReader(self.schema, self.parts)):
-            dropped += decoded.dropped
-            yield decoded.block
-        self.dropped = dropped
 
     def reduce(self, statistic: S) -> S:
         """Compute a statistic: one task per partition, then a tree of sums."""
@@ -61,14 +52,6 @@ class DaskRows(Rows):
     def with_parts(self, parts: Parts) -> DaskRows:
         """Label each row with its part."""
         return DaskRows(self.partitions, self.schema, parts=parts, notes=self.notes)
-
-    def read(self) -> InMemory:
-        """Read the whole table into the memory of this process."""
-        batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
-        rows = join(self.schema, batches, None)
-        self.dropped = rows.dropped
-        rows.notes = self.notes
-        return rows if self.parts is None else rows.with_parts(self.parts)
 
     def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         from dask import delayed
@@ -159,11 +142,7 @@ def _aligned(x: Any, values: Any, role: str) -> Any:
 
     if values is None:
         return None
-    if isinstance(values, str):
-        raise InputError(
-            f"The {role} is named {values!r}, but the columns of an array have no names.",
-            remedy=f"Pass the {role} as an array, or the table as a data frame.",
-        )
+    refuse_name(values, role)
     values = values.to_dask_array(lengths=True) if hasattr(values, "to_dask_array") else values
     values = asarray(values)
     rows, given = x.shape[0], values.shape[0]

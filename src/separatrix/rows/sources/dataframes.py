@@ -112,3 +112,12 @@ def table_of_arrays(x: Any, y: Any, w: Any) -> tuple[pa.Table, tuple[str, ...]]:
     if w is not None:
         columns["weight"] = _array("weight", w)
     return pa.table(columns), targets
+
+
+def refuse_name(values: Any, role: str) -> None:
+    """Refuse a target or weight that is given by name for an array."""
+    if isinstance(values, str):
+        raise InputError(
+            f"The {role} is {values!r}, but the columns of an array have no names.",
+            remedy=f"Pass the {role} as an array, or the table as a data frame.",
+        )

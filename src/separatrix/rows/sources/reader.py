@@ -24,6 +24,7 @@ from separatrix.rows.sources.columns import (
     Levels,
     Location,
     Numbers,
+    check_boolean,
     levels,
     numbers,
 )
@@ -95,7 +96,7 @@ class BatchReader:
             else:
                 decoded[column.name] = found = numbers(array, column.name, location)
                 if column.kind is Kind.BOOLEAN:
-                    _check_boolean(found, column.name, location)
+                    check_boolean(found.values, column.name, location)
         return decoded
 
     def _weights(self, batch: pa.RecordBatch, location: Location) -> Floats:
@@ -104,12 +105,8 @@ class BatchReader:
         w = numbers(batch.column(batch.schema.get_field_index(name)), name, location).values
         if (w < 0).any():
             i = int((w < 0).argmax())
-            raise InputError(
-                f"holds a negative weight ({w[i]:g}).",
-                file=location.file,
-                row=location.row(i),
-                column=name,
-                remedy="Weights must be zero or more.",
+            raise location.error(
+                f"holds a negative weight ({w[i]:g}).", i, name, "Weights must be zero or more."
             )
         return w
 
@@ -142,20 +139,6 @@ class BatchReader:
             elif len(found.names) > MAX_LEVELS:
                 raise too_many_levels(column.name, location.file)
         return recoded
-
-
-def _check_boolean(found: Numbers, name: str, location: Location) -> None:
-    """Refuse values of a boolean column other than 0 and 1."""
-    other = ~np.isin(found.values, (0.0, 1.0)) & ~np.isnan(found.values)
-    if other.any():
-        i = int(other.argmax())
-        raise InputError(
-            f"holds {found.values[i]:g}, but a boolean column holds 0 and 1 only.",
-            file=location.file,
-            row=location.row(i),
-            column=name,
-            remedy=f"Read it as numbers with kinds={{{name!r}: 'numeric'}}.",
-        )
 
 
 def too_many_levels(name: str, file: str | None) -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,11 +19,39 @@ from separatrix.threads import one_blas_thread
 BLOCK_ROWS = 65_536
 
 
-class TableRows(Rows):
-    """A source read under a schema; only a few batches are in memory at any time.
+class BatchedRows(Rows):
+    """Rows that are decoded batch by batch; ``dropped`` is counted anew at every pass."""
 
-    After a pass, ``dropped`` is the number of rows whose target or weight was missing.
-    """
+    parts: Parts | None
+
+    @property
+    def name(self) -> str | None:
+        """The name of the table in messages."""
+        return None
+
+    @abstractmethod
+    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+        """Yield the decoded batches in order."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield raw blocks in order."""
+        dropped = 0
+        for decoded in self._decoded(BatchReader(self.schema, self.parts)):
+            dropped += decoded.dropped
+            yield decoded.block
+        self.dropped = dropped
+
+    def read(self) -> InMemory:
+        """Read the whole table into memory."""
+        batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
+        rows = join(self.schema, batches, self.name)
+        self.dropped = rows.dropped
+        rows.notes, rows.ignored = self.notes, self.ignored
+        return rows if self.parts is None else rows.with_parts(self.parts)
+
+
+class TableRows(BatchedRows):
+    """A source read under a schema; only a few batches are in memory at any time."""
 
     def __init__(
         self,
@@ -41,14 +70,6 @@ class TableRows(Rows):
     def name(self) -> str | None:
         """The name of the source in messages."""
         return self.source.name
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield raw blocks in order."""
-        dropped = 0
-        for decoded in self._decoded(BatchReader(self.schema, self.parts)):
-            dropped += decoded.dropped
-            yield decoded.block
-        self.dropped = dropped
 
     def reduce(self, statistic: S) -> S:
         """Compute a statistic in one pass: batches are reduced on threads, and added in order."""
@@ -87,14 +108,6 @@ class TableRows(Rows):
             notes=self.notes,
             ignored=self.ignored,
         )
-
-    def read(self) -> InMemory:
-        """Read the whole table into memory."""
-        batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
-        rows = join(self.schema, batches, self.source.name)
-        self.dropped = rows.dropped
-        rows.notes, rows.ignored = self.notes, self.ignored
-        return rows if self.parts is None else rows.with_parts(self.parts)
 
     def _batches(self, reader: BatchReader) -> Iterator[LocatedBatch]:
         columns = reader.columns
