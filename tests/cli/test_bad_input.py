@@ -58,7 +58,7 @@ BAD = {
     "ragged row": (text(*GOOD[:10], "1,2", *GOOD[10:]), ["table.csv", "row 11", "2 values"]),
     "nothing but the target": (
         text(*(r.split(",")[2] for r in GOOD), header="y"),
-        ["table.csv", "no column is left"],
+        ["table.csv", "no feature column"],
     ),
 }
 

@@ -349,7 +349,7 @@ def test_too_many_rows_for_all_pairs() -> None:
 
 def test_a_table_without_columns() -> None:
     frame = pd.DataFrame({"name": [f"somebody {i}" for i in range(80)]})
-    with pytest.raises(InputError, match="no column is left"):
+    with pytest.raises(InputError, match="no feature column"):
         run_clusters(sx.scan(frame))
 
 
