@@ -44,7 +44,7 @@ BAD = {
         text(*(swapped(r, 2, "5") for r in GOOD)),
         ["table.csv", "'y'", "nothing to learn"],
     ),
-    "missing target": (text(*(swapped(r, 2, "") for r in GOOD)), ["'y'", "every one of its 60"]),
+    "missing target": (text(*(swapped(r, 2, "") for r in GOOD)), ["'y'", "each of its 60"]),
     "infinite value": (
         text(*GOOD[:30], swapped(GOOD[30], 0, "inf"), *GOOD[31:]),
         ["table.csv", "row 31", "'a'", "infinite"],

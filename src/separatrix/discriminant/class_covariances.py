@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.geometry.class_scores import (
-    DiagonalScores,
     ClassScores,
+    DiagonalScores,
     LinearScores,
     QuadraticScores,
 )
