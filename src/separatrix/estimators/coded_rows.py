@@ -1,4 +1,4 @@
-"""What models that learn row by row share: coded rows in memory, and how to walk over them."""
+"""Training rows of a classifier in memory: design matrix, class codes and weights."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from separatrix.statistics.preparation import prepare
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows of positive weight: design, class as a number, weight; and the way to the design.
+    """Design matrix, class codes and weights of the rows of positive weight, and the encoding.
 
-    ``rows`` are their numbers among the ``given`` ones.
+    ``rows`` are their numbers among all ``n_samples`` rows.
     """
 
     x: Matrix
@@ -34,22 +34,22 @@ class CodedRows:
     w: Floats
     encoding: Encoding
     rows: Ints
-    given: int
+    n_samples: int
 
 
 def coded_rows(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> CodedRows:
-    """What ``fit`` was given, in memory; sets ``classes_``."""
+    """Coded rows of the arguments of ``fit``; sets ``classes_``."""
     if not isinstance(X, Rows):
-        return coded(model._coded_rows(X, y, sample_weight))
+        return coded_arrays(model._coded_rows(X, y, sample_weight))
     rows = model._class_rows(X, y, sample_weight)
     prepared = prepare(rows)
     terms = model._class_terms(rows, prepared.moments.targets)
     block = prepared.rows.collect()
-    return _kept(block, block.codes(terms), prepared.encoding)
+    return _positive_weight(block, block.codes(terms), prepared.encoding)
 
 
 def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> CodedRows:
-    """Python objects instead of rows, as a kernel on structures takes them; sets ``classes_``."""
+    """Coded Python objects, for a kernel on structures; sets ``classes_``."""
     model._expect_labels(X, y)
     if isinstance(X, Rows):
         raise InputError("A kernel on structures takes lists of objects, no tables.")
@@ -61,28 +61,28 @@ def coded_items(model: ClassLabels, X: Any, y: Any, sample_weight: Any) -> Coded
     check_consistent_length(X, labels)
     w = check_sample_weight(sample_weight, len(labels))
     w = unit_weights(w, len(labels))
-    there = np.flatnonzero(w > 0.0)
-    model.classes_, codes = np.unique(labels[there], return_inverse=True)
+    rows = np.flatnonzero(w > 0.0)
+    model.classes_, codes = np.unique(labels[rows], return_inverse=True)
     two_or_more(model.classes_.tolist())
-    items: Any = take_items(list(X), there)
+    items: Any = take_items(list(X), rows)
     no_columns: Any = None
-    return CodedRows(items, codes.astype(np.int64), w[there], no_columns, there, len(w))
+    return CodedRows(items, codes.astype(np.int64), w[rows], no_columns, rows, len(w))
 
 
-def coded(rows: ArrayRows) -> CodedRows:
-    """Rows from arrays, whose parts are their classes."""
-    return _kept(rows.block, rows.block.parts, identity(rows.schema))
+def coded_arrays(rows: ArrayRows) -> CodedRows:
+    """Coded rows of arrays, whose parts are the class codes."""
+    return _positive_weight(rows.block, rows.block.parts, identity(rows.schema))
 
 
-def _kept(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
+def _positive_weight(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
     w = block.weights
     x, codes = block.x, np.asarray(codes, dtype=np.int64)
-    there = np.flatnonzero(w > 0.0)
-    if len(there) < block.n:
-        x, codes, w = x[there], codes[there], w[there]
-    return CodedRows(x, codes, np.asarray(w, dtype=np.float64), encoding, there, block.n)
+    rows = np.flatnonzero(w > 0.0)
+    if len(rows) < block.n:
+        x, codes, w = x[rows], codes[rows], w[rows]
+    return CodedRows(x, codes, np.asarray(w, dtype=np.float64), encoding, rows, block.n)
 
 
 def outputs_of(classes: int) -> Ints:
-    """The class that each output speaks for: the second of two, or each of several."""
+    """The positive class of each output: the second of two, or each of several."""
     return np.array([1]) if classes == 2 else np.arange(classes)

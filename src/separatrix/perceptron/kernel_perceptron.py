@@ -151,7 +151,7 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         self.kernel_ = kernel_from(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=items
         )
-        if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.given:
+        if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.n_samples:
             items = items[:, coded.rows]
         mercer = check_mercer(self.kernel_, items)
         output_class = outputs_of(len(self.classes_))
@@ -175,7 +175,7 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
     def _store(
         self, result: KernelTrainingResult, gram: GramCache, items: Any, coded: CodedRows
     ) -> None:
-        n = coded.given
+        n = coded.n_samples
         alpha = np.zeros((n, result.coefficients.shape[1]))
         alpha[coded.rows] = np.abs(result.coefficients)
         self.alpha_ = alpha[:, 0] if alpha.shape[1] == 1 else alpha

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.coded_rows import CodedRows, coded, coded_rows, outputs_of
+from separatrix.estimators.coded_rows import CodedRows, coded_arrays, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
@@ -179,7 +179,7 @@ class Perceptron(LinearClassifier):
         begun = hasattr(self, "state_")
         before = self.classes_ if begun else None
         known = self._known_classes(classes)
-        given = coded(self._coded_rows(X, y, sample_weight, known=known, reset=not begun))
+        given = coded_arrays(self._coded_rows(X, y, sample_weight, known=known, reset=not begun))
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))
             self.classes_ = before

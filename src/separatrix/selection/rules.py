@@ -1,6 +1,6 @@
-"""Choosing a point of a path: from errors or likelihoods along it to one index.
+"""Selection rules along a regularization path: minimum, one standard error, AIC and BIC.
 
-Penalties may be in any order; among equals the largest penalty, the simplest model, wins.
+Penalties may be in any order; among equals the largest penalty, the simplest model, is chosen.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from separatrix.statistics.moments import Moments
 
 
 def validation_error(test: Moments, coefs: Floats, intercepts: Floats, target: int = 0) -> Floats:
-    """Mean squared error of many models at once, from the moments of the held-out rows alone.
+    """Mean squared error of many models at once, from the moments of the test rows alone.
 
     (yy − 2 b·xy + bᵀ xx b) / W + (ȳ − a − b·x̄)²     for each row b of ``coefs`` (m x d)
 
-    The first term is the spread of the residuals about their mean, the second that mean squared.
+    The first term is the variance of the residuals, the second their squared mean.
     """
     cross = coefs @ test.xy[:, target]
     square = np.einsum("ij,ij->i", coefs @ test.xx, coefs)
@@ -46,8 +46,8 @@ def one_standard_error(penalties: Floats, errors: Floats) -> int:
     return _largest(penalties, mean <= mean[best] + spread)
 
 
-def _largest(penalties: Floats, admitted: NDArray[np.bool_]) -> int:
-    return int(np.argmax(np.where(admitted, penalties, -np.inf)))
+def _largest(penalties: Floats, eligible: NDArray[np.bool_]) -> int:
+    return int(np.argmax(np.where(eligible, penalties, -np.inf)))
 
 
 #: The rules that choose from errors by fold, by the name users give them.
@@ -67,15 +67,14 @@ def bic(squares: Floats, freedom: Floats, n: float) -> Floats:
     return information(squares, freedom, n, np.log(n))
 
 
-def information(squares: Floats, freedom: Floats, n: float, price: float) -> Floats:
-    """−2 log L + price · k  =  n log(2π RSS/n) + n + price · k.
+def information(squares: Floats, freedom: Floats, n: float, penalty: float) -> Floats:
+    """Information criterion −2 log L + penalty · k  =  n log(2π RSS/n) + n + penalty · k.
 
-    The likelihood is Gaussian with its variance estimated at each point (RSS/n), and k is
-    ``freedom``, the effective number of coefficients including the intercept. ``n`` is the sum of
-    the weights. Where k > n/2 the estimated variance says more about the number of coefficients
-    than about the noise, and a path that ends in interpolation would always win there: such
-    points get +∞.
+    The likelihood is Gaussian with variance RSS/n (``squares`` / n) at each point, and k is
+    ``freedom``, the effective degrees of freedom including the intercept. ``n`` is the sum of the
+    weights. Where k > n/2 the variance is underestimated, and a path that ends in interpolation
+    would always have its minimum there: such points get +∞.
     """
     variance = np.maximum(squares / n, np.finfo(float).tiny)
-    value = n * (np.log(2.0 * np.pi * variance) + 1.0) + price * freedom
+    value = n * (np.log(2.0 * np.pi * variance) + 1.0) + penalty * freedom
     return np.where(freedom > np.maximum(n / 2.0, 1.0), np.inf, value)

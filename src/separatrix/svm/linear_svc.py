@@ -174,7 +174,7 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, LinearSVM):
                     classes=(names[own], rest),
                 )
                 svms.append(svm)
-        self._expose(svms, data.given, data.encoding, flat=False)
+        self._expose(svms, data.n_samples, data.encoding, flat=False)
         return self
 
     def _class_scores(self, X: Any) -> Floats:

@@ -236,7 +236,7 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
 
     def _expose(self, gram: GramMatrix, data: CodedRows, svms: list[BinarySVM]) -> None:
         """Support vectors, coefficients and expansions, from the binary SVMs."""
-        k, codes, n = len(self.classes_), data.codes, data.given
+        k, codes, n = len(self.classes_), data.codes, data.n_samples
         pairs = k > 2 and self.decision == "ovo"
         each = dual_coef_one_vs_rest(svms, gram.n)
         weights = dual_coef_one_vs_one(svms, codes, k) if pairs else each

@@ -28,7 +28,7 @@ def _class_validation(
     rows = subsample(len(data.codes), int(model.search_rows), data.codes)
     codes = data.codes[rows]
     task = ClassificationTask(codes, len(model.classes_), data.w[rows])
-    folds = search_folds(model.cv, codes, data.rows[rows], data.given)
+    folds = search_folds(model.cv, codes, data.rows[rows], data.n_samples)
     return cross_validation(data.x, data.w, task, folds, rows, deadline)
 
 

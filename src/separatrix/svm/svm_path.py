@@ -201,13 +201,15 @@ class SVMPath(ClassifierMixin, ClassLabels):
         x = coded.x
         self.kernel_ = chosen_kernel(self, x, coded.w)
         if isinstance(self.kernel_, Precomputed):
-            x = x[:, coded.rows] if len(coded.rows) < coded.given else x
+            x = x[:, coded.rows] if len(coded.rows) < coded.n_samples else x
             require_symmetric(x)
         mercer = check_mercer(self.kernel_, x)
         center = distant_center(x) if isinstance(self.kernel_, Linear) else None
         gram = self.kernel_.gram(x if center is None else x - center)
         gram = np.asarray(gram, dtype=np.float64)
-        return PathTraining(x, coded.codes, coded.w, gram, coded.rows, coded.given, center, mercer)
+        return PathTraining(
+            x, coded.codes, coded.w, gram, coded.rows, coded.n_samples, center, mercer
+        )
 
     def _traces(self, rows: Ints) -> list[SVMTrace]:
         """A path for each output over some of the training rows."""
@@ -242,7 +244,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         """The α of every training row at C: (n,) for two classes, else (n, K)."""
         self._within(C)
         data = self._data
-        alpha = np.zeros((data.given, len(self.paths_)))
+        alpha = np.zeros((data.n_samples, len(self.paths_)))
         alpha[data.rows] = np.stack([path.alpha(C) for path in self.paths_], axis=1)
         return alpha[:, 0] if alpha.shape[1] == 1 else alpha
 
@@ -250,7 +252,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         """Of every row: 1 bound (α = C), 0 free, −1 non-support (α = 0); (n,) or (n, K)."""
         self._within(C)
         data = self._data
-        group = np.full((data.given, len(self.paths_)), -1, dtype=np.int8)
+        group = np.full((data.n_samples, len(self.paths_)), -1, dtype=np.int8)
         group[data.rows] = np.stack([p.states(p.segment_of(C)) for p in self.paths_], axis=1)
         return group[:, 0] if group.shape[1] == 1 else group
 

@@ -4,9 +4,9 @@ A round of SMO takes a working set of the rows with the largest violation, half 
 gradient and half by their down gradient, optimizes their coefficients with all others fixed, and
 updates all gradients by one product with the kernel rows of the coefficients that changed.
 
-Most rows end at a bound, β = 0 or |β| = C, and can be told early. Shrinking leaves them out while
-rows near the margin are optimized; unshrinking computes all gradients again before a solution is
-accepted. Kernel values are of single precision during the search; the gradients of the accepted
+Most rows end at a bound, β = 0 or |β| = C, and can be recognized early. Shrinking leaves them out
+while rows near the margin are optimized; unshrinking computes all gradients again before a solution
+is accepted. Kernel values are of single precision during the search; the gradients of the accepted
 solution are of double precision.
 """
 

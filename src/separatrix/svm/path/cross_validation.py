@@ -36,7 +36,7 @@ class PathTraining:
     w: Floats
     gram: Floats
     rows: Ints
-    given: int
+    n_samples: int
     center: Floats | None = None
     mercer: bool = True
 
@@ -65,7 +65,7 @@ def path_folds(data: PathTraining, cv: Any) -> Folds:
                 remedy="Give at least 2 rows of each class and 2 folds, or give C.",
             )
         cv = min(int(cv), rarest)
-    return folds_of(cv, data.given, rows=data.rows, codes=data.codes)
+    return folds_of(cv, data.n_samples, rows=data.rows, codes=data.codes)
 
 
 def errors_for_all_C(

@@ -66,15 +66,15 @@ def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: flo
     right = y[:, None] * scores_along(trace, cross, ends[real], real)
     wrong = [_wrong(side, y[:, None]) for side in (left, right)]
     # Within a segment scores are interpolated linearly; between two segments b may jump.
-    inside = np.nonzero(wrong[0] != wrong[1])
-    low, high = left[inside], right[inside]
-    width = (ends - starts)[real][inside[1]]
-    share = np.abs(low) / np.maximum(np.abs(low) + np.abs(high), np.finfo(float).tiny)
+    crossing = np.nonzero(wrong[0] != wrong[1])
+    low, high = left[crossing], right[crossing]
+    width = (ends - starts)[real][crossing[1]]
+    fraction = np.abs(low) / np.maximum(np.abs(low) + np.abs(high), np.finfo(float).tiny)
     jump = np.nonzero(wrong[1][:, :-1] != wrong[0][:, 1:])
-    at = np.concatenate([starts[real][inside[1]] + share * width, starts[real][1:][jump[1]]])
+    at = np.concatenate([starts[real][crossing[1]] + fraction * width, starts[real][1:][jump[1]]])
     change = np.concatenate(
         [
-            w[inside[0]] * np.where(wrong[1][inside], 1.0, -1.0),
+            w[crossing[0]] * np.where(wrong[1][crossing], 1.0, -1.0),
             w[jump[0]] * np.where(wrong[0][:, 1:][jump], 1.0, -1.0),
         ]
     )
@@ -85,9 +85,9 @@ def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: flo
     return Steps(at[order], values, first / total)
 
 
-def _wrong(lead: Floats, y: Floats) -> Floats:
-    """A score of zero counts as the negative class, as in predictions."""
-    return np.where(lead == 0.0, y > 0.0, lead < 0.0)
+def _wrong(margin: Floats, y: Floats) -> Floats:
+    """Whether the prediction is wrong; a score of zero predicts the negative class."""
+    return np.where(margin == 0.0, y > 0.0, margin < 0.0)
 
 
 def gaps_along(trace: SVMTrace, gram: Floats, C: Floats, *, mercer: bool = True) -> Floats:

@@ -1,7 +1,7 @@
 """Active-set solver of the linear SVM in the primal: many rows, few columns.
 
 A row well beyond its margin has α = 0 and one well short of it has α = c, whatever the last digits
-of the hyperplane. Solutions of growing subsamples tell the hyperplane approximately; only rows near
+of the hyperplane. Solutions of growing subsamples approximate the hyperplane; only rows near
 their margin are active, and all others enter a smaller problem as one vector. Then all rows are
 checked, those that violate optimality become active, and so on until none does: the solution is
 exact for all rows, though most of them take part in two or three products only.

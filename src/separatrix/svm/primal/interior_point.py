@@ -118,13 +118,13 @@ def optimal_vertex(problem: SmallProblem, at: PrimalDualPoint) -> tuple[Floats, 
         if not np.isfinite(beta).all():
             return None
         short = problem.q - problem.z @ beta
-        inside = ~free & np.where(top, short < -noise, short > noise)
+        violating = ~free & np.where(top, short < -noise, short > noise)
         beyond = free & ((alpha < -1e-9 * c) | (alpha > (1.0 + 1e-9) * c))
-        if not (inside | beyond).any():
+        if not (violating | beyond).any():
             fits = not (free & (np.abs(short) > noise)).any()
             return (beta, np.clip(alpha, 0.0, c)) if fits else None
         top = np.where(beyond, alpha > c, top)
-        free = (free & ~beyond) | inside
+        free = (free & ~beyond) | violating
     return None
 
 
