@@ -66,6 +66,16 @@ def test_leave_one_out_of_weighted_rows_equals_repeated_rows() -> None:
     np.testing.assert_allclose(a.error, b.leave_one_out(12).error, atol=1e-12)
 
 
+def test_weights_bound_the_counts_tried_as_repeated_rows_do() -> None:
+    x, labels, w = X[:6], LABELS[:6], np.array([1, 5, 2, 4, 3, 7])
+    for n_neighbors in (None, 21, 500):
+        a = sx.KNeighborsClassifier(1).fit(x, labels, sample_weight=w).leave_one_out(n_neighbors)
+        repeated = sx.KNeighborsClassifier(1).fit(np.repeat(x, w, axis=0), np.repeat(labels, w))
+        b = repeated.leave_one_out(n_neighbors)
+        assert a.n_neighbors.tolist() == b.n_neighbors.tolist()
+        np.testing.assert_allclose(a.error, b.error, atol=1e-12)
+
+
 def test_weights_below_one_take_further_neighbors() -> None:
     x = np.array([[0.0], [1.0], [2.0], [3.0]])
     model = sx.KNeighborsRegressor(1).fit(x, [0.0, 10.0, 20.0, 30.0], sample_weight=[0.5] * 4)

@@ -14,7 +14,7 @@ CLUSTERERS: list[Row] = [
         "clustering",
     ),
     Row(
-        "KMeans, random starts",
+        "KMeans, random initialization",
         lambda: sx.KMeans(3, init="random", random_state=0),
         "clustering",
         unit_free=False,
@@ -27,14 +27,14 @@ CLUSTERERS: list[Row] = [
         additive=False,
     ),
     Row(
-        "KMedoids, built",
+        "KMedoids, BUILD",
         lambda: sx.KMedoids(3, init="build"),
         "clustering",
         unit_free=False,
         additive=False,
     ),
     Row(
-        "KMedoids, alternating",
+        "KMedoids, alternate",
         lambda: sx.KMedoids(3, method="alternate", metric="manhattan", random_state=0),
         "clustering",
         unit_free=False,

@@ -20,11 +20,10 @@ ROWS: list[Row] = [
         additive=False,
     ),
     Row(
-        "KNeighborsClassifier, standardized, counted",
+        "KNeighborsClassifier, standardized, k by leave-one-out",
         lambda: sx.KNeighborsClassifier("auto", standardize=True),
         "classification",
         additive=False,
-        order_free=False,  # the number of rows, not of places, bounds the counts that are tried
     ),
     Row(
         "KNeighborsRegressor, standardized",

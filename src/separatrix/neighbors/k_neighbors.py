@@ -79,7 +79,7 @@ class NeighborsPredictor(NeighborsModel):
         )
 
     def leave_one_out(self, max_neighbors: int | None = None) -> LeaveOneOutErrors:
-        """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√n and at most 128."""
+        """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128."""
         check_is_fitted(self, "points_")
         return leave_one_out_errors(
             self._search, self.points_, self.sample_weight_, self.weights, self._loss(),

@@ -106,34 +106,35 @@ def leave_one_out_errors(
     loss: CountLoss,
     max_neighbors: int | None,
 ) -> LeaveOneOutErrors:
-    """Errors of k = 1 … ``max_neighbors``, by default 2√n and at most 128."""
-    w, n = sample_weight, len(sample_weight)
-    default = max(1, min(int(2 * np.sqrt(n)), MAX_NEIGHBORS))
-    most = min(default if max_neighbors is None else max_neighbors, n - 1)
-    if most < 1:
-        raise InputError("Leave-one-out needs at least two rows.")
+    """Errors of k = 1 … ``max_neighbors``, by default 2√(Σ w) and at most 128."""
+    w, n, total = sample_weight, len(sample_weight), float(sample_weight.sum())
     if (w != w.round()).any():
         raise InputError(
             "Leave-one-out needs weights that are counts of rows.",
             remedy="Give n_neighbors as a number.",
         )
-    found = search.nearest_others(most, points)
+    default = max(1, min(int(2 * np.sqrt(total)), MAX_NEIGHBORS))
+    most = min(default if max_neighbors is None else max_neighbors, int(total) - 1)
+    if most < 1 or n < 2:
+        raise InputError("Leave-one-out needs at least two rows.")
+    found = search.nearest_others(min(most, n - 1), points)
     losses = np.empty((n, most))
     for start in range(0, n, BLOCK):
         part = slice(start, start + BLOCK)
-        near = _neighborhoods(w, found.distances[part], found.indices[part], start)
+        near = _neighborhoods(w, found.distances[part], found.indices[part], start, most)
         _fill_losses(near, weights, loss, losses[part])
-    total = w.sum()
     error = w @ losses / total
     spread = np.sqrt(np.maximum(w @ losses**2 / total - error**2, 0.0) / total)
     return LeaveOneOutErrors(np.arange(1, most + 1), error, spread, loss.measure)
 
 
-def _neighborhoods(w: Floats, distances: Floats, indices: Ints, start: int) -> _Neighborhoods:
+def _neighborhoods(
+    w: Floats, distances: Floats, indices: Ints, start: int, most: int
+) -> _Neighborhoods:
     """Copies of the row itself come first, then its neighbors as often as their weights say."""
     own = np.arange(start, start + len(distances))
     copies = np.column_stack([w[own] - 1.0, w[indices]])
-    counts = np.arange(1, distances.shape[1] + 1)
+    counts = np.arange(1, most + 1)
     last = np.array([np.searchsorted(row, counts) for row in np.cumsum(copies, axis=1)])
     return _Neighborhoods(
         np.column_stack([own, indices]),
