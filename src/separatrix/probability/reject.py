@@ -123,7 +123,8 @@ class RejectOption(WrappedClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of least expected cost, or ``reject_label`` where rejecting costs less."""
-        return np.asarray(self.labels_[self.costs_.decide(self.predict_proba(X))])
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.labels_[self.costs_.decide(probabilities)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of rows predicted right; a rejected row is not."""
