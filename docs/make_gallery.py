@@ -21,7 +21,6 @@ from typing import Any
 import pandas as pd
 
 import separatrix
-from separatrix.estimators.coefficient_inference import inference
 from separatrix.pictures import (
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
@@ -126,16 +125,15 @@ def _study(table: str, target: str, models: list[str] | None, reject: float | No
 
 def _drawn(study: Any) -> dict[str, Display]:
     """The pictures of its report, by class."""
-    found = inference(study.core)
     galleries = [
         figures.comparison(study),
-        figures.measured(study),
-        figures.coefficients(study, found),
+        figures.test_scores(study),
+        figures.coefficients(study),
         figures.learning(study),
         figures.probabilities(study),
         figures.classification(study)
         if study.task == "classification"
-        else figures.regression(study, found),
+        else figures.regression(study),
     ]
     return {type(p).__name__: p for gallery in galleries for p in gallery.pictures}
 

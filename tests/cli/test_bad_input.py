@@ -58,7 +58,7 @@ BAD = {
     "ragged row": (text(*GOOD[:10], "1,2", *GOOD[10:]), ["table.csv", "row 11", "2 values"]),
     "nothing but the target": (
         text(*(r.split(",")[2] for r in GOOD), header="y"),
-        ["table.csv", "no feature column"],
+        ["table.csv", "there is no feature column"],
     ),
 }
 
@@ -90,7 +90,7 @@ def test_columns_that_cannot_matter_are_no_error(command, here) -> None:
     (here / "table.csv").write_bytes(text(*lines, header="a,b,y,one,none"))
     ran = command("fit", "table.csv", "--target", "y", "--models", "linear")
     assert ran.code == 0
-    assert "'one' is constant" in ran.err
+    assert "Constant, without effect: 'one'" in ran.err
     assert "'none' has no value" in ran.err
 
 
@@ -121,7 +121,7 @@ def test_places_that_cannot_hold_results(command, here, table) -> None:
     ran = command("fit", table, "--target", "y", "--out", "no/where")
     assert ran.code == 2
     assert "does not exist" in ran.err
-    ran = command("summarise", table, "--target", "y", "-o", "no/where.moments")
+    ran = command("summarize", table, "--target", "y", "-o", "no/where.moments")
     assert ran.code == 2
     assert is_clean(here)
 
@@ -193,7 +193,7 @@ def test_a_full_disk_under_predictions_and_moments(command, process, here, table
     for words in (
         ("predict", "m/model.sx", table, "--out", "/dev/full"),
         ("report", "m/model.sx", "--out", "/dev/full"),
-        ("summarise", table, "--target", "y", "-o", "/dev/full"),
+        ("summarize", table, "--target", "y", "-o", "/dev/full"),
     ):
         ran = command(*words)
         assert ran.code == 2, words

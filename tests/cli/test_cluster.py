@@ -115,7 +115,7 @@ def test_the_same_seed_writes_the_same_bytes(command, here, groups) -> None:
 def test_json_holds_the_verdict(command, groups) -> None:
     ran = command("cluster", groups, "--json", "-k", 3)
     document = ran.document
-    assert document["schema_version"] == 2
+    assert document["schema_version"] == 3
     assert document["task"] == "clustering"
     assert document["structure"]["real"] is True
     assert document["structure"]["p_value"] <= 0.05

@@ -1,4 +1,4 @@
-"""``--costs``, ``--reject`` and ``--metric``: from a table to answers that may be doubts."""
+"""``--costs``, ``--reject`` and ``--metric``: from a table to predictions or rejections."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def pets(here) -> Path:
 
 def test_the_three_ways_to_write_costs(here) -> None:
     (here / "c.json").write_text(json.dumps(WANTED))
-    (here / "c.csv").write_text("truth,cat,dog,doubt\ncat,,5,0.3\n\ndog,1.5,,\n")
+    (here / "c.csv").write_text("truth,cat,dog,reject\ncat,,5,0.3\n\ndog,1.5,,\n")
     (here / "c.txt").write_text("  " + json.dumps(WANTED))
-    inline = " cat:dog=5, cat:doubt=0.3,dog : cat=1.5,"
+    inline = " cat:dog=5, cat:reject=0.3,dog : cat=1.5,"
     for text in (inline, "c.json", "c.csv", "c.txt"):
         assert parse_costs(text) == WANTED
     assert parse_costs("a=b:c=2") == {"a=b": {"c": 2.0}}
@@ -79,11 +79,11 @@ def test_costs_that_cannot_be_read(here, text, said) -> None:
 
 
 @pytest.mark.usefixtures("plain_page")
-def test_doubt_goes_all_the_way_to_predictions(command, here, pets) -> None:
+def test_rejections_go_all_the_way_to_predictions(command, here, pets) -> None:
     words = ("fit", pets, *KIND, "--models", "lda,logistic", "--reject", "0.2")
     ran = command(*words, "--costs", "cat:dog=5", "--min-score", "coverage=0.05")
     assert ran.code == 0, ran.err
-    assert "With the right to doubt" in ran.out
+    assert "With the reject option" in ran.out
     assert "Log loss" in ran.out
     assert "Error rate" in ran.out
     place = here / "pets-separatrix"
@@ -126,7 +126,7 @@ def test_the_python_and_the_command_shown_give_the_same(command, here, pets) -> 
     assert rows == pets.read_text()
 
 
-def test_the_same_seed_writes_the_same_bytes_with_doubt(command, here, pets) -> None:
+def test_the_same_seed_writes_the_same_bytes_with_rejections(command, here, pets) -> None:
     for out in ("one", "two"):
         words = (*KIND, "--reject", "0.2", "--models", "basic,naive_bayes,lda")
         assert command("fit", pets, *words, "--out", out).code == 0
@@ -156,7 +156,7 @@ def test_naive_bayes_is_stored_and_predicts_with_gaps(command, here, pets) -> No
     [
         (("--costs", "cta:dog=5"), "Did you mean 'cat'"),
         (("--costs", "cat:dgo=5"), "Did you mean 'dog'"),
-        (("--reject", "-1"), "price of doubt"),
+        (("--reject", "-1"), "cost of a rejection"),
         (("--reject", "much"), "not a valid float"),
         (("--metric", "loss"), "'log_loss'"),
         (("--min-score", "cost=1"), "not measured"),
@@ -173,5 +173,5 @@ def test_wishes_that_are_not_understood(command, pets, words, said) -> None:
 def test_costs_of_numbers_are_refused_before_any_work(command, pets) -> None:
     ran = command("fit", pets, "--target", "size", "--costs", "a:b=1")
     assert ran.code == 2
-    assert "--costs belongs to classes" in ran.err
+    assert "--costs is an option of classification" in ran.err
     assert "comparing" not in ran.err

@@ -30,7 +30,7 @@ def test_the_first_command_gives_everything(command, here) -> None:
     assert {p.name for p in here.iterdir()} == {place.name}
     assert "→ linear" in ran.out
     assert "baseline" in ran.out
-    assert "opened once" in ran.out
+    assert "used once" in ran.out
     assert "Certificate:" in ran.out
     assert "--task" in ran.err
     assert "--seed" in ran.err
@@ -109,7 +109,7 @@ def test_classes_have_probabilities_in_predictions(command, here) -> None:
 def test_json_is_one_document_and_nothing_else(command, here, table) -> None:
     ran = command("fit", table, "--target", "y", "--models", "linear", "--json")
     assert ran.err == ""
-    assert ran.document["schema_version"] == 2
+    assert ran.document["schema_version"] == 3
     assert ran.document["winner"] == "linear"
     assert ran.document["directory"] == "table-separatrix"
     written = json.loads((here / "table-separatrix/result.json").read_text())
@@ -199,7 +199,7 @@ def test_moments_travel(command, here, table) -> None:
     lines = table.read_text().splitlines()
     for name, part in (("a", lines[1:31]), ("b", lines[31:])):
         (here / f"{name}.csv").write_text("\n".join([lines[0], *part]) + "\n")
-        ran = command("summarise", f"{name}.csv", "--target", "y", "-o", f"{name}.moments")
+        ran = command("summarize", f"{name}.csv", "--target", "y", "-o", f"{name}.moments")
         assert (ran.code, ran.out.strip()) == (0, f"{name}.moments")
     ran = command("merge", "a.moments", "b.moments", "-o", "ab.moments")
     assert ran.code == 0
@@ -216,7 +216,7 @@ def test_moments_travel(command, here, table) -> None:
         (("fit", "ab.moments", "--kind", "a=discrete"), "--kind was fixed"),
         (("fit", "ab.moments", "--target", "a"), "the target of these moments is 'y'"),
         (("fit", "ab.moments", "--models", "huber"), "ab.moments: huber needs the rows"),
-        (("fit", "ab.moments", "--task", "classification"), "serve regression alone"),
+        (("fit", "ab.moments", "--task", "classification"), "enough for regression alone"),
         (("fit", "table.moments"), "does not exist"),
     ):
         ran = command(*words)
@@ -226,15 +226,15 @@ def test_moments_travel(command, here, table) -> None:
 
 def test_moments_that_do_not_fit_are_refused_by_column(command, here, table) -> None:
     (here / "other.csv").write_text(table.read_text().replace("a,b,y", "a,c,y"))
-    command("summarise", "table.csv", "--target", "y", "-o", "a.moments")
-    command("summarise", "other.csv", "--target", "y", "-o", "b.moments")
+    command("summarize", "table.csv", "--target", "y", "-o", "a.moments")
+    command("summarize", "other.csv", "--target", "y", "-o", "b.moments")
     ran = command("merge", "a.moments", "b.moments", "-o", "ab.moments")
     assert ran.code == 2
     assert "'b' is only in the first" in ran.err
     assert "'c' is only in the second" in ran.err
     assert not (here / "ab.moments").exists()
-    ran = command("summarise", "table.csv", "--target", "y", "-o", "x", "--missing", "regress")
+    ran = command("summarize", "table.csv", "--target", "y", "-o", "x", "--missing", "regress")
     assert ran.code == 2
-    ran = command("summarise", "sample:wine", "--target", "cultivar", "-o", "x")
+    ran = command("summarize", "sample:wine", "--target", "cultivar", "-o", "x")
     assert ran.code == 2
     assert "cultivar" in ran.err

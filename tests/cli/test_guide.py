@@ -23,7 +23,7 @@ def test_every_command_of_the_guide_runs(command, here) -> None:
         assert ran.code == 0, (line, ran.err)
     answers = (here / "answers.csv").read_text().splitlines()
     assert answers[0].startswith("row,predicted,probability cultivar A")
-    assert any(",doubt," in line for line in answers)
+    assert any(",reject," in line for line in answers)
 
 
 def test_every_option_of_fit_is_in_the_guide(command) -> None:

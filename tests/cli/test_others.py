@@ -59,7 +59,7 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
     assert (ran.code, ran.out) == (0, "")
     assert len(numbers((here / "p.csv").read_text())) == 600
     ran = command("predict", model, "sample:houses", "--json")
-    assert ran.document["schema_version"] == 2
+    assert ran.document["schema_version"] == 3
     assert len(ran.document["predictions"]["predicted"]) == 600
     assert ran.err == ""
 
@@ -164,7 +164,8 @@ def test_files_that_do_not_serve(command, here, table) -> None:
 
 def test_samples(command) -> None:
     ran = command("samples")
-    assert "separatrix fit sample:diabetes --target progression" in ran.out
+    assert "separatrix fit sample:diabetes --target progression" in ran.err
+    assert all(name in ran.out for name in ("diabetes", "houses", "wine"))
     ran = command("samples", "houses")
     assert ran.out.startswith("area,rooms")
     assert command("samples", "--json").document["samples"][0]["name"] == "diabetes"
@@ -215,7 +216,7 @@ def test_words_that_are_not_understood(command, table, words, said) -> None:
     assert ran.err.count("\n") == 1  # one sentence
     told = command(*words, "--json")
     assert told.code == 2
-    assert told.document["schema_version"] == 2
+    assert told.document["schema_version"] == 3
     assert said in told.document["error"]["message"]
 
 
@@ -227,7 +228,7 @@ def test_help_opens_with_commands_that_run(command, here) -> None:
     assert len(lines) == 3
     for words in lines:
         assert command(*words).code == 0, words
-    for name in ("fit", "predict", "report", "summarise", "merge", "samples", "explain"):
+    for name in ("fit", "predict", "report", "summarize", "merge", "samples", "explain"):
         assert "Try:" in command(name, "--help").out
 
 

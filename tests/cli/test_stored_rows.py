@@ -25,13 +25,13 @@ def test_rings_from_table_to_page(command, here, rings) -> None:
     ran = command("fit", rings, "--target", "y", "--out", "r")
     assert ran.code == 0, ran.err
     assert "→ svm" in ran.out
-    assert "training rows, its support vectors, and model.sx holds them" in ran.err
+    assert " support vectors, of " in ran.err
     board = [line for line in ran.out.splitlines() if "±" in line]
     assert len(board) == 11
     assert max(map(len, board)) <= 80
     found = json.loads((here / "r/result.json").read_text())
     assert found["winner"] == "svm"
-    assert found["machines"][0]["certificate"]["holds"]
+    assert found["svms"][0]["certificate"]["holds"]
     before = (here / "r/report.html").read_bytes()
     (here / "r/report.html").unlink()
     assert command("report", "r").code == 0
@@ -41,11 +41,11 @@ def test_rings_from_table_to_page(command, here, rings) -> None:
     assert command("predict", "r/model.sx", rings, "--out", "p.csv").code == 0
 
 
-def test_neighbours_say_that_they_keep_all_rows(command, here, rings, plain_page) -> None:
-    ran = command("fit", rings, "--target", "y", "--models", "neighbours", "--out", "n")
+def test_neighbors_say_that_they_store_all_rows(command, here, rings, plain_page) -> None:
+    ran = command("fit", rings, "--target", "y", "--models", "neighbors", "--out", "n")
     assert ran.code == 0, ran.err
     training = json.loads((here / "n/result.json").read_text())["rows"]["training"]
-    assert f"The model keeps all {training} training rows" in ran.err
+    assert f"The model contains all {training} training rows" in ran.err
 
 
 def test_coefficients_keep_no_row(command, here, table, plain_page) -> None:

@@ -14,12 +14,19 @@ from sklearn.model_selection import cross_val_score, learning_curve
 
 from separatrix import LinearRegression, LogisticRegression, RejectOption
 from separatrix.discriminant.covariance_tests import box_m, mardia
+from separatrix.estimators.coefficient_inference import Inference
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.costs import costs_of
 from separatrix.probability.decision_surface import decision_surface, utilities
 from separatrix.report import render
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
+from separatrix.study.describe import core_of, describe
+from separatrix.study.description import (
+    ClassCoefficients,
+    ModelDescription,
+    RegularizationPath,
+)
 from separatrix.study.result import (
     CalibrationCheck,
     CovarianceTests,
@@ -63,7 +70,7 @@ def interval(metric, value, spread):
     return Score(metric, value, max(0.0, low) if metric == "error" else low, high)
 
 
-def regression_study(model, name, label):
+def regression_study(model, name, described=None):
     data = load_diabetes(scaled=False)
     names = ["age", "sex", "bmi", "pressure", "s1", "s2", "s3", "s4", "s5", "glucose"]
     x, y = pd.DataFrame(data.data, columns=names), data.target
@@ -77,6 +84,7 @@ def regression_study(model, name, label):
         model, inside, y[train], scoring=how[2], train_sizes=np.linspace(0.15, 1, 6)
     )[:3]
     rmse = mean_squared_error(y[test], predicted) ** 0.5
+    described = described(model, tuple(names)) if described else describe(model)
     return Study(
         source="data/diabetes.csv",
         target="progression",
@@ -93,7 +101,7 @@ def regression_study(model, name, label):
                 "lasso, penalty by cross-validation",
                 Lasso(),
                 *how,
-                chosen={"alpha": 0.0321},
+                hyperparameters={"alpha": (0.0321, 0.0321)},
             ),
             entry("baseline", "the mean", DummyRegressor(), *how),
         ),
@@ -102,30 +110,43 @@ def regression_study(model, name, label):
         test=(interval("rmse", rmse, 4.9), interval("r2", 1 - rmse**2 / y[test].var(), 0.12)),
         baseline_test=(interval("rmse", y[test].std(), 6.1), interval("r2", -0.002, 0.01)),
         model=model,
-        said=(
-            "progression has 214 different numbers, so this is regression; --task classification "
-            "would take them for classes.",
+        description=described,
+        messages=(
+            "Regression, because target 'progression' has more than 10 distinct values (override: "
+            "--task classification).",
             "No value is missing, so --missing mean had nothing to do.",
         ),
-        held=Predictions(test, y[test], predicted),
-        curve=LearningCurve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
+        test_predictions=Predictions(test, y[test], predicted),
+        learning_curve=LearningCurve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
         training=TrainingRows(inside.to_numpy(), y[train], None, tuple(names), fitted, None, train),
         command="separatrix fit data/diabetes.csv --target progression --seed 0",
     )
 
 
-class PathModel(Lasso):
-    """A stand-in for models that keep their path."""
+CERTIFICATE = Certificate(
+    "Penalized least squares, solved", 1503.2, 1503.19, 0.01, 1e-9, 1e-4, condition=227.0
+)
 
-    def fit(self, x, y):
-        super().fit(x, y)
-        x = np.asarray(x)
-        self.alphas_, self.coefs_, _ = lasso_path(x - x.mean(0), y - y.mean(), alphas=40)
-        self.alpha_ = self.alpha
-        self.certificate_ = Certificate(
-            "Penalised least squares, solved", 1503.2, 1503.19, 0.01, 1e-9, 1e-4, condition=227.0
-        )
-        return self
+
+def described_lasso(model, names):
+    """A linear model with its path, and the reason for having no intervals."""
+    data = load_diabetes(scaled=False)
+    x, y = data.data, data.target
+    alphas, coefs, _ = lasso_path(x - x.mean(0), y - y.mean(), alphas=40)
+    bare = Inference(names, model.coef_, model.intercept_, reason="The penalty shrinks them.")
+    path = RegularizationPath(alphas, coefs.T, model.alpha)
+    return ModelDescription("Lasso", model.get_params(), CERTIFICATE, inference=bare, path=path)
+
+
+def described_classifier(model, names):
+    """One vector of coefficients for two classes, one for each of several."""
+    certificate = Certificate("Closed form", promised=())
+    coef, intercept = np.atleast_2d(model.coef_), np.ravel(model.intercept_)
+    if len(coef) == 1:
+        found = Inference(names, coef[0], float(intercept[0]), reason="No standard errors.")
+        return ModelDescription("RidgeClassifier", {}, certificate, inference=found)
+    several = ClassCoefficients(names, coef, intercept)
+    return ModelDescription("RidgeClassifier", {}, certificate, class_coefficients=several)
 
 
 def classification_study(loader, target):
@@ -135,7 +156,7 @@ def classification_study(loader, target):
     test = np.arange(0, y.size, 4)
     train = np.setdiff1d(np.arange(y.size), test)
     model = RidgeClassifier(alpha=200.0).fit(x[train], y[train])
-    model.certificate_ = Certificate("Closed form")
+    described = described_classifier(model, tuple(str(n) for n in data.feature_names))
     called = model.predict(x[test])
     how = (x[train], y[train], "accuracy", "error")
     wrong = float(np.mean(called != y[test]))
@@ -159,10 +180,11 @@ def classification_study(loader, target):
         test=(interval("error", wrong, 0.03), interval("accuracy", 1 - wrong, min(0.03, wrong))),
         baseline_test=(interval("error", most, 0.08), interval("accuracy", 1 - most, 0.08)),
         model=model,
-        said=("The positive class is the last in order; --positive LABEL sets another.",),
+        description=described,
+        messages=("The positive class is the last in order; --positive LABEL sets another.",),
         warnings=("SEP001 proline is a combination of other columns.",),
         classes=tuple(str(c) for c in model.classes_),
-        held=Predictions(test, y[test], called, scores),
+        test_predictions=Predictions(test, y[test], called, scores),
         training=TrainingRows(x[train], y[train], names=(), predicted=model.predict(x[train])),
         command=f"separatrix fit {target}.csv --target {target}",
     )
@@ -178,7 +200,8 @@ def probable_study(kept):
     inside, outside = (pd.DataFrame(x[part], columns=names) for part in (train, test))
     model = RejectOption(LogisticRegression(), costs=0.2) if kept else LogisticRegression()
     model.fit(inside, y[train])
-    scores = getattr(model, "estimator_", model).decision_function(outside)
+    described = describe(model)
+    scores = core_of(model).decision_function(outside)
     classes = tuple(str(c) for c in model.classes_)
     costs = costs_of(0.2, model.classes_)
     p = model.predict_proba(outside)
@@ -200,12 +223,12 @@ def probable_study(kept):
         leaderboard=(
             Entry(
                 "logistic",
-                "likeliest probabilities",
+                "maximum likelihood",
                 "log_loss",
                 loss.folds,
                 0.22,
                 0.012,
-                beside=CrossValidatedScore("error", (0.1, 0.12, 0.11), 0.11, 0.006),
+                secondary=CrossValidatedScore("error", (0.1, 0.12, 0.11), 0.11, 0.006),
             ),
             Entry(
                 "baseline",
@@ -214,7 +237,7 @@ def probable_study(kept):
                 (0.66, 0.66, 0.67),
                 0.66,
                 0.003,
-                beside=CrossValidatedScore("error", (0.37, 0.38, 0.36), 0.37, 0.006),
+                secondary=CrossValidatedScore("error", (0.37, 0.38, 0.36), 0.37, 0.006),
             ),
         ),
         winner="logistic",
@@ -222,8 +245,9 @@ def probable_study(kept):
         test=(interval("error", wrong, 0.03), interval("log_loss", 0.21, 0.05)),
         baseline_test=(interval("error", 0.37, 0.06), interval("log_loss", 0.66, 0.03)),
         model=model,
+        description=described,
         classes=classes,
-        held=Predictions(test, y[test], called, scores, None, p),
+        test_predictions=Predictions(test, y[test], called, scores, None, p),
         training=TrainingRows(
             None,
             y[train],
@@ -233,12 +257,12 @@ def probable_study(kept):
             probabilities=model.predict_proba(inside),
         ),
         calibration=CalibrationCheck(
-            None, loss, loss, 0.031, 0.031, 0.004, 0.01, {"platt": loss}, "Kept as they are."
+            None, loss, loss, 0.031, 0.031, 0.004, 0.01, {"platt": loss}, "Not calibrated."
         ),
         decision=Decision(costs, "reject", cost, interval("coverage", 0.8, 0.05), cost, cost)
         if kept
         else None,
-        covariances=CovarianceTests(
+        covariance_tests=CovarianceTests(
             {c: mardia(x[train][codes[train] == k]) for k, c in enumerate(classes)},
             {"third": "Class third has 2 rows."},
             box_m([x[train][codes[train] == k] for k in range(2)]),
@@ -246,7 +270,7 @@ def probable_study(kept):
             "Neither class is normal.",
             tuple(names),
         ),
-        plane=decision_surface(
+        decision_surface=decision_surface(
             (x[train], codes[train], None),
             (x[test], codes[test]),
             lambda v: utilities(model, pd.DataFrame(v, columns=names)),
@@ -269,12 +293,12 @@ def doubtful():
 
 @pytest.fixture(scope="session")
 def linear():
-    return regression_study(LinearRegression(), "linear", "least squares")
+    return regression_study(LinearRegression(), "linear")
 
 
 @pytest.fixture(scope="session")
 def lasso():
-    return regression_study(PathModel(), "lasso", "lasso, penalty by cross-validation")
+    return regression_study(Lasso(), "lasso", described_lasso)
 
 
 @pytest.fixture(scope="session")
@@ -289,9 +313,16 @@ def cancer():
 
 @pytest.fixture(scope="session")
 def bare(linear):
-    """What is left when neither rows nor a curve were kept, and nothing was set apart."""
+    """What is left without stored rows, learning curve and test set."""
     return replace(
-        linear, held=None, curve=None, training=None, test=(), baseline_test=(), n_test=0, said=()
+        linear,
+        test_predictions=None,
+        learning_curve=None,
+        training=None,
+        test=(),
+        baseline_test=(),
+        n_test=0,
+        messages=(),
     )
 
 

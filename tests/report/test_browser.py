@@ -31,7 +31,7 @@ def files(pages, tmp_path_factory):
 def test_opens_in_silence_and_fits(browser, files, name, width, dark):
     path = files / f"{name}.html"
     browser.open(path, width=width, dark=dark)
-    assert browser.said == []
+    assert browser.messages == []
     assert browser.fetched == [f"file://{path}"]
     assert browser.ask("document.documentElement.scrollWidth") <= width
     wide = browser.ask(
@@ -102,4 +102,4 @@ def test_the_policy_stops_foreign_scripts(browser, files, tmp_path):
     path = tmp_path / "changed.html"
     path.write_text(text)
     browser.open(path)
-    assert any("Content Security Policy" in str(entry) for entry in browser.said)
+    assert any("Content Security Policy" in str(entry) for entry in browser.messages)

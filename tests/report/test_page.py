@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from sklearn.dummy import DummyRegressor
 
 from separatrix import MeanRegressor
 from separatrix.messages import InputError
@@ -16,6 +15,7 @@ from separatrix.probability.costs import costs_of
 from separatrix.report import render, write
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
+from separatrix.study.describe import describe
 from separatrix.study.result import Predictions, Score, TrainingRows
 
 EACH = pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_same_study_same_bytes(studies, pages, name):
     assert render(studies[name]) == pages[name]
 
 
-def test_order_of_the_story(pages):
+def test_order_of_the_sections(pages):
     sections = [a["id"] for t, a in Page(pages["linear"]).tags if t == "section"]
     assert sections == [
         "inferred",
@@ -140,10 +140,10 @@ def test_verdict_tells_the_test_score_against_the_baseline(linear, pages):
     assert f"root mean squared error is {score.value:.2f}" in words
     assert f"{100 * (1 - score.value / base.value):.0f} % less error with the model" in words
     assert "linear was chosen: it is the simplest model" in words
-    assert "opened once" in words
+    assert "used once" in words
     assert "overlap" not in words
     close = Score("rmse", base.value + 1, base.value - 5, base.value + 7)
-    assert "The two intervals overlap" in render(replace(linear, test=(close,)))
+    assert "The intervals overlap" in render(replace(linear, test=(close,)))
 
 
 def test_coefficients_have_names_and_intervals(linear, pages):
@@ -177,9 +177,9 @@ def test_moments_are_told_as_moments(bare):
 def test_lasso_page_has_the_path_and_the_reason_for_no_intervals(pages):
     words = Page(pages["lasso"]).words
     assert "Path over the penalty" in words
-    assert "Without intervals." in words
-    assert "Leverage belongs to least squares" in words
-    assert "alpha = 0.0321" in words
+    assert "No intervals." in words
+    assert "Leverage is defined for least squares" in words
+    assert "alpha = 0.032" in words
 
 
 def test_classifiers_show_decisions_on_the_test_part(pages):
@@ -191,7 +191,7 @@ def test_classifiers_show_decisions_on_the_test_part(pages):
     assert "Precision against recall" in two
     assert "ROC curve with its hull" not in three
     assert "ROC curve of each class against the rest" in three
-    assert "gives no probabilities" in three
+    assert "has no probabilities" in three
     assert "class_0" in three
 
 
@@ -210,25 +210,25 @@ def test_odds_are_told_by_unit_and_by_deviation(probable, pages):
     assert "Odds compare malignant with benign" in words
     assert "change of the log odds per standard deviation" in words
     without = replace(probable, training=None)
-    assert "per deviation" not in Page(render(without)).words
+    assert "per standard deviation (95 %)" not in Page(render(without)).words
 
 
 def test_probabilities_have_a_part_of_their_own(pages):
     words = Page(pages["probable"]).words
     for title in ("Calibration", "Risk against coverage", "Boundary between the classes"):
         assert title in words
-    assert "Kept as they are." in words
-    assert "platt calibration" in words
-    assert "What an answer costs" not in words
-    assert "Probabilities and doubt" not in Page(pages["linear"]).words
+    assert "Not calibrated." in words
+    assert "platt 0.2200" in words
+    assert "Cost of each answer" not in words
+    assert "Probabilities and rejection" not in Page(pages["linear"]).words
 
 
 def test_covariances_are_told_by_class(probable, pages):
     words = Page(pages["probable"]).words
     assert "Neither class is normal." in words
-    assert str(probable.covariances.equal) in words
+    assert str(probable.covariance_tests.equality) in words
     assert "Class third has 2 rows." in words
-    for label, test in probable.covariances.normal.items():
+    for label, test in probable.covariance_tests.normality.items():
         assert f"{label} {test.skewness:.3g}" in words
 
 
@@ -239,11 +239,11 @@ def test_both_measures_stand_in_the_leaderboard(pages):
     assert "11.0 %" in words
 
 
-def test_doubt_and_its_price_are_told(doubtful, pages):
+def test_rejections_and_their_cost_are_shown(doubtful, pages):
     words = Page(pages["doubtful"]).words
-    assert "Every wrong answer costs 1, and doubt 0.2." in words
-    assert "What an answer costs (column)" not in words
-    unsure = int(np.sum(doubtful.held.predicted == "reject"))
+    assert "Every error costs 1, and a rejection 0.2." in words
+    assert "Cost of each answer (column)" not in words
+    unsure = int(np.sum(doubtful.test_predictions.predicted == "reject"))
     assert unsure > 0
     assert f"{unsure} in doubt" in words
     assert "At a price of 0.2 for doubt" in words
@@ -257,7 +257,7 @@ def test_costs_that_differ_by_class_are_a_table(doubtful):
     priced = replace(doubtful, decision=replace(doubtful.decision, costs=costs))
     text = render(priced)
     words = Page(text).words
-    assert "What an answer costs (column) for each true class (row)" in words
+    assert "Cost of each answer (column) by true class (row)" in words
     assert "benign 0 5 1 malignant 1 0 0.5" in words
     assert "Mean cost 0.0700" in words
     assert "costs=[[0.0, 5.0], [1.0, 0.0]]" in text
@@ -271,21 +271,23 @@ def test_the_verdict_leads_with_the_error_rate(probable, doubtful, pages):
     error = next(s for s in probable.test if s.metric == "error")
     assert f"its share of rows classified wrongly is {100 * error.value:.1f} %" in words
     assert "The log loss is 0.2100 (the baseline’s: 0.6600)" in words
-    assert "Free to doubt" not in words
+    assert "With the reject option" not in words
     share = 100 * doubtful.decision.coverage.value
-    assert f"Free to doubt, it answers {share:.1f} % of these rows" in Page(pages["doubtful"]).words
+    assert f"With the reject option its coverage is {share:.1f} %" in Page(pages["doubtful"]).words
 
 
-def test_a_test_part_without_errors_says_so(probable):
-    p = np.where(np.asarray(probable.held.truth)[:, None] == probable.classes, 0.9, 0.1)
-    sure = replace(probable.held, predicted=probable.held.truth, probabilities=p)
-    words = Page(render(replace(probable, held=sure))).words
-    assert "doubt could not have paid" in words
+def test_a_test_set_without_errors_says_so(probable):
+    p = np.where(np.asarray(probable.test_predictions.truth)[:, None] == probable.classes, 0.9, 0.1)
+    certain = replace(
+        probable.test_predictions, predicted=probable.test_predictions.truth, probabilities=p
+    )
+    words = Page(render(replace(probable, test_predictions=certain))).words
+    assert "rejection cannot lower the risk" in words
     assert "Risk against coverage" not in words
 
 
 def test_a_boundary_that_cannot_be_drawn_says_why(pages):
-    assert "two columns of numbers that vary" in Page(pages["cancer"]).words
+    assert "two numeric columns that vary" in Page(pages["cancer"]).words
 
 
 def test_warnings_show_code_reason_and_how_to_mute(pages):
@@ -303,7 +305,7 @@ def test_hostile_names_are_text(linear):
         target=evil,
         source=f"/tmp/{evil}.csv",
         columns=(*linear.columns, profile),
-        said=(f"{evil} was --task `regression`.",),
+        messages=(f"{evil} was --task `regression`.",),
         warnings=(evil,),
         command=f"separatrix fit '{evil}'",
         reason=evil,
@@ -334,30 +336,26 @@ def test_large_tables_stay_small_pages(linear):
 
 
 def test_when_the_baseline_wins_it_is_said(linear):
-    model = DummyRegressor().fit(linear.training.x, linear.training.y)
-    study = replace(linear, winner="baseline", model=model, test=linear.baseline_test)
+    described = describe(MeanRegressor().fit(linear.training.x, linear.training.y))
+    study = replace(linear, winner="baseline", description=described, test=linear.baseline_test)
     words = Page(render(study)).words
-    assert "None of 2 models did better than the baseline" in words
-    assert "DummyRegressor has no coefficients" in words
-    assert "carries no certificate" in words
-    own = replace(study, model=MeanRegressor().fit(linear.training.x, linear.training.y))
-    words = Page(render(own)).words
-    assert "MeanRegressor has no coefficients" in words
+    assert "None of 2 models beats the baseline" in words
+    assert "MeanRegressor uses no column" in words
     assert "Largest coefficients" not in words
 
 
 def test_a_study_without_rows_says_what_is_missing(pages):
     words = Page(pages["bare"]).words
-    assert "No rows were set apart" in words
+    assert "There is no test set" in words
     assert "residuals cannot be drawn" in words
-    assert "Nothing: everything was given." in words
+    assert "Nothing: everything was specified." in words
 
 
 def test_test_part_of_one_class_has_no_roc_but_a_reason(cancer):
-    held = cancer.held
-    keep = np.asarray(held.truth) == "benign"
-    one = Predictions(held.rows[keep], held.truth[keep], held.predicted[keep], held.scores[keep])
-    words = Page(render(replace(cancer, held=one))).words
+    test = cancer.test_predictions
+    keep = np.asarray(test.truth) == "benign"
+    one = Predictions(test.rows[keep], test.truth[keep], test.predicted[keep], test.scores[keep])
+    words = Page(render(replace(cancer, test_predictions=one))).words
     assert "A ROC curve compares two classes; the rows hold 1." in words
     assert "Confusion" in words
 

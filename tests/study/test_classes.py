@@ -12,7 +12,8 @@ from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates, few_rows
-from separatrix.study.classes import out_of_fold as unseen
+from separatrix.study.classes import out_of_fold
+from separatrix.study.describe import core_of
 from separatrix.study.document import document_of
 
 #: Quick ones of every kind, for tests that are about something else.
@@ -28,7 +29,7 @@ def clouds(n: int = 240, seed: int = 0, classes: int = 3, gap: float = 2.0) -> p
     )
 
 
-def said_twice(n: int = 400, copies: int = 8) -> pl.DataFrame:
+def repeated_columns(n: int = 400, copies: int = 8) -> pl.DataFrame:
     """One weak column, copied: independence counts the same evidence again and again."""
     rng = np.random.default_rng(1)
     x = rng.normal(size=n)
@@ -51,7 +52,7 @@ def test_log_loss_and_error_are_those_of_every_fold() -> None:
     found = run_study(sx.scan(table, target="y"), models=["lda"])
     rows, labels = parts_of(table)
     line = entry(found, "lda")
-    assert (line.metric, line.beside.metric) == ("log_loss", "error")
+    assert (line.metric, line.secondary.metric) == ("log_loss", "error")
     for fold in range(5):
         model = sx.LinearDiscriminantAnalysis().fit(
             rows.take(np.flatnonzero((labels >= 0) & (labels != fold)))
@@ -61,7 +62,7 @@ def test_log_loss_and_error_are_those_of_every_fold() -> None:
         loss = log_loss(held["y"].to_numpy(), p, labels=model.classes_.tolist())
         assert line.folds[fold] == pytest.approx(loss, rel=1e-9)
         wrong = np.mean(model.predict(held) != held["y"].to_numpy())
-        assert line.beside.folds[fold] == pytest.approx(wrong)
+        assert line.secondary.folds[fold] == pytest.approx(wrong)
     assert line.mean == pytest.approx(np.mean(line.folds))
     assert line.standard_error == pytest.approx(np.std(line.folds, ddof=1) / 5**0.5)
     shares = entry(found, "baseline")
@@ -88,12 +89,12 @@ def test_scores_without_probabilities_are_read_by_a_sigmoid_of_the_other_folds()
     assert type(stored).__name__ == "CalibratedClassifier"
     whole = sx.PlattCalibration().fit(scores[labels >= 0], truth[labels >= 0])
     held = rows.take(np.flatnonzero(labels < 0))
-    expected = whole.predict(found.core.decision_function(held))
-    np.testing.assert_allclose(found.held.probabilities[:, 1], expected, rtol=1e-9)
+    expected = whole.predict(core_of(found.model).decision_function(held))
+    np.testing.assert_allclose(found.test_predictions.probabilities[:, 1], expected, rtol=1e-9)
 
 
 def test_probabilities_that_are_too_sure_are_calibrated(tmp_path) -> None:
-    table = said_twice()
+    table = repeated_columns()
     found = run_study(sx.scan(table, target="y"), models=["naive_bayes"])
     check = found.calibration
     assert check.method in ("platt", "logistic", "isotonic")
@@ -102,16 +103,18 @@ def test_probabilities_that_are_too_sure_are_calibrated(tmp_path) -> None:
     line = entry(found, "naive_bayes")
     assert (line.calibrated, line.mean) == (check.method, check.after.mean)
     assert check.before.mean > entry(found, "baseline").mean  # too sure to win as it is
-    assert check.error_after < check.error_before
-    assert any("Calibrated (" in s for s in found.said)
+    assert check.ece_after < check.ece_before
+    assert any("Calibrated (" in s for s in found.messages)
     test = {s.metric: s.value for s in found.test}
-    own = log_loss(found.held.truth, found.held.uncalibrated)
+    own = log_loss(found.test_predictions.truth, found.test_predictions.uncalibrated)
     assert test["log_loss"] < own
-    assert test["log_loss"] == pytest.approx(log_loss(found.held.truth, found.held.probabilities))
+    assert test["log_loss"] == pytest.approx(
+        log_loss(found.test_predictions.truth, found.test_predictions.probabilities)
+    )
     sx.save(found.model, tmp_path / "m.sx")
     again = sx.load(tmp_path / "m.sx").predict_proba(table)
     np.testing.assert_array_equal(again, found.model.predict_proba(table))
-    assert type(found.core).__name__ == "NaiveBayes"
+    assert type(core_of(found.model)).__name__ == "NaiveBayes"
 
 
 def test_true_probabilities_are_left_as_they_are() -> None:
@@ -119,8 +122,8 @@ def test_true_probabilities_are_left_as_they_are() -> None:
     assert found.calibration.method is None
     assert found.calibration.after == found.calibration.before
     assert type(found.model).__name__ == "LogisticRegression"
-    assert any("No calibration is needed" in s for s in found.said)
-    assert found.held.uncalibrated is None
+    assert any("Not calibrated:" in s for s in found.messages)
+    assert found.test_predictions.uncalibrated is None
     assert len(found.odds.odds_ratios) == 6
     assert run_study(sx.scan(clouds(), target="y"), models=["lda"]).odds is None
 
@@ -129,7 +132,7 @@ def test_the_choice_can_go_by_errors() -> None:
     table = clouds(gap=1.0)
     found = run_study(sx.scan(table, target="y"), models=SOME, metric="error")
     assert {e.metric for e in found.leaderboard} == {"error"}
-    assert {e.beside.metric for e in found.leaderboard} == {"log_loss"}
+    assert {e.secondary.metric for e in found.leaderboard} == {"log_loss"}
     with pytest.raises(InputError, match="Did you mean 'log_loss'"):
         run_study(sx.scan(table, target="y"), metric="logloss")
     with pytest.raises(InputError, match="compared by rmse"):
@@ -137,23 +140,23 @@ def test_the_choice_can_go_by_errors() -> None:
 
 
 def test_few_kept_scores_serve_as_well(monkeypatch) -> None:
-    whole = run_study(sx.scan(said_twice(), target="y"), models=["naive_bayes"])
-    monkeypatch.setattr(unseen, "MOST_KEPT", 400)
-    few = run_study(sx.scan(said_twice(), target="y"), models=["naive_bayes"])
+    whole = run_study(sx.scan(repeated_columns(), target="y"), models=["naive_bayes"])
+    monkeypatch.setattr(out_of_fold, "MAX_NUMBERS", 400)
+    few = run_study(sx.scan(repeated_columns(), target="y"), models=["naive_bayes"])
     assert few.leaderboard == whole.leaderboard  # the comparison is on all rows
     assert few.calibration == whole.calibration
-    p, q = (s.held.probabilities for s in (few, whole))
+    p, q = (s.test_predictions.probabilities for s in (few, whole))
     assert 0 < np.abs(p - q).max() < 0.1
 
 
-def test_the_same_seed_tells_the_same_story() -> None:
+def test_the_same_seed_gives_the_same_study() -> None:
     first, second = (
         document_of(run_study(sx.scan(clouds(), target="y"), models=SOME, reject=0.2))
         for _ in range(2)
     )
     assert first == second
     assert first["calibration"]["before"]["metric"] == "log_loss"
-    assert first["leaderboard"][1]["beside"]["metric"] == "error"
+    assert first["leaderboard"][1]["secondary"]["metric"] == "error"
     assert set(first["decision"]["costs"]["class a"]) == {
         *("class a", "class b", "class c", "reject"),
     }
@@ -169,11 +172,11 @@ def test_a_penalty_joins_where_rows_are_few_or_classes_are_separable() -> None:
     noisy = np.where(x + rng.normal(size=400) > 0, "up", "down")
     many = run_study(sx.scan(pl.DataFrame({"x": x, "y": noisy}), target="y"))
     assert "logistic_ridge" not in [e.name for e in many.leaderboard]
-    assert any("logistic_ridge is left out" in s for s in many.said)
+    assert any("logistic_ridge is left out" in s for s in many.messages)
     apart = np.where(x > 0, "up", "down")
     clear = run_study(sx.scan(pl.DataFrame({"x": x, "y": apart}), target="y"))
     line = entry(clear, "logistic_ridge")
-    assert len(line.chosen["C"]) == 5
+    assert len(line.hyperparameters["C"]) == 5
     assert few_rows(Size(80, 1, 3))
     assert not few_rows(Size(600, 1, 2))
 
@@ -201,10 +204,10 @@ def test_more_columns_than_rows_and_gaps_left_open() -> None:
     assert found.winner != "baseline"
     assert found.model.predict(table.drop("y")).shape == (60,)
     holes = table.with_columns(x0=pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise("x0"))
-    gappy = run_study(sx.scan(holes, target="y"), models=["naive_bayes"])
-    seen = gappy.core.column_moments_.observed
-    assert seen.min() < seen.max()  # a gap is skipped, not filled
-    assert gappy.training.names == ()
+    incomplete = run_study(sx.scan(holes, target="y"), models=["naive_bayes"])
+    seen = core_of(incomplete.model).column_moments_.observed
+    assert seen.min() < seen.max()  # a missing value is skipped, not imputed
+    assert incomplete.training.names == ()
 
 
 # -- awkward classes -------------------------------------------------------------------------------
@@ -221,12 +224,12 @@ def lonely() -> tuple[pl.DataFrame, int]:
     raise AssertionError
 
 
-def test_a_class_of_the_test_part_alone() -> None:
+def test_a_class_of_the_test_set_alone() -> None:
     table, seed = lonely()
     found = run_study(sx.scan(table, target="y"), models=["lda", "naive_bayes"], seed=seed)
     assert found.classes == ("class a", "class b")
-    assert any("'alone' stands in the test part alone" in s for s in found.said)
-    assert "alone" in found.held.truth
+    assert any("'alone' is in the test set alone" in s for s in found.messages)
+    assert "alone" in found.test_predictions.truth
     test = {s.metric: s.value for s in found.test}
     largest = -np.log(np.finfo(float).eps)
     assert test["log_loss"] > largest / found.n_test
@@ -248,7 +251,7 @@ def test_a_class_of_one_row() -> None:
     inside = next(s for s in range(40) if parts_of(table, s)[1][7] != -1)
     found = run_study(sx.scan(table, target="y"), seed=inside)
     assert found.winner == "baseline"
-    assert "could be judged on every fold" in found.reason
+    assert "could be scored on every fold" in found.reason
     outside = next(s for s in range(99) if parts_of(table, s)[1][7] == -1)
     with pytest.raises(InputError, match=r"column 'y'.*are of class 'a'"):
         run_study(sx.scan(table, target="y"), seed=outside)
@@ -264,7 +267,7 @@ def test_many_classes() -> None:
     basic = entry(found, "basic")
     assert np.isnan(basic.mean)
     assert "too many to calibrate" in basic.note
-    assert basic.beside.mean < 0.2
+    assert basic.secondary.mean < 0.2
     assert found.calibration is None
 
 
@@ -272,7 +275,7 @@ def test_many_classes() -> None:
 
 
 @pytest.mark.parametrize("case", ["shared", "full", "none"])
-def test_the_covariance_case_that_made_the_rows_is_favoured(case) -> None:
+def test_the_covariance_case_that_made_the_rows_is_favored(case) -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=(600, 2))
     first = np.arange(600) < 300
@@ -285,17 +288,17 @@ def test_the_covariance_case_that_made_the_rows_is_favoured(case) -> None:
         {"p": x[:, 0], "q": 1e6 * x[:, 1], "word": ["k", "l"] * 300}
         | {"y": np.where(first, "one", "two")}
     )
-    found = run_study(sx.scan(table, target="y"), models=["lda"]).covariances
-    assert found.favoured == case
-    assert set(found.normal) == {"one", "two"}
+    found = run_study(sx.scan(table, target="y"), models=["lda"]).covariance_tests
+    assert found.favored == case
+    assert set(found.normality) == {"one", "two"}
     assert found.columns == ("p", "q")
-    assert {"shared": "lda", "full": "qda", "none": "not normal"}[case] in found.words
+    assert {"shared": "LDA", "full": "of QDA", "none": "not normal"}[case] in found.summary
 
 
-def test_what_cannot_be_tested_is_said() -> None:
+def test_what_cannot_be_tested_has_a_reason() -> None:
     table = clouds(60, classes=2).with_columns(r=2 * pl.col("p"))
-    found = run_study(sx.scan(table, target="y"), models=["lda"]).covariances
-    assert found.equal is None
-    assert "cannot be told" in found.words or found.favoured == "none"
+    found = run_study(sx.scan(table, target="y"), models=["lda"]).covariance_tests
+    assert found.equality is None
+    assert "cannot be tested" in found.summary or found.favored == "none"
     words = pl.DataFrame({"u": ["k", "l", "m"] * 40, "y": ["no", "yes"] * 60})
-    assert run_study(sx.scan(words, target="y"), models=["basic"]).covariances is None
+    assert run_study(sx.scan(words, target="y"), models=["basic"]).covariance_tests is None

@@ -37,18 +37,18 @@ def study():
     return run_study(sx.scan(made(), target="y"), models=QUICK, seed=4)
 
 
-def test_the_story_is_complete(study) -> None:
+def test_the_study_is_complete(study) -> None:
     assert study.task == "regression"
     assert [e.name for e in study.leaderboard] == ["baseline", *QUICK]
     assert study.n_train + study.n_test == 200
-    assert len(study.held.rows) == study.n_test
+    assert len(study.test_predictions.rows) == study.n_test
     assert {s.metric for s in study.test} == {"rmse", "r2", "mae"}
     assert {s.metric for s in study.baseline_test} == {"rmse", "r2", "mae"}
-    assert study.curve.validation.shape == (len(study.curve.sizes), 5)
-    assert any("--task" in s for s in study.said)
-    assert any("'b'" in s and "--missing" in s for s in study.said)
-    assert any("'town' (3 levels)" in s for s in study.said)
-    assert any("--test" in s and "--seed" in s for s in study.said)
+    assert study.learning_curve.validation.shape == (len(study.learning_curve.sizes), 5)
+    assert any("`task=" in s for s in study.messages)
+    assert any("'b'" in s and "`missing`" in s for s in study.messages)
+    assert any("'town' (3 levels)" in s for s in study.messages)
+    assert any("`test`" in s and "`seed`" in s for s in study.messages)
 
 
 def test_cross_validation_is_what_it_says(study) -> None:
@@ -74,13 +74,13 @@ def test_the_winner_has_seen_the_training_part_only(study) -> None:
 
 def test_the_test_part_is_read_as_it_stands_in_the_table(study) -> None:
     table = made()
-    truth = table["y"].to_numpy()[np.asarray(study.held.rows) - 1]
-    assert (study.held.truth == truth).all()
-    rows = table[(np.asarray(study.held.rows) - 1).tolist()]
-    np.testing.assert_allclose(study.model.predict(rows), study.held.predicted)
+    truth = table["y"].to_numpy()[np.asarray(study.test_predictions.rows) - 1]
+    assert (study.test_predictions.truth == truth).all()
+    rows = table[(np.asarray(study.test_predictions.rows) - 1).tolist()]
+    np.testing.assert_allclose(study.model.predict(rows), study.test_predictions.predicted)
 
 
-def test_the_same_seed_tells_the_same_story_and_another_seed_another(study) -> None:
+def test_the_same_seed_gives_the_same_study_and_another_seed_another(study) -> None:
     again = run_study(sx.scan(made(), target="y"), models=QUICK, seed=4)
     assert document_of(again) == document_of(study)
     other = run_study(sx.scan(made(), target="y"), models=QUICK, seed=5)
@@ -126,7 +126,7 @@ def test_a_winner_without_penalty_comes_with_the_ridge_path_of_its_rows(study) -
     rows = sx.scan(made(), target="y").read().with_parts(Parts(4, 0.2, 5))
     block = study.model.encoding_.apply(rows.take(np.flatnonzero(rows.block.parts >= 0)).block)
     x, y = block.dense(), block.y[:, 0]
-    alphas, coefs = study.path
+    alphas, coefs = study.ridge_path.alphas, study.ridge_path.coefs
     for at in (0, 20, 40):
         other = Ridge(alphas[at]).fit(x / x.std(axis=0), y)
         np.testing.assert_allclose(coefs[at], other.coef_ / x.std(axis=0), rtol=1e-8)
@@ -147,7 +147,7 @@ def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> Non
     monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")
     once = run_study(rows, seed=4)
     assert [e.name for e in once.leaderboard] == ["baseline", *QUICK]
-    assert any("too large" in s for s in once.said)
+    assert any("too large" in s for s in once.messages)
     np.testing.assert_allclose(once.model.coef_, whole.model.coef_, rtol=1e-8)
     labels = sx.scan(str(sample("wine").path), target="cultivar")
     with pytest.raises(InputError, match="too large"):
@@ -159,7 +159,7 @@ def test_rows_of_a_cluster_are_studied_where_they_are() -> None:
     table = made().to_pandas()
     spread = run_study(sx.scan(dask.from_pandas(table, npartitions=3), target="y"), seed=4)
     whole = run_study(sx.scan(table, target="y"), seed=4, models=QUICK)
-    assert any("spread over a cluster" in s for s in spread.said)
+    assert any("spread over a cluster" in s for s in spread.messages)
     assert spread.winner == whole.winner
     np.testing.assert_allclose(spread.model.coef_, whole.model.coef_, rtol=1e-8)
 
@@ -194,7 +194,7 @@ def test_noise_is_called_noise() -> None:
     table = table.with_columns(y=rng.normal(size=120))
     found = run_study(sx.scan(table, target="y"), models=["linear"])
     assert found.winner == "baseline"
-    assert "Nothing beats the baseline" in found.reason
+    assert "No model beats the baseline" in found.reason
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))
@@ -206,15 +206,15 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
     if found.task == "regression":
         assert names == {
             *("baseline", "linear", "ridge", "lasso"),
-            *("huber", "least_absolute", "polynomial", "neighbours", "svr"),
+            *("huber", "least_absolute", "polynomial", "neighbors", "svr"),
         }
     else:
         assert names == {
             *("baseline", "basic", "naive_bayes", "least_squares", "lda"),
-            *("logistic", "logistic_ridge", "linear_svm", "qda", "rda", "neighbours", "svm"),
+            *("logistic", "logistic_ridge", "linear_svm", "qda", "rda", "neighbors", "svm"),
         }
-        assert found.held.scores.shape == (found.n_test, len(found.classes))
-        assert found.held.probabilities.shape == (found.n_test, len(found.classes))
+        assert found.test_predictions.scores.shape == (found.n_test, len(found.classes))
+        assert found.test_predictions.probabilities.shape == (found.n_test, len(found.classes))
 
 
 def test_two_classes_say_which_is_positive_and_have_an_area() -> None:
@@ -226,7 +226,7 @@ def test_two_classes_say_which_is_positive_and_have_an_area() -> None:
     found = run_study(sx.scan(table, target="y"))
     assert found.task == "classification"
     assert found.classes == ("0", "1")
-    assert any("Positive class: '1'" in s for s in found.said)
+    assert any("Positive class: '1'" in s for s in found.messages)
     assert {s.metric for s in found.test} == {"log_loss", "accuracy", "error", "auc"}
 
 
@@ -242,11 +242,11 @@ def two_classes(n: int = 150) -> pl.DataFrame:
 def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() -> None:
     table = two_classes()
     found = run_study(sx.scan(table, target="y", weight="w"), models=["least_squares"], seed=2)
-    rows = [row for part in found.left_out for row in part.rows]
-    assert len(found.left_out) == 5
-    assert sorted([*rows, *found.held.rows]) == list(range(1, 151))
+    rows = [row for part in found.out_of_fold for row in part.rows]
+    assert len(found.out_of_fold) == 5
+    assert sorted([*rows, *found.test_predictions.rows]) == list(range(1, 151))
     line = next(e for e in found.leaderboard if e.name == "least_squares")
-    for part, error in zip(found.left_out, line.beside.folds, strict=True):
+    for part, error in zip(found.out_of_fold, line.secondary.folds, strict=True):
         assert error == pytest.approx(np.average(part.truth != part.predicted, weights=part.w))
         away = table[[i for i in np.array(rows) - 1 if i + 1 not in part.rows]]
         other = sx.LeastSquaresClassifier().fit(
@@ -257,16 +257,16 @@ def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() ->
 
 
 def test_folds_are_kept_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
-    from separatrix.study import test_predictions as held
+    from separatrix.study.classes import out_of_fold
 
-    monkeypatch.setattr(held, "SHOWN_ROWS", 50)
+    monkeypatch.setattr(out_of_fold, "SHOWN_ROWS", 50)
     few = run_study(sx.scan(two_classes().drop("w"), target="y"))
-    assert [len(part.rows) for part in few.left_out] == [10] * 5
+    assert [len(part.rows) for part in few.out_of_fold] == [10] * 5
     wine = run_study(sx.scan(str(sample("wine").path), target="cultivar"), models=["basic"])
-    assert wine.left_out == ()
+    assert wine.out_of_fold == ()
     noise = two_classes().select(a=pl.lit(1.0) + pl.int_range(150) % 7, y=pl.col("y"))
     found = run_study(sx.scan(noise, target="y"), models=["lda"], seed=1)
-    assert (found.winner, found.left_out) == ("baseline", ())
+    assert (found.winner, found.out_of_fold) == ("baseline", ())
 
 
 def test_weights_count() -> None:
@@ -307,15 +307,17 @@ def test_targets_that_cannot_be_studied() -> None:
 def test_columns_that_cannot_matter_are_named() -> None:
     table = made().with_columns(one=pl.lit(7.0), none=pl.lit(None, dtype=pl.Float64))
     found = run_study(sx.scan(table, target="y"), models=["linear"])
-    assert any("'one' is constant" in s for s in found.said)
-    assert any("'none' has no value in any row" in s for s in found.said)
+    assert any("Constant, without effect: 'one'" in s for s in found.messages)
+    assert any("'none' has no value in any row" in s for s in found.messages)
 
 
-def test_gaps_can_be_filled_by_regression() -> None:
+def test_missing_values_can_be_imputed_by_regression() -> None:
     found = run_study(sx.scan(made(), target="y", missing="regress"), models=["linear", "ridge"])
     assert all(np.isfinite(e.mean) for e in found.leaderboard)
     assert found.winner in ("linear", "ridge")
-    assert any("filled by regression in" in s and "standard deviations" in s for s in found.said)
+    assert any(
+        "imputed by regression in" in s and "standard deviations" in s for s in found.messages
+    )
 
 
 def test_progress_reports_every_stage() -> None:

@@ -1,4 +1,4 @@
-"""Machines and neighbours in a study: where they win, and what they say of themselves."""
+"""SVMs and nearest neighbors in a study: where they win, and how they are described."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 import separatrix as sx
 from separatrix.report import render
-from separatrix.report.figures import rows_kept
-from separatrix.report.stored_rows import svm_table
+from separatrix.report.figures import stored_rows
+from separatrix.report.model_tables import svm_table
 from separatrix.study import run_study
 from separatrix.study.candidates import Size, candidates
+from separatrix.study.describe import core_of
 from separatrix.study.document import document_of
 
 
@@ -36,7 +37,7 @@ def waves(n: int = 240) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def ringed():
-    models = ["lda", "logistic", "linear_svm", "qda", "neighbours", "svm"]
+    models = ["lda", "logistic", "linear_svm", "qda", "neighbors", "svm"]
     return run_study(sx.scan(rings(), target="y"), models=models)
 
 
@@ -50,75 +51,78 @@ def test_on_rings_the_kernel_wins_by_far(ringed) -> None:
         assert mean_of(ringed, "svm") < 0.4 * mean_of(ringed, other)
     line = next(e for e in ringed.leaderboard if e.name == "svm")
     assert line.calibrated is not None
-    assert len(line.chosen["C"]) == len(line.chosen["bandwidth"]) == 5
+    assert len(line.hyperparameters["C"]) == len(line.hyperparameters["bandwidth"]) == 5
 
 
-def test_rows_that_are_stored_are_said(ringed) -> None:
-    kept = len(ringed.core.support_)
-    told = [s for s in ringed.said if "training rows" in s]
-    assert told == [
-        f"The model keeps {kept} of {ringed.n_train} training rows, its support vectors, and "
-        "model.sx holds them: give it only to those who may see these rows."
+def test_stored_rows_have_a_message(ringed) -> None:
+    kept = len(core_of(ringed.model).support_)
+    found = [s for s in ringed.messages if "training rows" in s]
+    assert found == [
+        f"The model contains {kept} support vectors, of {ringed.n_train} training rows, and so "
+        "does model.sx: share it only with those who may see these rows."
     ]
 
 
 def test_margins_are_those_of_the_training_rows(ringed) -> None:
     found = ringed.margins
-    core = ringed.core
+    core = core_of(ringed.model)
     assert found.alpha == pytest.approx(core.alpha_)
     assert found.bound == pytest.approx(np.full(ringed.n_train, core.C_))
     assert found.y.tolist() == [str(v) for v in ringed.training.y]
     assert found.scores == pytest.approx(ringed.training.scores)
-    seen = found.sight
+    seen = found.plane
     assert seen.names == ("east", "north")
     assert not seen.projected
-    assert seen.score.shape == (len(seen.up), len(seen.across))
-    middle = seen.score[len(seen.up) // 2, len(seen.across) // 2]
+    assert seen.scores.shape == (len(seen.grid_y), len(seen.grid_x))
+    middle = seen.scores[len(seen.grid_y) // 2, len(seen.grid_x) // 2]
     assert middle < -0.9  # the first class is in the middle, the second all around
-    assert seen.score[len(seen.up) // 2].max() > 0.9
-    assert seen.score[0, 0] < 0.5
+    assert seen.scores[len(seen.grid_y) // 2].max() > 0.9
+    assert seen.scores[0, 0] < 0.5
 
 
-def test_every_machine_has_its_proof_in_the_document(ringed) -> None:
+def test_every_svm_has_its_certificate_in_the_document(ringed) -> None:
     document = json.loads(json.dumps(document_of(ringed)))
-    (svm,) = document["machines"]
+    (svm,) = document["svms"]
     proof = svm["certificate"]
-    assert svm["support"] == len(ringed.core.support_)
+    assert svm["n_support"] == len(core_of(ringed.model).support_)
     assert proof["holds"]
     assert 0 <= proof["gap"] <= 1e-3 * proof["primal"]
     assert proof["primal"] == pytest.approx(proof["dual"], rel=1e-3)
 
 
-def test_a_page_with_the_pictures_of_a_machine(ringed) -> None:
+def test_a_page_with_the_pictures_of_an_svm(ringed) -> None:
     page = render(ringed)
     for title in ("Support vectors over C", "Margins", "Support vectors and margins"):
         assert f"<h3>{title}</h3>" in page
     assert "Multipliers by class" in page
-    assert "Support vector machines within the model" in page
+    assert "Certificates of the SVMs within the model" in page
     assert "has no coefficients" not in page
-    assert f"keeps {len(ringed.core.support_)} of {ringed.n_train} training rows" in page
+    assert (
+        f"contains {len(core_of(ringed.model).support_)} support vectors, of {ringed.n_train}"
+        in page
+    )
 
 
-def test_neighbours_win_and_show_how_many() -> None:
-    found = run_study(sx.scan(waves(), target="y"), models=["linear", "neighbours"])
-    assert found.winner == "neighbours"
+def test_neighbors_win_and_show_how_many() -> None:
+    found = run_study(sx.scan(waves(), target="y"), models=["linear", "neighbors"])
+    assert found.winner == "neighbors"
     page = render(found)
     assert "Error by number of neighbours" in page
     assert "Distances between rows" in page
-    assert f"keeps all {found.n_train} training rows" in page
-    assert f"Chosen: {found.core.n_neighbors_}." in page
-    assert document_of(found)["machines"] == []
+    assert f"contains all {found.n_train} training rows" in page
+    assert f"Chosen: {core_of(found.model).n_neighbors_}." in page
+    assert document_of(found)["svms"] == []
 
 
 def test_numbers_in_waves_and_on_a_line() -> None:
     found = run_study(sx.scan(waves(), target="y"), models=["linear", "polynomial", "svr"])
     assert found.winner == "svr"
     assert mean_of(found, "svr") < 0.4 * mean_of(found, "linear")
-    assert [p.title for p in rows_kept(found).pictures] == ["Support vectors over C"]
+    assert [p.title for p in stored_rows(found).pictures] == ["Support vectors over C"]
     rng = np.random.default_rng(1)
     x = rng.standard_normal((150, 2))
     line = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x @ [1, 2] + rng.standard_normal(150)})
-    straight = run_study(sx.scan(line, target="y"), models=["linear", "neighbours", "svr"])
+    straight = run_study(sx.scan(line, target="y"), models=["linear", "neighbors", "svr"])
     assert straight.winner == "linear"
     assert straight.margins is None
 
@@ -132,7 +136,7 @@ def test_clouds_are_left_to_simple_models() -> None:
     assert found.winner in ("basic", "naive_bayes", "least_squares", "lda", "logistic")
 
 
-def test_three_classes_have_three_proofs() -> None:
+def test_three_classes_have_three_certificates() -> None:
     rng = np.random.default_rng(3)
     code = rng.integers(0, 3, 150)
     x = rng.normal(size=(150, 2)) + 4.0 * np.column_stack([np.cos(code * 2.1), np.sin(code * 2.1)])
@@ -140,32 +144,35 @@ def test_three_classes_have_three_proofs() -> None:
     for name in ("svm", "linear_svm"):
         found = run_study(sx.scan(table, target="y"), models=[name])
         assert found.winner == name
-        assert len(document_of(found)["machines"]) == 3
+        assert len(document_of(found)["svms"]) == 3
         assert found.margins is None
         assert len(svm_table(found).lines) == 3
-        (why,) = rows_kept(found).missing
-        assert "Margins and multipliers are drawn for two classes" in why
+        (why,) = stored_rows(found).missing
+        assert "Margins and dual coefficients are drawn for two classes" in why
 
 
 def test_large_tables_leave_them_out_with_a_reason() -> None:
     def names(task: str, size: Size) -> tuple[set[str], str]:
-        entrants, said = candidates(task, None, size)
-        return {c.name for c in entrants}, " ".join(said)
+        compared, messages = candidates(task, None, size)
+        return {c.name for c in compared}, " ".join(messages)
 
-    small, said = names("classification", Size(16_000, 10, 2))
-    assert {"svm", "linear_svm", "neighbours"} <= small
-    assert not said
-    large, said = names("classification", Size(100_000, 10, 2))
-    assert not {"svm", "neighbours"} & large
+    small, messages = names("classification", Size(16_000, 10, 2))
+    assert {"svm", "linear_svm", "neighbors"} <= small
+    assert not messages
+    large, messages = names("classification", Size(100_000, 10, 2))
+    assert not {"svm", "neighbors"} & large
     assert "linear_svm" in large
-    assert "svm is left out: a kernel compares 100000 rows with each other" in said
-    assert "--models neighbours" in said
-    letters, said = names("classification", Size(16_000, 16, 26))
+    assert "svm is left out: a kernel matrix of 100000 rows takes long" in messages
+    assert "models=['neighbors']" in messages
+    letters, messages = names("classification", Size(16_000, 16, 26))
     assert "svm" not in letters
-    assert "once for each of 26 classes" in said
-    _, said = names("classification", Size(1_000_000, 1000, 2))
-    assert "linear_svm is left out: margins of 1000000 rows in 1000 columns take long" in said
-    numbers, said = names("regression", Size(20_000, 10))
+    assert "once for each of 26 classes" in messages
+    _, messages = names("classification", Size(1_000_000, 1000, 2))
+    assert (
+        "linear_svm is left out: a linear SVM of 1000000 rows in 1000 columns takes long"
+        in messages
+    )
+    numbers, messages = names("regression", Size(20_000, 10))
     assert "svr" not in numbers
     assert "svr" in names("regression", Size(5_000, 10))[0]
 

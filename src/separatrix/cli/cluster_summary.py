@@ -9,7 +9,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from separatrix.cli.failure import for_the_command
+from separatrix.cli.flags import with_flags
 from separatrix.cli.output import console, say
 from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.pictures.formatting import number
@@ -22,7 +22,7 @@ TOLD = 3
 def tell_clusters(study: ClusterStudy, place: Path, python: str) -> None:
     """Results to standard output; remarks, files and next steps to standard error."""
     for sentence in study.said:
-        say(f"· {for_the_command(sentence)}")
+        say(f"· {with_flags(sentence)}")
     for warning in study.warnings:
         say(f"! {warning} (separatrix explain {warning.split()[0]})")
     out = console(stderr=False)

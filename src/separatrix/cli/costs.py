@@ -1,4 +1,4 @@
-"""``--costs``: what each wrong answer costs, inline or from a small file.
+"""``--costs``: misclassification costs, inline or from a small file.
 
     "cat:dog=5,dog:cat=1"            truth:answer=cost, separated by commas
     costs.json                       {"cat": {"dog": 5}, "dog": {"cat": 1}}

@@ -1,41 +1,28 @@
-"""How a command says that it failed: a sentence on standard error, or JSON on standard output."""
+"""Failures of a command: a sentence on standard error, or JSON on standard output."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sys
 from typing import Any
 
+from separatrix.cli.flags import with_flags
+
 #: Version of every JSON document that the command prints or writes.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class GateFailed(Exception):
-    """A score that was asked for was not reached."""
-
-
-_PYTHON = (
-    (re.compile(r"kinds=\{'([^']*)': '(\w+)'\}"), r"--kind \1=\2"),
-    (re.compile(r"\b(missing|unseen|task|weight)='([^']*)'"), r"--\1 \2"),
-    (re.compile(r"scan\(…, (--\w+ \w+)\)"), r"\1"),
-)
-
-
-def for_the_command(text: str) -> str:
-    """A remedy written for Python, in the words of the command line."""
-    for pattern, words in _PYTHON:
-        text = pattern.sub(words, text)
-    return text
+    """A score is worse than the limit that was asked for."""
 
 
 def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
-    """Tell the user; ``place`` holds file, row, column and remedy where they are known."""
-    message = for_the_command(message)
+    """Print the failure; ``place`` holds file, row, column and remedy where they are known."""
+    message = with_flags(message)
     if as_json:
         known = {
-            key: for_the_command(value) if isinstance(value, str) else value
+            key: with_flags(value) if isinstance(value, str) else value
             for key, value in place.items()
             if value is not None
         }
@@ -45,7 +32,7 @@ def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
         return
-    label = {"gate": "not reached", "interrupted": "stopped"}.get(kind, "error")
+    label = {"gate": "not reached", "interrupted": "interrupted"}.get(kind, "error")
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{label}: {message}\n")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``separatrix fit``: from a table to a chosen, certified and honestly measured model."""
+"""``separatrix fit``: compare models on a table, choose one, score it on a held-out test set."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from separatrix.cli.failure import GateFailed
+from separatrix.cli.flags import study_with_flags
 from separatrix.cli.ids import Ids, kept_columns
 from separatrix.cli.options import (
     json_option,
@@ -21,29 +22,31 @@ from separatrix.cli.options import (
 from separatrix.cli.output import print_json, progress
 from separatrix.messages import InputError
 
-#: Options that go to the study as they are; the others say how the table is read.
-WISHES = ("task", "metric", "reject", "seed", "test", "folds")
+#: Options of the study; the others say how the table is read.
+STUDY_OPTIONS = ("task", "metric", "reject", "seed", "test", "folds")
 
 
-@click.command(short_help="Compare models on a table and keep the best.")
+@click.command(short_help="Compare models on a table and store the best.")
 @click.argument("table")
 @click.option("--target", metavar="COLUMN", help="The column to predict.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
 @click.option("--models", metavar="NAME,NAME", help="Compare only these (and the baseline).")
-@click.option("--task", metavar="TASK", help="regression or classification, if not by the target.")
+@click.option(
+    "--task", metavar="TASK", help="regression or classification; else inferred from the target."
+)
 @click.option(
     "--metric", metavar="NAME", help="Choose among classifiers by log_loss (default) or error."
 )
 @click.option(
     "--costs",
     metavar="COSTS",
-    help="What wrong answers cost: TRUTH:ANSWER=COST,… or a .csv or .json file. Else 1 each.",
+    help="Misclassification costs: TRUTH:ANSWER=COST,… or a .csv or .json file. Default: 1 each.",
 )
 @click.option(
     "--reject",
     type=float,
-    metavar="PRICE",
-    help="Let the model answer 'reject', at this price where an error costs 1.",
+    metavar="COST",
+    help="Let the model abstain ('reject') at this cost, where an error costs 1.",
 )
 @click.option(
     "--min-score",
@@ -68,7 +71,7 @@ def fit(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Fit models to TABLE, choose one, measure it once on rows that none of them saw.
+    """Cross-validate models on TABLE, choose one, score it once on a held-out test set.
 
     TABLE is a CSV or Parquet file, a glob, a .moments file, sample:NAME, or - for standard input.
 
@@ -82,33 +85,39 @@ def fit(
     from separatrix.cli.gates import check, parse
     from separatrix.cli.results import ready, write_all
 
-    wanted, chosen, priced = parse(gates), _names(models), parse_costs(costs)
+    limits, names, parsed = parse(gates), _names(models), parse_costs(costs)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
-    wishes = {name: options.pop(name) for name in WISHES}
+    study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
     source = _opened(context, table, target, options)
     from separatrix.study.run import run_study
     from separatrix.threads import one_blas_thread
 
-    told: dict[str, Any] = {"source": Path(table).name, "command": _again(context)}
     # one thread of BLAS: how it splits a product changes last digits, and rarely saves time here
     with one_blas_thread(), progress(quiet=as_json) as report:
         try:
             study = run_study(
-                source, models=chosen, costs=priced, progress=report, **wishes, **told
+                source,
+                models=names,
+                costs=parsed,
+                progress=report,
+                source=Path(table).name,
+                command=_again(context),
+                **study_options,
             )
         except InputError as problem:
             raise placed(problem, table) from problem
-        judged = check(wanted, study)
+        study = study_with_flags(study)
+        checked = check(limits, study)
         if report is not None:
             report("writing the report", 0, 1)
         document = write_all(study, place, _ids(source, target))
-    failed = [gate for gate in judged if not gate["passed"]]
+    failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
-        print_json({**document, "directory": str(place), "gates": judged})
+        print_json({**document, "directory": str(place), "gates": checked})
         context.exit(1 if failed else 0)
-    from separatrix.cli.fit_summary import tell
+    from separatrix.cli.fit_summary import print_summary
 
-    tell(study, place, _in_python(context, table, target))
+    print_summary(study, place, _in_python(context, table, target))
     if failed:
         raise GateFailed("; ".join(gate["message"] for gate in failed))
 
@@ -125,7 +134,7 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
 def _moments(
     context: click.Context, table: str, target: str | None, reading: dict[str, Any]
 ) -> Any:
-    """A summary has its target and its options inside already."""
+    """A file of moments, which has its target and its options inside."""
     from separatrix.storage import load_moments
 
     stored = load_moments(table)
@@ -134,20 +143,20 @@ def _moments(
     if given:
         raise InputError(
             f"--{given[0].removesuffix('s') if given[0] == 'kinds' else given[0]} was fixed when "
-            "the table was summarised.",
+            "the table was summarized.",
             file=table,
-            remedy="Leave it out, or summarise the table again.",
+            remedy="Leave it out, or summarize the table again.",
         )
     if context.params["task"] not in (None, "regression"):
         raise InputError(
-            "moments serve regression alone.", file=table, remedy="Fit the table itself."
+            "moments are enough for regression alone.", file=table, remedy="Fit the table itself."
         )
     known = [column.name for column in stored.schema.targets]
     if target is not None and target not in known:
         raise InputError(
             f"the target of these moments is {known[0]!r}, not {target!r}.",
             file=table,
-            remedy="Leave --target out, or summarise the table again.",
+            remedy="Leave --target out, or summarize the table again.",
         )
     return stored
 
@@ -224,7 +233,7 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
     if given["kinds"]:
         pairs = (text.rpartition("=") for text in given["kinds"])
         scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
-    study = [f"{n}={given[n]!r}" for n in WISHES if was_given(context, n)]
+    study = [f"{n}={given[n]!r}" for n in STUDY_OPTIONS if was_given(context, n)]
     if given["costs"]:
         study.append(f"costs={parse_costs(given['costs'])!r}")
     if given["models"]:

@@ -1,67 +1,58 @@
-"""What ``fit`` says when it is done: the leaderboard, the verdict, and what to type next."""
+"""What ``fit`` prints when it is done: the leaderboard, the test scores, and what to type next."""
 
 from __future__ import annotations
 
 import math
 import re
-import shlex
 from pathlib import Path
 
-import click
-from rich import box
-from rich.table import Table
-
-from separatrix.cli.failure import for_the_command
-from separatrix.cli.output import console, say
+from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.pictures.formatting import measure, number, scored
 from separatrix.study.result import CrossValidatedScore, Decision, Entry, Score, Study
 
-#: Scores that say nothing beyond others, or are told in a sentence of their own.
-UNTOLD = ("accuracy", "cost", "coverage", "risk")
+#: Scores that follow from others, or have a sentence of their own.
+NOT_LISTED = ("accuracy", "cost", "coverage", "risk")
 
 
-def tell(study: Study, place: Path, python: str) -> None:
-    """Results to standard output; remarks, files and next steps to standard error."""
-    for sentence in study.said:
-        say(f"· {for_the_command(sentence)}")
-    for warning in study.warnings:
-        say(f"! {warning} (separatrix explain {warning.split()[0]})")
-    out = console(stderr=False)
-    out.print(leaderboard(study))
-    for line in verdict(study):
-        out.print(line, soft_wrap=not out.is_terminal)
-    files = [MODEL, REPORT, *([PREDICTIONS] if study.held is not None else []), RESULT]
-    say(f"Wrote {', '.join(files)} to {place}/")
-    say(f"Next: separatrix predict {shlex.quote(str(place / MODEL))} NEW.csv")
-    say("In Python:")
-    for line in python.splitlines():  # to be pasted: never broken
-        click.echo(f"  {line}", err=True)
+def print_summary(study: Study, place: Path, python: str) -> None:
+    """Results to standard output; messages, files and next steps to standard error."""
+    print_messages(study.messages, study.warnings)
+    print_leaderboard(study)
+    print_lines(verdict(study))
+    stored = [PREDICTIONS] if study.test_predictions is not None else []
+    print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
 
 
-def leaderboard(study: Study) -> Table:
-    """Cross-validated errors, the chosen one marked; of classes both measures."""
+def print_leaderboard(study: Study) -> None:
+    """Cross-validated errors, the chosen model marked; of classes both metrics."""
     first = study.leaderboard[0]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    table.add_column(f"{measure(first.metric).short}, {len(first.folds)} folds", justify="right")
-    if first.beside is not None:
-        table.add_column(measure(first.beside.metric).short, justify="right")
-    table.add_column("what it is", overflow="ellipsis")
-    if any(entry.calibrated for entry in study.leaderboard):
-        table.caption, table.caption_justify = "* as a calibration reads its scores", "left"
-    for entry in study.leaderboard:
+    columns = [
+        Column("model"),
+        Column(f"{measure(first.metric).short}, {len(first.folds)} folds", right=True),
+    ]
+    if first.secondary is not None:
+        columns.append(Column(measure(first.secondary.metric).short, right=True))
+    rows, chosen = [], None
+    for i, entry in enumerate(study.leaderboard):
         won = entry.name == study.winner
-        cells = [f"{'→' if won else ' '} {entry.name}", _with_spread(entry)]
-        if first.beside is not None:
-            cells.append("–" if entry.beside is None else _with_spread(entry.beside))
-        made = "*" if entry.calibrated else ""
-        table.add_row(*cells, entry.note or f"{entry.label}{made}", style="bold" if won else "")
-    return table
+        chosen = i if won else chosen
+        cells = [f"{'→' if won else ' '} {entry.name}", _with_error(entry)]
+        if first.secondary is not None:
+            cells.append("–" if entry.secondary is None else _with_error(entry.secondary))
+        mark = "*" if entry.calibrated else ""
+        rows.append([*cells, entry.note or f"{entry.label}{mark}"])
+    marked = any(entry.calibrated for entry in study.leaderboard)
+    print_table(
+        [*columns, Column("method", cut=True)],
+        rows,
+        strong=chosen,
+        caption="* calibrated" if marked else "",
+    )
 
 
-def _with_spread(found: Entry | CrossValidatedScore) -> str:
-    """A mean ± its standard error, both to the digits that the error leaves standing."""
+def _with_error(found: Entry | CrossValidatedScore) -> str:
+    """A mean ± its standard error, both to the digits that the error leaves significant."""
     mean, error = found.mean, found.standard_error
     if math.isnan(mean):
         return "–"
@@ -74,32 +65,31 @@ def _with_spread(found: Entry | CrossValidatedScore) -> str:
 
 
 def verdict(study: Study) -> list[str]:
-    """The choice, its score on the test part, what answers cost, and the certificate."""
-    shown = [s for s in study.test if s.metric not in UNTOLD]
+    """The chosen model, its test scores, the cost of its decisions, and the certificate."""
+    shown = [s for s in study.test if s.metric not in NOT_LISTED]
     first = shown[0]
-    dummy = next((s for s in study.baseline_test if s.metric == first.metric), None)
-    beside = "" if dummy is None else f" (baseline {scored(dummy.value, dummy.metric)})"
+    baseline = next((s for s in study.baseline_test if s.metric == first.metric), None)
+    beside = "" if baseline is None else f" (baseline {scored(baseline.value, baseline.metric)})"
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
     return [
         f"Chosen: {study.winner}. {re.sub(f'^{study.winner} ', 'It ', study.reason)}",
-        f"Test part ({study.n_test} rows, opened once): {scores}.",
-        *([] if study.decision is None else [_answers(study.decision)]),
-        f"Certificate: {study.model.certificate_}",
+        f"Held-out test set ({study.n_test} rows, used once): {scores}.",
+        *([] if study.decision is None else [_decisions(study.decision)]),
+        f"Certificate: {study.description.certificate}",
     ]
 
 
-def _answers(found: Decision) -> str:
-    """How the answers of least expected cost did on the test part."""
-    plainly = scored(found.cost_without.value, "cost")
-    costs = f"a cost of {_value(found.cost)} a row"
-    instead = f"({plainly} with the most probable class instead)"
+def _decisions(found: Decision) -> str:
+    """Cost of the decisions of least expected cost on the test set."""
+    costs = f"mean cost {_value(found.cost)}"
+    without = f"{scored(found.cost_without.value, 'cost')} for the most probable class"
     if found.costs.reject_cost is None:
-        return f"Answers of least expected cost: {costs} {instead}."
+        return f"Decisions of least expected cost: {costs} ({without})."
     if math.isnan(found.risk.value):
-        return f"With the right to doubt: no row is answered; {costs} {instead}."
+        return f"With the reject option: every row is rejected; {costs} ({without})."
     return (
-        f"With the right to doubt: {_value(found.coverage)} of the rows are answered, at a cost "
-        f"of {_value(found.risk)} each; doubt included, {costs} {instead}."
+        f"With the reject option: coverage {_value(found.coverage)}, risk {_value(found.risk)}; "
+        f"{costs}, rejections included ({without})."
     )
 
 

@@ -1,4 +1,4 @@
-"""Columns that name rows: copied beside predictions, so that rows can be found again.
+"""Columns of row identifiers, copied beside predictions.
 
 A column counts as one by its name (``id``, ``customer_id``, ``orderId``, ``uuid``), never by its
 content: the columns of the result must not depend on which rows came today.

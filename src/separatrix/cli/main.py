@@ -1,7 +1,7 @@
-"""The entry point: finds the command, and turns every way to end into words and an exit code.
+"""The entry point: runs the command, and turns every outcome into a message and an exit code.
 
-0 good    1 a gate that was asked for failed    2 usage or bad input    70 a defect of separatrix
-130 interrupted (143 by a kill, 129 by a closed terminal)
+0 success   1 a score is worse than --min-score   2 usage or bad input   70 a defect of separatrix
+130 interrupted (143 by SIGTERM, 129 by a closed terminal)
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from separatrix.cli.cluster import cluster
 from separatrix.cli.explain import explain
 from separatrix.cli.failure import GateFailed, describe
 from separatrix.cli.fit import fit
-from separatrix.cli.merge import merge
+from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
 from separatrix.cli.report import report
 from separatrix.cli.samples import samples
 from separatrix.cli.signals import Interruptions
-from separatrix.cli.summarise import summarise
 from separatrix.messages import InputError
 
 OPENING = """\
@@ -54,7 +53,7 @@ def separatrix() -> None:
     """Lines, boundaries and groups from tables, each with a certificate."""
 
 
-for _command in (fit, cluster, predict, report, summarise, merge, samples, explain):
+for _command in (fit, cluster, predict, report, summarize, merge, samples, explain):
     separatrix.add_command(_command)
 
 

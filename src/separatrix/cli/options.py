@@ -13,18 +13,18 @@ from separatrix.messages import InputError
 F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document instead of words."
+    "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
 )
 
 
 def reading_options(command: F) -> F:
-    """How a table is read: weight, kinds, gaps, unseen levels."""
+    """How a table is read: weight, kinds, missing values, unseen levels."""
     weight = click.option("--weight", metavar="COLUMN", help="Column with the weight of each row.")
     return weight(column_options(command))
 
 
 def column_options(command: F) -> F:
-    """How columns are read: kinds, gaps, unseen levels."""
+    """How columns are read: kinds, missing values, unseen levels."""
     options = (
         click.option(
             "--kind",
@@ -38,14 +38,14 @@ def column_options(command: F) -> F:
             type=click.Choice(["mean", "drop", "regress", "indicator"]),
             default="mean",
             show_default=True,
-            help="What to do about gaps.",
+            help="How missing values are imputed.",
         ),
         click.option(
             "--unseen",
             type=click.Choice(["error", "zeros"]),
             default="error",
             show_default=True,
-            help="What to do about a level that training did not meet.",
+            help="What to do about a level that is not in the training rows.",
         ),
     )
     for option in reversed(options):
@@ -54,7 +54,7 @@ def column_options(command: F) -> F:
 
 
 def split_options(command: F) -> F:
-    """How rows are split: seed, test part, folds."""
+    """How rows are split: seed, test set, folds."""
     options = (
         click.option(
             "--seed",
@@ -68,7 +68,7 @@ def split_options(command: F) -> F:
             type=click.FloatRange(0, 0.9, min_open=True),
             default=0.2,
             show_default=True,
-            help="Share of the rows held back as test part.",
+            help="Fraction of the rows in the held-out test set.",
         ),
         click.option(
             "--folds",

@@ -1,15 +1,18 @@
-"""Where words go: data to standard output, everything else to standard error.
+"""Printing: data to standard output, everything else to standard error.
 
-Colour and moving bars appear on a terminal only; ``NO_COLOR`` turns colour off. Off a terminal,
+Color and progress bars appear on a terminal only; ``NO_COLOR`` turns color off. Off a terminal,
 progress is plain lines.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,7 +39,7 @@ def console(*, stderr: bool) -> Console:
 
 
 def say(text: str, *, quiet: bool = False) -> None:
-    """A line for the person at the keyboard, broken between words where a terminal is narrow."""
+    """A line on standard error, broken between words where a terminal is narrow."""
     if quiet:
         return
     if sys.stderr.isatty():
@@ -48,11 +51,69 @@ def say(text: str, *, quiet: bool = False) -> None:
     click.echo(text, err=True)
 
 
+@dataclass(frozen=True)
+class Column:
+    """A heading; numbers are aligned right, long text may be cut."""
+
+    heading: str
+    right: bool = False
+    cut: bool = False
+
+
+def print_table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    strong: int | None = None,
+    caption: str = "",
+) -> None:
+    """A table on standard output; the row ``strong`` is bold."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption or None)
+    table.caption_justify = "left"
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify="right" if column.right else "left",
+            overflow="ellipsis" if column.cut else "fold",
+        )
+    for i, row in enumerate(rows):
+        table.add_row(*row, style="bold" if i == strong else "")
+    console(stderr=False).print(table)
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Sentences on standard output, broken between words on a terminal alone."""
+    out = console(stderr=False)
+    for line in lines:
+        out.print(line, soft_wrap=not out.is_terminal)
+
+
+def print_messages(messages: Sequence[str], warnings: Sequence[str]) -> None:
+    """What was inferred, then the warnings, on standard error."""
+    for text in messages:
+        say(f"· {text}")
+    for text in warnings:
+        say(f"! {text} (separatrix explain {text.split()[0]})")
+
+
+def print_next(files: Sequence[str], place: Path, model: Path | None, python: str) -> None:
+    """The files that were written, the command to type next, and the same in Python."""
+    say(f"Wrote {', '.join(files)} to {place}/")
+    if model is not None:
+        say(f"Next: separatrix predict {shlex.quote(str(model))} NEW.csv")
+    say("In Python:")
+    for line in python.splitlines():  # to be pasted: never broken
+        click.echo(f"  {line}", err=True)
+
+
 class Plain:
     """Progress off a terminal: one line for each stage."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Say that a stage begins."""
+        """Print the stage that begins."""
         if done < total:
             click.echo(f"[{done + 1}/{total}] {stage}", err=True)
 

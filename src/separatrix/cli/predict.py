@@ -1,4 +1,4 @@
-"""``separatrix predict``: a stored model on new rows, which keep their order and their ids."""
+"""``separatrix predict``: predictions for new rows, in their order and with their ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from separatrix.messages import InputError
 @click.argument("table")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file to write, not the screen.")
 @click.option(
-    "--keep", multiple=True, metavar="COLUMN", help="Copy this column beside it. Repeatable."
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Copy this column beside the predictions. Repeatable.",
 )
 @json_option
 def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool) -> None:
@@ -60,7 +63,7 @@ def _predict(
     schema = schema_of(fitted)
     if hasattr(fitted, "dendrogram_"):
         raise InputError(
-            "holds a tree of clusters, which has no place for new rows.",
+            "holds a dendrogram, which does not assign new rows.",
             file=model,
             remedy="Cluster again with --method kmeans, kmedoids or kernel.",
         )
@@ -76,7 +79,7 @@ def _predict(
     ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep, taken=taken))
     for remark in _remarks(rows, ids.columns):
         say(f"· {remark}", quiet=as_json)
-    header = ["row", *ids.columns, answer, *_beside(fitted)]
+    header = ["row", *ids.columns, answer, *_headings(fitted)]
     if as_json:
         blocks = list(_predicted(fitted, rows, ids))
         columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
@@ -106,20 +109,20 @@ def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
         yield lambda text: file.write(text.encode())
 
 
-def _beside(fitted: Any) -> list[str]:
+def _headings(fitted: Any) -> list[str]:
     """A column for each class: probabilities where there are any, else scores."""
     if _has_centres(fitted):
         return ["distance"]
     if not hasattr(fitted, "classes_"):
         return []
-    from separatrix.cli.results import beside_names
+    from separatrix.cli.results import class_headings
 
     classes = [str(name) for name in fitted.classes_]
     if hasattr(fitted, "predict_proba"):
-        return beside_names("probability", classes, len(classes))
+        return class_headings("probability", classes, len(classes))
     if not hasattr(fitted, "decision_function"):
         return []
-    return beside_names("score", classes, len(classes) if len(classes) > 2 else 1)
+    return class_headings("score", classes, len(classes) if len(classes) > 2 else 1)
 
 
 def _has_centres(fitted: Any) -> bool:
@@ -137,7 +140,7 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
     from separatrix.threads import one_blas_thread
 
     done = 0
-    told: set[str] = set()
+    shown: set[str] = set()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SeparatrixWarning)
         for block in rows.blocks():
@@ -148,14 +151,14 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
                 columns += [plain(column) for column in _numbers(fitted, piece, block.n)]
             done += block.n
             yield columns
-            for text in {str(w.message) for w in caught} - told:
-                told.add(text)
+            for text in {str(w.message) for w in caught} - shown:
+                shown.add(text)
                 say(f"! {text}")
             caught.clear()
 
 
 def _numbers(fitted: Any, piece: Any, n: int) -> Any:
-    """The columns that :func:`_beside` names."""
+    """The columns that :func:`_headings` names."""
     import numpy as np
 
     if _has_centres(fitted):
@@ -173,11 +176,11 @@ def _remarks(rows: Any, kept: list[str]) -> list[str]:
     unused = [name for name in rows.ignored if name not in kept]
     if unused:
         shown = ", ".join(unused[:6]) + (", …" if len(unused) > 6 else "")
-        remarks.append(f"Not used by the model: {shown} (copy one beside it: --keep NAME).")
+        remarks.append(f"Not used by the model: {shown} (copy one: --keep NAME).")
     if kept:
         remarks.append(f"Copied beside the predictions: {', '.join(kept)}.")
     wanted = rows.schema.names
     found = [name for name in rows.source.arrow.names if name in wanted]
     if found != list(wanted):
-        remarks.append("The columns stand in another order than in training; matched by name.")
+        remarks.append("The columns are in another order than in training; matched by name.")
     return remarks

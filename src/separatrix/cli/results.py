@@ -1,4 +1,4 @@
-"""The files of a study: written side by side under a temporary name, moved in place at the end."""
+"""The files of a study: written under a temporary name, moved in place at the end."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     def write(partial: Path) -> None:
         save(study.model, partial / MODEL, study=without_model(study))
         write_report(study, partial / REPORT)
-        if study.held is not None:
-            text = predictions(study.held, study.target, study.classes, ids)
+        if study.test_predictions is not None:
+            text = predictions(study.test_predictions, study.target, study.classes, ids)
             write_text(partial / PREDICTIONS, text)
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
@@ -69,7 +69,7 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
 
 def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     """``write`` fills a directory under a temporary name; its files move to ``place`` together."""
-    partial = _beside(place)
+    partial = _temporary(place)
     try:
         partial.mkdir()
         write(partial)
@@ -84,7 +84,7 @@ def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def _beside(place: Path) -> Path:
+def _temporary(place: Path) -> Path:
     """A temporary name on the disk of ``place``, which can be a disk of its own."""
     name = f"{secrets.token_hex(4)}.partial"
     return place / f".{name}" if place.is_dir() else place.with_name(f".{place.name}.{name}")
@@ -108,27 +108,27 @@ def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:
 
 
 def without_model(study: Study) -> Study:
-    """The story to keep in the model file, next to the model itself."""
+    """The study to store in the model file, next to the model itself."""
     return replace(study, model=None)
 
 
-def predictions(held: Predictions, target: str, classes: tuple[str, ...], ids: Ids) -> str:
-    """The test part as CSV: row number in the table, ids, truth, answer, probability by class."""
+def predictions(test: Predictions, target: str, classes: tuple[str, ...], ids: Ids) -> str:
+    """The test set as CSV: row number in the table, ids, target, prediction, probabilities."""
     header = ["row", *ids.columns, target, "predicted"]
-    rows = plain(held.rows)
-    beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
-    columns: list[list[Any]] = [rows, *beside, plain(held.truth), plain(held.predicted)]
-    kind = "score" if held.probabilities is None else "probability"
-    numbers = held.scores if held.probabilities is None else held.probabilities
+    rows = plain(test.rows)
+    copied = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
+    columns: list[list[Any]] = [rows, *copied, plain(test.truth), plain(test.predicted)]
+    kind = "score" if test.probabilities is None else "probability"
+    numbers = test.scores if test.probabilities is None else test.probabilities
     if numbers is not None:
-        table = np.asarray(numbers, dtype=float).reshape(len(held.truth), -1)
-        header += beside_names(kind, classes, table.shape[1])
+        table = np.asarray(numbers, dtype=float).reshape(len(test.truth), -1)
+        header += class_headings(kind, classes, table.shape[1])
         columns += [plain(column) for column in table.T]
     return as_csv(columns, header=header)
 
 
-def beside_names(kind: str, classes: Sequence[str], count: int) -> list[str]:
-    """Headings of so many columns: one for each class, or for the second of two alone."""
+def class_headings(kind: str, classes: Sequence[str], count: int) -> list[str]:
+    """Headings of ``count`` columns: one for each class, or for the second of two alone."""
     named = classes if count == len(classes) else classes[-1:]
     return [f"{kind} {name}" for name in named]
 

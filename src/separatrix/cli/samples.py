@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from separatrix.cli.options import json_option
-from separatrix.cli.output import print_json
+from separatrix.cli.output import Column, print_json, print_table, say
 
 
 @click.command(short_help="List the built-in tables, or print one as CSV.")
@@ -31,6 +31,8 @@ def samples(name: str | None, as_json: bool) -> None:
         ]
         print_json({"samples": listed})
         return
-    for each in SAMPLES.values():
-        click.echo(f"{each.name:<10} {each.about}")
-        click.echo(f"{'':<10} separatrix fit {PREFIX}{each.name} --target {each.target}")
+    columns = (Column("name"), Column("rows", right=True), Column("target"), Column("content"))
+    rows = [[s.name, f"{s.rows:,}", s.target, s.about] for s in SAMPLES.values()]
+    print_table(columns, rows)
+    first = next(iter(SAMPLES.values()))
+    say(f"Next: separatrix fit {PREFIX}{first.name} --target {first.target}")

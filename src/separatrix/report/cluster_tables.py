@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from separatrix.pictures.formatting import counted, number
-from separatrix.report.tables import MOST_ROWS, Cell, Line, Table, figure
+from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure
 from separatrix.rows.schema import Kind
 from separatrix.study.clustering.result import FAMILIES, ClusterStudy
 
@@ -22,7 +22,7 @@ def group_table(study: ClusterStudy) -> Table:
             ),
             badge="outliers" if group.few else "",
         )
-        for group in study.groups[:MOST_ROWS]
+        for group in study.groups[:MAX_LINES]
     )
     heads = (("Cluster", False), ("Rows", True), ("Share", True), ("Mean silhouette", True))
     return Table(heads, lines)
@@ -32,7 +32,7 @@ def profile_table(study: ClusterStudy) -> Table:
     """A line for each column: its mean, or most frequent levels, in every cluster."""
     shown = study.groups[:12]
     lines = []
-    for column in study.columns[:MOST_ROWS]:
+    for column in study.columns[:MAX_LINES]:
         name = column.name
         if column.kind is Kind.BOOLEAN and name in study.groups[0].means:
             cells = tuple(figure(g.means[name], f"true {_share(g.means[name])}") for g in shown)

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from separatrix.pictures.formatting import counted
-from separatrix.report import cluster_tables, tables
+from separatrix.report import cluster_tables, model_tables, tables
 from separatrix.report.figures import clusters as figures
 from separatrix.report.page import drawn, rendered
 from separatrix.report.verdict import Tile
@@ -37,7 +37,7 @@ def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
 
 
 def _story(study: ClusterStudy) -> dict[str, Any]:
-    certificate = getattr(study.model, "certificate_", None)
+    certificate = study.model.certificate_
     return {
         "study": study,
         "source": PurePath(study.source).name or study.source,
@@ -51,7 +51,7 @@ def _story(study: ClusterStudy) -> dict[str, Any]:
         "data": tables.data_table(study.columns),
         "data_sentence": tables.data_sentence(study.n_rows, study.columns),
         "certificate": certificate,
-        "certificate_numbers": tables.certificate_numbers(certificate),
+        "certificate_numbers": model_tables.certificate_numbers(certificate),
         "warned": tables.warned(study.warnings),
         "galleries": {
             "number": drawn("number", figures.number_of_clusters(study)),

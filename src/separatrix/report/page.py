@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.coefficient_inference import Inference, inference
 from separatrix.pictures.formatting import number
-from separatrix.report import class_tables, figures, tables, verdict
+from separatrix.report import class_tables, figures, model_tables, tables, verdict
 from separatrix.report.figures import Gallery
-from separatrix.report.stored_rows import rows_kept_words, svm_table
 from separatrix.storage.files import write_text
 from separatrix.study.result import Study
 
@@ -26,10 +24,10 @@ _SHOWN_VERSIONS = ("separatrix", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 def render(study: Study) -> str:
     """The page as text. The same study gives the same bytes."""
-    return rendered("page.html.j2", _story(study))
+    return rendered("page.html.j2", _context(study))
 
 
-def rendered(template: str, story: dict[str, Any]) -> str:
+def rendered(template: str, context: dict[str, Any]) -> str:
     """A template of this package filled in, with what frames every page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -43,7 +41,7 @@ def rendered(template: str, story: dict[str, Any]) -> str:
     environment.filters["coded"] = coded
     environment.filters["tied"] = tied
     environment.filters["number"] = number
-    return environment.get_template(template).render({**story, **_frame()})
+    return environment.get_template(template).render({**context, **_frame()})
 
 
 def _frame() -> dict[str, Any]:
@@ -64,17 +62,17 @@ def write(study: Study, path: str | os.PathLike[str]) -> None:
     write_text(path, render(study))
 
 
-def _story(study: Study) -> dict[str, Any]:
+def _context(study: Study) -> dict[str, Any]:
     """Everything that the template shows."""
-    found = None if verdict.is_baseline(study.winner) else inference(study.core)
+    baseline = verdict.is_baseline(study.winner)
     winner = verdict.winner_of(study)
-    certificate = getattr(study.model, "certificate_", None)
     return {
         "study": study,
+        "model": study.description,
         "source": verdict.source_name(study),
         "reason": verdict.reason(study),
-        "label": verdict.spoken(study.winner),
-        "gloss": verdict.gloss(winner) if winner else "",
+        "name": verdict.display_name(study.winner),
+        "label": verdict.label_of(winner) if winner else "",
         "verdict": verdict.sentences(study),
         "tiles": verdict.tiles(study),
         "data": tables.data_table(study.columns, study.target),
@@ -84,61 +82,48 @@ def _story(study: Study) -> dict[str, Any]:
         "leaderboard": tables.leaderboard_table(study),
         "folds": max((len(e.folds) for e in study.leaderboard), default=0),
         "scores": tables.score_table(study),
-        "coefficients": class_tables.class_coefficient_table(study.core, study.classes)
-        if found is None
-        else tables.coefficient_table(found),
-        **_of_classes(study),
-        "inference": found,
-        "rows_kept": rows_kept_words(study),
-        "no_intervals": _no_intervals(study, found),
-        "baseline": verdict.is_baseline(study.winner),
-        "kind": type(study.core).__name__,
-        "certificate": certificate,
-        "certificate_numbers": tables.certificate_numbers(certificate),
-        "machines": svm_table(study),
+        "coefficients": None if baseline else model_tables.coefficients_of(study),
+        "odds": model_tables.odds_table(study),
+        "covariance_tests": class_tables.covariance_table(study),
+        "calibrations": class_tables.calibration_table(study),
+        "costs": class_tables.cost_table(study),
+        "cost_sentence": class_tables.cost_sentence(study),
+        "decisions": class_tables.decision_table(study),
+        "stored_rows": model_tables.stored_rows_text(study),
+        "no_intervals": _no_intervals(study),
+        "baseline": baseline,
+        "certificate": study.description.certificate,
+        "certificate_numbers": model_tables.certificate_numbers(study.description.certificate),
+        "svms": model_tables.svm_table(study),
         "warned": tables.warned(study.warnings),
-        "galleries": {
-            name: drawn(name, gallery) for name, gallery in _figured(study, found).items()
-        },
+        "galleries": {name: drawn(name, gallery) for name, gallery in _galleries(study).items()},
         "commands": commands(study),
         "python": python_code(study),
     }
 
 
-def _figured(study: Study, found: Inference | None) -> dict[str, Gallery]:
+def _galleries(study: Study) -> dict[str, Gallery]:
     """The pictures of every part of the page."""
+    classification = study.task == "classification"
     return {
         "comparison": figures.comparison(study),
-        "measured": figures.measured(study),
-        "coefficients": figures.coefficients(study, found),
-        "rows_kept": figures.rows_kept(study),
-        "diagnostics": figures.classification(study)
-        if study.task == "classification"
-        else figures.regression(study, found),
+        "test": figures.test_scores(study),
+        "coefficients": figures.coefficients(study),
+        "stored_rows": figures.stored_rows(study),
+        "diagnostics": (figures.classification if classification else figures.regression)(study),
         "probabilities": figures.probabilities(study),
         "learning": figures.learning(study),
     }
 
 
-def _no_intervals(study: Study, found: Inference | None) -> str:
+def _no_intervals(study: Study) -> str:
     """Why coefficients come without intervals; of a classifier, with the one that has them."""
+    found = study.description.inference
     if found is None or not found.reason:
         return ""
-    if study.task != "classification" or hasattr(study.core, "fit_statistics_"):
+    if study.task != "classification" or study.description.name == "LogisticRegression":
         return found.reason
-    return "The theory of standard errors of classes is that of --models logistic."
-
-
-def _of_classes(study: Study) -> dict[str, Any]:
-    """The tables that only classifiers have; None for those that a study has no answer to."""
-    return {
-        "odds": class_tables.odds_table(study),
-        "covariances": class_tables.covariance_table(study),
-        "calibrations": class_tables.calibration_table(study),
-        "costs": class_tables.cost_table(study),
-        "cost_sentence": class_tables.cost_sentence(study),
-        "decided": class_tables.decision_table(study),
-    }
+    return "Among classifiers, standard errors are available for `logistic` alone."
 
 
 @dataclass(frozen=True)
@@ -152,7 +137,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Pictures ready for the page, and what is said of those that are missing."""
+    """Pictures as SVG, and the reasons of those that are missing."""
 
     figures: tuple[Figure, ...]
     missing: tuple[str, ...]
@@ -198,13 +183,13 @@ def tied(text: str) -> str:
 
 
 def commands(study: Study) -> list[tuple[str, str]]:
-    """What to type next, and what made this page."""
+    """Commands to predict new rows, and to make this page again."""
     typed = [("Predict new rows", "separatrix predict model.sx new.csv --out predicted.csv")]
     return [*typed, ("Make this page again", study.command)] if study.command else typed
 
 
 def python_code(study: Study) -> str:
-    """The same two things in Python."""
+    """The same in Python."""
     lines = [
         "import separatrix",
         "",
@@ -217,20 +202,20 @@ def python_code(study: Study) -> str:
         lines.insert(1, "from separatrix.storage import load_moments")
         lines += ["", f"study = separatrix.run_study(load_moments({study.source!r}))"]
         return "\n".join(lines)
-    table, asked = repr(study.source), _asked(study)
+    table = repr(study.source)
     if study.source.startswith("sample:"):
         lines.insert(1, "from separatrix.samples import sample")
         table = f"sample({study.source.removeprefix('sample:')!r}).path"
     lines += [
         "",
         f"rows = separatrix.scan({table}, target={study.target!r})",
-        f"study = separatrix.run_study(rows, {asked})",
+        f"study = separatrix.run_study(rows, {_arguments(study)})",
     ]
     return "\n".join(lines)
 
 
-def _asked(study: Study) -> str:
-    """The split, the costs and the price of doubt, as arguments."""
+def _arguments(study: Study) -> str:
+    """Split, costs and cost of a rejection, as arguments."""
     text = f"seed={study.seed}, test={study.test_fraction:g}"
     if study.decision is None:
         return text
@@ -243,7 +228,7 @@ def _asked(study: Study) -> str:
 
 
 def _versions() -> list[tuple[str, str]]:
-    """What computed the numbers."""
+    """Versions of the libraries."""
     found = [("Python", platform.python_version())]
     for name in _SHOWN_VERSIONS:
         try:

@@ -1,28 +1,24 @@
-"""The tables of the page as plain rows of text, so that the template only lays them out."""
+"""Tables of the page as rows of text: data, leaderboard, test scores, warnings."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from separatrix.estimators.coefficient_inference import Inference
 from separatrix.messages import WARNINGS
 from separatrix.pictures.formatting import counted, exact, listed, measure, number, scored
-from separatrix.report.verdict import counterpart, gloss, spoken
+from separatrix.report.verdict import counterpart, display_name, label_of
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.study.result import Entry, Score, Study
 
 #: Longer tables are cut here, and say so.
-MOST_ROWS = 100
+MAX_LINES = 100
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Text as shown, the number it sorts by, and whether it stands to the right."""
+    """Text as shown, the number it sorts by, and whether it is aligned right."""
 
     text: str
     value: float | None = None
@@ -31,18 +27,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: its heading cell with a badge and a gloss, then the other cells."""
+    """A row of a table: its heading cell with a badge and a note, then the other cells."""
 
     name: str
     cells: tuple[Cell, ...]
     badge: str = ""
-    gloss: str = ""
+    label: str = ""
     strong: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headings (text, whether to the right), lines, and what was left out."""
+    """Headings (text, whether aligned right), lines, and a note on what was left out."""
 
     headings: tuple[tuple[str, bool], ...]
     lines: tuple[Line, ...]
@@ -50,35 +46,35 @@ class Table:
 
 
 def figure(value: float | None, text: str | None = None) -> Cell:
-    """A number to the right, as ``text`` or as numbers are written."""
+    """A number aligned right, as ``text`` or in the usual format."""
     number_ = math.nan if value is None else float(value)
     return Cell(number(number_) if text is None else text, number_, right=True)
 
 
 def data_table(columns: tuple[ColumnProfile, ...], target: str = "") -> Table:
-    """Every column: kind, gaps, range or levels, mean and spread."""
+    """Every column: kind, missing values, range or levels, mean and standard deviation."""
     lines = tuple(
         Line(c.name, _column_cells(c), "target" if c.name == target else "")
-        for c in columns[:MOST_ROWS]
+        for c in columns[:MAX_LINES]
     )
     note = ""
-    if len(columns) > MOST_ROWS:
-        note = f"The first {MOST_ROWS} of {len(columns):,} columns are shown."
-    heads = ("Column", "Kind", "Missing", "Range or levels", "Mean", "Deviation")
-    return Table(tuple((h, h in {"Missing", "Mean", "Deviation"}) for h in heads), lines, note)
+    if len(columns) > MAX_LINES:
+        note = f"The first {MAX_LINES} of {len(columns):,} columns are shown."
+    heads = ("Column", "Kind", "Missing", "Range or levels", "Mean", "Std. deviation")
+    return Table(tuple((h, h in {"Missing", "Mean", "Std. deviation"}) for h in heads), lines, note)
 
 
 def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
     share = 100 * column.missing / column.count if column.count else 0.0
-    gaps = f"{column.missing:,} ({share:.1f} %)" if column.missing else "0"
+    missing = f"{column.missing:,} ({share:.1f} %)" if column.missing else "0"
     if column.kind == Kind.NUMERIC:
         ends = f"{exact(column.minimum)} to {exact(column.maximum)}"
-        unknown = "not kept" if math.isfinite(column.mean) else "no values"
+        unknown = "not stored" if math.isfinite(column.mean) else "no values"
         span = ends if math.isfinite(column.minimum) else unknown
         moments = (figure(column.mean), figure(column.std))
     else:
         span, moments = _levels(column), (Cell("", right=True), Cell("", right=True))
-    return (Cell(str(column.kind)), figure(column.missing, gaps), Cell(span), *moments)
+    return (Cell(str(column.kind)), figure(column.missing, missing), Cell(span), *moments)
 
 
 def _levels(column: ColumnProfile, most: int = 5) -> str:
@@ -94,15 +90,15 @@ def data_sentence(n: int, columns: tuple[ColumnProfile, ...], target: str = "") 
     """The table at a glance."""
     features = [c for c in columns if c.name != target]
     kinds = [f"{m} {kind}" for kind in Kind if (m := sum(c.kind == kind for c in features))]
-    gappy = [c for c in columns if c.missing]
-    use = "to learn from" if target else "to compare by"
+    incomplete = [c for c in columns if c.missing]
+    use = "as features" if target else "to cluster by"
     text = f"{counted(n, 'row')}, {counted(len(features), 'column')} {use} ({listed(kinds)})."
-    if not gappy:
+    if not incomplete:
         return f"{text} No value is missing."
-    worst = max(gappy, key=lambda c: c.missing / max(c.count, 1))
+    worst = max(incomplete, key=lambda c: c.missing / max(c.count, 1))
     share = 100 * worst.missing / max(worst.count, 1)
     return (
-        f"{text} {counted(len(gappy), 'column')} with missing values, most of them in "
+        f"{text} {counted(len(incomplete), 'column')} with missing values, most of them in "
         f"{worst.name} ({share:.1f} %)."
     )
 
@@ -118,50 +114,46 @@ def ordered_entries(study: Study) -> list[Entry]:
 
 
 def leaderboard_table(study: Study) -> Table:
-    """Candidates with mean over the folds, 95 % interval, and what was chosen inside."""
+    """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters."""
     lines = []
-    other = next((e.beside.metric for e in study.leaderboard if e.beside is not None), None)
+    other = next((e.secondary.metric for e in study.leaderboard if e.secondary is not None), None)
     for entry in ordered_entries(study):
         low, high = fold_interval(entry)
         span = ""
         if math.isfinite(low):
             span = f"{scored(low, entry.metric)} to {scored(high, entry.metric)}"
-        inside = ", ".join(f"{key} = {_setting(value)}" for key, value in entry.chosen.items())
+        tuned = [f"{key} = {_range(values)}" for key, values in entry.hyperparameters.items()]
         if entry.calibrated is not None:
-            inside = ", ".join(filter(None, (inside, f"{entry.calibrated} calibration")))
+            tuned.append(f"{entry.calibrated} calibration")
         won = entry.name == study.winner
         cells = (
             figure(entry.mean, scored(entry.mean, entry.metric)),
             Cell(span, right=True),
-            *_beside(entry, other),
-            Cell("; ".join(text for text in (inside, entry.note) if text)),
+            *_secondary(entry, other),
+            Cell("; ".join(text for text in (", ".join(tuned), entry.note) if text)),
         )
         badge = "chosen" if won else ""
-        lines.append(Line(spoken(entry.name), cells, badge, gloss(entry), strong=won))
+        lines.append(Line(display_name(entry.name), cells, badge, label_of(entry), strong=won))
     short = measure(study.leaderboard[0].metric).short if study.leaderboard else "Score"
     heads = [("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True)]
     if other is not None:
         heads.append((measure(other).short, True))
-    return Table((*heads, ("Chosen inside", False)), tuple(lines))
+    return Table((*heads, ("Tuned hyperparameters", False)), tuple(lines))
 
 
-def _beside(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
-    """The other measure of classes; an empty cell where only some candidates have it."""
+def _secondary(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
+    """The secondary metric; an empty cell where only some candidates have it."""
     if metric is None:
         return ()
-    if entry.beside is None:
+    if entry.secondary is None:
         return (Cell("", math.nan, right=True),)
-    return (figure(entry.beside.mean, scored(entry.beside.mean, metric)),)
+    return (figure(entry.secondary.mean, scored(entry.secondary.mean, metric)),)
 
 
-def _setting(value: Any) -> str:
-    """A number; the range of one that every fold chose anew; anything else as it is."""
-    if isinstance(value, int | float | np.number):
-        return number(float(value), 3)
-    if isinstance(value, tuple | list) and all(isinstance(v, int | float) for v in value):
-        ends = dict.fromkeys(number(float(v), 2) for v in (min(value), max(value)))
-        return " to ".join(ends)
-    return str(value)
+def _range(values: tuple[float, ...]) -> str:
+    """A tuned value; the range of one that differs between the folds."""
+    ends = dict.fromkeys(number(v, 2) for v in (min(values), max(values)))
+    return " to ".join(ends)
 
 
 def fold_interval(entry: Entry) -> tuple[float, float]:
@@ -179,7 +171,7 @@ def fold_interval(entry: Entry) -> tuple[float, float]:
 
 
 def score_table(study: Study) -> Table:
-    """Scores on the test part, the baseline's beside them."""
+    """Scores on the test set, of the model and of the baseline."""
     lines = []
     for score in study.test:
         base = counterpart(study, score.metric)
@@ -202,80 +194,16 @@ def _score_cells(score: Score | None) -> tuple[Cell, Cell]:
     return figure(score.value, scored(score.value, score.metric)), Cell(span, right=True)
 
 
-def coefficient_table(found: Inference) -> Table:
-    """Coefficients by name with standard error, t, p and interval; bare ones without theory."""
-    by_size = found.estimates if found.t_values is None else np.nan_to_num(found.t_values)
-    order = np.argsort(-np.abs(by_size), kind="stable")
-    kept = np.sort(order[:MOST_ROWS])
-    note = ""
-    if kept.size < order.size:
-        note = f"The {MOST_ROWS} coefficients farthest from zero, of {order.size:,}, are shown."
-    if found.intervals is None:
-        lines = [Line(found.names[j], (figure(found.estimates[j]),)) for j in kept]
-        if found.intercept is not None:
-            lines.insert(0, Line("intercept", (figure(found.intercept),)))
-        return Table((("Term", False), ("Coefficient", True)), tuple(lines), note)
-    lines = [Line(found.names[j], _inferred(found, int(j))) for j in kept]
-    if found.intercept_row is not None:
-        value, error, t_value, p_value, low, high = found.intercept_row
-        lines.insert(0, Line("intercept", _estimate(value, error, t_value, p_value, low, high)))
-    heads = ("Term", "Coefficient", "Standard error", "95 % interval", found.letter, "p")
-    return Table(tuple((h, h != "Term") for h in heads), tuple(lines), note)
-
-
-def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:
-    assert found.standard_errors is not None
-    assert found.t_values is not None
-    assert found.p_values is not None
-    assert found.intervals is not None
-    numbers = (found.standard_errors[j], found.t_values[j], found.p_values[j])
-    return _estimate(found.estimates[j], *numbers, *found.intervals[j])
-
-
-def _estimate(
-    value: float, error: float, t_value: float, p_value: float, low: float, high: float
-) -> tuple[Cell, ...]:
-    span = f"{number(low)} to {number(high)}" if math.isfinite(low) else "not unique"
-    return (
-        figure(value),
-        figure(error, number(error, 3)),
-        Cell(span, right=True),
-        figure(t_value, f"{t_value:.2f}".replace("-", "−") if math.isfinite(t_value) else "–"),
-        probable(p_value),
-    )
-
-
-def probable(p_value: float) -> Cell:
-    """A p value."""
-    if not math.isfinite(p_value):
-        return figure(p_value, "–")
-    return figure(p_value, "< 0.001" if p_value < 0.001 else f"{p_value:.3f}")
-
-
-def certificate_numbers(certificate: Any) -> list[tuple[str, str]]:
-    """The numbers that the certificate has, with their names."""
-    fields = (
-        ("primal", "objective", "{:.8g}"),
-        ("dual", "lower bound", "{:.8g}"),
-        ("gap", "duality gap", "{:.2e}"),
-        ("kkt", "violation of the optimality conditions", "{:.2e}"),
-        ("tolerance", "tolerance", "{:.2e}"),
-        ("condition", "condition number", "{:.3g}"),
-        ("rank", "rank", "{:d}"),
-        ("digits", "trusted digits", "{:.1f}"),
-    )
-    shown = []
-    for field, name, layout in fields:
-        value = getattr(certificate, field, None)
-        if value is not None and np.isfinite(value):
-            shown.append((name, layout.format(value).replace("-", "−")))
-    statistic = getattr(certificate, "statistic", "")
-    return [*shown, ("computed from", str(statistic))] if statistic else shown
+def p_value(p: float) -> Cell:
+    """A p-value."""
+    if not math.isfinite(p):
+        return figure(p, "–")
+    return figure(p, "< 0.001" if p < 0.001 else f"{p:.3f}")
 
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning: its code, what was said, and why such a thing is said."""
+    """A warning: its code, its text, and the reason for such a warning."""
 
     code: str
     text: str

@@ -1,4 +1,4 @@
-"""The first paragraph of the page: what was asked, what won, and how good it is, in words."""
+"""The summary at the top of the page: the question, the chosen model, and its test score."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from separatrix.pictures.formatting import Measure, counted, measure, number, scored
+from separatrix.study.candidates import BASELINE
 from separatrix.study.result import Entry, Score, Study
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A number that is read from across the room."""
+    """A headline number with its label."""
 
     value: str
     label: str
@@ -26,33 +27,30 @@ def source_name(study: Study) -> str:
 
 
 def winner_of(study: Study) -> Entry | None:
-    """The leaderboard's line of the model that was chosen."""
+    """The leaderboard's line of the chosen model."""
     return next((e for e in study.leaderboard if e.name == study.winner), None)
 
 
-def spoken(name: str) -> str:
+def display_name(name: str) -> str:
     """A candidate's name in a sentence."""
     return name.replace("_", " ")
 
 
-def gloss(entry: Entry) -> str:
+def label_of(entry: Entry) -> str:
     """What a candidate's label adds to its name."""
     label = entry.label.strip()
-    if label.lower().startswith(spoken(entry.name).lower()):
+    if label.lower().startswith(display_name(entry.name).lower()):
         label = label[len(entry.name) :]
     return label.lstrip(" ,:–-")
 
 
 def is_baseline(name: str) -> bool:
-    """Whether a candidate is the dummy that looks at no column."""
-    return name.lower() in {"baseline", "dummy", "mean", "most_frequent"}
+    """Whether a candidate is the baseline, which looks at no column."""
+    return name == BASELINE
 
 
 def main_scores(study: Study) -> tuple[Score, Score | None] | None:
-    """The test score that readers know best, and the baseline's.
-
-    Of classes that is the error rate; else the leaderboard's own measure, or the first.
-    """
+    """The headline test score, and the baseline's: the error rate, or the leaderboard's metric."""
     if not study.test:
         return None
     wanted = measure("error")
@@ -99,7 +97,7 @@ def _asked(study: Study) -> str:
 
 def reason(study: Study) -> str:
     """Why the winner was taken, as a sentence of its own."""
-    text = study.reason.strip().replace(study.winner, spoken(study.winner), 1)
+    text = study.reason.strip().replace(study.winner, display_name(study.winner), 1)
     return text[:1].upper() + text[1:]
 
 
@@ -107,23 +105,25 @@ def _won(study: Study) -> str:
     count = len([e for e in study.leaderboard if not is_baseline(e.name)])
     if is_baseline(study.winner):
         tried = counted(count, "model")
-        return f"None of {tried} did better than the baseline, which looks at no column."
+        return f"None of {tried} beats the baseline, which looks at no column."
     if count < 2:
-        return f"{spoken(study.winner).capitalize()} was fitted."
+        return f"{display_name(study.winner).capitalize()} was fitted."
     why = study.reason.strip().rstrip(".")
     why = re.sub(rf"^{re.escape(study.winner)}\b", "it", why)
     because = f": {why[0].lower()}{why[1:]}" if why else ""
-    return f"Of {counted(count, 'model')} compared, {spoken(study.winner)} was chosen{because}."
+    return (
+        f"Of {counted(count, 'model')} compared, {display_name(study.winner)} was chosen{because}."
+    )
 
 
 def _measured(study: Study) -> list[str]:
     pair = main_scores(study)
     if pair is None:
-        return ["No rows were set apart, so there is no honest score of it."]
+        return ["There is no test set, so its generalization error is unknown."]
     own, base = pair
     known = measure(own.metric)
     said = [
-        f"On {counted(study.n_test, 'row')} that it had not seen, its {known.words} is "
+        f"On the held-out test set of {counted(study.n_test, 'row')}, its {known.words} is "
         f"{scored(own.value, own.metric)}{_interval(own)}."
     ]
     if base is None or is_baseline(study.winner):
@@ -134,14 +134,14 @@ def _measured(study: Study) -> list[str]:
     )
     if _overlap(own, base):
         said.append(
-            f"The two intervals overlap, so {counted(study.n_test, 'test row')} alone do not "
-            "settle that it is better."
+            f"The intervals overlap: {counted(study.n_test, 'test row')} are too few to show that "
+            "it is better."
         )
-    return [*said, *_also(study, own), *_doubted(study)]
+    return [*said, *_also(study, own), *_rejections(study)]
 
 
 def _also(study: Study, own: Score) -> list[str]:
-    """The measure that the choice went by, where it is another one."""
+    """The metric of the leaderboard, where it is another one."""
     score = chosen_by(study)
     if score is None or score.metric == own.metric:
         return []
@@ -150,20 +150,20 @@ def _also(study: Study, own: Score) -> list[str]:
     short = measure(score.metric).short
     name = short if short.isupper() else short.lower()
     if len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1:
-        name = f"{name}, by which it was chosen,"
+        name = f"{name}, by which models were compared,"
     return [f"The {name} is {scored(score.value, score.metric)}{beside}."]
 
 
-def _doubted(study: Study) -> list[str]:
-    """What the right to doubt came to."""
+def _rejections(study: Study) -> list[str]:
+    """Coverage, risk and cost with the reject option."""
     made = study.decision
     if made is None or made.costs.reject_cost is None:
         return []
     return [
-        f"Free to doubt, it answers {scored(made.coverage.value, 'coverage')} of these rows, at a "
-        f"mean cost of {scored(made.risk.value, 'risk')}; with doubt at its price, a row costs "
-        f"{scored(made.cost.value, 'cost')}, and {scored(made.cost_without.value, 'cost')} if the "
-        "most probable class is always the answer."
+        f"With the reject option its coverage is {scored(made.coverage.value, 'coverage')}, at a "
+        f"risk (mean cost) of {scored(made.risk.value, 'risk')}; the mean cost of all rows, "
+        f"rejections included, is {scored(made.cost.value, 'cost')}, against "
+        f"{scored(made.cost_without.value, 'cost')} without rejections."
     ]
 
 
@@ -191,7 +191,7 @@ def _overlap(own: Score, base: Score) -> bool:
 
 
 def tiles(study: Study) -> list[Tile]:
-    """The test score, the baseline's, one more score, and the certificate."""
+    """Test score, that of the baseline, one more score, and the certificate."""
     pair = main_scores(study)
     shown: list[Tile] = []
     if pair is not None:
@@ -209,13 +209,11 @@ def tiles(study: Study) -> list[Tile]:
         if other is not None:
             value = scored(other.value, other.metric)
             shown.append(Tile(value, measure(other.metric).short, _interval(other).strip(" ()")))
-    certificate = getattr(study.model, "certificate_", None)
-    if certificate is not None:
-        holds = bool(getattr(certificate, "holds", True))
-        digits = getattr(certificate, "digits", math.nan)
-        gap = getattr(certificate, "gap", math.nan)
-        detail = f"duality gap {number(gap, 2)}" if math.isfinite(gap) else ""
-        if math.isfinite(digits):
-            detail = f"about {digits:.0f} digits can be trusted"
-        shown.append(Tile("Holds" if holds else "Short", "Certificate of the fit", detail))
-    return shown
+    certificate = study.description.certificate
+    detail = ""
+    if math.isfinite(certificate.digits):
+        detail = f"about {certificate.digits:.0f} correct digits"
+    elif math.isfinite(certificate.gap):
+        detail = f"duality gap {number(certificate.gap, 2)}"
+    holds = "Holds" if certificate.holds else "Does not hold"
+    return [*shown, Tile(holds, "Certificate of the fit", detail)]

@@ -63,6 +63,9 @@ _RECORDS = {
     "cluster.scatter": "ClusterProjection",
     "study.result": "Score CrossValidatedScore Entry Predictions LearningCurve TrainingRows "
     "CalibrationCheck Decision CovarianceTests PlaneView Margins Study",
+    "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
+    "StoredRows SVMSearch BinarySVMFit NeighborSearch",
+    "estimators.coefficient_inference": "Inference",
     "study.clustering.result": "Step Reference Structure Stability Group Drawn ClusterStudy",
 }
 

@@ -1,4 +1,4 @@
-"""The closed table of models that a study compares, simplest first."""
+"""The table of candidate models that a study compares, simplest first."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from separatrix.study.tasks import CLASSIFICATION, REGRESSION
 
 BASELINE = "baseline"
 
-#: More terms than this are more than a polynomial can be trusted with.
-MOST_POLYNOMIAL_TERMS = 500
+#: More terms than this overfit a polynomial.
+MAX_POLYNOMIAL_TERMS = 500
 #: More coefficients than this, for more than two classes, take longer than a comparison should.
-MOST_SOFTMAX_COEFFICIENTS = 1_000
-#: Rows times squared terms (or their cubes) beyond which maximum likelihood is left for later.
-MOST_NEWTON_WORK = 2e11
-#: Similarities of rows, times columns and machines, beyond which kernels are left for later.
-MOST_KERNEL_WORK, MOST_TUBE_WORK = 1.5e10, 3e9
-#: The columns that a similarity costs beside its own.
+MAX_SOFTMAX_COEFFICIENTS = 1_000
+#: Rows times squared terms (or their cubes) beyond which Newton's method takes too long.
+MAX_NEWTON_WORK = 2e11
+#: Kernel evaluations, times columns and binary SVMs, beyond which SVC and SVR take too long.
+MAX_SVC_WORK, MAX_SVR_WORK = 1.5e10, 3e9
+#: Cost of one kernel evaluation beyond its columns, in columns.
 KERNEL_COLUMNS = 30
-#: Distances between rows, times columns, beyond which neighbours take long.
-MOST_NEIGHBOUR_WORK = 1.5e10
-#: Machines times rows times columns beyond which linear machines take long.
-MOST_LINEAR_WORK = 3e8
-#: So many rows for each coefficient leave a penalty nothing to do.
+#: Distances between rows, times columns, beyond which neighbors take too long.
+MAX_NEIGHBOR_WORK = 1.5e10
+#: Binary SVMs times rows times columns beyond which linear SVMs take too long.
+MAX_LINEAR_WORK = 3e8
+#: With so many rows for each coefficient regularization is unnecessary.
 ROWS_PER_COEFFICIENT = 30
-#: Values of C for columns of unit deviation, from all shrunk away to hardly shrunk; close together
-#: where choices fall. The one chosen is solved to full accuracy.
-PENALTIES = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
+#: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
+#: close together where the optimum usually is. The chosen one is solved to full accuracy.
+CS = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Size:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that may win. ``from_moments`` says that moments are all it needs of the rows.
+    """A model to compare. ``from_moments`` says that moments are all it needs of the rows.
 
-    ``tuned`` names the fitted attributes that hold what it chose by itself; ``folds`` says that it
-    does so on as many folds as the study has. ``raw``
-    marks a model that reads the table as it stands, gaps and all. ``too_much`` tells from the size
-    of the data why it is left out unless asked for by name ("" if it is not): by size and not by
-    the clock, so that the same table always gives the same comparison. A ``spare`` joins only
-    where it has something to mend: few rows for the coefficients, or classes that are separable.
-    A ``slow`` one has its learning curve drawn from fewer fits.
+    ``tuned`` names the fitted attributes of its tuned hyperparameters; ``folds`` says that it tunes
+    them on as many folds as the study has. ``raw`` marks a model that reads the table without
+    imputation. ``too_expensive`` says why it is left out unless asked for by name ("" if it is
+    not), by the size of the data and not by the clock, so that the same table always gives the same
+    comparison. ``regularized`` marks one that joins only where regularization may help: few rows
+    for the coefficients, or separable classes. A ``slow`` one has its learning curve from fewer
+    fits.
     """
 
     name: str
@@ -64,19 +64,19 @@ class Candidate:
     tuned: tuple[str, ...] = ()
     folds: bool = False
     raw: bool = False
-    spare: bool = False
+    regularized: bool = False
     slow: bool = False
-    too_much: Callable[[Size], str] | None = None
+    too_expensive: Callable[[Size], str] | None = None
 
     def make(self, folds: int) -> Any:
-        """An estimator to fit; ``folds`` serve those that tune a penalty."""
+        """An unfitted estimator; ``folds`` are for those that tune a penalty."""
         cls = class_in(MODELS, self.model)
         assert cls is not None, self.model
         return cls(**self.options, **({"cv": folds} if self.folds else {}))
 
 
 def _tuned(name: str, model: str) -> Candidate:
-    """A penalised model, right whatever the units, its penalty chosen by cross-validation."""
+    """A penalized model of standardized columns, its penalty tuned by cross-validation."""
     label = f"{name}, penalty by cross-validation"
     return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, ("alpha_",), True)
 
@@ -85,113 +85,113 @@ def _classes(name: str, label: str, model: str, **more: Any) -> Candidate:
     return Candidate(name, label, CLASSIFICATION, model, **more)
 
 
-def _products(size: Size) -> str:
+def _polynomial_cost(size: Size) -> str:
     count = size.terms * (size.terms + 3) // 2
-    if count <= MOST_POLYNOMIAL_TERMS:
+    if count <= MAX_POLYNOMIAL_TERMS:
         return ""
     return f"{size.terms} columns give {count} squares and products"
 
 
-def _likelihood(size: Size) -> str:
+def _newton_cost(size: Size) -> str:
     coefficients = (size.classes - 1) * (size.terms + 1)
-    if size.classes > 2 and coefficients > MOST_SOFTMAX_COEFFICIENTS:
+    if size.classes > 2 and coefficients > MAX_SOFTMAX_COEFFICIENTS:
         return f"{size.classes} classes have {coefficients} coefficients, which takes long"
     side = min(size.rows, size.terms + 1)
-    if size.rows * side * (size.terms + 1) > MOST_NEWTON_WORK:
+    if size.rows * side * (size.terms + 1) > MAX_NEWTON_WORK:
         return f"{size.rows} rows of {size.terms} columns take long"
     return ""
 
 
-def _hyperplanes(size: Size) -> str:
+def _linear_svm_cost(size: Size) -> str:
     svms = 1 if size.classes == 2 else size.classes
-    if svms * size.rows * size.terms <= MOST_LINEAR_WORK:
+    if svms * size.rows * size.terms <= MAX_LINEAR_WORK:
         return ""
-    return f"margins of {size.rows} rows in {size.terms} columns{_times(svms)} take long"
+    return f"a linear SVM of {size.rows} rows in {size.terms} columns{_times(svms)} takes long"
 
 
 def _times(svms: int) -> str:
     return f", once for each of {svms} classes," if svms > 1 else ""
 
 
-def _similarities(size: Size) -> str:
-    """Kernels compare rows with rows, for each machine."""
+def _kernel_cost(size: Size) -> str:
+    """A kernel is evaluated on pairs of rows, for each binary SVM."""
     svms = 1 if size.classes <= 2 else size.classes
-    most = MOST_TUBE_WORK if size.classes == 1 else MOST_KERNEL_WORK
+    most = MAX_SVR_WORK if size.classes == 1 else MAX_SVC_WORK
     if svms * size.rows**2 * (size.terms + KERNEL_COLUMNS) <= most:
         return ""
-    return f"a kernel compares {size.rows} rows with each other{_times(svms).rstrip(',')}"
+    return f"a kernel matrix of {size.rows} rows{_times(svms).rstrip(',')} takes long"
 
 
-def _distances(size: Size) -> str:
-    if size.rows**2 * (size.terms + KERNEL_COLUMNS) <= MOST_NEIGHBOUR_WORK:
+def _neighbor_cost(size: Size) -> str:
+    if size.rows**2 * (size.terms + KERNEL_COLUMNS) <= MAX_NEIGHBOR_WORK:
         return ""
-    return f"every row of {size.rows} is compared with all others"
+    return f"distances between all pairs of {size.rows} rows take long"
 
 
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
-    Candidate(BASELINE, "the mean", REGRESSION, "MeanRegressor", from_moments=True),
+    Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
     Candidate("linear", "least squares", REGRESSION, "LinearRegression", from_moments=True),
     _tuned("ridge", "RidgeCV"),
     _tuned("lasso", "LassoCV"),
-    Candidate("huber", "outliers weigh less", REGRESSION, "HuberRegressor"),
-    Candidate("least_absolute", "least absolute error", REGRESSION, "LeastAbsoluteRegressor"),
+    Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor"),
+    Candidate("least_absolute", "least absolute deviations", REGRESSION, "LeastAbsoluteRegressor"),
     Candidate(
         "polynomial",
         "squares and products",
         REGRESSION,
         "PolynomialRegression",
-        too_much=_products,
+        too_expensive=_polynomial_cost,
     ),
     Candidate(
-        "neighbours",
-        "mean of the nearest rows",
+        "neighbors",
+        "k-nearest neighbors",
         REGRESSION,
         "KNeighborsRegressor",
         {"n_neighbors": "auto", "standardize": True},
         tuned=("n_neighbors_",),
         slow=True,
-        too_much=_distances,
+        too_expensive=_neighbor_cost,
     ),
     Candidate(
         "svr",
-        "tube, Gaussian kernel",
+        "ε-SVR, RBF kernel",
         REGRESSION,
         "SVRSearch",
         tuned=("C_", "bandwidth_", "epsilon_"),
         slow=True,
-        too_much=_similarities,
+        too_expensive=_kernel_cost,
     ),
-    _classes(BASELINE, "shares of the classes", "MostFrequentClassifier"),
-    _classes("logistic", "likeliest probabilities", "LogisticRegression", too_much=_likelihood),
+    _classes(BASELINE, "class priors", "MostFrequentClassifier"),
+    _classes("logistic", "maximum likelihood", "LogisticRegression", too_expensive=_newton_cost),
     _classes("lda", "linear discriminant", "LinearDiscriminantAnalysis"),
-    _classes("naive_bayes", "independent columns", "NaiveBayes", raw=True),
-    # These give scores alone; what reads them as probabilities is a second model on top.
+    _classes("naive_bayes", "naive Bayes", "NaiveBayes", raw=True),
+    # These give scores alone; a calibration makes them probabilities.
     _classes(
         "basic",
-        "nearest scaled mean",
+        "nearest centroid",
         "BasicLinearClassifier",
         options={"scatter": "diagonal"},
     ),
     _classes("least_squares", "least squares", "LeastSquaresClassifier"),
     _classes(
         "logistic_ridge",
-        "penalty tuned on folds",
+        "ℓ₂-regularized, C tuned",
         "LogisticCV",
-        options={"standardize": True, "Cs": PENALTIES, "tol": 1e-4},
+        options={"standardize": True, "Cs": CS, "tol": 1e-4},
         tuned=("C_",),
         folds=True,
-        spare=True,
+        regularized=True,
         slow=True,
-        too_much=_likelihood,
+        too_expensive=_newton_cost,
     ),
     _classes(
         "linear_svm",
-        "widest margin",
+        "linear SVM, C tuned",
         "LinearSVCSearch",
         tuned=("C_",),
         slow=True,
-        too_much=_hyperplanes,
+        too_expensive=_linear_svm_cost,
     ),
     _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis"),
     _classes(
@@ -202,21 +202,21 @@ CANDIDATES = (
         folds=True,
     ),
     _classes(
-        "neighbours",
-        "nearest rows vote",
+        "neighbors",
+        "k-nearest neighbors",
         "KNeighborsClassifier",
         options={"n_neighbors": "auto", "standardize": True},
         tuned=("n_neighbors_",),
         slow=True,
-        too_much=_distances,
+        too_expensive=_neighbor_cost,
     ),
     _classes(
         "svm",
-        "margin, any shape",
+        "RBF SVM, tuned",
         "SVCSearch",
         tuned=("C_", "bandwidth_"),
         slow=True,
-        too_much=_similarities,
+        too_expensive=_kernel_cost,
     ),
 )
 
@@ -224,12 +224,12 @@ CANDIDATES = (
 def candidates(
     task: str, asked: Sequence[str] | None, size: Size
 ) -> tuple[list[Candidate], list[str]]:
-    """Those to compare, the baseline always among them; and a sentence on any that was left out."""
+    """Those to compare, the baseline always among them; and a message on each that is left out."""
     known = {c.name: c for c in CANDIDATES if c.task == task}
     if asked is None:
-        reasons = {c.name: c.too_much(size) if c.too_much else "" for c in known.values()}
-        said = [_left_out(name, reason) for name, reason in reasons.items() if reason]
-        return [c for c in known.values() if not reasons[c.name]], said
+        reasons = {c.name: c.too_expensive(size) if c.too_expensive else "" for c in known.values()}
+        messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
+        return [c for c in known.values() if not reasons[c.name]], messages
     for name in asked:
         if name not in known:
             other = any(c.name == name for c in CANDIDATES)
@@ -238,11 +238,12 @@ def candidates(
     return [c for c in known.values() if c.name in {BASELINE, *asked}], []
 
 
-def _left_out(name: str, reason: str) -> str:
-    return f"{name} is left out: {reason} (to try it all the same: --models {name})."
+def left_out(name: str, reason: str) -> str:
+    """The message on a candidate that is not compared."""
+    return f"{name} is left out: {reason} (override: `models=['{name}']`)."
 
 
 def few_rows(size: Size) -> bool:
-    """Whether a penalty may help: not many rows for each coefficient."""
+    """Whether regularization may help: not many rows for each coefficient."""
     coefficients = max(1, size.classes - 1) * (size.terms + 1)
     return size.rows < ROWS_PER_COEFFICIENT * coefficients

@@ -1,38 +1,50 @@
-"""A table in memory, split and with its candidates: what every study of rows starts from."""
+"""A table in memory, split, with its candidates: what every study of rows starts from."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from separatrix.linear.summary import InferenceMixin
 from separatrix.messages import InputError, SeparatrixWarning
+from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.data import RowFolds, truth_of
-from separatrix.study.result import Study, TrainingRows
-from separatrix.study.test_predictions import SHOWN_ROWS, thinned
+from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
+from separatrix.study.result import TrainingRows
+
+M = TypeVar("M")
 
 #: Scores of the rows that a picture shows, at most.
 SHOWN_NUMBERS = 400_000
 
 
 @dataclass(frozen=True)
+class Metadata:
+    """Where a study comes from: the name of the table, and the command that was typed."""
+
+    source: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
 class StudyDesign:
-    """``said`` is what has been inferred so far; ``told`` goes into the study as it is."""
+    """The split table, the candidates, and ``messages`` on what has been inferred so far."""
 
     table: InMemory
     parts: Parts
-    bench: RowFolds
+    folds: RowFolds
     columns: tuple[ColumnProfile, ...]
-    entrants: list[Candidate]
-    said: list[str]
-    told: dict[str, Any]
+    candidates: list[Candidate]
+    messages: list[str]
+    metadata: Metadata
     progress: Any = None
 
     @property
@@ -47,41 +59,41 @@ class StudyDesign:
 
     def named(self, name: str) -> Candidate:
         """A candidate by name."""
-        return next(c for c in self.entrants if c.name == name)
-
-    def story(self, **found: Any) -> Study:
-        """The study: what is known from the start, and what was found."""
-        return Study(
-            target=self.target,
-            test_fraction=self.parts.test,
-            n_train=len(self.bench.training),
-            n_test=len(self.bench.held),
-            columns=self.columns,
-            **found,
-            **self.told,
-        )
+        return next(c for c in self.candidates if c.name == name)
 
 
-def with_warnings(fit: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
-    """What ``fit`` returns, and the notices it gave, each once."""
+def with_warnings(fit: Callable[[], M]) -> tuple[M, tuple[str, ...]]:
+    """What ``fit`` returns, and the warnings it gave, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SeparatrixWarning)
         model = fit()
-    rejects = [str(w.message) for w in caught if issubclass(w.category, SeparatrixWarning)]
-    return model, tuple(dict.fromkeys(rejects))
+    texts = [str(w.message) for w in caught if issubclass(w.category, SeparatrixWarning)]
+    return model, tuple(dict.fromkeys(texts))
 
 
-def shown(core: Any, model: Any, bench: RowFolds) -> TrainingRows:
-    """The training part for pictures: all of it, or an even selection of a large one.
+def scores_for(model: Any, rows: InMemory) -> Floats | None:
+    """Decision function values; None where the estimator has none, which scikit-learn allows."""
+    return model.decision_function(rows) if hasattr(model, "decision_function") else None
 
-    ``core`` is the model that has learned from columns, ``model`` the one that answers.
+
+def probabilities_for(model: Any, rows: InMemory) -> Floats | None:
+    """Class probabilities; None where the estimator has none, which scikit-learn allows."""
+    return model.predict_proba(rows) if hasattr(model, "predict_proba") else None
+
+
+def training_rows(
+    core: Any, model: Any, folds: RowFolds, encoding: Encoding | None, classes: int = 1
+) -> TrainingRows:
+    """The training rows for pictures: all of them, or an even selection of many.
+
+    ``core`` was fitted to the columns, encoded by ``encoding``; ``model`` is the one that predicts.
     """
-    n = len(bench.training)
-    answers = len(getattr(core, "classes_", ())) or 1  # numbers beside each row
-    some = thinned(np.arange(n), min(SHOWN_ROWS, max(1, SHOWN_NUMBERS // answers)))
-    rows = bench.table.take(bench.training[some])
-    w, encoding = rows.block.w, getattr(core, "encoding_", None)
-    names, scale = (), None
+    n = len(folds.training)
+    some = thinned(np.arange(n), min(SHOWN_ROWS, max(1, SHOWN_NUMBERS // classes)))
+    rows = folds.table.take(folds.training[some])
+    w = rows.block.w
+    names: tuple[str, ...] = ()
+    scale = None
     if encoding is not None:
         x = encoding.apply(rows.block).dense()
         names = encoding.names
@@ -93,17 +105,19 @@ def shown(core: Any, model: Any, bench: RowFolds) -> TrainingRows:
         w,
         names,
         model.predict(rows),
-        core.decision_function(rows) if hasattr(core, "decision_function") else None,
+        scores_for(core, rows),
         rows.row_ids,
         scale,
         None if leverage is None or len(leverage) != n else leverage[some],
-        model.predict_proba(rows) if hasattr(model, "predict_proba") else None,
+        probabilities_for(model, rows),
     )
 
 
-def _leverage(model: Any) -> Any:
-    """How far each training row pulls its own fitted value, where the model can tell."""
+def _leverage(core: Any) -> Floats | None:
+    """Leverage of each training row, where the theory of least squares applies."""
+    if not isinstance(core, InferenceMixin):
+        return None
     try:
-        return model.summary().leverage
-    except (AttributeError, InputError):
+        return core.summary().leverage
+    except InputError:
         return None

@@ -1,4 +1,4 @@
-"""A study as plain JSON values: no times, no paths, so that the same seed gives the same bytes."""
+"""A study as JSON values, without times and paths: the same seed gives the same bytes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.optimize.solution import Certificate
+from separatrix.study.description import ModelDescription
 from separatrix.study.result import Score, Study
-from separatrix.svm.base import KernelSVM
 
 
 def plain(value: Any) -> Any:
@@ -27,7 +28,7 @@ def plain(value: Any) -> Any:
 
 def document_of(study: Study) -> dict[str, Any]:
     """Everything in ``result.json`` but its version."""
-    model = study.model
+    model = study.description
     return {
         "source": study.source,
         "target": study.target,
@@ -44,27 +45,25 @@ def document_of(study: Study) -> dict[str, Any]:
         "baseline_test": _scores(study.baseline_test),
         "calibration": _optional(study.calibration),
         "decision": _decision(study),
-        "covariances": _optional(study.covariances),
-        "model": {**_described(model), **_coefficients(study.core)},
-        "certificate": _certificate(model.certificate_),
-        "machines": _svms(study.core),
-        "said": list(study.said),
+        "covariance_tests": _optional(study.covariance_tests),
+        "model": {
+            "class": type(study.model).__name__,
+            "parameters": plain(model.parameters),
+            **_coefficients(model),
+        },
+        "certificate": certificate_document(model.certificate),
+        "svms": [
+            {"n_support": svm.n_support, "certificate": certificate_document(svm.certificate)}
+            for svm in model.svms
+        ],
+        "messages": list(study.messages),
         "warnings": list(study.warnings),
     }
 
 
-def _certificate(found: Any) -> dict[str, Any]:
-    return {"words": str(found), "holds": bool(found.holds), **record(found)}
-
-
-def _svms(core: Any) -> list[dict[str, Any]]:
-    """Support vectors and certificate of every machine within a winner that is made of some."""
-    if isinstance(core, KernelSVM):
-        return [
-            {"support": len(m.support), "certificate": _certificate(m.certificate)}
-            for m in core.svms_
-        ]
-    return [{"certificate": _certificate(c)} for c in getattr(core, "certificates_", ())]
+def certificate_document(certificate: Certificate) -> dict[str, Any]:
+    """A certificate with its text and whether it holds."""
+    return {"summary": str(certificate), "holds": certificate.holds, **record(certificate)}
 
 
 def record(value: Any) -> dict[str, Any]:
@@ -87,34 +86,24 @@ def _optional(value: Any) -> dict[str, Any] | None:
 
 
 def _decision(study: Study) -> dict[str, Any] | None:
-    """Costs by name: {truth: {answer: cost}}; doubt among the answers if it has a price."""
+    """Costs by name, {truth: {answer: cost}}, a rejection among the answers if it is an option."""
     found = study.decision
     if found is None:
         return None
-    matrix, price = found.costs.matrix, found.costs.reject_cost
-    answers = [*study.classes] if price is None else [*study.classes, found.label]
-    table = matrix if price is None else np.column_stack([matrix, price])
+    matrix, rejection = found.costs.matrix, found.costs.reject_cost
+    answers = [*study.classes] if rejection is None else [*study.classes, found.reject_label]
+    table = matrix if rejection is None else np.column_stack([matrix, rejection])
     costs = {
         truth: dict(zip(answers, plain(row), strict=True))
         for truth, row in zip(study.classes, table, strict=True)
     }
-    measured = ("cost", "coverage", "risk", "cost_without")
     return {
         "costs": costs,
-        "reject": None if price is None else found.label,
-        **{name: _score(getattr(found, name)) for name in measured},
-    }
-
-
-def _described(model: Any) -> dict[str, Any]:
-    """Class and parameters of a model, and of the models that it is made of."""
-    given = model.get_params(deep=False)
-    return {
-        "class": type(model).__name__,
-        "parameters": {
-            name: _described(value) if hasattr(value, "get_params") else plain(value)
-            for name, value in given.items()
-        },
+        "reject_label": None if rejection is None else found.reject_label,
+        "cost": _score(found.cost),
+        "coverage": _score(found.coverage),
+        "risk": _score(found.risk),
+        "cost_without": _score(found.cost_without),
     }
 
 
@@ -126,15 +115,17 @@ def _score(score: Score) -> dict[str, Any]:
     return {"value": plain(score.value), "interval": plain([score.low, score.high])}
 
 
-def _coefficients(model: Any) -> dict[str, Any]:
-    """Coefficients by name where the model has one for each term."""
-    coef = getattr(model, "coef_", None)
-    if coef is None:
+def _coefficients(model: ModelDescription) -> dict[str, Any]:
+    """Coefficients by name; several outputs as a list."""
+    one, several = model.inference, model.class_coefficients
+    if one is not None:
+        values = dict(zip(one.names, plain(one.estimates), strict=True))
+        return {"intercept": plain(one.intercept), "coefficients": values}
+    if several is None:
         return {}
-    names = [str(n) for n in getattr(model, "term_names_", model.encoding_.names)]
-    rows = np.atleast_2d(coef)
-    tables = [dict(zip(names, plain(row), strict=True)) for row in rows]
     return {
-        "intercept": plain(model.intercept_),
-        "coefficients": tables[0] if len(tables) == 1 else tables,
+        "intercept": plain(several.intercepts),
+        "coefficients": [
+            dict(zip(several.names, plain(row), strict=True)) for row in several.estimates
+        ],
     }

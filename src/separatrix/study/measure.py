@@ -1,7 +1,7 @@
-"""Scores with their 95 % intervals, from the rows of the test part.
+"""Scores on the test set with 95 % intervals.
 
-Regression: intervals by resampling the rows (seeded). Shares: Wilson's interval. Area under the
-ROC curve: the spread of the placement values of each class among the other (DeLong).
+Regression: percentile bootstrap (seeded). Proportions: Wilson's interval. Area under the ROC curve:
+DeLong's variance, from the placement values of each class among the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from separatrix.statistics.moments import Moments
 from separatrix.study.result import Score
 
 _Z = float(stats.norm.isf(0.025))
-DRAWS = 1000
+RESAMPLES = 1000
 #: Rows are resampled in at most so many groups, formed at random: the cost does not grow with n.
 GROUPS = 2000
 
@@ -47,7 +47,7 @@ def _resampled(sums: Floats, seed: int) -> Floats:
     if n > GROUPS:
         group = rng.permutation(n) * GROUPS // n
         sums = np.stack([np.bincount(group, column, GROUPS) for column in sums.T], axis=1)
-    counts = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=DRAWS)
+    counts = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=RESAMPLES)
     return np.asarray(counts @ sums)
 
 
@@ -60,7 +60,7 @@ def _from_sums(sums: Floats) -> Floats:
 
 
 def scores_from_moments(test: Moments, mse: float) -> tuple[Score, ...]:
-    """RMSE and R² where only moments are left; the intervals take errors to be normal.
+    """RMSE and R² from moments; the intervals assume normal errors.
 
     n·MSE/σ² is then χ² with n degrees of freedom; R² inherits the interval of its numerator.
     """
@@ -82,8 +82,9 @@ def classification_scores(
 ) -> tuple[Score, ...]:
     """Accuracy and error; with two classes and a ``margin`` the area under the ROC curve too."""
     w = unit_weights(weight, len(truth))
-    right = share_score("accuracy", np.asarray(truth == predicted), w)
-    scores = [right, Score("error", 1 - right.value, 1 - right.high, 1 - right.low)]
+    accuracy = proportion_score("accuracy", np.asarray(truth == predicted), w)
+    low, high = 1 - accuracy.high, 1 - accuracy.low
+    scores = [accuracy, Score("error", 1 - accuracy.value, low, high)]
     if margin is not None:
         mine = truth == positive
         if mine.any() and not mine.all():
@@ -92,40 +93,40 @@ def classification_scores(
 
 
 def mean_score(metric: str, values: Floats, w: Floats) -> Score:
-    """A mean with the interval that its spread gives, never below zero if no value is."""
+    """A mean with its normal interval, never below zero if no value is."""
     mean = float(np.average(values, weights=w))
     variance = float(np.average((values - mean) ** 2, weights=w))
-    half = _Z * (variance / max(_effective(w) - 1, 1)) ** 0.5
+    half = _Z * (variance / max(_effective_size(w) - 1, 1)) ** 0.5
     low = max(0.0, mean - half) if values.min() >= 0 else mean - half
     return Score(metric, mean, low, mean + half)
 
 
-def share_score(metric: str, hit: NDArray[np.bool_], w: Floats) -> Score:
-    """A share with Wilson's interval."""
-    share = float(w @ hit / w.sum())
-    return Score(metric, share, *wilson(share, _effective(w)))
+def proportion_score(metric: str, hit: NDArray[np.bool_], w: Floats) -> Score:
+    """A proportion with Wilson's interval."""
+    proportion = float(w @ hit / w.sum())
+    return Score(metric, proportion, *wilson(proportion, _effective_size(w)))
 
 
-def wilson(share: float, n: float) -> tuple[float, float]:
-    """The interval of a share of n: those shares whose own spread does not exclude this one."""
+def wilson(p: float, n: float) -> tuple[float, float]:
+    """Wilson's score interval of a proportion p of n."""
     z2 = _Z**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return float(max(0.0, middle - half)), float(min(1.0, middle + half))
+    center = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z / (1 + z2 / n) * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return float(max(0.0, center - half)), float(min(1.0, center + half))
 
 
-def _effective(w: Floats) -> float:
-    """How many equal weights tell as much as these: (Σw)²/Σw²."""
+def _effective_size(w: Floats) -> float:
+    """Effective sample size (Kish): (Σw)²/Σw²."""
     return float(w.sum() ** 2 / (w**2).sum())
 
 
 def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
-    """The weight of pairs in the right order, ties counting one half."""
+    """AUC: the proportion of pairs in the right order, ties counting one half."""
     of_up = _placement(up, down, w_down)
     of_down = 1.0 - _placement(down, up, w_up)
     area = float(np.average(of_up, weights=w_up))
     variance = sum(
-        float(np.average((place - area) ** 2, weights=w)) / max(_effective(w) - 1, 1)
+        float(np.average((place - area) ** 2, weights=w)) / max(_effective_size(w) - 1, 1)
         for place, w in ((of_up, w_up), (of_down, w_down))
     )
     half = _Z * variance**0.5
@@ -133,7 +134,7 @@ def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
 
 
 def _placement(values: Floats, others: Floats, w: Floats) -> Floats:
-    """The share of ``others`` below each value, half of those that equal it."""
+    """The proportion of ``others`` below each value, half of those that equal it."""
     order = np.argsort(others)
     heaps = np.append(0.0, np.cumsum(w[order]))
     ranked = others[order]

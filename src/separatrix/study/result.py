@@ -1,4 +1,4 @@
-"""What a study found: everything that the leaderboard, ``result.json`` and the report show."""
+"""The result of a study: everything that the leaderboard, ``result.json`` and the report show."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
-from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
 from separatrix.probability.decision_surface import DecisionSurface
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
+from separatrix.study.description import ModelDescription, RegularizationPath
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Score:
 
 @dataclass(frozen=True)
 class CrossValidatedScore:
-    """A measure on every fold, its mean over them, and the standard error of that mean."""
+    """A metric on every fold, its mean over them, and the standard error of that mean."""
 
     metric: str
     folds: tuple[float, ...]
@@ -37,9 +37,11 @@ class CrossValidatedScore:
 class Entry:
     """One line of the leaderboard: a candidate and its cross-validated error.
 
-    ``metric`` is what the choice goes by: the log loss of classes. ``beside`` holds their other
-    measure, the error rate (the other way round where the error rate was asked for). ``calibrated``
-    names the calibration that made probabilities of a candidate's scores, where it has none itself.
+    ``metric`` is what candidates are ranked by: for classes the log loss. ``secondary`` is their
+    other metric, the error rate (the other way round where the error rate was asked for).
+    ``hyperparameters`` are the tuned ones, a value for each fold. ``calibrated`` names the
+    calibration of a candidate without probabilities of its own, or of one that it improves;
+    ``note`` says why a candidate has no score.
     """
 
     name: str
@@ -48,18 +50,18 @@ class Entry:
     folds: tuple[float, ...]
     mean: float
     standard_error: float
-    chosen: dict[str, Any] = field(default_factory=dict)
+    hyperparameters: dict[str, tuple[float, ...]] = field(default_factory=dict)
     note: str = ""
-    beside: CrossValidatedScore | None = None
+    secondary: CrossValidatedScore | None = None
     calibrated: str | None = None
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Rows that a model did not see: numbers, truth, prediction, a classifier's scores, weights.
+    """Rows that the model was not fitted to: their numbers, target, predictions, scores, weights.
 
-    ``predicted`` may be a doubt (:attr:`Decision.label`). ``probabilities`` has a column for each
-    of ``Study.classes``, in their order, as the stored model gives them: after any calibration;
+    ``predicted`` may be a rejection (:attr:`Decision.reject_label`). ``probabilities`` has a column
+    for each of ``Study.classes``, as the stored model gives them: after any calibration.
     ``uncalibrated`` are the model's own, where a calibration changed them.
     """
 
@@ -74,12 +76,12 @@ class Predictions:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The training part as the chosen model saw it, thinned to what pictures need.
+    """The training rows as the chosen model saw them, thinned to what pictures need.
 
-    ``x`` is the design (dummies in place, gaps filled) with its column ``names``; ``scores`` are
-    those of a classifier; ``rows`` are the row numbers in the table, so that a point can be named.
-    A stored study has no ``x``, which would be a copy of the data, but what pictures need of it:
-    ``scale``, the deviation of each column, and the ``leverage`` of each row.
+    ``x`` is the design matrix (dummies in place, missing values imputed) with its column ``names``;
+    ``scores`` are those of a classifier; ``rows`` are the row numbers in the table. A stored study
+    has no ``x``, which would be a copy of the data, but ``scale``, the standard deviation of each
+    column, and the ``leverage`` of each row.
     """
 
     x: Floats | None
@@ -96,39 +98,39 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """Whether another reading of the winner's scores gives truer probabilities.
+    """Whether a calibration of the winner's scores lowers the cross-validated log loss.
 
-    Told on the folds: every fold is read by a map learned on the scores of the others. ``method``
-    is the calibration that the stored model has, None where its own probabilities are kept.
-    ``before`` is the cross-validated log loss without it, ``after`` with it; ``tried`` holds every
-    method's. ``gain`` is the mean of the paired differences before − after, ``gain_error`` its
-    standard error. ``error_before`` and ``error_after`` are expected calibration errors (of the
-    probability given to the predicted class, ten groups), over all folds together.
+    Each fold is calibrated by a map learned on the out-of-fold scores of the others. ``method`` is
+    the calibration of the stored model, None where its own probabilities are used. ``before`` is
+    the cross-validated log loss without it, ``after`` with it; ``methods`` holds that of every
+    method tried. ``gain`` is the mean of the paired differences before − after, ``gain_error`` its
+    standard error. ``ece_before`` and ``ece_after`` are expected calibration errors (of the
+    probability of the predicted class, ten bins), over all folds together.
     """
 
     method: str | None
     before: CrossValidatedScore
     after: CrossValidatedScore
-    error_before: float
-    error_after: float
+    ece_before: float
+    ece_after: float
     gain: float
     gain_error: float
-    tried: dict[str, CrossValidatedScore] = field(default_factory=dict)
-    words: str = ""
+    methods: dict[str, CrossValidatedScore] = field(default_factory=dict)
+    summary: str = ""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What answers cost, and how the cheapest ones did on the test part.
+    """Misclassification costs, and how decisions of least expected cost did on the test set.
 
-    ``costs.matrix[i, j]``: the truth is class i, the answer j; ``costs.reject_cost[i]``: the answer is
-    doubt (None where doubt has no price). ``label`` is the answer in doubt. ``coverage`` is the
-    share of rows answered, ``risk`` the mean cost of those; ``cost`` that of all rows, doubt
-    included; ``cost_without`` that of answering with the most probable class instead.
+    ``costs.matrix[i, j]``: the truth is class i, the answer j; the cost of a rejection is None
+    where it is no option. ``reject_label`` is the answer of a rejection. ``coverage`` is the
+    fraction of rows that are not rejected, ``risk`` the mean cost of those; ``cost`` that of all
+    rows, rejections included; ``cost_without`` that of predicting the most probable class instead.
     """
 
     costs: Costs
-    label: str
+    reject_label: str
     cost: Score
     coverage: Score
     risk: Score
@@ -137,34 +139,35 @@ class Decision:
 
 @dataclass(frozen=True)
 class CovarianceTests:
-    """Whether classes are normal, and whether they share a covariance: on the training part.
+    """Tests of normality and of equal covariances of the classes, on the training rows.
 
-    ``normal`` holds Mardia's test by class, ``not_tested`` the reason for a class without one;
-    ``equal`` is Box's test, None where it cannot be made. ``favoured`` is "shared" (one covariance:
-    lda), "full" (one for each class: qda), or "none" (not normal: logistic asks less); ``words``
-    says so, and why. ``columns`` are those tested: the numeric ones that vary.
+    ``normality`` holds Mardia's test by class, ``not_tested`` the reason for a class without one;
+    ``equality`` is Box's M test, None where it cannot be computed. ``favored`` is "shared" (one
+    covariance matrix: LDA), "full" (one for each class: QDA), or "none" (not normal: logistic
+    regression assumes less); ``summary`` says so, and why. ``columns`` are the numeric ones that
+    vary.
     """
 
-    normal: dict[str, MardiaTest]
+    normality: dict[str, MardiaTest]
     not_tested: dict[str, str]
-    equal: BoxTest | None
-    favoured: str
-    words: str
+    equality: BoxTest | None
+    favored: str
+    summary: str
     columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class PlaneView:
-    """Rows on a plane: ``dots``, and ``score[i, j]`` of the model at (across[j], up[i]).
+    """Rows projected to a plane: ``points``, and the ``scores`` of the model on a grid over it.
 
-    ``projected`` says that there are more directions than the two; ``fixed`` what columns without
-    numbers are held at.
+    ``scores[i, j]`` is at (grid_x[j], grid_y[i]). ``projected`` says that there are more than two
+    directions; ``fixed`` at what value other columns are held.
     """
 
-    dots: Floats
-    across: Floats
-    up: Floats
-    score: Floats
+    points: Floats
+    grid_x: Floats
+    grid_y: Floats
+    scores: Floats
     names: tuple[str, str]
     projected: bool
     fixed: tuple[str, ...] = ()
@@ -172,17 +175,17 @@ class PlaneView:
 
 @dataclass(frozen=True)
 class Margins:
-    """The training part of a support vector machine of two classes, of a large one a selection.
+    """Dual coefficients and scores of a binary SVM on (some of) its training rows.
 
-    ``alpha`` is the multiplier of each row and ``bound`` its greatest value; ``y`` are the classes,
-    ``scores`` those of the machine. ``sight`` is None where no two columns of numbers vary.
+    ``alpha`` is the dual coefficient of each row and ``bound`` its largest possible value; ``y``
+    are the classes. ``plane`` is None where fewer than two numeric columns vary.
     """
 
     alpha: Floats
     bound: Floats
     y: Any
     scores: Floats
-    sight: PlaneView | None
+    plane: PlaneView | None
 
 
 @dataclass(frozen=True)
@@ -197,15 +200,31 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class Study:
-    """The whole story of one ``separatrix fit``.
+    """A comparison of models: the winner, fitted to all training rows, and its test scores.
 
-    ``said`` lists what was inferred, each with its reason and how to override it; ``winner`` is the
-    name of the entry that was measured on the test part, ``reason`` why it was taken. ``held`` is
-    the test part, opened once; ``left_out`` are the folds, each judged without having been seen.
-    ``path`` holds penalties and the coefficients at each, for a winner that has no penalty itself.
-    Of classes there are also ``calibration``, ``decision`` (where costs or a price of doubt were
-    given), ``covariances`` and ``plane``; each is None where it could not be told. ``margins``
-    belongs to support vector machines of two classes.
+    Attributes
+    ----------
+    source, target, task, seed, test_fraction : the table, and how it was split.
+    n_train, n_test : rows of the training and of the test set.
+    columns : profile of every column.
+    leaderboard : the candidates, simplest first.
+    winner, reason : the chosen candidate, and why it was chosen.
+    test, baseline_test : scores on the test set, of the winner and of the baseline.
+    model : the fitted estimator. None in a stored study, whose model is beside it.
+    description : what pages show of the model.
+    messages : what was inferred, each with its reason and how to override it.
+    warnings : warnings of the last fit, with their codes.
+    classes : class labels in order; empty for regression.
+    test_predictions : predictions on the test set; None if the rows were not stored.
+    out_of_fold : cross-validated predictions of two classes, fold by fold.
+    learning_curve : error by number of training rows.
+    training : the training rows, for pictures.
+    command : the command that gives this study again.
+    ridge_path : path of ridge regression on the training rows, beside a winner without penalty.
+    calibration, decision, covariance_tests, decision_surface : of classifiers; None where there is
+    no
+        such thing.
+    margins : of binary support vector machines.
     """
 
     source: str
@@ -222,37 +241,18 @@ class Study:
     test: tuple[Score, ...]
     baseline_test: tuple[Score, ...]
     model: Any
-    said: tuple[str, ...] = ()
+    description: ModelDescription
+    messages: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
-    held: Predictions | None = None
-    curve: LearningCurve | None = None
+    test_predictions: Predictions | None = None
+    out_of_fold: tuple[Predictions, ...] = ()
+    learning_curve: LearningCurve | None = None
     training: TrainingRows | None = None
     command: str = ""
-    path: tuple[Floats, Floats] | None = None
-    left_out: tuple[Predictions, ...] = ()
+    ridge_path: RegularizationPath | None = None
     calibration: CalibrationCheck | None = None
     decision: Decision | None = None
-    covariances: CovarianceTests | None = None
-    plane: DecisionSurface | None = None
+    covariance_tests: CovarianceTests | None = None
+    decision_surface: DecisionSurface | None = None
     margins: Margins | None = None
-
-    @property
-    def core(self) -> Any:
-        """The model beneath calibration and doubt: the one with coefficients or densities."""
-        model = self.model
-        while hasattr(model, "estimator_"):
-            model = model.estimator_
-        return model
-
-    @property
-    def odds(self) -> Any:
-        """The :class:`LogisticSummary` of a winner that has one (odds ratios, p), else None."""
-        from separatrix.logistic.logistic_regression import LogisticRegression
-
-        if not isinstance(self.core, LogisticRegression):
-            return None
-        try:
-            return self.core.summary()
-        except InputError:
-            return None

@@ -1,7 +1,7 @@
-"""The main job: split first, compare on the folds, open the test part once.
+"""A study: split first, cross-validate on the folds, score on the test set once.
 
 rows ─ split ─┬─ folds ─ cross-validation ─ choice ─ fit to all folds ─┐
-              └─ test part ────────────────────────────────────────────┴─ scores, once
+              └─ test set ─────────────────────────────────────────────┴─ scores, once
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
-from separatrix.study import inferred as announce
-from separatrix.study import tasks
+from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates
 from separatrix.study.classes.run import Options, study_classes
-from separatrix.study.data import FEWEST_HELD, FEWEST_TRAINING, RowFolds, too_small, truth_of
-from separatrix.study.design import StudyDesign
-from separatrix.study.from_moments import study_moments
-from separatrix.study.regression import study_numbers
+from separatrix.study.design import Metadata, StudyDesign
+from separatrix.study.folds import (
+    MIN_TEST_ROWS,
+    MIN_TRAINING_ROWS,
+    RowFolds,
+    too_small,
+    truth_of,
+)
+from separatrix.study.regression import study_moments, study_regression
 from separatrix.study.result import Study
 from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
@@ -45,75 +49,127 @@ def run_study(
     source: str = "",
     command: str = "",
 ) -> Study:
-    """Compare models on ``rows`` and measure the winner once on rows that none of them saw.
+    """Compare models by cross-validation and score the winner once on a held-out test set.
 
-    Of classes, ``metric`` is what the choice goes by ("log_loss", or "error"); ``costs`` is
-    {truth: {answer: cost}} or a matrix by class in order, and ``reject`` the price of doubt: with
-    either, the model answers what costs least. ``progress`` is called with (stage, done, total), or
-    is a callback of scikit-learn's interface. A table too large for memory, or one of which only
-    moments are left, is studied from moments.
+    The rows are split into a test set and folds. Every candidate is cross-validated on the folds;
+    the winner is the simplest within one standard error of the best, or the baseline where none
+    beats it by two. It is fitted to all folds and scored on the test set, once. Classifiers are
+    compared by their probabilities, and calibrated where that lowers the log loss. A table too
+    large for memory, or one of which there are only moments, is studied from moments.
+
+    Parameters
+    ----------
+    rows : Rows or StoredMoments
+        The table with its target, from :func:`separatrix.scan`, or stored moments of one.
+    task : {"regression", "classification"}, default=None
+        None infers it from the target.
+    models : sequence of str, default=None
+        Names of the candidates to compare with the baseline; None compares all that are not too
+        expensive for the size of the table.
+    metric : str, default=None
+        What classifiers are ranked by: "log_loss" (None) or "error". Regression goes by "rmse".
+    costs : dict or array-like, default=None
+        Misclassification costs, {truth: {answer: cost}} or a matrix by class in order. The model
+        then predicts what has the least expected cost.
+    reject : float, default=None
+        Cost of a rejection where an error costs 1; None leaves no right to abstain.
+    seed : int, default=0
+        Seed of the split.
+    test : float, default=0.2
+        Fraction of the rows in the test set.
+    folds : int, default=5
+        Number of folds.
+    progress : callable or scikit-learn callback, default=None
+        Called with (stage, done, total).
+    source : str, default=""
+        Name of the table, for the report.
+    command : str, default=""
+        Command that gives the same study, for the report.
+
+    Returns
+    -------
+    Study
+        Leaderboard, fitted model, its description, scores with 95 % intervals, and predictions on
+        the test set.
+
+    See Also
+    --------
+    scan : Read a table.
+    run_clusters : Look for clusters in a table without a target.
+    save : Store a fitted model.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from separatrix.samples import sample
+    >>> rows = sx.scan(sample("diabetes").path, target="progression")
+    >>> study = sx.run_study(rows, models=["linear", "ridge"])
+    >>> study.winner, study.n_train, study.n_test
+    ('linear', 356, 86)
+    >>> [f"{score.metric} {score.value:.2f}" for score in study.test]
+    ['rmse 53.85', 'r2 0.48', 'mae 43.52']
     """
-    told = {"seed": seed, "source": source, "command": command}
-    wishes = Options(metric, costs, reject)
+    metadata, options = Metadata(source, command), Options(metric, costs, reject)
     if isinstance(rows, StoredMoments):
-        wishes.refuse_for(REGRESSION)
-        return study_moments(rows, models, progress, told, announce.only_moments())
+        options.refuse_for(REGRESSION)
+        return study_moments(rows, models, progress, metadata, inferred.only_moments())
     parts = Parts(seed, test, folds)
-    target = announce.one_target(rows.schema)
+    target = inferred.one_target(rows.schema)
     if task is not None:
         tasks.refuse_task(task, target)
     streamed = reason_to_stream(rows)
     if not streamed:
-        return _from_rows(rows.read(), parts, task, models, wishes, progress, told)
-    taken = tasks.take_for(target, rows.blocks())
-    if (task or taken.task) == CLASSIFICATION:
-        raise announce.cannot_classify(streamed)
-    wishes.refuse_for(REGRESSION)
+        return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
+    found = tasks.infer_task(target, rows.blocks())
+    if (task or found.task) == CLASSIFICATION:
+        raise inferred.cannot_classify(streamed)
+    options.refuse_for(REGRESSION)
     groups = rows.with_parts(parts).reduce(Grouped(Moments()))
     stored = StoredMoments(rows.schema, parts, groups)
-    said = ((taken.said,) if task is None else ()) + announce.read_once(rows, streamed)
-    return study_moments(stored, models, progress, told, said)
+    messages = ((found.message,) if task is None else ()) + inferred.read_once(rows, streamed)
+    return study_moments(stored, models, progress, metadata, messages)
 
 
-def _from_rows(
+def _study_rows(
     table: InMemory,
     parts: Parts,
     task: str | None,
     models: Sequence[str] | None,
-    wishes: Options,
+    options: Options,
     progress: Any,
-    told: dict[str, Any],
+    metadata: Metadata,
 ) -> Study:
-    table, task, said = _with_task(table, task)
-    wishes.refuse_for(task)
+    table, task, messages = _with_task(table, task)
+    options.refuse_for(task)
     columns = profile(table)
-    bench = _split(table, parts)
-    targets = table.block.y.shape[1] if task == CLASSIFICATION else 1
-    size = Size(len(bench.training), len(table.block.terms), targets)
-    entrants, omitted = candidates(task, models, size)
-    said += announce.about(table, columns, bench, parts) + omitted
-    setting = StudyDesign(table, parts, bench, columns, entrants, said, told, progress)
+    folds = _split(table, parts)
+    classes = table.block.y.shape[1] if task == CLASSIFICATION else 1
+    size = Size(len(folds.training), len(table.block.terms), classes)
+    compared, omitted = candidates(task, models, size)
+    messages += inferred.about(table, columns, folds, parts) + omitted
+    design = StudyDesign(table, parts, folds, columns, compared, messages, metadata, progress)
     if task == REGRESSION:
-        return study_numbers(setting)
-    return study_classes(setting, wishes, size, asked=models is not None)
+        return study_regression(design)
+    return study_classes(design, options, size, asked=models is not None)
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:
-    """The table with its target read as the task wants it; the task; what was inferred."""
-    said: list[str] = []
+    """The table with its target encoded for the task; the task; what was inferred."""
+    messages: list[str] = []
     if task is None:
-        taken = tasks.take_for(table.schema.targets[0], [table.block])
-        task = taken.task
-        said.append(taken.said)
+        found = tasks.infer_task(table.schema.targets[0], [table.block])
+        task = found.task
+        messages.append(found.message)
     if task == CLASSIFICATION:
         table = tasks.with_classes(table)
-    announce.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
-    return table, task, said
+    inferred.refuse_constant_target(truth_of(table), table.schema.targets[0].name)
+    return table, task, messages
 
 
 def _split(table: InMemory, parts: Parts) -> RowFolds:
     """Rows with the part of each; refuses a table that cannot be split."""
-    bench = RowFolds(table, np.asarray(table.with_parts(parts).block.parts))
-    if len(bench.held) < FEWEST_HELD or len(bench.training) < FEWEST_TRAINING or bench.k < 2:
-        raise too_small(len(bench.labels))
-    return bench
+    folds = RowFolds(table, np.asarray(table.with_parts(parts).block.parts))
+    enough = len(folds.test) >= MIN_TEST_ROWS and len(folds.training) >= MIN_TRAINING_ROWS
+    if not enough or folds.k < 2:
+        raise too_small(len(folds.labels))
+    return folds

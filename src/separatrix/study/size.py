@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.sources.csv import CsvSource
+from separatrix.rows.sources.parquet import ParquetSource
+from separatrix.rows.sources.stream import TableRows
 
-#: Never read more than this, however large the machine.
-MOST_BYTES = 4 << 30
+#: Never read more than this into memory.
+MAX_BYTES = 4 << 30
 #: Text grows and shrinks when it becomes numbers; compressed columns only grow.
 GROWTH = {"text": 2.0, "compressed": 6.0}
 
@@ -18,11 +21,12 @@ def reason_to_stream(rows: Rows) -> str:
     """Why the rows are not read into memory; empty if they are."""
     if isinstance(rows, InMemory):
         return ""
-    if not hasattr(rows, "source"):  # the rows of a cluster are not ours to fetch
+    if not isinstance(rows, TableRows):  # the rows of a cluster are not ours to fetch
         return "spread over a cluster"
-    paths = getattr(rows.source, "paths", ())  # a data frame has none: it is in memory already
-    needed = sum(_bytes(path, len(rows.schema.by_name)) for path in paths)
-    return "too large for memory" if needed >= budget() else ""
+    if not isinstance(rows.source, CsvSource | ParquetSource):  # a data frame is in memory already
+        return ""
+    needed = sum(_bytes(path, len(rows.schema.by_name)) for path in rows.source.paths)
+    return "too large for memory" if needed >= memory_budget() else ""
 
 
 def _bytes(path: str, columns: int) -> float:
@@ -35,10 +39,9 @@ def _bytes(path: str, columns: int) -> float:
     return Path(path).stat().st_size * growth
 
 
-def budget() -> float:
-    """Bytes that a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of the machine."""
-    asked = os.environ.get("SEPARATRIX_MEMORY")
-    if asked:
-        return float(asked) * 1e6
-    svm = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(svm / 4, MOST_BYTES)
+def memory_budget() -> float:
+    """Bytes that a table may take: ``SEPARATRIX_MEMORY`` (in MB), else a quarter of the memory."""
+    limit = os.environ.get("SEPARATRIX_MEMORY")
+    if limit:
+        return float(limit) * 1e6
+    return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 4, MAX_BYTES)

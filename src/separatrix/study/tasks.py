@@ -1,4 +1,4 @@
-"""Regression or classification: told by the target, said aloud, and open to correction."""
+"""Regression or classification, inferred from the target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.messages import InputError
+from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Column, Kind, Term, Terms
@@ -22,19 +22,19 @@ ROWS_PER_CLASS = 5
 
 @dataclass(frozen=True)
 class InferredTask:
-    """What the target was taken for, and the sentence that says why and how to override it."""
+    """The task, and the message that says why and how to override it."""
 
     task: str
-    said: str
+    message: str
 
 
-def take_for(target: Column, blocks: Iterable[Block]) -> InferredTask:
-    """Tell the task by the target: words are classes; numbers are measured unless few and whole."""
+def infer_task(target: Column, blocks: Iterable[Block]) -> InferredTask:
+    """Categories are classes; numbers are a regression target unless few and whole."""
     if target.kind is not Kind.NUMERIC:
         return InferredTask(
             CLASSIFICATION,
-            f"Target {target.name!r} is taken for classification, because its values are words or "
-            "true/false (for regression, name a column of numbers with --target).",
+            f"Classification, because the values of target {target.name!r} are text or true/false "
+            "(for regression, name a numeric column as `target`).",
         )
     seen: set[float] = set()
     n = 0
@@ -42,35 +42,35 @@ def take_for(target: Column, blocks: Iterable[Block]) -> InferredTask:
         n += block.n
         seen.update(np.unique(block.y[:, 0]).tolist())
         if len(seen) > MOST_CLASSES:
-            return _taken(target.name, REGRESSION, f"it has more than {MOST_CLASSES} values")
+            return _inferred(
+                target.name, REGRESSION, f"has more than {MOST_CLASSES} distinct values"
+            )
     if len(seen) == 2 and n >= 2 * ROWS_PER_CLASS:
-        return _taken(target.name, CLASSIFICATION, "it has two distinct values")
+        return _inferred(target.name, CLASSIFICATION, "has two distinct values")
     if all(value == int(value) for value in seen) and n >= ROWS_PER_CLASS * len(seen):
-        why = f"it holds whole numbers with only {len(seen)} distinct values"
-        return _taken(target.name, CLASSIFICATION, why)
-    return _taken(target.name, REGRESSION, "it holds numbers")
+        why = f"holds whole numbers with only {len(seen)} distinct values"
+        return _inferred(target.name, CLASSIFICATION, why)
+    return _inferred(target.name, REGRESSION, "holds numbers")
 
 
-def _taken(name: str, task: str, why: str) -> InferredTask:
+def _inferred(name: str, task: str, why: str) -> InferredTask:
     other = CLASSIFICATION if task == REGRESSION else REGRESSION
     return InferredTask(
-        task, f"Target {name!r} is taken for {task}, because {why} (override: --task {other})."
+        task, f"{task.capitalize()}, because target {name!r} {why} (override: `task='{other}'`)."
     )
 
 
 def refuse_task(task: str, target: Column) -> None:
     """A task that the target cannot serve."""
-    from separatrix.messages import did_you_mean
-
     if task not in (REGRESSION, CLASSIFICATION):
         raise InputError(
             f"There is no task {task!r}.", remedy=did_you_mean(task, [REGRESSION, CLASSIFICATION])
         )
     if task == REGRESSION and target.kind is not Kind.NUMERIC:
         raise InputError(
-            "the target holds words or true/false, which regression cannot predict.",
+            "the target holds text or true/false, which regression cannot predict.",
             column=target.name,
-            remedy="Use --task classification, or name a column of numbers as target.",
+            remedy="Use `task='classification'`, or name a numeric column as target.",
         )
 
 

@@ -1,11 +1,11 @@
-"""Which pictures a study gets, and why one is missing."""
+"""The pictures of each part of the page, and the reasons of those that are missing."""
 
 from separatrix.report.figures.classes import classification, probabilities
 from separatrix.report.figures.coefficients import coefficients
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.figures.regression import regression
-from separatrix.report.figures.selection import comparison, learning, measured
-from separatrix.report.figures.stored_rows import rows_kept
+from separatrix.report.figures.selection import comparison, learning, test_scores
+from separatrix.report.figures.stored_rows import stored_rows
 
 __all__ = [
     "Gallery",
@@ -13,8 +13,8 @@ __all__ = [
     "coefficients",
     "comparison",
     "learning",
-    "measured",
     "probabilities",
     "regression",
-    "rows_kept",
+    "stored_rows",
+    "test_scores",
 ]

@@ -1,4 +1,4 @@
-"""What a classifier decides: all on the test part."""
+"""Pictures of a classifier on the test set."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MOST_CONFUSED = 40
 
 
 def classification(study: Study) -> Gallery:
-    """Confusion, boundary, and the order that scores give to the rows."""
-    gallery, held = Gallery(), study.held
-    if held is None:
-        gallery.missing.append("The rows were not kept, so decisions cannot be drawn.")
+    """Confusion matrix, decision boundary, ROC and precision–recall curves, margins."""
+    gallery, test = Gallery(), study.test_predictions
+    if test is None:
+        gallery.missing.append("The test rows are not stored, so decisions cannot be drawn.")
         return gallery
-    labels = _labels(study, held)
-    truth, called = _texts(held.truth), _texts(held.predicted)
-    reject = None if study.decision is None else study.decision.label
+    labels = _labels(study, test)
+    truth, called = _texts(test.truth), _texts(test.predicted)
+    reject = None if study.decision is None else study.decision.reject_label
     if reject not in called:
         reject = None
     if len(labels) > MOST_CONFUSED:
-        gallery.missing.append(f"A confusion table of {len(labels)} classes cannot be read.")
+        gallery.missing.append(f"A confusion matrix of {len(labels)} classes is too large to read.")
     else:
         gallery.add(
             lambda: ConfusionMatrixDisplay.from_predictions(
@@ -48,63 +48,67 @@ def classification(study: Study) -> Gallery:
             )
         )
     gallery.add(lambda: _boundary(study))
-    if held.scores is None and held.probabilities is None:
-        gallery.missing.append("This model gives no score, so it has no ROC curve.")
+    if test.scores is None and test.probabilities is None:
+        gallery.missing.append("This model has no scores, so it has no ROC curve.")
         return gallery
-    _ranked(study, held, labels, gallery)
+    _ranked(study, test, labels, gallery)
     return gallery
 
 
-def _ranked(study: Study, held: Predictions, labels: list[str], gallery: Gallery) -> None:
-    """Pictures of the order that scores give to rows."""
-    if len(labels) == 2 and np.ptp(_single(held)) > 0:
-        gallery.add(lambda: _roc(study, held, labels[1]))
+def _ranked(study: Study, test: Predictions, labels: list[str], gallery: Gallery) -> None:
+    """Curves over the threshold of the score, and margins."""
+    if len(labels) == 2 and np.ptp(_single(test)) > 0:
+        gallery.add(lambda: _roc(study, test, labels[1]))
         gallery.add(
             lambda: PrecisionRecallDisplay.from_predictions(
-                _texts(held.truth), _single(held), positive=labels[1], sample_weight=held.w
+                _texts(test.truth), _single(test), positive=labels[1], sample_weight=test.w
             )
         )
-    scores = held.scores if held.probabilities is None else held.probabilities
+    scores = test.scores if test.probabilities is None else test.probabilities
     if len(labels) > 2 and np.ptp(np.asarray(scores)) > 0:
         gallery.add(
             lambda: OneVsRestRocDisplay.from_predictions(
-                held.truth, scores, labels, sample_weight=held.w
+                test.truth, scores, labels, sample_weight=test.w
             )
         )
     if np.ptp(np.asarray(scores)) > 0:
-        gallery.add(lambda: _margins(study, held, labels))
+        gallery.add(lambda: _margins(study, test, labels))
 
 
 def probabilities(study: Study) -> Gallery:
-    """How far probabilities can be trusted, and what doubt would buy."""
-    gallery, held = Gallery(), study.held
-    if held is None or held.probabilities is None:
-        if held is not None and study.task == "classification":
-            gallery.missing.append("This model gives no probabilities, so they cannot be checked.")
+    """Calibration, and risk against coverage."""
+    gallery, test = Gallery(), study.test_predictions
+    if test is None or test.probabilities is None:
+        if test is not None and study.task == "classification":
+            gallery.missing.append(
+                "This model has no probabilities, so calibration cannot be checked."
+            )
         return gallery
-    truth, p, labels = _texts(held.truth), held.probabilities, _labels(study, held)
+    truth, p, labels = _texts(test.truth), test.probabilities, _labels(study, test)
     gallery.add(
-        lambda: CalibrationDisplay.from_probabilities(truth, p, labels, sample_weight=held.w)
+        lambda: CalibrationDisplay.from_probabilities(truth, p, labels, sample_weight=test.w)
     )
-    gallery.add(lambda: _coverage(study, held, labels))
+    gallery.add(lambda: _coverage(study, test, labels))
     return gallery
 
 
-def _coverage(study: Study, held: Predictions, labels: list[str]) -> Display:
+def _coverage(study: Study, test: Predictions, labels: list[str]) -> Display:
     costs = None if study.decision is None else study.decision.costs
     picture = CoverageRiskDisplay.from_predictions(
-        held.truth, held.probabilities, labels, costs=costs, sample_weight=held.w
+        test.truth, test.probabilities, labels, costs=costs, sample_weight=test.w
     )
     if not picture.curve.risk.any():
-        raise InputError("No answer on the test part was wrong: doubt could not have paid.")
+        raise InputError(
+            "The model makes no error on the test set, so rejection cannot lower the risk."
+        )
     return picture
 
 
-def _labels(study: Study, held: Predictions) -> list[str]:
-    """The classes in order; those met where the study names none."""
+def _labels(study: Study, test: Predictions) -> list[str]:
+    """The classes in order; those in the predictions where the study names none."""
     if study.classes:
         return list(study.classes)
-    return sorted({*_texts(held.truth), *_texts(held.predicted)})
+    return sorted({*_texts(test.truth), *_texts(test.predicted)})
 
 
 def _texts(labels: object) -> Texts:
@@ -112,43 +116,44 @@ def _texts(labels: object) -> Texts:
 
 
 def _boundary(study: Study) -> Display:
-    if study.plane is None:
+    if study.decision_surface is None:
         raise InputError(
-            "The boundary is drawn for 2 to 10 classes and two columns of numbers that vary."
+            "The decision boundary is drawn for 2 to 10 classes and two numeric columns that vary."
         )
-    return DecisionBoundaryDisplay(study.plane, MANY)
+    return DecisionBoundaryDisplay(study.decision_surface, MANY)
 
 
-def _margins(study: Study, held: Predictions, labels: list[str]) -> Display:
+def _margins(study: Study, test: Predictions, labels: list[str]) -> Display:
     """Distances to the boundary of a linear model, log odds of any other."""
-    coef = getattr(study.model, "coef_", None)
-    if coef is not None and held.scores is not None and np.any(coef):
+    model = study.description
+    coef = None if model.wrapped else model.coefficients
+    if coef is not None and test.scores is not None and np.any(coef):
         scale = None if study.training is None else study.training.scale
         if scale is not None and len(scale) != np.shape(coef)[-1]:
             scale = None
-        return SignedDistanceDisplay.from_scores(held.truth, held.scores, coef, labels, scale=scale)
-    if held.probabilities is None:
+        return SignedDistanceDisplay.from_scores(test.truth, test.scores, coef, labels, scale=scale)
+    if test.probabilities is None:
         raise InputError("Margins are drawn for linear models and for those with probabilities.")
-    return LogOddsDisplay.from_probabilities(held.truth, held.probabilities, labels)
+    return LogOddsDisplay.from_probabilities(test.truth, test.probabilities, labels)
 
 
-def _single(held: Predictions) -> Floats:
+def _single(test: Predictions) -> Floats:
     """One score per row, high for the second of two classes."""
-    if held.scores is None:
-        p = np.maximum(np.asarray(held.probabilities, dtype=float), np.finfo(float).tiny)
+    if test.scores is None:
+        p = np.maximum(np.asarray(test.probabilities, dtype=float), np.finfo(float).tiny)
         return np.asarray(np.log(p[:, 1]) - np.log(p[:, 0]))
-    line = np.asarray(held.scores, dtype=float).reshape(len(held.truth), -1)
+    line = np.asarray(test.scores, dtype=float).reshape(len(test.truth), -1)
     return np.asarray(line[:, 0] if line.shape[1] == 1 else line[:, 1] - line[:, 0])
 
 
-def _roc(study: Study, held: Predictions, positive: str) -> RocDisplay:
+def _roc(study: Study, test: Predictions, positive: str) -> RocDisplay:
     """The curve of the test part over those of the folds; a fold of one class has none."""
 
     def curve(part: Predictions) -> RocCurve:
         truth = [str(v) for v in part.truth]
         return roc_curve(truth, _single(part), positive=positive, sample_weight=part.w)
 
-    both = [part for part in study.left_out if len(np.unique(part.truth)) == 2]
-    # With costs the threshold is not that of even odds, and with doubt there are two of them.
+    both = [part for part in study.out_of_fold if len(np.unique(part.truth)) == 2]
+    # With costs the threshold is not that of even odds, and with rejection there are two.
     threshold = 0.0 if study.decision is None else None
-    return RocDisplay(curve(held), threshold, [curve(part) for part in both])
+    return RocDisplay(curve(test), threshold, [curve(part) for part in both])

@@ -1,9 +1,8 @@
-"""Coefficients of a linear winner: with intervals, along the penalty, and the error there."""
+"""Coefficients of a linear model: with intervals, along the penalty, and the error there."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,38 +13,40 @@ from separatrix.pictures import (
     ValidationCurveDisplay,
 )
 from separatrix.report.figures.gallery import Gallery
-from separatrix.report.verdict import spoken
+from separatrix.report.verdict import display_name, is_baseline
 from separatrix.rows.block import Floats, unit_weights
+from separatrix.study.description import RegularizationPath
 from separatrix.study.result import Study, TrainingRows
 
 
-def coefficients(study: Study, found: Inference | None) -> Gallery:
+def coefficients(study: Study) -> Gallery:
     """Coefficients with intervals, the path over the penalty, and the error along it."""
-    gallery, scale = Gallery(), _scale(study.training)
+    gallery, model = Gallery(), study.description
+    scale, found = _scale(study.training), model.inference
+    if found is not None and is_baseline(study.winner):
+        return gallery
     if found is not None and found.estimates.size:
         if scale is None:
             scale = _scale_by_name(study, found.names)
         gallery.pictures.append(_coefficients(found, scale, _unit(study)))
-    if getattr(study.core, "coefs_", None) is not None:
-        gallery.add(lambda: _path(study, scale))
-    elif study.path is not None and found is not None:
-        gallery.add(lambda: _path_beside(study, found, scale))
-    if getattr(study.core, "mse_path_", None) is not None:
-        gallery.add(lambda: ValidationCurveDisplay.from_estimator(study.core))
+    path = model.path or study.ridge_path
+    if path is not None and found is not None:
+        gallery.add(lambda: _path(study, path, found, scale))
+    if path is not None and path.errors is not None:
+        errors = path.errors
+        gallery.add(lambda: ValidationCurveDisplay(path.alphas, errors, path.alpha))
     return gallery
 
 
 def _unit(study: Study) -> str:
-    """What coefficients change."""
-    from separatrix.logistic.logistic_regression import LogisticRegression
-
+    """What a coefficient changes."""
     if study.task != "classification":
         return "prediction"
-    return "log odds" if isinstance(study.core, LogisticRegression) else "score"
+    return "log odds" if study.description.log_odds else "score"
 
 
 def _coefficients(found: Inference, scale: Floats | None, unit: str) -> CoefficientDisplay:
-    """Per standard deviation; where that is not known, in standard errors: never in mixed units."""
+    """Per standard deviation; in standard errors where that is not known; never in mixed units."""
     if scale is not None and scale.size == found.estimates.size:
         axis = f"change of the {unit} per standard deviation"
         return CoefficientDisplay(found.names, found.estimates, found.intervals, scale, axis=axis)
@@ -61,35 +62,28 @@ def _coefficients(found: Inference, scale: Floats | None, unit: str) -> Coeffici
     )
 
 
-def _path(study: Study, scale: Floats | None) -> RegularizationPathDisplay:
-    path = RegularizationPathDisplay.from_estimator(study.core)
-    path.scale = _fitting(scale, study.core, path.coefs.shape[1])
-    return path
-
-
-def _path_beside(study: Study, found: Inference, scale: Floats | None) -> RegularizationPathDisplay:
-    """The ridge path of the training part, with the winner, which has no penalty, at its end."""
-    assert study.path is not None
-    alphas, coefs = study.path
-    called = RegularizationPathDisplay.called if study.winner == "linear" else spoken(study.winner)
+def _path(
+    study: Study, path: RegularizationPath, found: Inference, scale: Floats | None
+) -> RegularizationPathDisplay:
+    """The model's own path; for a model without penalty that of ridge, with the model beside it."""
+    scale = _fitting(scale, study, path.coefs.shape[1])
+    if path is not study.ridge_path:
+        return RegularizationPathDisplay(
+            path.alphas, path.coefs, found.names, path.alpha, scale=scale
+        )
+    linear = study.winner == "linear"
+    called = RegularizationPathDisplay.called if linear else display_name(study.winner)
     return RegularizationPathDisplay(
-        alphas,
-        coefs,
-        found.names,
-        scale=_fitting(scale, study.core, coefs.shape[1]),
-        beside=found.estimates,
-        called=called,
+        path.alphas, path.coefs, found.names, scale=scale, beside=found.estimates, called=called
     )
 
 
-def _fitting(scale: Floats | None, model: Any, count: int) -> Floats | None:
-    """The deviations if they are those of the design; else by the moments that the model kept."""
-    if scale is not None and scale.size == count:
-        return scale
-    moments = getattr(model, "moments_", None)
-    if moments is None or len(moments.terms) != count:
-        return None
-    return np.asarray(np.sqrt(np.diag(moments.xx) / moments.weight))
+def _fitting(scale: Floats | None, study: Study, count: int) -> Floats | None:
+    """The deviations of the design, if these are they; else those that the model knows."""
+    for known in (scale, study.description.scale):
+        if known is not None and known.size == count:
+            return known
+    return None
 
 
 def _scale(part: TrainingRows | None) -> Floats | None:
@@ -104,12 +98,12 @@ def _scale(part: TrainingRows | None) -> Floats | None:
 
 def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
     """The same from the profile of the table, where every term is a column or a level of one."""
-    spread: dict[str, float] = {}
+    deviation: dict[str, float] = {}
     for column in study.columns:
-        spread[column.name] = column.std
-        seen = max(column.count - column.missing, 1)
+        deviation[column.name] = column.std
+        present = max(column.count - column.missing, 1)
         for level, count in column.levels.items():
-            share = count / seen
-            spread[f"{column.name}={level}"] = math.sqrt(max(share * (1 - share), 0.0))
-    scale = np.array([spread.get(name, math.nan) for name in names])
+            p = count / present
+            deviation[f"{column.name}={level}"] = math.sqrt(max(p * (1 - p), 0.0))
+    scale = np.array([deviation.get(name, math.nan) for name in names])
     return scale if np.isfinite(scale).all() else None

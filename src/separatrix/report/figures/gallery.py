@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from separatrix.messages import InputError
 from separatrix.pictures import Display
 
-#: Dots in one picture of the page before the density is drawn: a page holds several.
+#: Points in one picture of the page before a density is drawn: a page has several.
 MANY = 2_000
 
 
@@ -20,7 +20,7 @@ class Gallery:
     missing: list[str] = field(default_factory=list)
 
     def add(self, make: Callable[[], Display]) -> None:
-        """Keep the picture, or the reason for its absence."""
+        """Add the picture, or the reason for its absence."""
         try:
             self.pictures.append(make())
         except InputError as refusal:

@@ -1,4 +1,4 @@
-"""What a regression leaves unexplained."""
+"""Residuals of a regression."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from separatrix.pictures import (
     ScaleLocationDisplay,
 )
 from separatrix.report.figures.gallery import MANY, Gallery
+from separatrix.report.verdict import is_baseline
 from separatrix.rows.block import Floats
 from separatrix.study.result import Study, TrainingRows
 
 
-def regression(study: Study, found: Inference | None) -> Gallery:
-    """Residuals of the training part (of the test part where that is all there is)."""
-    gallery, part, held = Gallery(), study.training, study.held
+def regression(study: Study) -> Gallery:
+    """Residuals of the training rows (of the test rows where those are all there is)."""
+    gallery, part, test = Gallery(), study.training, study.test_predictions
+    found = None if is_baseline(study.winner) else study.description.inference
     truth: Any
     if part is not None and part.predicted is not None:
         truth, fitted, rows = part.y, part.predicted, part.rows
-    elif held is not None:
-        truth, fitted, rows = held.truth, held.predicted, held.rows
+    elif test is not None:
+        truth, fitted, rows = test.truth, test.predicted, test.rows
     else:
-        gallery.missing.append("The rows were not kept, so residuals cannot be drawn.")
+        gallery.missing.append("The rows are not stored, so residuals cannot be drawn.")
         return gallery
     y, fitted = np.asarray(truth, dtype=float), np.asarray(fitted, dtype=float)
     if y.ndim != 1:
@@ -51,20 +53,20 @@ def _leverage(
     names: list[str] | None,
     total: int,
 ) -> LeverageDisplay:
-    """By the model's own leverages; else, for least squares, from the design of the pictures."""
+    """From the stored leverages; else, for least squares, from the design matrix."""
     if found is None or found.intervals is None:
-        raise InputError("Leverage belongs to least squares: this model has no such number.")
+        raise InputError("Leverage is defined for least squares, not for this model.")
     if part is None:
-        raise InputError("The training rows were not kept, so leverage cannot be drawn.")
-    own = found.leverage if part.leverage is None else part.leverage
+        raise InputError("The training rows are not stored, so leverage cannot be drawn.")
+    own = part.leverage
     if own is not None and own.size == residuals.size:
-        pull = residuals if part.w is None else residuals * np.sqrt(part.w)
+        scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
         # Leverages of all rows add up to the rank; those of a selection do not.
         count = None if residuals.size == total else found.estimates.size + 1
-        return LeverageDisplay.from_fit(pull, own, found.sigma, count, rows=names, many=MANY)
+        return LeverageDisplay.from_fit(scaled, own, found.sigma, count, rows=names, many=MANY)
     no_constant = found.intercept_row is None
     if part.x is None or no_constant or part.x.shape[1] != found.estimates.size:
-        raise InputError("The training rows were not kept, so leverage cannot be drawn.")
+        raise InputError("The training rows are not stored, so leverage cannot be drawn.")
     return LeverageDisplay.from_design(part.x, residuals, w=part.w, rows=names, many=MANY)
 
 

@@ -1,4 +1,4 @@
-"""How the winner was chosen and measured: folds, parts, learning curve."""
+"""Cross-validation, test scores and learning curve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from separatrix.pictures import (
 from separatrix.pictures.formatting import measure
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
-from separatrix.report.verdict import chosen_by, counterpart, spoken, winner_of
+from separatrix.report.verdict import chosen_by, counterpart, display_name, winner_of
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.result import Study
 
@@ -24,15 +24,15 @@ def comparison(study: Study) -> Gallery:
     gallery = Gallery()
     entries = [e for e in ordered_entries(study) if len(e.folds)]
     if entries:
-        names = [spoken(e.name) for e in entries]
+        names = [display_name(e.name) for e in entries]
         scores = [np.asarray(e.folds, dtype=float) for e in entries]
-        winner = spoken(study.winner)
+        winner = display_name(study.winner)
         gallery.pictures.append(CrossValidationDisplay(names, scores, entries[0].metric, winner))
     return gallery
 
 
-def measured(study: Study) -> Gallery:
-    """The same measure on the training, validation and test parts."""
+def test_scores(study: Study) -> Gallery:
+    """The metric of the leaderboard on training, validation and test rows."""
     gallery, entry, own = Gallery(), winner_of(study), chosen_by(study)
     if entry is None or own is None:
         return gallery
@@ -53,18 +53,18 @@ def measured(study: Study) -> Gallery:
 
 
 def _training_score(study: Study, metric: str) -> float:
-    """The measure on the rows that were trained on, where it can be told."""
+    """The metric on the training rows; NaN where they are not stored."""
     part, known = study.training, measure(metric).short
     if part is None or part.predicted is None:
-        curve = study.curve
+        curve = study.learning_curve
         if curve is None or measure(curve.metric).short != known:
             return math.nan
         return float(np.mean(curve.train[-1]))
     w = unit_weights(part.w, len(part.y))
     if study.task == "classification":
         right = np.array([str(a) == str(b) for a, b in zip(part.y, part.predicted, strict=True)])
-        share = float(np.average(right, weights=w))
-        losses = {"Accuracy": share, "Error rate": 1 - share, "Log loss": _log_loss(study, w)}
+        accuracy = float(np.average(right, weights=w))
+        losses = {"Accuracy": accuracy, "Error rate": 1 - accuracy, "Log loss": _log_loss(study, w)}
         return losses.get(known, math.nan)
     y = np.asarray(part.y, dtype=float)
     residual = y - np.asarray(part.predicted, dtype=float)
@@ -80,7 +80,7 @@ def _training_score(study: Study, metric: str) -> float:
 
 
 def _log_loss(study: Study, w: Floats) -> float:
-    """−mean ln p of the true class, on the rows that were trained on."""
+    """−mean ln p of the true class, on the training rows."""
     part = study.training
     if part is None or part.probabilities is None:
         return math.nan
@@ -92,7 +92,7 @@ def _log_loss(study: Study, w: Floats) -> float:
 
 def learning(study: Study) -> Gallery:
     """Error against the number of training rows."""
-    gallery, curve = Gallery(), study.curve
+    gallery, curve = Gallery(), study.learning_curve
     if curve is not None and len(curve.sizes) > 1:
         sizes = np.asarray(curve.sizes, dtype=float)
         gallery.pictures.append(

@@ -1,4 +1,4 @@
-"""Winners that are made of training rows: what holds a margin, and who are the neighbours."""
+"""Pictures of support vector machines and of nearest neighbors."""
 
 from __future__ import annotations
 
@@ -15,54 +15,72 @@ from separatrix.pictures import (
     SVMPathDisplay,
 )
 from separatrix.report.figures.gallery import MANY, Gallery
+from separatrix.study.description import NeighborSearch, SVMSearch
 from separatrix.study.result import Margins, Study
 
 
-def rows_kept(study: Study) -> Gallery:
-    """Pictures of a support vector machine, or of neighbours; none for other winners."""
-    gallery, core = Gallery(), study.core
-    if hasattr(core, "n_support_path_"):
-        gallery.add(lambda: _path(study))
+def stored_rows(study: Study) -> Gallery:
+    """Path over C and margins of an SVM; error by number of neighbors; none for other models."""
+    gallery, model = Gallery(), study.description
+    regression = study.task == "regression"
+    search, neighbors = model.svm_search, model.neighbors
+    if search is not None:
+        gallery.add(lambda: _path(search, regression=regression))
         if study.margins is not None:
-            _margins(study.margins, [str(c) for c in core.classes_], gallery)
+            _margins(study.margins, list(study.classes), gallery)
         elif len(study.classes) > 2:
             gallery.missing.append(
-                "Margins and multipliers are drawn for two classes; here each class has a machine "
-                "of its own against the rest."
+                "Margins and dual coefficients are drawn for two classes; here each class has a "
+                "binary SVM against the rest."
             )
-    if hasattr(core, "leave_one_out_"):
-        gallery.add(lambda: NeighborCountDisplay.from_estimator(core))
-    if isinstance(getattr(core, "points_", None), np.ndarray) and len(core.points_) > 2:
-        gallery.add(
-            lambda: DistanceConcentrationDisplay.from_rows(core.points_, metric=core.metric_)
-        )
+    if neighbors is not None:
+        gallery.add(lambda: _neighbor_count(neighbors, regression=regression))
+        if neighbors.distances.size:
+            gallery.add(lambda: _distances(neighbors))
     return gallery
 
 
-def _path(study: Study) -> Display:
-    """Numbers as the root of their squared error, classes by log loss."""
-    core, numbers = study.core, study.task == "regression"
-    scores = np.sqrt(core.score_path_) if numbers else core.score_path_
-    metric = "rmse" if numbers else "log_loss"
-    return SVMPathDisplay(
-        core.Cs_, core.n_support_path_, scores, float(core.C_), metric, core.n_search_rows_
+def _path(found: SVMSearch, *, regression: bool) -> Display:
+    """RMSE of regression, log loss of classes."""
+    scores = np.sqrt(found.scores) if regression else found.scores
+    metric = "rmse" if regression else "log_loss"
+    return SVMPathDisplay(found.Cs, found.n_support, scores, found.C, metric, found.n_rows)
+
+
+def _neighbor_count(found: NeighborSearch, *, regression: bool) -> Display:
+    if not regression:
+        return NeighborCountDisplay(
+            found.counts, found.error, found.standard_error, found.n_neighbors
+        )
+    root = np.sqrt(found.error)
+    # √(e ± s) ≈ √e ± s / 2√e
+    error = found.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
+    error = np.where(root > 0, error, 0.0)
+    return NeighborCountDisplay(found.counts, root, error, found.n_neighbors, "rmse")
+
+
+def _distances(found: NeighborSearch) -> Display:
+    from separatrix.distances.concentration import DistanceConcentration  # compiles
+
+    return DistanceConcentrationDisplay(
+        DistanceConcentration(found.distances, found.spread, found.nearest)
     )
 
 
 def _margins(found: Margins, labels: list[str], gallery: Gallery) -> None:
-    """The three pictures of a machine of two classes."""
+    """Margins by class, support vectors on a plane, and dual coefficients of a binary SVM."""
     gallery.add(lambda: MarginDisplay.from_predictions(found.y, found.scores, positive=labels[1]))
-    gallery.add(lambda: _support(found, labels))
+    gallery.add(lambda: _support_vectors(found, labels))
     gallery.add(lambda: DualCoefficientDisplay(found.alpha, found.bound, found.y, labels))
 
 
-def _support(found: Margins, labels: list[str]) -> Display:
-    seen = found.sight
-    if seen is None:
-        raise InputError("Margins are drawn where two columns of numbers vary.")
+def _support_vectors(found: Margins, labels: list[str]) -> Display:
+    plane = found.plane
+    if plane is None:
+        raise InputError("Margins are drawn where two numeric columns vary.")
     codes = (found.y == labels[1]).astype(np.intp)
-    at = (seen.across, seen.up, seen.score)
-    held = found.alpha > 0
+    grid = (plane.grid_x, plane.grid_y, plane.scores)
+    support = found.alpha > 0
     return SupportVectorDisplay(
-        seen.dots, codes, labels, *at, held, seen.names, seen.projected, MANY
+        plane.points, codes, labels, *grid, support, plane.names, plane.projected, MANY
     )

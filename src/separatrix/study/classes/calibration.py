@@ -1,7 +1,7 @@
-"""Classes are compared by their probabilities; scores are made into some where a model has none.
+"""Calibration of the candidates, so that all are compared by probabilities.
 
-Calibrations are learned on scores of rows that were held out, and judged on folds that they were
-not learned on. The scores are those of the comparison: nothing is fitted for it.
+Calibrations are fitted to out-of-fold scores and evaluated on folds that they were not fitted to.
+The scores are those of the comparison: no candidate is fitted again.
 """
 
 from __future__ import annotations
@@ -24,67 +24,67 @@ from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.classes.out_of_fold import OutOfFold
 from separatrix.study.result import CalibrationCheck, CrossValidatedScore, Entry
 
-#: How scores of a model without probabilities are read: the likeliest sigmoid.
-USUAL = "platt"
-METHODS = (USUAL, "logistic", "isotonic")
+#: The calibration of models without probabilities.
+DEFAULT = "platt"
+METHODS = (DEFAULT, "logistic", "isotonic")
 #: One calibration a class: for more classes than this none is tried.
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 
 
 @dataclass(frozen=True)
-class Read:
-    """What a candidate said, read as probabilities: by the calibration ``method``, or as it is.
+class Calibrated:
+    """Out-of-fold predictions, calibrated by ``method`` if it is not None.
 
     ``check`` is None where no calibration could be tried; ``why`` says why there are no
     probabilities at all.
     """
 
-    asked: OutOfFold
+    out_of_fold: OutOfFold
     method: str | None = None
     check: CalibrationCheck | None = None
     why: str = ""
 
-    def thinned(self) -> Read:
-        """The same with fewer rows, to be kept while others are compared."""
-        return replace(self, asked=self.asked.thinned())
+    def thinned(self) -> Calibrated:
+        """The same with fewer rows, to be stored while others are compared."""
+        return replace(self, out_of_fold=self.out_of_fold.thinned())
 
 
-def read(candidate: Candidate, asked: OutOfFold) -> Read:
-    """Every fold read by maps learned on the others; the usual one where the model has none.
+def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
+    """Every fold calibrated by maps fitted to the others; by Platt's where the model has none.
 
-    A calibration is taken if it lowers the cross-validated log loss by more than one standard
-    error of the differences between folds: a model that orders rows well and is too sure of itself
-    is judged by what it can do.
+    A calibration is applied if it lowers the cross-validated log loss by more than one standard
+    error of the differences between folds: a model that ranks rows well and is overconfident is
+    compared by what it can do.
     """
-    made = None
-    if asked.probabilities is None:
+    default = None
+    if found.probabilities is None:
         try:
-            asked, made = _said(asked, _reread(asked, USUAL)), USUAL
+            found, default = _with(found, _cross_calibrated(found, DEFAULT)), DEFAULT
         except InputError as refusal:
-            return Read(asked, why=f"no probabilities: {refusal.what}")
+            return Calibrated(found, why=f"no probabilities: {refusal.what}")
     if candidate.name == BASELINE:
-        return Read(asked)
-    tried = {}
+        return Calibrated(found)
+    methods = {}
     for method in METHODS:
         with suppress(InputError):
-            if method != made:
-                tried[method] = _reread(asked, method)
-    if not tried:
-        return Read(asked, made)
-    check, p = _checked(asked, made, tried)
-    return Read(asked if p is None else _said(asked, p), check.method, check)
+            if method != default:
+                methods[method] = _cross_calibrated(found, method)
+    if not methods:
+        return Calibrated(found, default)
+    check, p = _checked(found, default, methods)
+    return Calibrated(found if p is None else _with(found, p), check.method, check)
 
 
-def _said(asked: OutOfFold, p: Floats) -> OutOfFold:
-    return replace(asked, probabilities=p, predicted=p.argmax(axis=1))
+def _with(found: OutOfFold, p: Floats) -> OutOfFold:
+    return replace(found, probabilities=p, predicted=p.argmax(axis=1))
 
 
-def line(candidate: Candidate, found: Read, metric: str) -> Entry:
-    """The candidate on the leaderboard, by ``metric`` with the other measure beside it."""
-    asked = found.asked
-    errors, losses = asked.error(), None
-    if asked.probabilities is not None:
-        losses = asked.log_loss(asked.probabilities)
+def entry(candidate: Candidate, calibrated: Calibrated, metric: str) -> Entry:
+    """The line of the candidate on the leaderboard, by ``metric``; the other one is secondary."""
+    found = calibrated.out_of_fold
+    errors, losses = found.error(), None
+    if found.probabilities is not None:
+        losses = found.log_loss(found.probabilities)
     first, other = (losses, errors) if metric == "log_loss" else (errors, losses)
     if first is None:
         first = CrossValidatedScore(metric, (), float("nan"), float("nan"))
@@ -95,102 +95,103 @@ def line(candidate: Candidate, found: Read, metric: str) -> Entry:
         first.folds,
         first.mean,
         first.standard_error,
-        dict(asked.chosen),
-        note=found.why,
-        beside=other,
-        calibrated=found.method,
+        dict(found.hyperparameters),
+        note=calibrated.why,
+        secondary=other,
+        calibrated=calibrated.method,
     )
 
 
 def _checked(
-    asked: OutOfFold, made: str | None, tried: dict[str, Floats]
+    found: OutOfFold, default: str | None, methods: dict[str, Floats]
 ) -> tuple[CalibrationCheck, Floats | None]:
-    """Whether the best of the other readings helps, and its probabilities if it does."""
-    assert asked.probabilities is not None
-    before = asked.log_loss(asked.probabilities)
-    losses = {method: asked.log_loss(p) for method, p in tried.items()}
+    """Whether the best of the calibrations helps, and its probabilities if it does."""
+    assert found.probabilities is not None
+    before = found.log_loss(found.probabilities)
+    losses = {method: found.log_loss(p) for method, p in methods.items()}
     best = min(losses, key=lambda method: losses[method].mean)
     after = losses[best]
     differences = np.subtract(before.folds, after.folds)
     gain = float(differences.mean())
     error = float(np.std(differences, ddof=1) / np.sqrt(len(differences)))
     helps = gain > error and gain > 0
-    wrong = _calibration_error(asked, asked.probabilities)
+    ece = _calibration_error(found, found.probabilities)
     check = CalibrationCheck(
-        best if helps else made,
+        best if helps else default,
         before,
         after if helps else before,
-        wrong,
-        _calibration_error(asked, tried[best]) if helps else wrong,
+        ece,
+        _calibration_error(found, methods[best]) if helps else ece,
         gain,
         error,
         losses,
-        _words(best, before, after, gain, error, made, helps),
+        _summary(best, before, after, gain, error, default, helps),
     )
-    return check, tried[best] if helps else None
+    return check, methods[best] if helps else None
 
 
-def calibrated(candidate: Candidate, model: Any, found: Read) -> Any:
-    """The fitted model with its calibration, learned on all scores of the comparison."""
-    asked = found.asked
-    if found.method is None:
+def with_calibration(candidate: Candidate, model: Any, calibrated: Calibrated) -> Any:
+    """The fitted model with its calibration, fitted to all out-of-fold scores."""
+    found = calibrated.out_of_fold
+    if calibrated.method is None:
         return model
-    assert asked.scores is not None
-    folds = len(asked.folds)
-    wrapped = CalibratedClassifier(candidate.make(folds), method=found.method, cv=folds)
-    return wrapped.from_fitted(model, asked.scores, asked.truth, asked.w)
+    assert found.scores is not None
+    folds = len(found.folds)
+    wrapped = CalibratedClassifier(candidate.make(folds), method=calibrated.method, cv=folds)
+    return wrapped.from_fitted(model, found.scores, found.truth, found.w)
 
 
-def _reread(asked: OutOfFold, method: str) -> Floats:
-    """Probabilities of every fold, by calibrations learned on the scores of the other folds."""
-    k = len(asked.classes)
-    if k > MOST_CLASSES:
+def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
+    """Probabilities of every fold, by calibrations fitted to the scores of the other folds."""
+    k = len(found.classes)
+    if k > MAX_CLASSES:
         raise InputError(f"{k} classes are too many to calibrate one by one.")
-    if asked.scores is None:
+    if found.scores is None:
         raise InputError("some class is so rare that a fold lacks it.")
-    p = np.empty((len(asked.truth), k))
-    for fold in asked.folds:
-        inside = asked.fold != fold
-        _refuse_absent(asked.truth[inside & (asked.w > 0)], asked.classes)
-        maps = calibrations(method, asked.scores[inside], asked.truth[inside], k, asked.w[inside])
-        p[~inside] = calibrated_probabilities(maps, asked.scores[~inside])
+    p = np.empty((len(found.truth), k))
+    for fold in found.folds:
+        others = found.fold != fold
+        _refuse_absent(found.truth[others & (found.w > 0)], found.classes)
+        maps = calibrations(method, found.scores[others], found.truth[others], k, found.w[others])
+        p[~others] = calibrated_probabilities(maps, found.scores[~others])
     return p
 
 
 def _refuse_absent(codes: Ints, classes: Any) -> None:
     absent = np.setdiff1d(np.arange(len(classes)), codes)
     if absent.size:
-        raise InputError(f"class {classes[absent[0]]!r} stands in one fold alone.")
+        raise InputError(f"class {classes[absent[0]]!r} is in one fold alone.")
 
 
-def _calibration_error(asked: OutOfFold, p: Floats) -> float:
-    """Of the probability given to the most probable class."""
-    said = p.argmax(axis=1)
-    return expected_calibration_error(
-        said == asked.truth, np.clip(p.max(axis=1), 0.0, 1.0), sample_weight=asked.w
-    )
+def _calibration_error(found: OutOfFold, p: Floats) -> float:
+    """Expected calibration error of the probability of the predicted class."""
+    correct, confidence = p.argmax(axis=1) == found.truth, np.clip(p.max(axis=1), 0.0, 1.0)
+    return expected_calibration_error(correct, confidence, sample_weight=found.w)
 
 
-def _words(
+def _summary(
     best: str,
     before: CrossValidatedScore,
     after: CrossValidatedScore,
     gain: float,
     error: float,
-    made: str | None,
+    default: str | None,
     helps: bool,
 ) -> str:
-    """What was found, in a sentence."""
-    change = f"the cross-validated log loss from {before.mean:.4g} to {after.mean:.4g}"
+    """Which calibration is used, and why, in a sentence."""
     if helps:
         return (
-            f"Calibrated ({best}): this lowers {change}, by more than one standard error "
+            f"Calibrated ({best}): this lowers the cross-validated log loss from "
+            f"{before.mean:.4g} to {after.mean:.4g}, by more than one standard error "
             f"({gain:.2g} ± {error:.2g})."
         )
-    kept = f"The {made} calibration" if made else "No calibration"
-    verb = "is kept" if made else "is needed"
-    moved = "would not lower" if gain <= 0 else "would lower"
-    tail = "" if gain <= 0 else f", no more than chance ({gain:.2g} ± {error:.2g})"
+    use = f"Calibrated ({default})" if default else "Not calibrated"
     if gain <= 0:
-        change = f"the cross-validated log loss of {before.mean:.4g}"
-    return f"{kept} {verb}: the best other reading of the scores ({best}) {moved} {change}{tail}."
+        return (
+            f"{use}: no other calibration lowers the cross-validated log loss of {before.mean:.4g} "
+            f"(best: {best}, {after.mean:.4g})."
+        )
+    return (
+        f"{use}: {best} calibration would lower the cross-validated log loss from "
+        f"{before.mean:.4g} to {after.mean:.4g}, by no more than chance ({gain:.2g} ± {error:.2g})."
+    )

@@ -1,6 +1,6 @@
-"""From probabilities to answers: what errors cost, what doubt costs, and how that turned out.
+"""Decisions of least expected cost, with the option to reject, and their cost on the test set.
 
-answer = argmin over j of Σᵢ pᵢ cost[i, j], doubt being one of the answers if it has a price
+answer = argmin over j of Σᵢ pᵢ cost[i, j],  a rejection being one of the answers if it has a cost
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from separatrix.estimators.targets import codes_of
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.reject import RejectOption
-from separatrix.rows.block import Floats, unit_weights
-from separatrix.study.measure import mean_score, share_score
+from separatrix.rows.block import Floats, Ints, unit_weights
+from separatrix.study.measure import mean_score, proportion_score
 from separatrix.study.result import Decision, Predictions, Score
 
-DOUBT = "reject"
+REJECT = "reject"
 
 
 @dataclass(frozen=True)
-class Prices:
-    """What was asked for: costs of every class of the table, and what an answer in doubt is."""
+class DecisionCosts:
+    """Costs for every class; ``flat`` is the cost of a rejection where all errors cost 1."""
 
     classes: NDArray[Any]
     costs: Costs
-    label: str
+    reject_label: str
     flat: float | None
 
     def among(self, classes: NDArray[Any]) -> Costs:
         """The same for the classes that a model knows."""
         at = codes_of(classes, self.classes)
-        price = None if self.costs.reject_cost is None else self.costs.reject_cost[at]
-        return Costs(self.costs.matrix[np.ix_(at, at)], price)
+        rejection = None if self.costs.reject_cost is None else self.costs.reject_cost[at]
+        return Costs(self.costs.matrix[np.ix_(at, at)], rejection)
 
     def from_fitted(self, model: Any) -> RejectOption:
-        """The model with these prices; they do not change what it has learned."""
+        """The fitted model with these costs; they do not change what it has learned."""
         costs: Any = self.flat
         if costs is None:
             own = self.among(model.classes_)
@@ -48,95 +48,94 @@ class Prices:
                 [own.matrix] if own.reject_cost is None else [own.matrix, own.reject_cost[:, None]]
             )
             costs = np.hstack(columns)
-        option = RejectOption(clone(model), costs=costs, reject_label=self.label)
+        option = RejectOption(clone(model), costs=costs, reject_label=self.reject_label)
         return option.from_fitted(model)
 
 
-def prices_of(costs: Any, reject: float | None, classes: NDArray[Any]) -> Prices | None:
-    """Costs and the price of doubt, checked against the classes of the table; None if not asked."""
+def decision_costs(costs: Any, reject: float | None, classes: NDArray[Any]) -> DecisionCosts | None:
+    """Costs checked against the classes of the table; None if there are none."""
     if costs is None and reject is None:
         return None
-    label = DOUBT
+    label = REJECT
     while label in classes.tolist():
         label = f"({label})"
     if reject is not None and not (math.isfinite(reject) and reject >= 0):
         raise InputError(
-            f"A price of doubt of {reject!r} cannot be.",
-            remedy="Give a number from 0; an error costs 1 unless --costs says otherwise.",
+            f"The cost of a rejection is {reject!r}.",
+            remedy="Give `reject` a number from 0; an error costs 1 unless `costs` says otherwise.",
         )
     if costs is None:
-        return Prices(classes, costs_of(reject, classes, label), label, reject)
+        return DecisionCosts(classes, costs_of(reject, classes, label), label, reject)
     found = costs_of(costs, classes, label)
     if reject is not None and found.reject_cost is not None:
         raise InputError(
-            "Doubt is priced twice, in the costs and by itself.",
-            remedy="Leave out --reject, or the prices of doubt in --costs.",
+            "The cost of a rejection is given twice, among the costs and by itself.",
+            remedy="Leave out `reject`, or rejections in `costs`.",
         )
     if reject is not None:
         found = Costs(found.matrix, np.full(len(classes), float(reject)))
-    _refuse_senseless(found, classes)
-    return Prices(classes, found, label, None)
+    _refuse_rewarded_errors(found, classes)
+    return DecisionCosts(classes, found, label, None)
 
 
-def _refuse_senseless(costs: Costs, classes: NDArray[Any]) -> None:
-    """A right answer that costs more than a wrong one turns every decision round."""
-    right = np.diag(costs.matrix)
-    worse = costs.matrix < right[:, None]
-    if worse.any():
-        i, j = (int(v[0]) for v in np.nonzero(worse))
+def _refuse_rewarded_errors(costs: Costs, classes: NDArray[Any]) -> None:
+    """A correct answer that costs more than an error turns every decision round."""
+    correct = np.diag(costs.matrix)
+    cheaper = costs.matrix < correct[:, None]
+    if cheaper.any():
+        i, j = (int(v[0]) for v in np.nonzero(cheaper))
         raise InputError(
-            f"Answering {classes[j]!r} for {classes[i]!r} costs {costs.matrix[i, j]:g}, less than "
-            f"the right answer, {right[i]:g}.",
-            remedy="Costs are TRUTH:ANSWER=COST; more is worse.",
+            f"Predicting {classes[j]!r} for {classes[i]!r} costs {costs.matrix[i, j]:g}, less than "
+            f"the correct answer, {correct[i]:g}.",
+            remedy="Costs are by truth, then answer; more is worse.",
         )
 
 
-def about_prices(prices: Prices, classes: NDArray[Any]) -> list[str]:
-    """What the prices mean, said before they are used."""
-    own = prices.among(classes)
-    said = []
+def about_costs(decisions: DecisionCosts, classes: NDArray[Any]) -> list[str]:
+    """Messages on what the costs mean for predictions."""
+    own, label = decisions.among(classes), decisions.reject_label
     if own.reject_cost is None:
-        return ["Answers are those of least expected cost; doubt has no price (add: --reject)."]
-    if prices.flat is not None:
-        limit = 1 - prices.flat
-        said.append(
-            f"The answer is {prices.label!r} where no class has a probability of {limit:.4g} or "
-            f"more, since doubt costs {prices.flat:g} and an error 1."
+        return [
+            "Predictions minimize the expected cost; there is no reject option (add: `reject`)."
+        ]
+    if decisions.flat is None:
+        return [f"The answer is {label!r} where that costs less than any class."]
+    messages = [
+        f"The answer is {label!r} where no class has a probability of {1 - decisions.flat:.4g} or "
+        f"more, since a rejection costs {decisions.flat:g} and an error 1."
+    ]
+    uniform = np.full(len(classes), 1 / len(classes))
+    if uniform @ own.reject_cost >= own.expected(uniform[None]).min():
+        messages.append(
+            f"At a cost of {decisions.flat:g} a rejection is never cheaper than a guess among "
+            f"{len(classes)} classes (lower `reject`)."
         )
-    else:
-        said.append(f"The answer is {prices.label!r} where that is cheaper than any class.")
-    worst = np.full(len(classes), 1 / len(classes))
-    if worst @ own.reject_cost >= own.expected(worst[None]).min() and prices.flat is not None:
-        said.append(
-            f"At a price of {prices.flat:g} doubt is never cheaper than a guess among "
-            f"{len(classes)} classes (lower it: --reject)."
-        )
-    return said
+    return messages
 
 
-def decided(prices: Prices, known: NDArray[Any], held: Predictions) -> Decision:
-    """Costs, coverage and risk of the answers on the test part."""
-    assert held.probabilities is not None
-    own, truth = prices.among(known), codes_of(held.truth, prices.classes)
-    place = codes_of(known, prices.classes)
-    w = unit_weights(held.w, len(truth))
-    chosen = own.decide(held.probabilities)
-    answered = chosen < len(known)
-    paid = _paid(prices.costs, truth, place, chosen)
-    plain = _paid(prices.costs, truth, place, held.probabilities.argmax(axis=1))
-    nothing = Score("risk", math.nan, math.nan, math.nan)
+def evaluate(decisions: DecisionCosts, known: NDArray[Any], test: Predictions) -> Decision:
+    """Cost, coverage and risk of the decisions on the test set."""
+    assert test.probabilities is not None
+    own, truth = decisions.among(known), codes_of(test.truth, decisions.classes)
+    at = codes_of(known, decisions.classes)
+    w = unit_weights(test.w, len(truth))
+    answers = own.decide(test.probabilities)
+    covered = answers < len(known)
+    costs = _cost_by_row(decisions.costs, truth, at, answers)
+    plain = _cost_by_row(decisions.costs, truth, at, test.probabilities.argmax(axis=1))
+    none = Score("risk", math.nan, math.nan, math.nan)
     return Decision(
         own,
-        prices.label,
-        mean_score("cost", paid, w),
-        share_score("coverage", answered, w),
-        mean_score("risk", paid[answered], w[answered]) if (w[answered] > 0).any() else nothing,
+        decisions.reject_label,
+        mean_score("cost", costs, w),
+        proportion_score("coverage", covered, w),
+        mean_score("risk", costs[covered], w[covered]) if (w[covered] > 0).any() else none,
         mean_score("cost", plain, w),
     )
 
 
-def _paid(costs: Costs, truth: Any, place: Any, chosen: NDArray[np.int64]) -> Floats:
-    """What every answer cost; the position after the last class is doubt."""
-    matrix = costs.matrix[:, place]
-    price = np.zeros(len(matrix)) if costs.reject_cost is None else costs.reject_cost
-    return np.asarray(np.column_stack([matrix, price])[truth, chosen])
+def _cost_by_row(costs: Costs, truth: Ints, at: Ints, answers: Ints) -> Floats:
+    """What every answer cost; the position after the last class is a rejection."""
+    matrix = costs.matrix[:, at]
+    rejection = np.zeros(len(matrix)) if costs.reject_cost is None else costs.reject_cost
+    return np.asarray(np.column_stack([matrix, rejection])[truth, answers])

@@ -1,6 +1,6 @@
-"""A study of classes: compared by log loss and error, calibrated where it helps, priced if asked.
+"""A study of classes: compared by log loss or error rate, calibrated, decided by expected cost.
 
-probabilities ─ choice ─ calibration ─ costs ─ an answer or a doubt
+out-of-fold probabilities ─ choice ─ calibration ─ costs ─ a class or a rejection
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from separatrix.estimators.targets import codes_of
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import unit_weights
 from separatrix.rows.rows import InMemory
-from separatrix.study import inferred as announce
-from separatrix.study.candidates import BASELINE, Candidate, Size, few_rows
-from separatrix.study.classes.boundary import plane_of
-from separatrix.study.classes.calibration import Read, calibrated, line, read
-from separatrix.study.classes.costs import Prices, about_prices, decided, prices_of
+from separatrix.study import inferred
+from separatrix.study.candidates import BASELINE, Candidate, Size, few_rows, left_out
+from separatrix.study.classes.calibration import Calibrated, calibrate, entry, with_calibration
+from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
 from separatrix.study.classes.covariances import covariance_tests
-from separatrix.study.classes.margins import margins_of
-from separatrix.study.classes.out_of_fold import ask, left_out, log_losses, probabilities_for
-from separatrix.study.compare import choose
-from separatrix.study.curve import learning_curve
-from separatrix.study.data import truth_of
-from separatrix.study.design import StudyDesign, shown, with_warnings
+from separatrix.study.classes.out_of_fold import (
+    aligned_probabilities,
+    by_fold,
+    log_losses,
+    predict_out_of_fold,
+)
+from separatrix.study.classes.planes import margins_of, surface_of
+from separatrix.study.cross_validation import choose, learning_curve, refused
+from separatrix.study.describe import describe
+from separatrix.study.design import StudyDesign, scores_for, training_rows, with_warnings
+from separatrix.study.folds import truth_of
 from separatrix.study.measure import classification_scores, mean_score
 from separatrix.study.progress import Step, stages
 from separatrix.study.result import CalibrationCheck, Decision, Entry, Predictions, Score, Study
@@ -37,218 +41,220 @@ METRICS = ("log_loss", "error")
 
 @dataclass(frozen=True)
 class Options:
-    """What only a study of classes can be asked for."""
+    """Options of classification alone."""
 
     metric: str | None = None
     costs: Any = None
     reject: float | None = None
 
     def refuse_for(self, task: str) -> None:
-        """A measure that there is not, or costs of classes where there are none."""
+        """An unknown metric, or costs of classes where there are none."""
         if task == CLASSIFICATION:
             if self.metric not in (None, *METRICS):
                 raise InputError(
-                    f"Models of classes are not compared by {self.metric!r}.",
+                    f"Classifiers are not compared by {self.metric!r}.",
                     remedy=did_you_mean(str(self.metric), METRICS),
                 )
             return
         if self.metric not in (None, "rmse"):
             raise InputError(
-                f"Models of numbers are compared by rmse, not by {self.metric!r}.",
-                remedy="Leave out --metric, or use --task classification.",
+                f"Regression models are compared by rmse, not by {self.metric!r}.",
+                remedy="Leave out `metric`, or use `task='classification'`.",
             )
-        for name, value in (("--costs", self.costs), ("--reject", self.reject)):
+        for name, value in (("costs", self.costs), ("reject", self.reject)):
             if value is not None:
                 raise InputError(
-                    f"{name} belongs to classes, and the target holds numbers.",
-                    remedy="Leave it out, or use --task classification.",
+                    f"`{name}` is an option of classification, and the target is numeric.",
+                    remedy="Leave it out, or use `task='classification'`.",
                 )
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The leaderboard, and what each candidate said of the folds that it did not see."""
+class Comparison:
+    """The leaderboard, the out-of-fold predictions of each candidate, and messages."""
 
     entries: tuple[Entry, ...]
-    asked: dict[str, Read]
-    said: list[str]
+    predictions: dict[str, Calibrated]
+    messages: list[str]
 
 
 @dataclass(frozen=True)
 class Winner:
-    """The model beneath, the one that answers, and what was found on the way."""
+    """The fitted estimator, the same with calibration and costs, its warnings and calibration."""
 
     core: Any
     model: Any
-    rejects: tuple[str, ...]
-    check: CalibrationCheck | None
+    warnings: tuple[str, ...] = ()
+    check: CalibrationCheck | None = None
 
 
-def study_classes(setting: StudyDesign, wishes: Options, size: Size, *, asked: bool) -> Study:
-    """Compare, choose, calibrate, price, and open the test part once."""
-    bench = setting.bench
-    labels = np.array(sorted(str(t.level) for t in setting.table.block.targets), dtype=object)
-    classes, said = _known(setting, labels)
-    prices = prices_of(wishes.costs, wishes.reject, labels)
-    metric = wishes.metric or METRICS[0]
-    with stages(setting.progress, len(setting.entrants) + 3) as step:
-        compared = _compare(setting, classes, metric, size, asked, step)
+def study_classes(design: StudyDesign, options: Options, size: Size, *, asked: bool) -> Study:
+    """Compare on the folds, choose, calibrate, and score on the test set once."""
+    folds = design.folds
+    labels = np.array(sorted(str(t.level) for t in design.table.block.targets), dtype=object)
+    classes, messages = _known_classes(design, labels)
+    costs = decision_costs(options.costs, options.reject, labels)
+    with stages(design.progress, len(design.candidates) + 3) as step:
+        compared = _compare(design, classes, options.metric or METRICS[0], size, asked, step)
         name, reason = choose(compared.entries)
-        best = setting.named(name)
-        step(f"fitting {name} to the training part")
-        winner = _fitted(best, setting, compared, prices)
-        step("opening the test part")
-        held = _judged(winner, bench.table.take(bench.held), classes)
-        decision = None if prices is None else decided(prices, classes, held)
-        baseline = _baseline(setting, classes, prices)
+        best = design.named(name)
+        step(f"fitting {name} to all training rows")
+        winner = _fitted(best, design, compared, costs)
+        step("scoring on the test set")
+        test = _predictions(winner, folds.table.take(folds.test), classes)
+        decision = None if costs is None else evaluate(costs, classes, test)
+        baseline = _baseline(design, classes, costs)
         step("learning curve")
-        curve = learning_curve(best, bench, "error", setting.parts.seed)
+        curve = learning_curve(best, folds, "error", design.parts.seed)
+    encoding = None if best.raw else winner.core.encoding_
+    description = describe(winner.model)
     names = tuple(str(c) for c in classes)
-    said += announce.about_classes(names) + compared.said
-    said += [] if winner.check is None else [winner.check.words]
-    said += [] if prices is None else about_prices(prices, classes)
-    return setting.story(
+    messages += inferred.about_classes(names) + compared.messages
+    messages += [] if winner.check is None else [winner.check.summary]
+    messages += [] if costs is None else about_costs(costs, classes)
+    messages += inferred.about_model(encoding, description.stored_rows)
+    return Study(
+        source=design.metadata.source,
+        command=design.metadata.command,
+        target=design.target,
         task=CLASSIFICATION,
+        seed=design.parts.seed,
+        test_fraction=design.parts.test,
+        n_train=len(folds.training),
+        n_test=len(folds.test),
+        columns=design.columns,
         leaderboard=compared.entries,
         winner=name,
         reason=reason,
-        test=_scores(held, classes, decision),
+        test=_scores(test, classes, decision),
         baseline_test=baseline,
         model=winner.model,
-        said=(*setting.said, *said, *announce.about_core(winner.core)),
-        warnings=winner.rejects,
+        description=description,
+        messages=(*design.messages, *messages),
+        warnings=winner.warnings,
         classes=names,
-        held=held,
-        curve=curve,
-        training=shown(winner.core, winner.model, bench),
-        left_out=() if name == BASELINE else left_out(compared.asked[name].asked, bench),
+        test_predictions=test,
+        learning_curve=curve,
+        training=training_rows(winner.core, winner.model, folds, encoding, len(classes)),
+        out_of_fold=()
+        if name == BASELINE
+        else by_fold(compared.predictions[name].out_of_fold, folds),
         calibration=winner.check,
         decision=decision,
-        covariances=covariance_tests(bench, classes),
-        plane=plane_of(winner.model, bench, held),
-        margins=margins_of(winner.core, bench),
+        covariance_tests=covariance_tests(folds, classes),
+        decision_surface=surface_of(winner.model, folds, test),
+        margins=margins_of(winner.core, folds),
     )
 
 
-def _known(setting: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
-    """The classes of the training part, in order; a sentence on any that is in the test part alone.
+def _known_classes(design: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """The classes of the training rows, in order; a message on any that is in the test set alone.
 
     A class whose rows have no weight is as good as absent.
     """
-    rows = setting.table.take(setting.bench.training)
+    rows = design.table.take(design.folds.training)
     truth = truth_of(rows)
-    met = set(truth if rows.block.w is None else truth[rows.block.w > 0])
-    classes = np.array([label for label in labels if label in met], dtype=object)
-    others = [str(label) for label in labels if label not in met]
+    present = set(truth if rows.block.w is None else truth[rows.block.w > 0])
+    classes = np.array([label for label in labels if label in present], dtype=object)
+    others = [str(label) for label in labels if label not in present]
     if len(classes) < 2:
         raise InputError(
-            f"all {len(rows)} rows that serve to choose are of class {classes[0]!r}; there are too "
-            "few of any other.",
-            column=setting.target,
-            remedy="Give more rows of the other classes, or split otherwise (--seed, --test).",
+            f"all {len(rows)} training rows are of class {classes[0]!r}; there are too few of any "
+            "other.",
+            column=design.target,
+            remedy="Give more rows of the other classes, or split otherwise (`seed`, `test`).",
         )
     if not others:
         return classes, []
-    shown_ = ", ".join(repr(o) for o in others[:4]) + (" …" if len(others) > 4 else "")
-    which = f"Class {shown_} stands" if len(others) == 1 else f"Classes {shown_} stand"
+    shown = ", ".join(repr(o) for o in others[:4]) + (" …" if len(others) > 4 else "")
+    which = f"Class {shown} is" if len(others) == 1 else f"Classes {shown} are"
     return classes, [
-        f"{which} in the test part alone: no model can know it, and its rows count as errors "
+        f"{which} in the test set alone: no model can predict it, and its rows count as errors "
         "(give more rows of it)."
     ]
 
 
 def _compare(
-    setting: StudyDesign, classes: NDArray[Any], metric: str, size: Size, asked: bool, step: Step
-) -> Compared:
-    """Every candidate on every fold, simplest first; one that refuses the data says why."""
-    entries, kept, said = [], {}, []
-    needed = asked or few_rows(size)
-    for candidate in setting.entrants:
+    design: StudyDesign, classes: NDArray[Any], metric: str, size: Size, asked: bool, step: Step
+) -> Comparison:
+    """Cross-validate every candidate, simplest first; one that refuses the data says why."""
+    entries, predictions, messages = [], {}, []
+    regularize = asked or few_rows(size)
+    for candidate in design.candidates:
         step(f"comparing {candidate.name}")
-        if candidate.spare and not needed:
+        if candidate.regularized and not regularize:
             each = size.rows // (max(1, size.classes - 1) * (size.terms + 1))
-            said.append(
-                f"{candidate.name} is left out: with {each} rows for each coefficient a penalty "
-                f"has nothing to mend (to try it all the same: --models {candidate.name})."
-            )
+            reason = f"with {each} rows for each coefficient regularization is unnecessary"
+            messages.append(left_out(candidate.name, reason))
             continue
         try:
-            answers = ask(candidate, setting.bench, classes)
+            found = predict_out_of_fold(candidate, design.folds, classes)
         except InputError as refusal:
-            if candidate.name == BASELINE:
-                raise
-            nan = float("nan")
-            note = refusal.what
-            entries.append(Entry(candidate.name, candidate.label, metric, (), nan, nan, note=note))
+            entries.append(refused(candidate, metric, refusal))
             continue
-        needed = needed or answers.separable
-        found = read(candidate, answers)
-        entries.append(line(candidate, found, metric))
-        kept[candidate.name] = found.thinned()
-    return Compared(tuple(entries), kept, said)
+        regularize = regularize or found.separable
+        calibrated = calibrate(candidate, found)
+        entries.append(entry(candidate, calibrated, metric))
+        predictions[candidate.name] = calibrated.thinned()
+    return Comparison(tuple(entries), predictions, messages)
 
 
 def _fitted(
-    best: Candidate, setting: StudyDesign, compared: Compared, prices: Prices | None
+    best: Candidate, design: StudyDesign, compared: Comparison, costs: DecisionCosts | None
 ) -> Winner:
-    """The winner on all folds, with the calibration that helps and the prices asked for."""
-    core, rejects = with_warnings(lambda: setting.bench.fit(best))
-    found = compared.asked[best.name]
-    model, check = calibrated(best, core, found), found.check
-    if prices is None:
-        return Winner(core, model, rejects, check)
-    if not hasattr(model, "predict_proba"):
+    """The winner on all folds, with its calibration and the costs asked for."""
+    core, warned = with_warnings(lambda: design.folds.fit(best))
+    found = compared.predictions[best.name]
+    model = with_calibration(best, core, found)
+    if costs is None:
+        return Winner(core, model, warned, found.check)
+    if found.out_of_fold.probabilities is None:
         raise InputError(
-            f"{best.name} won, and costs need probabilities: {_note(best, compared)}",
-            remedy="Compare by --metric log_loss, or choose others with --models.",
+            f"{best.name} was chosen, and costs need probabilities: {found.why}",
+            remedy="Compare by `metric='log_loss'`, or choose others with `models`.",
         )
-    return Winner(core, prices.from_fitted(model), rejects, check)
-
-
-def _note(best: Candidate, compared: Compared) -> str:
-    return next(e.note for e in compared.entries if e.name == best.name)
+    return Winner(core, costs.from_fitted(model), warned, found.check)
 
 
 def _baseline(
-    setting: StudyDesign, classes: NDArray[Any], prices: Prices | None
+    design: StudyDesign, classes: NDArray[Any], costs: DecisionCosts | None
 ) -> tuple[Score, ...]:
-    """The scores of the baseline on the test part, under the same prices."""
-    bench = setting.bench
-    model = with_warnings(lambda: bench.fit(setting.baseline))[0]
-    rows = bench.table.take(bench.held)
-    held = _judged(Winner(model, model, (), None), rows, classes)
-    return _scores(held, classes, None if prices is None else decided(prices, classes, held))
+    """The scores of the baseline on the test set, under the same costs."""
+    folds = design.folds
+    model = with_warnings(lambda: folds.fit(design.baseline))[0]
+    test = _predictions(Winner(model, model), folds.table.take(folds.test), classes)
+    return _scores(test, classes, None if costs is None else evaluate(costs, classes, test))
 
 
-def _judged(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predictions:
-    """The test part: truth, answer, scores of the model beneath, probabilities of the whole."""
+def _predictions(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predictions:
+    """Answers and probabilities of the whole model, scores of the estimator within."""
     core, model = winner.core, winner.model
-    changed = winner.check is not None and winner.check.method is not None
+    calibrated = winner.check is not None and winner.check.method is not None
     return Predictions(
         rows.row_ids,
         truth_of(rows),
         model.predict(rows),
-        core.decision_function(rows) if hasattr(core, "decision_function") else None,
+        scores_for(core, rows),
         rows.block.w,
-        probabilities_for(model, rows, classes),
-        probabilities_for(core, rows, classes) if changed else None,
+        aligned_probabilities(model, rows, classes),
+        aligned_probabilities(core, rows, classes) if calibrated else None,
     )
 
 
 def _scores(
-    held: Predictions, classes: NDArray[Any], decision: Decision | None
+    test: Predictions, classes: NDArray[Any], decision: Decision | None
 ) -> tuple[Score, ...]:
-    """Log loss and error of the most probable class; what answers cost, where that was asked."""
-    truth = held.truth
-    w = unit_weights(held.w, len(truth))
-    p, found = held.probabilities, []
-    most = held.predicted if p is None else classes[p.argmax(axis=1)]
+    """Log loss, error rate, accuracy, AUC of the most probable class; costs where there are any."""
+    truth = test.truth
+    w = unit_weights(test.w, len(truth))
+    p, found = test.probabilities, []
+    most = test.predicted if p is None else classes[p.argmax(axis=1)]
     if p is not None:
         losses = log_losses(p, codes_of(truth, classes))
         found.append(mean_score("log_loss", losses, w))
-    two = held.scores is not None and len(classes) == 2
-    margin = np.asarray(held.scores, dtype=float).ravel() if two else None
-    accuracy, error, *area = classification_scores(truth, most, margin, classes[-1], held.w)
+    two = test.scores is not None and len(classes) == 2
+    margin = np.asarray(test.scores, dtype=float).ravel() if two else None
+    accuracy, error, *area = classification_scores(truth, most, margin, classes[-1], test.w)
     found += [error, accuracy, *area]
     if decision is not None:
         found.append(decision.cost)

@@ -23,9 +23,9 @@ from separatrix.study.clustering.result import Assigned, ClusterStudy, Drawn
 from separatrix.study.clustering.stability import stability
 from separatrix.study.clustering.structure import TEST_ROWS, structure
 from separatrix.study.design import with_warnings
+from separatrix.study.folds import thinned
 from separatrix.study.progress import stages
 from separatrix.study.size import reason_to_stream
-from separatrix.study.test_predictions import thinned
 
 #: Rows by which the number of clusters is chosen, and whose silhouettes are all measured.
 SEARCH_ROWS, SILHOUETTE_ROWS = 3_000, 20_000

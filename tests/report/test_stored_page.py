@@ -41,7 +41,7 @@ def test_code_on_the_page_runs(study, tmp_path, monkeypatch):
 
 def test_real_study_is_told_whole(study):
     page = render(study)
-    for words in ("cultivar A", "opened once", "Confusion", "Learning curve", "Certificate"):
+    for words in ("cultivar A", "used once", "Confusion", "Learning curve", "Certificate"):
         assert words in page
     assert "nan" not in re.sub(r"<[^>]+>", " ", page.split("</style>")[1]).split()
 

@@ -39,7 +39,7 @@ def study(mixed):
 
 
 def test_numbers_move_and_all_else_is_held_at_its_most_frequent_level(study):
-    land = study.plane
+    land = study.decision_surface
     assert land.plane.names == ("size", "weight")
     assert land.fixed == ("shop at north", "new at false")
     assert "shop at north, new at false" in DecisionBoundaryDisplay(land).description
@@ -50,7 +50,7 @@ def test_numbers_move_and_all_else_is_held_at_its_most_frequent_level(study):
 
 def test_the_plane_shows_the_answers_of_the_model_there(study, tmp_path):
     """Rows of the plane written as a table and read again get the answers of the picture."""
-    land = study.plane
+    land = study.decision_surface
     at = np.array([[land.x[j], land.y[i]] for i in (3, 20, 40) for j in (2, 30, 60)])
     table = tmp_path / "plane.csv"
     with table.open("w", newline="") as file:
@@ -76,5 +76,5 @@ def test_a_table_without_two_columns_of_numbers_has_no_plane(mixed, tmp_path):
     with path.open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     study = run_study(separatrix.scan(path, target="kind"), models=["logistic"], source="words.csv")
-    assert study.plane is None
-    assert "two columns of numbers that vary" in render(study)
+    assert study.decision_surface is None
+    assert "two numeric columns that vary" in render(study)

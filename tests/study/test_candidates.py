@@ -10,17 +10,17 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind
 from separatrix.study.candidates import CANDIDATES, Size, candidates
-from separatrix.study.compare import choose
+from separatrix.study.cross_validation import choose
 from separatrix.study.result import Entry
-from separatrix.study.tasks import refuse_task, take_for, with_classes
+from separatrix.study.tasks import infer_task, refuse_task, with_classes
 
 
 def taken(values: list) -> str:
     table = pl.DataFrame({"x": np.arange(len(values), dtype=float), "y": values})
     rows = sx.scan(table, target="y").read()
-    found = take_for(rows.schema.targets[0], rows.blocks())
-    assert "'y'" in found.said
-    assert "because" in found.said
+    found = infer_task(rows.schema.targets[0], rows.blocks())
+    assert "'y'" in found.message
+    assert "because" in found.message
     return found.task
 
 
@@ -38,13 +38,13 @@ def taken(values: list) -> str:
         (np.linspace(0, 1, 50).tolist(), "regression"),
     ],
 )
-def test_the_task_is_told_by_the_target(values, task) -> None:
+def test_the_task_is_inferred_from_the_target(values, task) -> None:
     assert taken(values) == task
 
 
 def test_a_task_can_be_asked_for_but_not_an_impossible_one() -> None:
     refuse_task("classification", Column("y"))
-    with pytest.raises(InputError, match="words or true/false"):
+    with pytest.raises(InputError, match="text or true/false"):
         refuse_task("regression", Column("y", Kind.DISCRETE))
     with pytest.raises(InputError, match="Did you mean 'regression'"):
         refuse_task("regresion", Column("y"))
@@ -65,9 +65,9 @@ def test_every_candidate_can_be_made() -> None:
 
 
 def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:
-    kept, said = candidates("regression", ["ridge"], Size(50, 5))
-    assert [c.name for c in kept] == ["baseline", "ridge"]
-    assert not said
+    compared, messages = candidates("regression", ["ridge"], Size(50, 5))
+    assert [c.name for c in compared] == ["baseline", "ridge"]
+    assert not messages
     with pytest.raises(InputError, match="Did you mean 'ridge'"):
         candidates("regression", ["rigde"], Size(50, 5))
     with pytest.raises(InputError, match="not a model for classification"):
@@ -75,12 +75,12 @@ def test_candidates_are_limited_by_name_and_the_baseline_stays() -> None:
 
 
 def test_a_polynomial_of_too_many_terms_is_left_out_aloud() -> None:
-    kept, said = candidates("regression", None, Size(50, 100))
-    assert "polynomial" not in [c.name for c in kept]
-    assert "5150" in said[0]
-    assert "--models polynomial" in said[0]
-    kept, said = candidates("regression", ["polynomial"], Size(50, 100))
-    assert "polynomial" in [c.name for c in kept]
+    compared, messages = candidates("regression", None, Size(50, 100))
+    assert "polynomial" not in [c.name for c in compared]
+    assert "5150" in messages[0]
+    assert "models=['polynomial']" in messages[0]
+    compared, messages = candidates("regression", ["polynomial"], Size(50, 100))
+    assert "polynomial" in [c.name for c in compared]
 
 
 def line(name: str, mean: float, error: float = 0.1) -> Entry:

@@ -1,4 +1,4 @@
-"""Costs and the right to doubt: the cheapest answer, and what it cost on the test part."""
+"""Costs and the reject option: decisions of least expected cost, and their cost on the test set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.study import run_study
-from separatrix.study.classes.costs import prices_of
+from separatrix.study.classes.costs import decision_costs
+from separatrix.study.describe import core_of
 from tests.study.test_classes import clouds
 
 NAMES = np.array(["class a", "class b", "class c"], dtype=object)
@@ -20,17 +21,17 @@ def table() -> pl.DataFrame:
     return clouds(gap=1.0)
 
 
-def test_a_price_of_doubt_leaves_unsure_rows_unanswered(table) -> None:
+def test_a_cost_of_rejection_rejects_uncertain_rows(table) -> None:
     found = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.25)
-    p, held = found.held.probabilities, found.held
-    doubtful = p.max(axis=1) < 0.75
-    assert 0 < doubtful.sum() < len(p)
-    assert ((held.predicted == "reject") == doubtful).all()
-    wrong = held.predicted[~doubtful] != held.truth[~doubtful]
+    p, held = found.test_predictions.probabilities, found.test_predictions
+    rejected = p.max(axis=1) < 0.75
+    assert 0 < rejected.sum() < len(p)
+    assert ((held.predicted == "reject") == rejected).all()
+    wrong = held.predicted[~rejected] != held.truth[~rejected]
     made = found.decision
-    assert made.coverage.value == pytest.approx(np.mean(~doubtful))
+    assert made.coverage.value == pytest.approx(np.mean(~rejected))
     assert made.risk.value == pytest.approx(np.mean(wrong))
-    assert made.cost.value == pytest.approx((0.25 * doubtful.sum() + wrong.sum()) / len(p))
+    assert made.cost.value == pytest.approx((0.25 * rejected.sum() + wrong.sum()) / len(p))
     most = NAMES[p.argmax(axis=1)]
     assert made.cost_without.value == pytest.approx(np.mean(most != held.truth))
     test = {s.metric: s for s in found.test}
@@ -38,15 +39,17 @@ def test_a_price_of_doubt_leaves_unsure_rows_unanswered(table) -> None:
     assert (test["coverage"], test["risk"], test["cost"]) == (
         *(made.coverage, made.risk, made.cost),
     )
-    assert any("probability of 0.75 or more" in s for s in found.said)
+    assert any("probability of 0.75 or more" in s for s in found.messages)
     assert {s.metric for s in found.baseline_test} == set(test)
 
 
-def test_the_comparison_does_not_depend_on_prices(table) -> None:
+def test_the_comparison_does_not_depend_on_costs(table) -> None:
     plain = run_study(sx.scan(table, target="y"), models=["lda", "logistic"])
     priced = run_study(sx.scan(table, target="y"), models=["lda", "logistic"], reject=0.1)
     assert plain.leaderboard == priced.leaderboard
-    np.testing.assert_array_equal(plain.held.probabilities, priced.held.probabilities)
+    np.testing.assert_array_equal(
+        plain.test_predictions.probabilities, priced.test_predictions.probabilities
+    )
     assert plain.decision is None
 
 
@@ -55,10 +58,10 @@ def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
     found = run_study(sx.scan(table, target="y"), models=["lda"], costs=costs)
     matrix = np.array([[0, 20, 20], [1, 0, 1], [1, 1, 0]], dtype=float)
     np.testing.assert_array_equal(found.decision.costs.matrix, matrix)
-    expected = NAMES[(found.held.probabilities @ matrix).argmin(axis=1)]
-    assert (found.held.predicted == expected).all()
-    truth = [NAMES.tolist().index(label) for label in found.held.truth]
-    said = [NAMES.tolist().index(label) for label in found.held.predicted]
+    expected = NAMES[(found.test_predictions.probabilities @ matrix).argmin(axis=1)]
+    assert (found.test_predictions.predicted == expected).all()
+    truth = [NAMES.tolist().index(label) for label in found.test_predictions.truth]
+    said = [NAMES.tolist().index(label) for label in found.test_predictions.predicted]
     assert found.decision.cost.value == pytest.approx(matrix[truth, said].mean())
     assert found.decision.cost.value < found.decision.cost_without.value
     assert found.decision.costs.reject_cost is None
@@ -66,10 +69,10 @@ def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
     sx.save(found.model, tmp_path / "m.sx")
     again = sx.load(tmp_path / "m.sx")
     assert (again.predict(table) == found.model.predict(table)).all()
-    assert found.core.predict(table).tolist() != again.predict(table).tolist()
+    assert core_of(found.model).predict(table).tolist() != again.predict(table).tolist()
 
 
-def test_costs_as_a_matrix_and_with_doubt_inside(table) -> None:
+def test_costs_as_a_matrix_and_with_rejection_inside(table) -> None:
     matrix = [[0, 20, 20, 0.3], [1, 0, 1, 0.3], [1, 1, 0, 0.3]]
     words = {
         "class a": {"class b": 20, "class c": 20, "reject": 0.3},
@@ -85,8 +88,8 @@ def test_costs_as_a_matrix_and_with_doubt_inside(table) -> None:
             {"costs": {"class a": {"class b": 20, "class c": 20}}, "reject": 0.3},
         )
     )
-    assert (by_matrix.held.predicted == by_words.held.predicted).all()
-    assert (by_matrix.held.predicted == by_price.held.predicted).all()
+    assert (by_matrix.test_predictions.predicted == by_words.test_predictions.predicted).all()
+    assert (by_matrix.test_predictions.predicted == by_price.test_predictions.predicted).all()
     assert by_matrix.decision.cost == by_words.decision.cost == by_price.decision.cost
 
 
@@ -97,22 +100,22 @@ def test_weights_count_in_costs(table) -> None:
         models=["lda"],
         reject=0.25,
     )
-    answered = found.held.predicted != "reject"
+    answered = found.test_predictions.predicted != "reject"
     assert found.decision.coverage.value == pytest.approx(
-        np.average(answered, weights=found.held.w)
+        np.average(answered, weights=found.test_predictions.w)
     )
 
 
-def test_a_class_called_doubt_keeps_its_name(table) -> None:
+def test_a_class_called_reject_keeps_its_name(table) -> None:
     renamed = table.with_columns(y=pl.col("y").str.replace("class c", "reject"))
     found = run_study(sx.scan(renamed, target="y"), models=["lda"], reject=0.25)
-    assert found.decision.label == "(doubt)"
-    assert {"reject", "(doubt)"} <= set(found.held.predicted)
+    assert found.decision.reject_label == "(reject)"
+    assert {"reject", "(reject)"} <= set(found.test_predictions.predicted)
 
 
-def test_doubt_that_can_never_pay_is_said(table) -> None:
+def test_a_rejection_that_never_pays_has_a_message(table) -> None:
     found = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.9)
-    assert any("never cheaper than a guess among 3 classes" in s for s in found.said)
+    assert any("never cheaper than a guess among 3 classes" in s for s in found.messages)
     assert found.decision.coverage.value == 1.0
     free = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.0)
     assert free.decision.coverage.value == 0.0
@@ -120,24 +123,24 @@ def test_doubt_that_can_never_pay_is_said(table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("costs", "reject", "said"),
+    ("costs", "reject", "text"),
     [
         ({"class aa": {"class b": 5}}, None, "Did you mean 'class a'"),
         ({"class a": {"clas b": 5}}, None, "Did you mean 'class b'"),
-        ({"class a": {"reject": 1}}, None, "no price for rows of class 'class b'"),
-        ({c: {"reject": 0.1} for c in NAMES}, 0.2, "priced twice"),
-        (None, -1.0, "price of doubt of -1"),
-        (None, float("nan"), "price of doubt of nan"),
-        ({"class a": {"class b": -1}}, None, "less than the right answer"),
+        ({"class a": {"reject": 1}}, None, "no rejection cost for class 'class b'"),
+        ({c: {"reject": 0.1} for c in NAMES}, 0.2, "given twice"),
+        (None, -1.0, "cost of a rejection is -1"),
+        (None, float("nan"), "cost of a rejection is nan"),
+        ({"class a": {"class b": -1}}, None, "less than the correct answer"),
         (np.ones((2, 2)), None, "3 classes"),
     ],
 )
-def test_prices_that_make_no_sense(costs, reject, said) -> None:
-    with pytest.raises(InputError, match=said):
-        prices_of(costs, reject, NAMES)
+def test_costs_that_make_no_sense(costs, reject, text) -> None:
+    with pytest.raises(InputError, match=text):
+        decision_costs(costs, reject, NAMES)
 
 
 def test_numbers_have_no_costs(table) -> None:
     for given in ({"costs": {"a": {"b": 1}}}, {"reject": 0.1}):
-        with pytest.raises(InputError, match="belongs to classes"):
+        with pytest.raises(InputError, match="is an option of classification"):
             run_study(sx.scan(table, target="p"), **given)

@@ -1,7 +1,7 @@
-"""The data of a study, split once: a test part that stays closed, and folds to compare on.
+"""The data of a study, split once: a held-out test set, and folds for cross-validation.
 
-Both benches answer the same question, the error of a candidate on a fold that it did not see: one
-from moments kept by fold (the rows are not read again), one from the rows themselves.
+Two kinds of folds fit a candidate without one of them and give its error there: one from moments
+by fold (the rows are not read again), one from the rows themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from separatrix.messages import InputError
 from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
@@ -26,16 +26,20 @@ from separatrix.statistics.moment_rows import MomentRows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
 from separatrix.study.candidates import Candidate
+from separatrix.study.result import Predictions
 from separatrix.study.tasks import REGRESSION
 
+#: The part of the rows of the test set; folds are numbered from 0.
 TEST = -1
-#: With fewer rows on either side nothing can be told.
-FEWEST_HELD, FEWEST_TRAINING = 2, 4
+#: With fewer rows on either side nothing can be estimated.
+MIN_TEST_ROWS, MIN_TRAINING_ROWS = 2, 4
+#: Rows of one part that a picture shows at most.
+SHOWN_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class MomentFolds:
-    """Moments by fold, and those of the test part."""
+    """Moments by fold, and those of the test set."""
 
     folds: MomentRows
     test: Moments | None
@@ -54,28 +58,31 @@ class MomentFolds:
         """Number of folds."""
         return len(self.folds.parts)
 
-    def fold_error(self, candidate: Candidate, fold: int) -> tuple[float, Any]:
-        """RMSE on one fold of the candidate fitted to the others; and the fitted model."""
-        model = _fit(candidate, self.folds.without(fold))
-        return mse(model, self.folds.parts[fold]) ** 0.5, model
+    def fit_without(self, candidate: Candidate, fold: int) -> Any:
+        """The candidate fitted to all folds but one."""
+        return _fit(candidate, self.folds.without(fold))
+
+    def error(self, _: Candidate, model: Any, fold: int) -> float:
+        """RMSE of a fitted model on one fold."""
+        return float(np.sqrt(mse(model, self.folds.parts[fold])))
 
     def fit(self, candidate: Candidate) -> Any:
         """The candidate fitted to all folds."""
         return _fit(candidate, self.folds)
 
 
-def _fit(candidate: Candidate, kept: MomentRows) -> Any:
+def _fit(candidate: Candidate, rows: MomentRows) -> Any:
     """One that tunes finds its folds among the parts; any other needs the total alone."""
-    model = candidate.make(len(kept.parts))
+    model = candidate.make(len(rows.parts))
     if candidate.folds:
-        return model.fit(kept)
-    raw = kept.reduce(Moments())
-    encoding = learn_encoding(kept.schema, raw)
+        return model.fit(rows)
+    raw = rows.reduce(Moments())
+    encoding = learn_encoding(rows.schema, raw)
     return model.fit(design_moments(encoding, raw)).with_encoding(encoding)
 
 
 def mse(model: Any, raw: Moments) -> float:
-    """Mean squared error on rows of which only raw moments are left."""
+    """Mean squared error on rows of which there are only raw moments."""
     design = design_moments(model.encoding_, raw)
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     return float(validation_error(design, coef, intercept)[0])
@@ -89,52 +96,47 @@ class RowFolds:
     labels: NDArray[np.int64]
 
     @cached_property
-    def given(self) -> InMemory:
+    def design(self) -> InMemory:
         """The rows as models are given them."""
         return as_matrix(self.table)
 
     def source(self, candidate: Candidate) -> InMemory:
         """The rows as this candidate is given them."""
-        return self.table if candidate.raw else self.given
+        return self.table if candidate.raw else self.design
 
     @property
     def k(self) -> int:
-        """Number of folds that hold rows."""
+        """Number of folds that are not empty."""
         return len(self.fold_labels)
 
     @property
     def fold_labels(self) -> list[int]:
-        """Labels of the folds that hold rows."""
+        """Labels of the folds that are not empty."""
         return [int(v) for v in np.unique(self.labels) if v != TEST]
 
     @property
-    def training(self) -> NDArray[np.intp]:
+    def training(self) -> Ints:
         """Positions of the rows of all folds."""
         return np.flatnonzero(self.labels != TEST)
 
     @property
-    def held(self) -> NDArray[np.intp]:
-        """Positions of the rows of the test part."""
+    def test(self) -> Ints:
+        """Positions of the rows of the test set."""
         return np.flatnonzero(self.labels == TEST)
 
-    def fold_error(self, candidate: Candidate, fold: int) -> tuple[float, Any]:
-        """Error on one fold of the candidate fitted to the others; and the fitted model."""
-        inside, outside = self.sides(fold)
-        model = self.fitted(candidate, inside)
-        return error_on(model, self.source(candidate).take(outside)), model
+    def fit_without(self, candidate: Candidate, fold: int) -> Any:
+        """The candidate fitted to all folds but one."""
+        return self.fitted(candidate, self.split(fold)[0])
 
-    def sides(self, fold: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def error(self, candidate: Candidate, model: Any, fold: int) -> float:
+        """Error of a fitted model on one fold."""
+        return error_on(model, self.source(candidate).take(self.split(fold)[1]))
+
+    def split(self, fold: int) -> tuple[Ints, Ints]:
         """Positions of the rows of the other folds, and of the rows of this one."""
         label = self.fold_labels[fold]
-        inside = np.flatnonzero((self.labels != TEST) & (self.labels != label))
-        return inside, np.flatnonzero(self.labels == label)
-
-    def error(
-        self, candidate: Candidate, inside: NDArray[np.intp], outside: NDArray[np.intp]
-    ) -> tuple[float, float]:
-        """Error of the candidate fitted to ``inside`` on those rows, and on ``outside``."""
-        model, rows = self.fitted(candidate, inside), self.source(candidate)
-        return error_on(model, rows.take(inside)), error_on(model, rows.take(outside))
+        training = np.flatnonzero((self.labels != TEST) & (self.labels != label))
+        return training, np.flatnonzero(self.labels == label)
 
     def fit(self, candidate: Candidate) -> Any:
         """The candidate fitted to all folds, ready for tables like this one."""
@@ -143,26 +145,26 @@ class RowFolds:
             return model
         return by_name(model, self.table.take(self.training))
 
-    def fitted(self, candidate: Candidate, inside: NDArray[np.intp]) -> Any:
+    def fitted(self, candidate: Candidate, training: Ints) -> Any:
         """The candidate fitted to some of the rows.
 
-        One that tunes a penalty of numbers on a matrix is given the folds of the study to do it on
-        (of classes each must be in every fold, so those make folds of their own).
-        The model remembers their number alone: a list of row numbers means nothing later.
+        A regression model that tunes a penalty on a matrix is given the folds of the study to do it
+        on (a classifier needs every class in every fold, and makes its own). The model stores their
+        number alone: a list of row numbers means nothing later.
         """
         rows = self.source(candidate)
-        labels = self.labels[inside]
+        labels = self.labels[training]
         folds = len(np.unique(labels))
         model = candidate.make(max(2, folds))
         shared = candidate.folds and candidate.task == REGRESSION and folds > 1
         if shared and isinstance(rows, ArrayRows):
             model.set_params(cv=PredefinedSplit(np.unique(labels, return_inverse=True)[1]))
-            return model.fit(rows.take(inside)).set_params(cv=folds)
-        return model.fit(rows.take(inside))
+            return model.fit(rows.take(training)).set_params(cv=folds)
+        return model.fit(rows.take(training))
 
 
 def as_matrix(table: InMemory) -> InMemory:
-    """A table with more columns than rows as a plain matrix, if it has neither gaps nor levels.
+    """A table with more columns than rows as a matrix, if it has no missing values nor levels.
 
     Moments of d columns are d² numbers; with few rows, solvers do better on the rows themselves.
     """
@@ -198,7 +200,7 @@ def truth_of(rows: InMemory) -> NDArray[Any]:
 
 
 def error_on(model: Any, rows: InMemory) -> float:
-    """RMSE for numbers, the share of wrong answers for classes; weighted."""
+    """Weighted RMSE for regression, error rate for classification."""
     truth, predicted = truth_of(rows), model.predict(rows)
     w: Floats = unit_weights(rows.block.w, len(truth))
     if truth.dtype.kind == "f":
@@ -206,10 +208,22 @@ def error_on(model: Any, rows: InMemory) -> float:
     return float(np.average(truth != predicted, weights=w))
 
 
+def predictions(model: Any, rows: InMemory) -> Predictions:
+    """Target and prediction of every row."""
+    return Predictions(rows.row_ids, truth_of(rows), model.predict(rows), None, rows.block.w)
+
+
+def thinned(rows: Ints, most: int) -> Ints:
+    """The rows, or ``most`` of them at even steps."""
+    if len(rows) <= most:
+        return rows
+    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(int)])
+
+
 def too_small(n: int) -> InputError:
     """The refusal of a table that cannot be split."""
     return InputError(
-        f"{n} row{' is' if n == 1 else 's are'} too few to hold a test part back and compare "
+        f"{n} row{' is' if n == 1 else 's are'} too few to hold out a test set and cross-validate "
         "models on the rest.",
         remedy="Give more rows, or fit one model in Python: LinearRegression().fit(rows).",
     )

@@ -1,0 +1,108 @@
+"""``separatrix summarize`` and ``merge``: moments of tables, for rows that may not be shared."""
+
+from __future__ import annotations
+
+import shlex
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+from separatrix.cli.flags import with_flags
+from separatrix.cli.options import json_option, reading_options, scanned, split_options
+from separatrix.cli.output import print_json, say
+from separatrix.messages import InputError
+
+
+@click.command(short_help="Reduce a table to moments that can be merged and fitted.")
+@click.argument("table")
+@click.option("--target", metavar="COLUMN", required=True, help="The column to predict.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@split_options
+@reading_options
+@json_option
+def summarize(
+    table: str,
+    target: str,
+    out: Path,
+    as_json: bool,
+    seed: int,
+    test: float,
+    folds: int,
+    **reading: Any,
+) -> None:
+    """Read TABLE once and store its moments by fold; single rows cannot be read back from them.
+
+    \b
+    Try:
+      separatrix summarize sample:diabetes --target progression -o a.moments
+      separatrix fit a.moments
+    """
+    rows = scanned(table, target, **reading)
+    _refuse(reading["missing"], rows.schema.targets[0])
+    from separatrix.rows.parts import Parts
+    from separatrix.statistics.grouped import Grouped
+    from separatrix.statistics.moments import Moments
+    from separatrix.storage import StoredMoments, save_moments
+
+    parts = Parts(seed, test, folds)
+    groups = rows.with_parts(parts).reduce(Grouped(Moments()))
+    save_moments(StoredMoments(rows.schema, parts, groups), out)
+    counts = {str(part): m.count for part, m in sorted(groups.parts.items())}
+    if as_json:
+        print_json({"moments": str(out), "rows": sum(counts.values()), "parts": counts})
+        return
+    for note in rows.notes:
+        say(f"· {with_flags(note)}")
+    click.echo(str(out))
+    file = shlex.quote(str(out))
+    say(f"Next: separatrix fit {file}, or separatrix merge {file} OTHER.moments -o ALL.moments")
+
+
+def _refuse(missing: str, target: Any) -> None:
+    if missing == "regress":
+        raise InputError(
+            "Imputation by regression needs the rows again.",
+            remedy="Summarize with --missing mean or --missing indicator.",
+        )
+    if target.kind != "numeric":
+        raise InputError(
+            "moments are enough for regression, and this target holds text or true/false.",
+            column=target.name,
+            remedy="Name a numeric column as target, or fit the table itself.",
+        )
+
+
+@click.command(short_help="Add up moments of several tables.")
+@click.argument("files", nargs=-1, required=True)
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@json_option
+def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
+    """Add up two or more .moments FILES: the model fitted to the sum is that of all rows.
+
+    \b
+    Try:
+      separatrix merge a.moments b.moments -o ab.moments
+      separatrix fit ab.moments
+    """
+    from separatrix.storage import StoredMoments, load_moments, save_moments
+
+    def add(
+        a: tuple[StoredMoments, str], b: tuple[StoredMoments, str]
+    ) -> tuple[StoredMoments, str]:
+        try:
+            return a[0] + b[0], a[1]
+        except InputError as problem:
+            what = f"{a[1]} (first) and {b[1]} (second): {problem.what}"
+            raise InputError(what, remedy=problem.remedy) from problem
+
+    total, _ = reduce(add, [(load_moments(file), file) for file in files])
+    save_moments(total, out)
+    rows = sum(m.count for m in total.groups.parts.values())
+    if as_json:
+        print_json({"moments": str(out), "rows": rows, "files": list(files)})
+        return
+    click.echo(str(out))
+    tables = f"{len(files)} table{'s' * (len(files) > 1)}"
+    say(f"{rows} rows of {tables}. Next: separatrix fit {shlex.quote(str(out))}")

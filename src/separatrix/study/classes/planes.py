@@ -1,0 +1,180 @@
+"""The winner on the plane that separates the class means most: decision regions, and SVM margins.
+
+Numeric columns vary along the plane; all others are held at their most frequent level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.geometry.discriminant_plane import discriminant_plane
+from separatrix.messages import InputError
+from separatrix.probability.decision_surface import (
+    MOST_DOTS,
+    DecisionSurface,
+    decision_surface,
+    utilities,
+)
+from separatrix.rows.block import Block, Floats, unit_weights
+from separatrix.rows.rows import InMemory
+from separatrix.rows.schema import Kind, Term
+from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
+from separatrix.study.result import Margins, PlaneView, Predictions
+from separatrix.svm.base import SupportVectorModel
+
+#: Points of the grid, across and up, and the space around the rows.
+GRID = (80, 60)
+_MARGIN = 0.06
+
+
+def surface_of(model: Any, folds: RowFolds, test: Predictions) -> DecisionSurface | None:
+    """Predictions of ``model`` on the plane, with the test rows; None where there is none."""
+    classes = tuple(str(c) for c in model.classes_)
+    some = thinned(np.arange(len(folds.training)), SHOWN_ROWS)
+    training = folds.table.take(folds.training[some])
+    points = thinned(np.arange(len(folds.test)), MOST_DOTS)
+    shown = folds.table.take(folds.test[points])
+    numeric = NumericColumns(training)
+    try:
+        return decision_surface(
+            (numeric.of(training.block), _codes(truth_of(training), classes), training.block.w),
+            (numeric.of(shown.block), _codes(np.asarray(test.truth)[points], classes)),
+            lambda values: utilities(model, numeric.rows(values)),
+            _codes(np.asarray(test.predicted)[points], classes),
+            classes,
+            names=numeric.names,
+            fixed=numeric.fixed,
+        )
+    except InputError:
+        return None
+
+
+def _codes(labels: NDArray[Any], classes: tuple[str, ...]) -> NDArray[np.intp]:
+    """Positions among the classes; their number for any other label, such as a rejection."""
+    place = {label: i for i, label in enumerate(classes)}
+    return np.array([place.get(str(v), len(classes)) for v in labels], dtype=np.intp)
+
+
+def margins_of(core: Any, folds: RowFolds) -> Margins | None:
+    """Dual coefficients of the training rows; None unless ``core`` is one binary SVM."""
+    if not isinstance(core, SupportVectorModel) or len(core.classes_) != 2:
+        return None
+    some = thinned(np.arange(len(folds.training)), SHOWN_ROWS)
+    rows = folds.table.take(folds.training[some])
+    w = unit_weights(rows.block.w, len(some))
+    labels = np.array([str(v) for v in truth_of(rows)])
+    scores = np.asarray(core.decision_function(rows), dtype=float)
+    alpha = np.abs(core.alpha_)[some]
+    return Margins(alpha, float(core.C_) * w, labels, scores, _plane_view(core, rows, labels))
+
+
+def _plane_view(core: Any, rows: InMemory, labels: NDArray[Any]) -> PlaneView | None:
+    """The rows on a plane, and the score on a grid over it; None unless two columns vary."""
+    numeric = NumericColumns(rows)
+    x = numeric.of(rows.block)
+    flat = x.shape[1] == 2 and not numeric.fixed
+    codes = (labels == str(core.classes_[1])).astype(np.intp)
+    try:
+        plane = discriminant_plane(x, codes, rows.block.w, names=numeric.names)
+    except InputError:
+        return None
+    points = x if flat else plane.transform(x)
+    grid_x, grid_y = _window(points)
+    grid = np.stack(np.meshgrid(grid_x, grid_y), axis=-1).reshape(-1, 2)
+    values = numeric.rows(grid if flat else plane.inverse_transform(grid))
+    scores = np.asarray(core.decision_function(values), dtype=float).reshape(len(grid_y), -1)
+    axes = numeric.names if flat else [f"mostly {', '.join(plane.top_columns(i))}" for i in (0, 1)]
+    names = (axes[0], axes[1])
+    return PlaneView(points, grid_x, grid_y, scores, names, not flat, numeric.fixed)
+
+
+def _window(points: Floats) -> tuple[Floats, Floats]:
+    low, high = points.min(axis=0), points.max(axis=0)
+    low, high = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
+    return np.linspace(low[0], high[0], GRID[0]), np.linspace(low[1], high[1], GRID[1])
+
+
+@dataclass(frozen=True)
+class NumericColumns:
+    """The numeric columns of a table, apart from the rest of it."""
+
+    table: InMemory
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The numeric columns, in order."""
+        return tuple(self.table.block.terms.items[j].column for j in self._at)
+
+    @cached_property
+    def _at(self) -> list[int]:
+        numeric = {c.name for c in self.table.schema.columns if c.kind is Kind.NUMERIC}
+        terms = self.table.block.terms
+        return [
+            j
+            for j, term in enumerate(terms)
+            if term.column in numeric and term.level is None and not term.missing
+        ]
+
+    @cached_property
+    def _means(self) -> Floats:
+        """The mean of each column over the rows that have it."""
+        x, missing = self._parts(self.table.block)
+        present = np.where(missing, 0.0, 1.0)
+        if self.table.block.w is not None:
+            present = present * self.table.block.w[:, None]
+        return np.asarray((x * present).sum(axis=0) / np.maximum(present.sum(axis=0), 1e-300))
+
+    def _parts(self, block: Block) -> tuple[Floats, NDArray[np.bool_]]:
+        raw, terms = block.dense(), block.terms
+        x, missing = raw[:, self._at], np.zeros((block.n, len(self._at)), dtype=bool)
+        for i, name in enumerate(self.names):
+            at = terms.position.get(Term(name, missing=True))
+            if at is not None:
+                missing[:, i] = raw[:, at] > 0
+        return np.asarray(x), missing
+
+    def of(self, block: Block) -> Floats:
+        """The numeric values of a block, missing ones at the mean of their column."""
+        x, missing = self._parts(block)
+        return np.where(missing, self._means, x)
+
+    @cached_property
+    def _fixed_row(self) -> tuple[Floats, tuple[str, ...]]:
+        """A row with each other column at its most frequent value; and in words."""
+        terms = self.table.block.terms
+        row, texts = np.zeros(len(terms)), []
+        totals = np.asarray(self.table.block.dense().mean(axis=0))
+        for column in self.table.schema.columns:
+            levels = [
+                j
+                for j, term in enumerate(terms)
+                if term.column == column.name and not term.missing and j not in self._at
+            ]
+            if not levels:
+                continue
+            if terms.items[levels[0]].level is None:
+                row[levels[0]] = float(totals[levels[0]] >= 0.5)
+                texts.append(f"{column.name} at {'true' if row[levels[0]] else 'false'}")
+                continue
+            most = levels[int(np.argmax(totals[levels]))]
+            row[most] = 1.0
+            texts.append(f"{column.name} at {terms.items[most].level}")
+        return row, tuple(texts)
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """What the other columns are held at, a phrase each."""
+        return self._fixed_row[1]
+
+    def rows(self, values: Floats) -> InMemory:
+        """A table of these values in the numeric columns."""
+        block = self.table.block
+        x = np.tile(self._fixed_row[0], (len(values), 1))
+        x[:, self._at] = values
+        empty = np.zeros((len(values), block.y.shape[1]))
+        return InMemory(self.table.schema, replace(block, x=x, y=empty, w=None, parts=None))

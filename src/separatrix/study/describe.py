@@ -1,0 +1,191 @@
+"""A fitted estimator as a :class:`ModelDescription`: the one place that looks into estimators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalysis
+from separatrix.distances.concentration import distance_concentration
+from separatrix.estimators.additive import MomentEstimator
+from separatrix.estimators.base import LinearModel
+from separatrix.estimators.coefficient_inference import Inference, inference, names_of
+from separatrix.estimators.wrapped import WrappedClassifier
+from separatrix.linear.elastic_net.lasso_path import LassoCV
+from separatrix.linear.ridge.ridge_path import RidgeCV
+from separatrix.logistic.logistic_path import LogisticCV
+from separatrix.logistic.logistic_regression import LogisticRegression
+from separatrix.messages import InputError
+from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
+from separatrix.rows.block import Floats
+from separatrix.study.description import (
+    BinarySVMFit,
+    ClassCoefficients,
+    ModelDescription,
+    NeighborSearch,
+    OddsRatios,
+    RegularizationPath,
+    StoredRows,
+    SVMSearch,
+)
+from separatrix.svm.base import KernelSVM, LinearSVM
+from separatrix.svm.svc_search import LinearSVCSearch, SVCSearch
+from separatrix.svm.svr_search import SVRSearch
+
+#: Distances between rows that are stored with a study, at most.
+MOST_DISTANCES = 5_000
+
+
+def core_of(model: Any) -> Any:
+    """The model beneath calibration and rejection: the one with coefficients or densities."""
+    while isinstance(model, WrappedClassifier):
+        model = model.estimator_
+    return model
+
+
+def describe(model: Any) -> ModelDescription:
+    """Everything that pages and printers show of a fitted model."""
+    core = core_of(model)
+    linear = isinstance(core, LinearModel | LinearDiscriminantAnalysis)
+    found = inference(core) if linear else None
+    return ModelDescription(
+        name=type(core).__name__,
+        parameters=_parameters(model),
+        certificate=model.certificate_,
+        wrapped=core is not model,
+        inference=None if found is None else _without_rows(found),
+        class_coefficients=_class_coefficients(core) if linear and found is None else None,
+        odds=_odds(core),
+        path=_path(core),
+        scale=_scale(core),
+        log_odds=isinstance(core, LogisticRegression | LogisticCV),
+        stored_rows=stored_rows(core),
+        svm_search=_svm_search(core),
+        svms=_svms(core),
+        neighbors=_neighbors(core),
+    )
+
+
+def _parameters(model: BaseEstimator) -> dict[str, Any]:
+    """Constructor parameters; a model among them as its class and its own parameters."""
+    return {
+        name: {"class": type(value).__name__, "parameters": _parameters(value)}
+        if isinstance(value, BaseEstimator)
+        else _storable(value)
+        for name, value in model.get_params(deep=False).items()
+    }
+
+
+def _storable(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _without_rows(found: Inference) -> Inference:
+    """The same without arrays as long as the training rows, which the study has elsewhere."""
+    return replace(found, residuals=None, fitted=None, leverage=None, cooks_distance=None)
+
+
+def _class_coefficients(core: Any) -> ClassCoefficients:
+    coef = np.atleast_2d(np.asarray(core.coef_, dtype=float))
+    intercepts = np.ravel(np.asarray(core.intercept_, dtype=float))
+    return ClassCoefficients(names_of(core, coef.shape[1]), coef, intercepts)
+
+
+def _odds(core: Any) -> OddsRatios | None:
+    if not isinstance(core, LogisticRegression):
+        return None
+    try:
+        summary = core.summary()
+    except InputError:
+        return None
+    return OddsRatios(
+        tuple(str(name) for name in summary.names),
+        summary.estimates,
+        summary.standard_errors,
+        summary.z_values,
+        summary.p_values,
+        summary.intervals,
+        str(summary.reference),
+        float(summary.likelihood_ratio),
+        int(summary.degrees_of_freedom),
+        float(summary.pseudo_r_squared),
+    )
+
+
+def _scale(core: Any) -> Floats | None:
+    """The standard deviation of each term, by the moments that the model was fitted to."""
+    if not isinstance(core, MomentEstimator) or core.moments_ is None:
+        return None
+    return np.asarray(np.sqrt(np.diag(core.moments_.xx) / core.moments_.weight))
+
+
+def _path(core: Any) -> RegularizationPath | None:
+    """The path of a model that tuned its penalty; of classes, that of two: 1/C is the penalty."""
+    if isinstance(core, RidgeCV | LassoCV):
+        return RegularizationPath(core.alphas_, core.coefs_, float(core.alpha_), core.mse_path_)
+    if isinstance(core, LogisticCV) and len(core.classes_) == 2:
+        coefs = np.reshape(core.coefs_, (len(core.Cs_), -1))
+        return RegularizationPath(1.0 / np.asarray(core.Cs_), coefs, 1.0 / core.C_)
+    return None
+
+
+def stored_rows(core: Any) -> StoredRows | None:
+    """The training rows within a model; None for one that has none."""
+    if isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
+        return StoredRows(len(core.points_), len(core.points_), support_vectors=False)
+    if isinstance(core, KernelSVM):
+        return StoredRows(len(np.unique(core.support_)), core.n_samples_fit_, support_vectors=True)
+    return None
+
+
+def _svm_search(core: Any) -> SVMSearch | None:
+    if not isinstance(core, SVCSearch | SVRSearch | LinearSVCSearch):
+        return None
+    return SVMSearch(
+        float(core.C_),
+        core.Cs_,
+        core.score_path_,
+        np.asarray(core.n_support_path_, dtype=float),
+        int(core.n_search_rows_),
+        len(core.bandwidths_),
+        None if isinstance(core, LinearSVCSearch) else float(core.bandwidth_),
+        float(core.epsilon_) if isinstance(core, SVRSearch) else None,
+    )
+
+
+def _svms(core: Any) -> tuple[BinarySVMFit, ...]:
+    if isinstance(core, KernelSVM):
+        return tuple(BinarySVMFit(svm.certificate, len(svm.support)) for svm in core.svms_)
+    if isinstance(core, LinearSVM):
+        return tuple(BinarySVMFit(certificate) for certificate in core.certificates_)
+    return ()
+
+
+def _neighbors(core: Any) -> NeighborSearch | None:
+    if not isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
+        return None
+    errors, points = core.leave_one_out_, core.points_
+    try:
+        found = distance_concentration(points, core.metric_)
+        distances, spread, nearest = found.distances, found.spread, found.nearest
+    except InputError:  # too few rows to have a distribution of distances
+        distances, spread, nearest = np.zeros(0), np.nan, np.nan
+    return NeighborSearch(
+        int(core.n_neighbors_),
+        errors.n_neighbors,
+        errors.error,
+        errors.standard_error,
+        evenly(distances, MOST_DISTANCES),
+        spread,
+        nearest,
+    )
+
+
+def evenly(values: Floats, most: int) -> Floats:
+    """The values, or ``most`` of them at even steps."""
+    if len(values) <= most:
+        return values
+    return np.asarray(values[np.linspace(0, len(values) - 1, most).astype(int)])
