@@ -40,7 +40,7 @@ def main(quick: bool = False) -> None:
     weights = rng.standard_normal((m, 1))
     shape = sx.KernelExpansion(sx.Gaussian(sigma), x, weights, 0.0)
     race(
-        f"Sums of {m:,} bells at {n:,} rows",
+        f"Sums of {m:,} Gaussian kernels at {n:,} rows",
         ("separatrix", lambda: shape.scores(z)),
         {"scikit-learn's kernel, NumPy": lambda: rbf_kernel(z, x, gamma=gamma) @ weights},
         rounds=7,

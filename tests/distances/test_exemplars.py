@@ -13,19 +13,21 @@ from scipy.spatial.distance import cdist
 import separatrix as sx
 
 
-def way(x: np.ndarray, y: np.ndarray) -> float:
+def total_distance(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.linalg.norm(x - y, axis=1).sum())
 
 
 @settings(max_examples=80, deadline=None)
 @given(arrays(float, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.integers(-5, 5)))
-def test_median_of_awkward_points(x: np.ndarray) -> None:
+def test_median_of_degenerate_points(x: np.ndarray) -> None:
     """Ties, repeats, lines, single points: nothing that a minimiser finds is shorter."""
     found = sx.geometric_median(x)
     assert found.residual <= 1e-7
-    assert found.total == pytest.approx(way(x, found.point), rel=1e-9, abs=1e-12)
+    assert found.total == pytest.approx(total_distance(x, found.point), rel=1e-9, abs=1e-12)
     starts = [x.mean(axis=0), *x]
-    best = min(minimize(lambda y: way(x, y), s, method="Nelder-Mead").fun for s in starts)
+    best = min(
+        minimize(lambda y: total_distance(x, y), s, method="Nelder-Mead").fun for s in starts
+    )
     assert found.total <= best + 1e-6
 
 
@@ -44,16 +46,16 @@ def test_outlier_moves_the_mean_but_not_the_median() -> None:
     assert np.linalg.norm(sx.geometric_median(x).point) < 2 < np.linalg.norm(x.mean(axis=0))
 
 
-def test_weights_are_repeats() -> None:
+def test_weights_equal_repeated_rows() -> None:
     rng = np.random.default_rng(1)
     x, w = rng.normal(size=(30, 2)), rng.integers(0, 4, 30)
     repeated = np.repeat(x, w, axis=0)
     np.testing.assert_allclose(
         sx.geometric_median(x, w).point, sx.geometric_median(repeated).point, atol=1e-7
     )
-    weighted, plain = sx.medoid(x, sample_weight=w), sx.medoid(repeated)
-    assert weighted.total == pytest.approx(plain.total)
-    np.testing.assert_array_equal(weighted.point, plain.point)
+    weighted, unweighted = sx.medoid(x, sample_weight=w), sx.medoid(repeated)
+    assert weighted.total == pytest.approx(unweighted.total)
+    np.testing.assert_array_equal(weighted.point, unweighted.point)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "sqeuclidean"])
@@ -79,7 +81,7 @@ def test_medoid_of_words_and_ties() -> None:
         sx.medoid([[0.0]], sample_weight=[-1])
 
 
-def test_the_medoid_of_distances_with_shortcuts() -> None:
+def test_the_medoid_of_distances_that_violate_the_triangle_inequality() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         d = rng.random((80, 80)) ** 6

@@ -31,20 +31,20 @@ def grouped(frame: pd.DataFrame) -> tuple[np.ndarray, tuple[tuple[int, ...], ...
     return prepared.rows.collect().dense(), groups
 
 
-def test_dummies_of_one_category_count_once() -> None:
+def test_one_hot_columns_of_a_category_count_once() -> None:
     frame = table()
     x, groups = grouped(frame)
     assert sorted(map(len, groups)) == [2, 3]
     design = sx.Gower(groups=groups).fitted(x)
-    plain = sx.Gower().fitted(frame)
-    np.testing.assert_allclose(design.distances(x), plain.distances(frame), atol=1e-12)
+    of_table = sx.Gower().fitted(frame)
+    np.testing.assert_allclose(design.distances(x), of_table.distances(frame), atol=1e-12)
     joined = design.validate(x)
     assert joined.shape == (60, 4)
     np.testing.assert_array_equal(design.validate(joined), joined)
     np.testing.assert_allclose(design.distances(joined[:5], x), design.distances(x[:5], x))
 
 
-def test_medoids_and_trees_predict_and_are_kept(tmp_path) -> None:
+def test_medoids_and_hierarchies_predict_and_are_stored(tmp_path) -> None:
     frame = table()
     x, groups = grouped(frame)
     metric = sx.Gower(groups=groups)
@@ -56,6 +56,6 @@ def test_medoids_and_trees_predict_and_are_kept(tmp_path) -> None:
     back = sx.load(tmp_path / "m.sx")
     assert (back.predict(frame) == model.labels_).all()
     tree = sx.AgglomerativeClustering(4, metric=metric).fit(sx.scan(frame))
-    plain = sx.AgglomerativeClustering(4, metric="precomputed")
-    plain.fit(sx.Gower().fitted(frame).distances(frame))
-    np.testing.assert_allclose(tree.linkage_[:, 2], plain.linkage_[:, 2], atol=1e-12)
+    of_table = sx.AgglomerativeClustering(4, metric="precomputed")
+    of_table.fit(sx.Gower().fitted(frame).distances(frame))
+    np.testing.assert_allclose(tree.linkage_[:, 2], of_table.linkage_[:, 2], atol=1e-12)

@@ -50,7 +50,7 @@ def test_minkowski_neither_overflows_nor_underflows(scale: float) -> None:
     )
 
 
-def test_close_points_far_from_the_origin_keep_their_digits() -> None:
+def test_close_points_far_from_the_origin_do_not_cancel() -> None:
     """Products alone would leave nothing of a distance of 1e-6 between points of size 1e3."""
     x = points(0, 40, 64) * 1e3
     z = x + 1e-6
@@ -83,7 +83,7 @@ def test_elliptical_distance_of_a_rotated_and_squeezed_circle() -> None:
     assert sx.Elliptical(m)(on, [0, 0]) == pytest.approx(0.5, rel=1e-12)
 
 
-def test_mahalanobis_given_and_learned_whatever_the_units() -> None:
+def test_mahalanobis_given_and_estimated_is_invariant_to_units() -> None:
     x = points(0, 60, 3) @ np.array([[1.0, 0.3, 0], [0, 1, 0.9], [0, 0, 0.2]]) + 50.0
     v = np.cov(x.T, ddof=0)
     expected = cdist(x, x, "mahalanobis", VI=np.linalg.inv(v))
@@ -99,7 +99,7 @@ def test_mahalanobis_given_and_learned_whatever_the_units() -> None:
         sx.Mahalanobis().distances(x)
 
 
-def table_of_edits(a: str, b: str) -> int:
+def edit_distance_by_table(a: str, b: str) -> int:
     row = list(range(len(b) + 1))
     for i, x in enumerate(a):
         new = [i + 1]
@@ -113,7 +113,7 @@ def table_of_edits(a: str, b: str) -> int:
 @given(st.lists(st.text("abñ", max_size=150), min_size=1, max_size=4), st.text("ab", max_size=150))
 def test_edit_distance_against_the_table(words: list[str], other: str) -> None:
     found = sx.Edit().distances(words, [other])[:, 0]
-    assert found.tolist() == [table_of_edits(word, other) for word in words]
+    assert found.tolist() == [edit_distance_by_table(word, other) for word in words]
 
 
 def test_sequences() -> None:
@@ -126,7 +126,7 @@ def test_sequences() -> None:
         sx.Edit().distances("abc")
 
 
-def test_gower_mixes_numbers_and_words_and_skips_gaps() -> None:
+def test_gower_mixes_numbers_and_text_and_skips_missing_values() -> None:
     table = pd.DataFrame({"a": [0.0, 5.0, 10.0, None], "b": ["x", "y", "x", "x"]})
     d = sx.Gower().fitted(table).distances(table)
     expected = [[0, 0.75, 0.5, 0], [0.75, 0, 0.75, 1], [0.5, 0.75, 0, 0], [0, 1, 0, 0]]
@@ -137,7 +137,7 @@ def test_gower_mixes_numbers_and_words_and_skips_gaps() -> None:
     assert sx.Gower().fitted(table)((3.0, "never seen"), (3.0, "x")) == 0.5
 
 
-def test_kernelised_distance_is_that_of_the_feature_map() -> None:
+def test_kernel_distance_is_that_of_the_feature_map() -> None:
     """κ = (x·z)² has the map (x², y², √2 xy)."""
     x = points(0, 12, 2)
     mapped = np.column_stack([x[:, 0] ** 2, x[:, 1] ** 2, np.sqrt(2) * x[:, 0] * x[:, 1]])
@@ -188,13 +188,13 @@ def test_nowhere_finite_distances_satisfy_no_axiom() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"precomputed", "mahalanobis", "gower"}))
-def test_every_named_metric_says_truly_whether_it_is_one(name: str) -> None:
+def test_is_metric_of_every_named_metric_agrees_with_the_axioms(name: str) -> None:
     sample = ["ab", "ba", "bb"] if name in ("edit", "levenshtein") else points(0, 60, 2)
     metric = metric_from(name)
     assert sx.metric_axioms(metric, sample).is_metric == metric.is_metric
 
 
-def test_bad_input_is_named() -> None:
+def test_bad_input_is_refused() -> None:
     with pytest.raises(sx.InputError, match="euclidean"):
         metric_from("euclidian")
     with pytest.raises(sx.InputError, match="Row 1, column 0 is nan"):
@@ -219,12 +219,12 @@ def test_edits_between_words_of_other_letters() -> None:
     assert sx.Edit().distances([(1, 2, 3)], [(1,), (1, 2)]).tolist() == [[2, 1]]
 
 
-def test_a_matrix_is_not_measured_against_words() -> None:
+def test_a_matrix_has_no_distance_to_strings() -> None:
     with pytest.raises(sx.InputError, match="lists of objects"):
         sx.Hamming().distances(np.ones((1, 3)), ["abc"])
 
 
-def test_axioms_of_given_distances() -> None:
+def test_axioms_of_precomputed_distances() -> None:
     d = sx.Euclidean().distances(points(0, 500, 3))
     assert sx.metric_axioms("precomputed", d).is_metric
     assert sx.distance_concentration(d, "precomputed").spread > 0.1
@@ -247,14 +247,14 @@ def test_units_do_not_flatten_an_ellipse() -> None:
 
 
 @pytest.mark.parametrize("value", [0.1, 1234567.1])
-def test_a_column_that_never_varies_is_left_out_of_mahalanobis(value: float) -> None:
+def test_constant_columns_are_left_out_of_mahalanobis(value: float) -> None:
     x = np.column_stack([points(2, 1000, 1), np.full(1000, value)])
     metric = sx.Mahalanobis().fitted(x)
     assert metric([0.0, value], [0.0, value + 1.0]) == 0.0
     assert not metric.is_metric
 
 
-def test_mahalanobis_counts_a_row_by_its_weight() -> None:
+def test_mahalanobis_weights_equal_repeated_rows() -> None:
     x, w = points(3, 50, 2), np.random.default_rng(3).integers(0, 4, 50)
     repeated = sx.Mahalanobis().fitted(np.repeat(x, w, axis=0))
     np.testing.assert_allclose(
@@ -262,7 +262,7 @@ def test_mahalanobis_counts_a_row_by_its_weight() -> None:
     )
 
 
-def test_rows_that_were_coded_are_not_coded_again() -> None:
+def test_validated_rows_are_not_encoded_again() -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.choice(["x", "y"], 40)})
     metric = sx.Gower().fitted(frame)

@@ -16,11 +16,11 @@ from separatrix.distances.search.neighbors import ExhaustiveSearch, NeighborSear
 from separatrix.distances.search.products import ProductSearch
 
 
-def sorted_all(distances: np.ndarray, k: int) -> np.ndarray:
+def nearest_by_sorting(distances: np.ndarray, k: int) -> np.ndarray:
     return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
-def squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+def squared_distances(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Coordinate after coordinate, as the search adds them up: equal distances are equal."""
     total = np.zeros((len(x), len(z)))
     for j in range(x.shape[1]):
@@ -28,48 +28,48 @@ def squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     return total
 
 
-@pytest.mark.parametrize("way", [KDTree, ProductSearch])
+@pytest.mark.parametrize("search", [KDTree, ProductSearch])
 @pytest.mark.parametrize(
     ("n", "d", "k"), [(1, 1, 1), (7, 2, 7), (900, 2, 5), (900, 9, 40), (700, 33, 12)]
 )
-def test_exact(way: type, n: int, d: int, k: int) -> None:
+def test_exact(search: type, n: int, d: int, k: int) -> None:
     rng = np.random.default_rng(n + d)
     z, x = rng.normal(size=(n, d)), rng.normal(size=(301, d))
-    every = squares(x, z)
-    found = way(z).nearest(x, k)
-    expected = sorted_all(every, k)
+    every = squared_distances(x, z)
+    found = search(z).nearest(x, k)
+    expected = nearest_by_sorting(every, k)
     np.testing.assert_array_equal(found.indices, expected)
     np.testing.assert_allclose(
         found.distances, np.sqrt(np.take_along_axis(every, expected, 1)), rtol=1e-12
     )
 
 
-@pytest.mark.parametrize("way", [KDTree, ProductSearch])
-def test_ties_and_repeats_come_in_the_order_of_the_points(way: type) -> None:
+@pytest.mark.parametrize("search", [KDTree, ProductSearch])
+def test_ties_and_repeats_come_in_the_order_of_the_points(search: type) -> None:
     rng = np.random.default_rng(0)
     z = rng.integers(0, 3, size=(500, 3)).astype(float)  # at most 27 different points
-    found = way(z).nearest(z, 30)
-    np.testing.assert_array_equal(found.indices, sorted_all(squares(z, z), 30))
+    found = search(z).nearest(z, 30)
+    np.testing.assert_array_equal(found.indices, nearest_by_sorting(squared_distances(z, z), 30))
 
 
 @pytest.mark.parametrize("unit", [1e-160, 1e-8, 1e8, 1e150])
-@pytest.mark.parametrize("way", [KDTree, ProductSearch])
-def test_units_change_nothing(way: type, unit: float) -> None:
+@pytest.mark.parametrize("search", [KDTree, ProductSearch])
+def test_units_do_not_matter(search: type, unit: float) -> None:
     rng = np.random.default_rng(0)
     z = rng.normal(size=(400, 5)) + 100.0
     np.testing.assert_array_equal(
-        way(z * unit).nearest(z[:50] * unit, 6).indices, way(z).nearest(z[:50], 6).indices
+        search(z * unit).nearest(z[:50] * unit, 6).indices, search(z).nearest(z[:50], 6).indices
     )
 
 
-def test_single_precision_is_never_trusted_too_far() -> None:
+def test_single_precision_never_decides_alone() -> None:
     """Points that differ in the tenth digit, and rows far outside the cloud."""
     rng = np.random.default_rng(0)
     z = 1.0 + 1e-10 * rng.normal(size=(600, 30))
     z[:300] += rng.normal(size=(300, 30))
     x = np.vstack([z[300:340] + 1e-11, z[:5] * 1e9])
     found = ProductSearch(z).nearest(x, 4)
-    np.testing.assert_array_equal(found.indices, sorted_all(squares(x, z), 4))
+    np.testing.assert_array_equal(found.indices, nearest_by_sorting(squared_distances(x, z), 4))
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,11 +77,11 @@ def test_single_precision_is_never_trusted_too_far() -> None:
     arrays(float, st.tuples(st.integers(1, 40), st.just(2)), elements=st.integers(-3, 3)),
     st.integers(1, 40),
 )
-def test_small_awkward_clouds(z: np.ndarray, k: int) -> None:
+def test_small_degenerate_point_sets(z: np.ndarray, k: int) -> None:
     k = min(k, len(z))
-    expected = sorted_all(squares(z, z), k)
-    for way in (KDTree, ProductSearch):
-        np.testing.assert_array_equal(way(z).nearest(z, k).indices, expected)
+    expected = nearest_by_sorting(squared_distances(z, z), k)
+    for search in (KDTree, ProductSearch):
+        np.testing.assert_array_equal(search(z).nearest(z, k).indices, expected)
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def test_small_awkward_clouds(z: np.ndarray, k: int) -> None:
         lambda a, b: float(np.abs(a - b).sum()),
     ],
 )
-def test_any_metric(metric: object) -> None:
+def test_every_metric(metric: object) -> None:
     rng = np.random.default_rng(3)
     z, x = rng.normal(size=(300, 3)) + 5, rng.normal(size=(20, 3)) + 5
     every = metric_from(metric).fitted(z).distances(x, z)
     found = NeighborSearch(z, metric).nearest(x, 6)
-    np.testing.assert_array_equal(found.indices, sorted_all(every, 6))
+    np.testing.assert_array_equal(found.indices, nearest_by_sorting(every, 6))
     np.testing.assert_allclose(found.distances, np.sort(every, axis=1)[:, :6], rtol=1e-8)
 
 
-def test_both_ways_are_taken_and_agree() -> None:
+def test_tree_and_products_are_both_used_and_agree() -> None:
     rng = np.random.default_rng(0)
     flat, thick = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 20))
     for z in (flat, thick):
@@ -119,12 +119,12 @@ def test_both_ways_are_taken_and_agree() -> None:
         np.testing.assert_array_equal(found.indices, again.indices)
 
 
-def test_words() -> None:
+def test_strings() -> None:
     words = ["cat", "cart", "dog", "dot", "act"]
     assert NeighborSearch(words, "edit").nearest(["cot"], 2).indices.tolist() == [[0, 3]]
 
 
-def test_others_leave_the_point_itself_out() -> None:
+def test_nearest_others_exclude_the_point_itself() -> None:
     z = np.array([[0.0], [0.0], [0.0], [0.0], [5.0]])
     found = NeighborSearch(z).nearest_others(2, z)
     for i, row in enumerate(found.indices):
@@ -133,7 +133,7 @@ def test_others_leave_the_point_itself_out() -> None:
         NeighborSearch(z).nearest_others(5, z)
 
 
-def test_bad_questions() -> None:
+def test_invalid_queries_are_refused() -> None:
     with pytest.raises(sx.InputError, match="3 neighbors were requested, among 2"):
         NeighborSearch([[0.0], [1.0]]).nearest([[0.0]], 3)
     with pytest.raises(sx.InputError, match="columns"):

@@ -15,27 +15,27 @@ from separatrix.geometry.class_scores import QuadraticScores, log_softmax, softm
 
 @pytest.mark.parametrize(("n", "d", "r", "k"), [(300, 7, 7, 3), (128, 4, 2, 5), (1, 9, 6, 2)])
 @pytest.mark.parametrize("triangular", [True, False])
-def test_compiled_quadratics_are_the_stated_ones(n, d, r, k, triangular, monkeypatch):
+def test_quadratic_scores_equal_their_definition(n, d, r, k, triangular, monkeypatch):
     rng = np.random.default_rng(d)
     maps = rng.standard_normal((k, d, r))
     if triangular:
         maps = np.triu(maps)
-    shape = QuadraticScores(
+    model = QuadraticScores(
         rng.standard_normal(d), maps, rng.standard_normal((k, r)), rng.standard_normal(k)
     )
     x = rng.standard_normal((n, d))
-    z = np.einsum("nd,kdr->nkr", x - shape.center, maps) - shape.means
-    stated = shape.offset - 0.5 * (z**2).sum(axis=2)
+    z = np.einsum("nd,kdr->nkr", x - model.center, maps) - model.means
+    expected = model.offset - 0.5 * (z**2).sum(axis=2)
     for many in (1, 10**12):
         monkeypatch.setattr(class_scores, "MIN_PARALLEL_WORK", many)
         for rows in (x, np.asfortranarray(x), sparse.csr_array(x)):
-            assert_allclose(shape.score(rows), stated, rtol=1e-11, atol=1e-11)
-        p = shape.score(x, softmax)
-        assert_allclose(p, reference(stated, axis=1), rtol=1e-9, atol=1e-13)
+            assert_allclose(model.score(rows), expected, rtol=1e-11, atol=1e-11)
+        p = model.score(x, softmax)
+        assert_allclose(p, reference(expected, axis=1), rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
-def test_probabilities_of_any_scores(k):
+def test_softmax_of_scores_of_any_size(k):
     rng = np.random.default_rng(k)
     scores = 1e4 * rng.standard_normal((50, k))
     scores[0], scores[1, 1:] = 0.0, -np.inf

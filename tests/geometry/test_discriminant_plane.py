@@ -18,7 +18,7 @@ def three_classes(n=3000, d=5, seed=0):
     return rng.normal(size=(n, d)) @ mix + rng.normal(size=(3, d))[codes] * 2, codes
 
 
-def within(c, codes):
+def within_covariance(c, codes):
     means = np.array([c[codes == k].mean(axis=0) for k in np.unique(codes)])
     rest = c - means[codes]
     return rest.T @ rest / len(c)
@@ -32,10 +32,10 @@ def test_axes_are_the_discriminant_directions():
     assert plane.n_discriminant == 2
     for i in range(2):
         assert abs(np.corrcoef(c[:, i], other[:, i])[0, 1]) == pytest.approx(1, abs=1e-7)
-    np.testing.assert_allclose(within(c, codes), np.eye(2), atol=1e-4)
+    np.testing.assert_allclose(within_covariance(c, codes), np.eye(2), atol=1e-4)
 
 
-def test_rows_of_the_plane_fall_where_they_were_taken():
+def test_inverse_transform_is_the_inverse_on_the_plane():
     x, codes = three_classes(seed=1)
     plane = discriminant_plane(x, codes)
     np.testing.assert_allclose(plane.inverse_axes @ plane.axes, np.eye(2), atol=1e-10)
@@ -44,7 +44,7 @@ def test_rows_of_the_plane_fall_where_they_were_taken():
     np.testing.assert_allclose(plane.inverse_transform(c)[0], x.mean(axis=0))
 
 
-def test_two_classes_have_one_direction_and_the_widest_rest():
+def test_two_classes_have_one_discriminant_and_the_greatest_remaining_variance():
     rng = np.random.default_rng(2)
     codes = np.arange(4000) % 2
     x = rng.normal(size=(4000, 3)) * [1, 1, 1] + codes[:, None] * [3.0, 0, 0]
@@ -53,7 +53,7 @@ def test_two_classes_have_one_direction_and_the_widest_rest():
     assert plane.n_discriminant == 1
     assert plane.top_columns(0, 1) == ["apart"]
     assert set(plane.top_columns(1)) == {"wide", "too"}
-    np.testing.assert_allclose(within(plane.transform(x), codes), np.eye(2), atol=1e-3)
+    np.testing.assert_allclose(within_covariance(plane.transform(x), codes), np.eye(2), atol=1e-3)
 
 
 @settings(max_examples=20, deadline=None)
@@ -76,7 +76,7 @@ def test_weights_are_repeated_rows():
     np.testing.assert_allclose(once.transform(x), again.transform(x), atol=1e-8)
 
 
-def test_degenerate_tables_have_a_plane_or_a_reason():
+def test_degenerate_tables_have_a_plane_or_are_refused():
     rng = np.random.default_rng(0)
     x, codes = rng.normal(size=(12, 40)), np.arange(12) % 3  # fewer rows than columns
     assert np.isfinite(discriminant_plane(x, codes).transform(x)).all()
@@ -92,7 +92,7 @@ def test_degenerate_tables_have_a_plane_or_a_reason():
     assert np.isfinite(discriminant_plane(told, codes).transform(told)).all()
 
 
-def test_of_many_columns_those_that_differ_between_classes_are_turned():
+def test_of_many_columns_those_of_largest_between_class_variance_are_used():
     rng = np.random.default_rng(0)
     codes = np.arange(60) % 2
     x = rng.normal(size=(60, MAX_COLUMNS + 100))
@@ -102,7 +102,7 @@ def test_of_many_columns_those_that_differ_between_classes_are_turned():
     assert plane.top_columns(0, 1) == ["x350"]
 
 
-def test_wine_keeps_its_classes_apart_on_the_plane():
+def test_wine_classes_are_separated_on_the_plane():
     x, codes = load_wine(return_X_y=True)
     c = discriminant_plane(x, codes).transform(x)
     means = np.array([c[codes == k].mean(axis=0) for k in range(3)])

@@ -17,12 +17,12 @@ def test_centers_without_weight_are_dropped(x) -> None:
     weights = np.zeros((60, 2))
     weights[::3] = np.random.default_rng(1).standard_normal((20, 2))
     weights[3, 0] = 0.0  # still needed by the second function
-    shape = sx.KernelExpansion(sx.Gaussian(1.5), x, weights, np.array([1.0, -2.0]))
-    assert len(shape) == 20
-    assert shape.scores(x) == pytest.approx(sx.Gaussian(1.5).gram(x) @ weights + [1.0, -2.0])
-    assert "20 of 60" in str(shape)
+    expansion = sx.KernelExpansion(sx.Gaussian(1.5), x, weights, np.array([1.0, -2.0]))
+    assert len(expansion) == 20
+    assert expansion.scores(x) == pytest.approx(sx.Gaussian(1.5).gram(x) @ weights + [1.0, -2.0])
+    assert "20 of 60" in str(expansion)
     expected = np.diagonal(weights.T @ sx.Gaussian(1.5).gram(x) @ weights)
-    assert shape.squared_norm() == pytest.approx(expected)
+    assert expansion.squared_norm() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_centers_without_weight_are_dropped(x) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_sums_over_tiles_equal_the_whole(kernel, dtype) -> None:
+def test_sums_over_tiles_equal_the_matrix_product(kernel, dtype) -> None:
     rng = np.random.default_rng(1)
     x, z = rng.standard_normal((333, 4)).astype(dtype), rng.standard_normal((2500, 4)).astype(dtype)
     z[:5] += 1e4  # centers far away
@@ -43,10 +43,10 @@ def test_sums_over_tiles_equal_the_whole(kernel, dtype) -> None:
     np.testing.assert_allclose(found, expected, precision, precision * np.abs(expected).max())
 
 
-def test_blocks_are_bounded(monkeypatch) -> None:
+def test_memory_is_bounded(monkeypatch) -> None:
     words = ["abcab", "bca", "cabca", "aab"] * 5
-    shape = sx.KernelExpansion(sx.Spectrum(2), words, np.linspace(-1, 1, 20), 0.5)
-    whole = shape.scores(words)
+    expansion = sx.KernelExpansion(sx.Spectrum(2), words, np.linspace(-1, 1, 20), 0.5)
+    whole = expansion.scores(words)
     seen: list[int] = []
     rows = PreparedFeatures.rows
 
@@ -56,32 +56,32 @@ def test_blocks_are_bounded(monkeypatch) -> None:
 
     monkeypatch.setattr(base, "MAX_VALUES", 7 * 20)
     monkeypatch.setattr(PreparedFeatures, "rows", counted)
-    assert shape.scores(words) == pytest.approx(whole)
+    assert expansion.scores(words) == pytest.approx(whole)
     assert seen == [7, 7, 6]
 
 
 def test_a_linear_expansion_is_a_hyperplane(x) -> None:
     weights = np.random.default_rng(2).standard_normal(60)
-    shape = sx.KernelExpansion(sx.Linear(), x, weights, 1.0)
-    assert shape.scores(x)[:, 0] == pytest.approx(x @ (x.T @ weights) + 1.0)
-    assert shape.squared_norm() == pytest.approx([np.sum((x.T @ weights) ** 2)])
+    expansion = sx.KernelExpansion(sx.Linear(), x, weights, 1.0)
+    assert expansion.scores(x)[:, 0] == pytest.approx(x @ (x.T @ weights) + 1.0)
+    assert expansion.squared_norm() == pytest.approx([np.sum((x.T @ weights) ** 2)])
 
 
 def test_no_centers_leave_the_intercept(x) -> None:
-    shape = sx.KernelExpansion(sx.Gaussian(1.0), x, np.zeros(60), 3.0)
-    assert len(shape) == 0
-    assert (shape.scores(x) == 3.0).all()
-    assert shape.squared_norm() == [0.0]
+    expansion = sx.KernelExpansion(sx.Gaussian(1.0), x, np.zeros(60), 3.0)
+    assert len(expansion) == 0
+    assert (expansion.scores(x) == 3.0).all()
+    assert expansion.squared_norm() == [0.0]
 
 
-def test_precomputed_similarities_keep_their_columns(x) -> None:
+def test_precomputed_kernels_store_column_indices(x) -> None:
     gram = sx.Gaussian(1.0).gram(x)
     weights = np.where(np.arange(60) % 2, 1.0, 0.0)
-    shape = sx.KernelExpansion(sx.Precomputed(), gram, weights, 0.0)
-    assert len(shape) == 30
-    assert shape.scores(gram[:5])[:, 0] == pytest.approx(gram[:5] @ weights)
+    expansion = sx.KernelExpansion(sx.Precomputed(), gram, weights, 0.0)
+    assert len(expansion) == 30
+    assert expansion.scores(gram[:5])[:, 0] == pytest.approx(gram[:5] @ weights)
     with pytest.raises(sx.InputError, match="60 training rows"):
-        shape.scores(gram[:5, :30])
+        expansion.scores(gram[:5, :30])
 
 
 def test_weights_and_centers_must_agree(x) -> None:

@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import separatrix as sx
+from separatrix.geometry.separability import Separability
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 lattice = hnp.arrays(
@@ -25,7 +26,7 @@ lattice = hnp.arrays(
 )
 
 
-def programmed(x: np.ndarray, y: np.ndarray) -> bool:
+def separable_by_linear_program(x: np.ndarray, y: np.ndarray) -> bool:
     """max m with side (w·x + t) ≥ m, |w|, |t| ≤ 1: above zero just for separable rows."""
     n, d = x.shape
     signed = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([x, np.ones(n)])
@@ -38,7 +39,7 @@ def programmed(x: np.ndarray, y: np.ndarray) -> bool:
     return -best.fun > 1e-7
 
 
-def prove(x: np.ndarray, y: np.ndarray, found: sx.shapes.separability.Separability) -> None:
+def check_proof(x: np.ndarray, y: np.ndarray, found: Separability) -> None:
     """The claims of a result, from the rows alone."""
     if found.separable:
         assert found.common_point is None
@@ -64,18 +65,18 @@ def prove(x: np.ndarray, y: np.ndarray, found: sx.shapes.separability.Separabili
 
 @few
 @given(lattice, st.integers(0, 2**31 - 1))
-def test_rows_on_a_lattice_as_linear_programming_has_it(x: np.ndarray, seed: int) -> None:
+def test_rows_on_a_lattice_against_linear_programming(x: np.ndarray, seed: int) -> None:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, len(x))
     if seed % 2:
         y = (x @ rng.integers(-2, 3, x.shape[1]) > 0).astype(int)
     y[:2] = 0, 1
     units = 10.0 ** rng.integers(-8, 9, x.shape[1])
-    expected = programmed(x, y)
+    expected = separable_by_linear_program(x, y)
     for table in (x, x * units):
         found = sx.linear_separability(table, y)
         assert found.separable == expected
-        prove(table, y, found)
+        check_proof(table, y, found)
         assert found.certificate.holds
 
 
@@ -106,22 +107,22 @@ def test_equal_rows_of_both_classes_and_rows_a_few_roundings_apart() -> None:
     assert scores[0] < 0 < scores[1]
 
 
-def test_neighbouring_floats_are_refused_until_moved_to_the_origin() -> None:
+def test_adjacent_floats_are_refused_until_shifted_to_the_origin() -> None:
     x = np.array([[0.1, 0.3], [0.1, np.nextafter(0.3, 1.0)]])
     with pytest.raises(sx.InputError, match="Subtract a constant"):
         sx.linear_separability(x, [0, 1])
     assert sx.linear_separability(x - 0.3, [0, 1]).separable
 
 
-def test_a_hair_wide_gap_is_seen_and_no_gap_is_not() -> None:
+def test_tiny_margins_are_found_and_zero_margins_are_not() -> None:
     rng = np.random.default_rng(3)
     flat = rng.uniform(-1, 1, (300, 4))
     y = rng.integers(0, 2, 300)
-    for gap, offset in ((1e-12, 0.0), (1e-9, 1e3), (1e-6, 1e6)):
-        x = np.column_stack([flat, np.where(y == 1, gap, -gap)]) + offset
+    for margin, offset in ((1e-12, 0.0), (1e-9, 1e3), (1e-6, 1e6)):
+        x = np.column_stack([flat, np.where(y == 1, margin, -margin)]) + offset
         found = sx.linear_separability(x, y)
-        assert found.separable, gap
-        assert_allclose(found.margin, gap, rtol=1e-2)
+        assert found.separable, margin
+        assert_allclose(found.margin, margin, rtol=1e-2)
     assert not sx.linear_separability(np.column_stack([flat, np.zeros(300)]), y).separable
 
 
@@ -133,14 +134,14 @@ def test_few_rows_in_general_position_are_separable(shape: tuple[int, int]) -> N
         y = rng.permutation(np.arange(len(x)) % 2)
         found = sx.linear_separability(x, y)
         assert found.separable
-        prove(x, y, found)
+        check_proof(x, y, found)
 
 
 def test_dependent_rows_fewer_than_columns_can_overlap() -> None:
     x = np.array([[1.0, 2, 3, 4], [3.0, 2, 1, 0], [2.0, 2, 2, 2]])
     found = sx.linear_separability(x, [1, 1, 0])
     assert not found.separable
-    prove(x, np.array([1, 1, 0]), found)
+    check_proof(x, np.array([1, 1, 0]), found)
 
 
 def test_constant_columns_and_repeated_rows_change_nothing() -> None:
@@ -148,9 +149,9 @@ def test_constant_columns_and_repeated_rows_change_nothing() -> None:
     x = np.repeat(rng.standard_normal((40, 3)), 3, axis=0)
     for y in ((x[:, 0] > 0.2).astype(int), rng.integers(0, 2, len(x))):
         wide = np.column_stack([x, np.full(len(x), 7e8), x[:, 1]])
-        plain, found = sx.linear_separability(x, y), sx.linear_separability(wide, y)
-        assert plain.separable == found.separable
-        prove(wide, y, found)
+        dense, found = sx.linear_separability(x, y), sx.linear_separability(wide, y)
+        assert dense.separable == found.separable
+        check_proof(wide, y, found)
 
 
 @pytest.mark.parametrize("separable", [True, False])
@@ -162,7 +163,7 @@ def test_sparse_rows_are_as_dense_ones(separable: bool) -> None:
         y[7] = 1 - y[7]
     found = sx.linear_separability(x, y)
     assert found.separable == sx.linear_separability(x.toarray(), y).separable == separable
-    prove(x.toarray(), y, found)
+    check_proof(x.toarray(), y, found)
 
 
 def test_a_hundred_thousand_rows() -> None:
@@ -171,25 +172,25 @@ def test_a_hundred_thousand_rows() -> None:
     y = (x @ rng.standard_normal(20) > 0).astype(int)
     found = sx.linear_separability(x, y)
     assert found.separable
-    prove(x, y, found)
+    check_proof(x, y, found)
     inside = int(np.argmin(np.abs(x).sum(axis=1)))
     y[inside] = 1 - y[inside]
     found = sx.linear_separability(x, y)
     assert not found.separable
-    prove(x, y, found)
+    check_proof(x, y, found)
 
 
-def test_many_columns_meet_in_a_point_of_few_rows() -> None:
+def test_common_points_in_many_columns_are_combinations_of_few_rows() -> None:
     rng = np.random.default_rng(5)
     x, y = rng.standard_normal((700, 200)), rng.integers(0, 2, 700)
     start = time.perf_counter()
     found = sx.linear_separability(x, y)
     assert time.perf_counter() - start < 10.0  # one decomposition, not one for each row that leaves
-    prove(x, y, found)
+    check_proof(x, y, found)
     assert sum(len(rows) for rows in found.support) <= 202
 
 
-def test_classes_two_by_two() -> None:
+def test_every_pair_of_classes() -> None:
     rng = np.random.default_rng(8)
     y = np.repeat(["low", "high", "among"], 30)
     x = rng.standard_normal((90, 2)) + 8.0 * (y == "high")[:, None]
@@ -203,14 +204,14 @@ def test_classes_two_by_two() -> None:
     }
     for (first, second), found in pairs.items():
         assert found.classes.tolist() == [first, second]
-        kept = np.isin(y, [first, second])
+        rows = np.isin(y, [first, second])
         if found.separable:
-            prove(x[kept], y[kept], found)
+            check_proof(x[rows], y[rows], found)
         else:
             assert set(y[found.support[0]]) == {first}
 
 
-def test_tables_bring_their_classes(tmp_path) -> None:
+def test_rows_with_a_target(tmp_path) -> None:
     (tmp_path / "t.csv").write_text("a,b,c\n1,x,no\n2,x,no\n3,y,yes\n4,y,yes\n")
     found = sx.linear_separability(sx.scan(tmp_path / "t.csv", target="c"))
     assert found.separable
@@ -222,7 +223,7 @@ def test_tables_bring_their_classes(tmp_path) -> None:
 # -- the perceptron's bound --------------------------------------------------------------------
 
 
-def test_the_mistake_bound_is_the_best_and_no_order_breaks_it() -> None:
+def test_the_mistake_bound_is_the_smallest_and_holds_for_every_order() -> None:
     rng = np.random.default_rng(9)
     x = rng.standard_normal((60, 3))
     y = np.where(x @ [1.0, -2.0, 0.5] + 0.3 > 0, 1, -1)
@@ -240,7 +241,7 @@ def test_the_mistake_bound_is_the_best_and_no_order_breaks_it() -> None:
 # -- nearest points ----------------------------------------------------------------------------
 
 
-def test_the_hard_margin_facts() -> None:
+def test_the_hard_margin_hyperplane() -> None:
     x = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
     found = sx.nearest_hull_points(x[2:3], x[:2])
     assert_allclose(found.hyperplane.coef, [[0.0, -0.5]], atol=1e-12)
@@ -278,22 +279,22 @@ def test_nearest_points_against_a_quadratic_program(d: int, n: int, m: int, seed
 def test_nearest_points_of_huge_tiny_and_sparse_rows() -> None:
     rng = np.random.default_rng(10)
     a, b = rng.standard_normal((50, 4)), rng.standard_normal((40, 4)) + 4.0
-    plain = sx.nearest_hull_points(a, b)
+    dense = sx.nearest_hull_points(a, b)
     for factor in (1e-200, 1e-8, 1e8, 1e200):
         assert_allclose(
             sx.nearest_hull_points(a * factor, b * factor).distance / factor,
-            plain.distance,
+            dense.distance,
             rtol=1e-12,
         )
     moved = sx.nearest_hull_points(a + 1e6, b + 1e6)
-    assert_allclose(moved.distance, plain.distance, rtol=1e-8)
+    assert_allclose(moved.distance, dense.distance, rtol=1e-8)
     thin = sx.nearest_hull_points(sparse.csr_array(a), b)
-    assert_allclose(thin.distance, plain.distance, rtol=1e-12)
+    assert_allclose(thin.distance, dense.distance, rtol=1e-12)
     with pytest.raises(sx.InputError, match="columns"):
         sx.nearest_hull_points(a, b[:, :3])
 
 
-def test_a_search_cut_short_has_bounds_that_hold() -> None:
+def test_bounds_hold_after_few_iterations() -> None:
     from separatrix.geometry.min_norm_point import nearest_points
 
     rng = np.random.default_rng(11)

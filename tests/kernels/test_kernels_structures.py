@@ -20,7 +20,7 @@ def inner(a: dict, b: dict) -> float:
     return sum(value * b.get(key, 0.0) for key, value in a.items())
 
 
-def table(features, items) -> np.ndarray:
+def gram_from_features(features, items) -> np.ndarray:
     maps = [features(item) for item in items]
     return np.array([[inner(a, b) for b in maps] for a in maps])
 
@@ -28,11 +28,11 @@ def table(features, items) -> np.ndarray:
 # -- strings ---------------------------------------------------------------------------------------
 
 
-def pieces(s: str, k: int) -> dict:
+def substring_counts(s: str, k: int) -> dict:
     return Counter(s[i : i + k] for i in range(len(s) - k + 1))
 
 
-def gapped(s: str, n: int, decay: float) -> dict:
+def subsequence_features(s: str, n: int, decay: float) -> dict:
     found: dict = {}
     for at in combinations(range(len(s)), n):
         u = tuple(s[i] for i in at)
@@ -42,18 +42,20 @@ def gapped(s: str, n: int, decay: float) -> dict:
 
 @settings(max_examples=60, deadline=None)
 @given(words=WORDS, k=st.integers(1, 4))
-def test_spectrum_counts_common_pieces(words, k) -> None:
-    assert (sx.Spectrum(k).gram(words) == table(lambda s: pieces(s, k), words)).all()
+def test_spectrum_counts_common_substrings(words, k) -> None:
+    assert (
+        sx.Spectrum(k).gram(words) == gram_from_features(lambda s: substring_counts(s, k), words)
+    ).all()
 
 
 @settings(max_examples=60, deadline=None)
 @given(words=WORDS, n=st.integers(1, 4), decay=st.sampled_from([0.3, 0.5, 1.0]))
-def test_subsequences_are_counted_with_their_gaps(words, n, decay) -> None:
-    expected = table(lambda s: gapped(s, n, decay), words)
+def test_subsequences_are_discounted_by_their_span(words, n, decay) -> None:
+    expected = gram_from_features(lambda s: subsequence_features(s, n, decay), words)
     assert sx.Subsequence(n, decay).gram(words) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-def test_cat_and_car_share_one_pair_of_letters() -> None:
+def test_cat_and_car_have_one_common_subsequence() -> None:
     decay = 0.7
     kernel = sx.Subsequence(2, decay)
     assert kernel.gram(["cat"], ["car"])[0, 0] == pytest.approx(decay**4)
@@ -62,7 +64,7 @@ def test_cat_and_car_share_one_pair_of_letters() -> None:
     assert cosine == pytest.approx(1 / (2 + decay**2))
 
 
-def test_sequences_of_anything_are_strings() -> None:
+def test_sequences_of_any_symbols() -> None:
     words = [["the", "cat", "sat"], ("the", "cat"), np.array(["cat", "sat"])]
     assert sx.Spectrum(2).gram(words).tolist() == [[2, 1, 1], [1, 1, 0], [1, 0, 1]]
     letters = ["abc", "ab", "bc"]
@@ -113,7 +115,7 @@ def test_sets_by_intersection_and_union(groups) -> None:
     assert subsets == pytest.approx(2.0**common)
 
 
-def test_sets_may_hold_anything_and_be_written_as_lists() -> None:
+def test_sets_of_any_elements_may_be_lists() -> None:
     assert sx.SetKernel().gram([{1, "a", (2, 3)}], [["a", "a", 1]])[0, 0] == 2.0
     assert sx.SetKernel().serializable([{"b", "a", 3}]) == [(3, "a", "b")]
 
@@ -121,54 +123,56 @@ def test_sets_may_hold_anything_and_be_written_as_lists() -> None:
 # -- trees -----------------------------------------------------------------------------------------
 
 
-def parts(node):
+def label_and_children(node):
     return (node, ()) if not isinstance(node, tuple) else (node[0], node[1:])
 
 
 def fragments_at(node) -> list[tuple[object, int]]:
     """All fragments rooted at an inner node, with the number of nodes expanded."""
-    label, below = parts(node)
+    label, below = label_and_children(node)
     found: list[tuple[tuple, int]] = [((label,), 1)]
     for child in below:
-        name, further = parts(child)
+        name, further = label_and_children(child)
         choices = [(name, 0)] + (fragments_at(child) if further else [])
         found = [((*f, c), n + m) for f, n in found for c, m in choices]
     return found
 
 
-def whole_at(node) -> tuple[object, int]:
+def subtree_at(node) -> tuple[object, int]:
     """The subtree below a node, with the number of inner nodes."""
-    label, below = parts(node)
+    label, below = label_and_children(node)
     if not below:
         return label, 0
-    inside = [whole_at(child) for child in below]
+    inside = [subtree_at(child) for child in below]
     return (label, *(t for t, _ in inside)), 1 + sum(n for _, n in inside)
 
 
 def nodes(node):
     yield node
-    for child in parts(node)[1]:
+    for child in label_and_children(node)[1]:
         yield from nodes(child)
 
 
-def tree_features(tree, decay: float, whole: bool) -> dict:
+def tree_features(tree, decay: float, subtrees_only: bool) -> dict:
     found: dict = {}
     for node in nodes(tree):
-        if not parts(node)[1]:
-            named = [(("leaf", parts(node)[0]), 1)]
+        if not label_and_children(node)[1]:
+            named = [(("leaf", label_and_children(node)[0]), 1)]
         else:
-            named = [whole_at(node)] if whole else fragments_at(node)
+            named = [subtree_at(node)] if subtrees_only else fragments_at(node)
         for fragment, size in named:
             found[fragment] = found.get(fragment, 0.0) + decay ** (size / 2)
     return found
 
 
-@pytest.mark.parametrize(("kernel", "whole"), [(sx.TreeKernel, False), (sx.SubtreeKernel, True)])
+@pytest.mark.parametrize(
+    ("kernel", "subtrees_only"), [(sx.TreeKernel, False), (sx.SubtreeKernel, True)]
+)
 @pytest.mark.parametrize("seed", range(6))
-def test_trees_share_fragments(kernel, whole, seed) -> None:
+def test_trees_have_common_fragments(kernel, subtrees_only, seed) -> None:
     rng = np.random.default_rng(seed)
     trees = [random_tree(rng) for _ in range(8)]
-    expected = table(lambda t: tree_features(t, 0.6, whole), trees)
+    expected = gram_from_features(lambda t: tree_features(t, 0.6, subtrees_only), trees)
     assert kernel(0.6).gram(trees) == pytest.approx(expected, rel=1e-12)
     assert kernel(0.6).gram(trees[:3], trees[3:]) == pytest.approx(expected[:3, 3:], rel=1e-12)
     assert kernel(0.6).diagonal(trees) == pytest.approx(np.diagonal(expected), rel=1e-12)
@@ -191,7 +195,7 @@ def test_a_tree_of_any_depth() -> None:
 # -- graphs ----------------------------------------------------------------------------------------
 
 
-def test_neighbourhoods_counted_by_hand() -> None:
+def test_neighborhoods_counted_by_hand() -> None:
     path = (["a", "b", "a"], [(0, 1), (1, 2)])
     star = (["b", "a", "a", "a"], [(0, 1), (0, 2), (0, 3)])
     # round 0: {a: 2, b: 1} and {a: 3, b: 1}; round 1: a|b: 2 and 3, b|aa and b|aaa differ
@@ -228,15 +232,17 @@ def test_the_forms_of_a_graph_agree() -> None:
     gram = sx.GraphKernel(2).gram(forms)
     assert (gram == 6.0).all()
     assert sx.GraphKernel(2).gram(forms, [(["a", "b"], [(0, 1, "other")])])[0, 0] == 2.0
-    plain = {1: [2, 3], 2: [1], 3: [1]}
-    assert sx.GraphKernel(1).gram([plain], [(["", "", ""], [(0, 1), (0, 2)])])[0, 0] == 9.0 + 5.0
+    unlabeled = {1: [2, 3], 2: [1], 3: [1]}
+    assert (
+        sx.GraphKernel(1).gram([unlabeled], [(["", "", ""], [(0, 1), (0, 2)])])[0, 0] == 9.0 + 5.0
+    )
 
 
 # -- refusals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: sx.Spectrum(2).gram("one string"), "in a list"),
         (lambda: sx.Spectrum(2).gram([3.0]), "strings or sequences"),
@@ -252,6 +258,6 @@ def test_the_forms_of_a_graph_agree() -> None:
         (lambda: sx.GraphKernel().gram([(["a"], [(0, 1)])]), "does not connect"),
     ],
 )
-def test_refusals_say_what_is_wrong(make, says) -> None:
-    with pytest.raises(sx.InputError, match=says):
+def test_invalid_items_are_refused(make, message) -> None:
+    with pytest.raises(sx.InputError, match=message):
         make()

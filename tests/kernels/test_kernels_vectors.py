@@ -27,7 +27,7 @@ def z() -> np.ndarray:
 
 
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
-def test_names_and_settings_of_scikit_learn(x, z, gamma) -> None:
+def test_names_and_parameters_of_scikit_learn(x, z, gamma) -> None:
     value = {"scale": 1 / (5 * x.var()), "auto": 0.2}.get(gamma, gamma)
     expected = {
         "linear": pairwise.linear_kernel(x, z),
@@ -76,7 +76,7 @@ def test_any_kernel_serves_in_scikit_learn(x) -> None:
     assert ours.decision_function(x) == pytest.approx(theirs.decision_function(kernel(x)), abs=1e-6)
 
 
-def test_functions_and_finished_matrices_serve_as_kernels(x, z) -> None:
+def test_functions_and_gram_matrices_as_kernels(x, z) -> None:
     kernel = kernel_from(pairwise.laplacian_kernel)
     assert isinstance(kernel, Custom)
     assert kernel.gram(x, z) == pytest.approx(pairwise.laplacian_kernel(x, z))
@@ -91,7 +91,7 @@ def test_functions_and_finished_matrices_serve_as_kernels(x, z) -> None:
     assert (prepared.subset([4, 2]).gram() == gram[np.ix_([4, 2], [4, 2])]).all()
 
 
-def test_the_gaussian_by_height_and_width() -> None:
+def test_the_gaussian_by_factor_and_width() -> None:
     x = np.array([[0.0], [3.0]])
     assert sx.Gaussian.from_ab(1.0, 2.0) == sx.Gaussian(1.0)
     assert sx.Gaussian.from_ab(4.0, 5.0).gram(x)[0, 1] == pytest.approx(4 * np.exp(-9 / 5))
@@ -131,14 +131,14 @@ def test_explicit_maps_equal_their_kernels(kernel, x, z) -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
-def test_the_gaussian_knows_no_units_nor_origin(x, z, unit) -> None:
+def test_the_gaussian_is_invariant_to_units_and_origin(x, z, unit) -> None:
     expected = np.exp(-0.5 * cdist(x, z, "sqeuclidean") / 1.3**2)
     for shift in (0.0, 1e3):
         found = sx.Gaussian(1.3 * unit).gram((x + shift) * unit, (z + shift) * unit)
         assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_neighbours_far_from_everything_keep_their_digits() -> None:
+def test_neighbors_far_from_the_mean_do_not_cancel() -> None:
     rng = np.random.default_rng(2)
     x = rng.standard_normal((200, 3))
     x[:50] += 1e7
@@ -158,7 +158,7 @@ def test_single_precision_with_one_wide_column() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "rel"), [(np.float64, 4e-15), (np.float32, 2e-6)])
-def test_the_exponential_is_right_over_its_whole_range(dtype, rel) -> None:
+def test_the_exponential_is_accurate_over_its_range(dtype, rel) -> None:
     lowest = 80.0 if dtype == np.float32 else 700.0
     t = np.linspace(0.0, np.sqrt(2 * lowest), 4001).astype(dtype)[:, None]
     found = sx.Gaussian(1.0).gram(t, np.zeros((1, 1), dtype))[:, 0]
@@ -222,7 +222,7 @@ def test_no_rows_give_an_empty_block(x) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: sx.Gaussian(0.0), "bandwidth"),
         (lambda: sx.Gaussian(np.nan), "bandwidth"),
@@ -244,8 +244,8 @@ def test_no_rows_give_an_empty_block(x) -> None:
         (lambda: Custom(lambda x, z: 1.0).gram(np.eye(2)), "every pair"),
     ],
 )
-def test_refusals_say_what_is_wrong(make, says) -> None:
-    with pytest.raises(sx.InputError, match=says):
+def test_invalid_arguments_are_refused(make, message) -> None:
+    with pytest.raises(sx.InputError, match=message):
         make()
 
 

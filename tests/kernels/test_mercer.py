@@ -23,7 +23,7 @@ def test_a_gram_matrix_of_inner_products_is_mercer(x) -> None:
     assert sx.is_mercer([[0.0]])
 
 
-def test_what_is_not_mercer(x) -> None:
+def test_matrices_that_are_not_mercer(x) -> None:
     assert not sx.is_mercer(x @ x.T - 0.01 * np.eye(50))
     assert not sx.is_mercer([[0.0, 1.0], [1.0, 0.0]])
     assert not sx.is_mercer([[1.0, 0.5], [0.4, 1.0]])  # not symmetric
@@ -42,7 +42,7 @@ def test_the_lowest_eigenvalue(n) -> None:
     assert lowest_eigenvalue(q * values @ q.T) == pytest.approx(-2.5, rel=1e-5)
 
 
-def test_large_matrices_are_judged_in_time() -> None:
+def test_large_matrices() -> None:
     x = np.random.default_rng(3).standard_normal((1200, 2))
     flat = sx.Gaussian(2.0).gram(x)  # nearly all eigenvalues are zero up to rounding
     assert sx.is_mercer(flat)

@@ -78,7 +78,7 @@ def test_indefinite_kernels_show_it_on_some_data(row: KernelRow) -> None:
 
 
 @ALL
-def test_prepared_rows_equal_the_whole(row: KernelRow) -> None:
+def test_prepared_rows_equal_the_matrix(row: KernelRow) -> None:
     x, z = draw(row, 11, 3), draw(row, 13, 4)
     prepared = row.kernel.prepare(z)
     whole = row.kernel.gram(x, z)
@@ -127,7 +127,7 @@ def test_sparse_rows_give_the_same(row: KernelRow) -> None:
 
 
 @ALL
-def test_gradients_are_the_slopes_of_the_entries(row: KernelRow) -> None:
+def test_gradients_are_derivatives_of_the_entries(row: KernelRow) -> None:
     x = draw(row, 12, 9)
     kernel, found = row.kernel, row.kernel.gradient(draw(row, 12, 9))
     continuous = {name: p for name, p in kernel.parameters.items() if p.continuous}
@@ -169,7 +169,7 @@ def test_algebra_follows_the_entries(row: KernelRow) -> None:
 
 
 @ALL
-def test_a_cosine_is_an_entry_over_two_lengths(row: KernelRow) -> None:
+def test_normalized_entries_are_cosines(row: KernelRow) -> None:
     if not row.mercer:
         return
     x, z = draw(row, 8, 12), draw(row, 6, 13)
@@ -200,14 +200,14 @@ def test_distances_in_feature_space(row: KernelRow) -> None:
 def test_expansions_survive_storage_without_pickle(row: KernelRow) -> None:
     x, z = draw(row, 5, 16), draw(row, 7, 17)
     weights = np.array([1.0, 0.0, -2.0, 0.5, 0.0, 3.0, 1.0])
-    shape = sx.KernelExpansion(row.kernel, z, weights, np.array([0.25]))
+    expansion = sx.KernelExpansion(row.kernel, z, weights, np.array([0.25]))
     tensors: dict = {}
-    text = json.dumps(encode(shape, tensors, "shape"))
+    text = json.dumps(encode(expansion, tensors, "shape"))
     back = decode(json.loads(text), tensors)
     assert back.kernel == row.kernel
     assert len(back) == 5
-    close(back.scores(x), shape.scores(x), 0.0)
-    close(shape.scores(x)[:, 0], row.kernel.gram(x, z) @ weights + 0.25)
+    close(back.scores(x), expansion.scores(x), 0.0)
+    close(expansion.scores(x)[:, 0], row.kernel.gram(x, z) @ weights + 0.25)
 
 
 @ALL

@@ -189,11 +189,11 @@ class QuadraticScores:
         Triangular maps save a third of the multiplications in this way.
         """
         r = self.maps.shape[2]
-        whole = np.concatenate([-self.means[:, None, :], self.maps], axis=1)
+        stacked = np.concatenate([-self.means[:, None, :], self.maps], axis=1)
         cuts = np.linspace(0, r, (BLOCKS if r > 8 * BLOCKS else min(r, 1)) + 1).astype(int)
         blocks = []
         for low, high in pairwise(cuts):
-            part = whole[:, :, low:high]
+            part = stacked[:, :, low:high]
             used = 1 + int(np.flatnonzero(part.any(axis=(0, 2)))[-1])
             blocks.append((used, part[:, :used].transpose(0, 2, 1).reshape(-1, used).copy()))
         return blocks

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.geometry.min_norm_point import EPS, dense_rows, nearest_points
+from separatrix.geometry.min_norm_point import EPS, NearestPoints, dense_rows, nearest_points
 from separatrix.geometry.separation_proof import (
     AGREEMENT,
     SeparatingHyperplane,
@@ -216,9 +216,20 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
         w = found.normal * (2.0 / found.distance)
         threshold = float((a @ w).min() + (b @ w).max()) / 2
         hyperplane = Hyperplane(w[None, :], np.array([-threshold]), _names(A, a.shape[1]))
-    certificate = Certificate(
-        "Nearest points of two hulls: "
-        + ("all rows lie beyond the planes through them" if disjoint else "the hulls intersect"),
+    return HullPoints(
+        points,
+        (found.rows_a, found.rows_b),
+        (found.weights_a, found.weights_b),
+        found.distance if disjoint else 0.0,
+        hyperplane,
+        _hull_certificate(found, disjoint),
+    )
+
+
+def _hull_certificate(found: NearestPoints, disjoint: bool) -> Certificate:
+    claim = "all rows lie beyond the planes through them" if disjoint else "the hulls intersect"
+    return Certificate(
+        f"Nearest points of two hulls: {claim}",
         primal=found.distance,
         dual=max(found.low - found.high, 0.0),
         gap=found.duality_gap,
@@ -229,14 +240,6 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
             f"{_row_count(found.rows_b)} of B.",
         ),
         promised=("gap",),
-    )
-    return HullPoints(
-        points,
-        (found.rows_a, found.rows_b),
-        (found.weights_a, found.weights_b),
-        found.distance if disjoint else 0.0,
-        hyperplane,
-        certificate,
     )
 
 

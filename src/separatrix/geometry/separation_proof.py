@@ -70,7 +70,7 @@ def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint
     if common.disagreement > AGREEMENT:
         raise InputError(
             "Whether the classes are separable is beyond floating-point numbers here: their hulls "
-            f"are apart by {found.distance / found.scale:.1e} of their size, but no hyperplane "
+            f"are {found.distance / found.scale:.1e} of their size apart, but no hyperplane "
             "written in floats in these units passes between them.",
             remedy="Subtract a constant from columns that are large but vary little.",
         )
@@ -174,8 +174,8 @@ def _common_point(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
     weights_a, weights_b = weights[first], weights[~first]
     weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
     mean_a, mean_b = weights_a @ dense_rows(a, rows_a), weights_b @ dense_rows(b, rows_b)
-    apart = float(np.abs(mean_a - mean_b).max(initial=0.0)) / 2
-    return CommonPoint((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, apart)
+    difference = float(np.abs(mean_a - mean_b).max(initial=0.0)) / 2
+    return CommonPoint((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, difference)
 
 
 def _caratheodory(columns: Floats, weights: Floats) -> tuple[Ints, Floats]:

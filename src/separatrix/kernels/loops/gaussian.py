@@ -31,9 +31,9 @@ def _two_to(_typing, rounded):
     size, bias, shift = (32, 127, 23) if rounded == types.float32 else (64, 1023, 52)
 
     def code(context, builder, _signature, args):
-        whole = ir.IntType(size)
-        k = builder.bitcast(args[0], whole)
-        exponent = builder.shl(builder.add(k, whole(bias)), whole(shift))
+        integer = ir.IntType(size)
+        k = builder.bitcast(args[0], integer)
+        exponent = builder.shl(builder.add(k, integer(bias)), integer(shift))
         return builder.bitcast(exponent, context.get_value_type(rounded))
 
     return rounded(rounded), code
