@@ -77,13 +77,11 @@ def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     --------
     scatter_decomposition : Scatter within and between clusters.
     KMeans : Clusters about means.
-    KMedoids : Clusters about medoids in any metric.
 
     Notes
     -----
-    Squared Euclidean distances take time in proportion to points times clusters: the mean squared
-    distance to a cluster is that to its mean plus the cluster's own mean scatter. Euclidean
-    distances are computed for all pairs in single precision, in constant memory.
+    Euclidean distances of all pairs are computed in single precision, in constant memory; squared
+    ones follow from the cluster means in time proportional to points times clusters.
 
     References
     ----------

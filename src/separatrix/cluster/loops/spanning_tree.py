@@ -136,15 +136,24 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
                 outside[i] = j
                 if source[c] < 0 or _shorter(d, i, j, shortest[c], source[c], target[c]):
                     shortest[c], source[c], target[c] = d, i, j
-        for c in range(n):
-            if source[c] >= 0:
-                a, b = find_root(parent, source[c]), find_root(parent, target[c])
-                if a != b:
-                    first[done], second[done], height[done] = source[c], target[c], shortest[c]
-                    parent[max(a, b)] = min(a, b)
-                    done += 1
-        for i in range(n):
-            component[i] = find_root(parent, i)
+        done = _merge_components(
+            source, target, shortest, parent, component, first, second, height, done
+        )
+
+
+@njit(cache=True, nogil=True)
+def _merge_components(source, target, shortest, parent, component, first, second, height, done):
+    """Add the shortest edge of every component and relabel; returns the number of edges so far."""
+    for c in range(source.size):
+        if source[c] >= 0:
+            a, b = find_root(parent, source[c]), find_root(parent, target[c])
+            if a != b:
+                first[done], second[done], height[done] = source[c], target[c], shortest[c]
+                parent[max(a, b)] = min(a, b)
+                done += 1
+    for i in range(source.size):
+        component[i] = find_root(parent, i)
+    return done
 
 
 @njit(cache=True, nogil=True)
