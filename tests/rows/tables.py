@@ -9,7 +9,7 @@ import pandas as pd
 
 
 def mixed(n: int = 400, seed: int = 0) -> pd.DataFrame:
-    """Numbers, whole numbers, a truth value and text, some with gaps; the price needs all."""
+    """Floats, integers, booleans and text, some missing; the price depends on all."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {

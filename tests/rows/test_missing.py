@@ -34,20 +34,20 @@ def test_mean_and_most_frequent():
     ready = prepare(scan(mixed(), target="price", missing="mean"))
     frame = mixed().dropna(subset="price").reset_index(drop=True)
     x = design_of(ready)
-    gaps = frame["height"].isna()
-    np.testing.assert_allclose(x.loc[gaps, "height"], frame["height"].mean(), rtol=1e-14)
+    missing = frame["height"].isna()
+    np.testing.assert_allclose(x.loc[missing, "height"], frame["height"].mean(), rtol=1e-14)
     assert ready.encoding.reference_levels == {"town": "Pisa"}
     no_town = frame["town"].isna()
     assert (x.loc[no_town, ["town=Ghent", "town=Lund"]] == 0).all(axis=None)
 
 
-def test_a_gap_in_a_truth_value_takes_the_more_frequent_one():
+def test_a_missing_boolean_takes_the_more_frequent_value():
     frame = pd.DataFrame({"b": [True, True, False, None], "x": range(4), "y": range(4)})
     x = design_of(prepare(scan(frame.astype({"b": "boolean"}), target="y")))
     assert x["b"].tolist() == [1.0, 1.0, 0.0, 1.0]
 
 
-def test_indicator_keeps_the_gap_visible():
+def test_indicator_marks_the_missing_value():
     ready = prepare(scan(mixed(), target="price", missing="indicator"))
     frame = mixed().dropna(subset="price").reset_index(drop=True)
     x = design_of(ready)
@@ -57,15 +57,15 @@ def test_indicator_keeps_the_gap_visible():
 
 
 def regressed(frame: pd.DataFrame, rounds: int = 60) -> pd.DataFrame:
-    """Completion by scikit-learn's regression of each column with gaps on all others."""
-    gaps = frame.isna()
+    """Imputation by scikit-learn's regression of each column with missing values on all others."""
+    missing = frame.isna()
     full = frame.fillna(frame.mean())
     for _ in range(rounds):
-        for name in frame.columns[gaps.any()]:
+        for name in frame.columns[missing.any()]:
             others = full.drop(columns=name)
-            seen = ~gaps[name]
+            seen = ~missing[name]
             fit = LinearRegression().fit(others[seen], full.loc[seen, name])
-            full.loc[gaps[name], name] = fit.predict(others[gaps[name]])
+            full.loc[missing[name], name] = fit.predict(others[missing[name]])
     return full
 
 
@@ -75,7 +75,7 @@ def test_regress_is_the_fixed_point_of_regressions(scale):
     x = rng.multivariate_normal([1, 2, 3], [[2, 1, 0.5], [1, 2, 0.7], [0.5, 0.7, 1]], size=200)
     frame = pd.DataFrame(x, columns=["a", "b", "c"])
     frame.loc[::5, "a"] = np.nan
-    frame.loc[1::5, "b"] = np.nan  # never two gaps in one row: each is a plain regression
+    frame.loc[1::5, "b"] = np.nan  # never two missing values in one row: each is a plain regression
     want = regressed(frame)
     frame["b"] *= scale
     ready = prepare(scan(frame.assign(y=1.0 * np.arange(200)), target="y", missing="regress"))
@@ -101,7 +101,7 @@ def test_regress_recovers_what_the_other_columns_determine():
     assert (filled[far] == group[far]).all()
 
 
-def test_regress_applies_to_new_rows_with_new_gaps():
+def test_regress_applies_to_new_rows_with_new_missing_values():
     rng = np.random.default_rng(4)
     a = rng.normal(size=100)
     frame = pd.DataFrame({"a": a, "b": -a, "y": a})
@@ -113,7 +113,7 @@ def test_regress_applies_to_new_rows_with_new_gaps():
     )
 
 
-def test_regress_does_not_promise_what_it_did_not_reach(monkeypatch):
+def test_regression_imputation_that_has_not_converged_warns(monkeypatch):
     monkeypatch.setattr("separatrix.statistics.fit_imputation.MAX_ITER", 1)
     with pytest.warns(SeparatrixWarning, match="SEP003"):
         prepare(scan(mixed(), target="price", missing="regress"))
@@ -121,14 +121,14 @@ def test_regress_does_not_promise_what_it_did_not_reach(monkeypatch):
 
 @pytest.mark.parametrize("missing", ["mean", "indicator", "regress"])
 @pytest.mark.parametrize("memory", [False, True])
-def test_folds_are_filled_with_what_their_training_rows_say(missing, memory):
+def test_folds_are_imputed_from_their_training_rows(missing, memory):
     rows = scan(mixed(300), target="price", missing=missing, block_rows=70)
     rows = rows.read() if memory else rows
-    labelled = rows.with_parts(Parts(seed=1, folds=3))
-    ready = prepare_parts(labelled)
+    labeled = rows.with_parts(Parts(seed=1, folds=3))
+    ready = prepare_parts(labeled)
     assert ready.folds == (0, 1, 2)
     table = rows.read()
-    parts = labelled.collect().parts
+    parts = labeled.collect().parts
     for fold in (-1, 0, 1, 2):
         got = ready.split(fold)
         train = prepare(table.take((parts != fold) & (parts != -1)))
@@ -162,9 +162,9 @@ def test_columns_without_values_are_left_out_with_a_note():
         prepare(scan(frame, target="void"))
 
 
-def test_moments_of_two_tables_add_up_after_restating_their_origins():
+def test_moments_of_two_tables_add_up_after_restating_their_placeholders():
     frame = mixed(200)
-    frame.loc[120:, "height"] += 50  # another middle
+    frame.loc[120:, "height"] += 50  # another median
     parts = [scan(frame[:100], target="price"), scan(frame[100:], target="price")]
     raw = [rows.reduce(Moments()) for rows in parts]
     assert parts[0].schema.columns[0].placeholder != parts[1].schema.columns[0].placeholder

@@ -35,7 +35,7 @@ def forms(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def design():
-    """The design by pandas alone: reference town Pisa, means in the gaps."""
+    """The design by pandas alone: reference town Pisa, means for missing values."""
     frame = mixed().dropna(subset="price")
     return pd.DataFrame(
         {
@@ -116,7 +116,7 @@ def test_several_targets_and_weights():
     np.testing.assert_allclose(m.y_mean[1], np.average(frame["rooms"], weights=frame["w"]))
 
 
-def test_arrays_stay_arrays_and_gaps_make_a_table():
+def test_arrays_stay_arrays_and_missing_values_make_a_table():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     rows = scan(x, target=y)
@@ -155,7 +155,7 @@ def test_dask_arrays_equal_memory():
     assert a.targets.items == b.targets.items
 
 
-def test_dates_are_seconds_and_it_is_said(tmp_path):
+def test_dates_are_seconds_with_a_note(tmp_path):
     days = pd.date_range("2020-01-01", periods=6, freq="D")
     frame = pd.DataFrame({"when": days, "y": range(6)})
     frame.to_csv(tmp_path / "d.csv", index=False)
@@ -166,7 +166,7 @@ def test_dates_are_seconds_and_it_is_said(tmp_path):
         assert "seconds" in rows.notes[0]
 
 
-def test_names_of_rows_are_left_out_and_it_is_said():
+def test_names_of_rows_are_left_out_with_a_note():
     frame = pd.DataFrame({"id": [f"row {i}" for i in range(300)], "x": range(300), "y": range(300)})
     rows = scan(frame, target="y")
     assert rows.schema.names == ("x",)

@@ -1,4 +1,4 @@
-"""Frames: unit size, independence, and coefficients that find their way back."""
+"""Preconditioned columns: unit size, independence, and coefficients in the original units."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import precondition
 
 
-def framed(x, y, w=None, *, fit_intercept=True):
+def preconditioned(x, y, w=None, *, fit_intercept=True):
     rows = ArrayRows(x, y, w)
-    frame = precondition(rows, rows.reduce(Moments()), fit_intercept=fit_intercept)
-    z, y, w = (np.concatenate(part) for part in zip(*frame.chunks(rows.block), strict=True))
-    return frame, z, y, w
+    p = precondition(rows, rows.reduce(Moments()), fit_intercept=fit_intercept)
+    z, y, w = (np.concatenate(part) for part in zip(*p.chunks(rows.block), strict=True))
+    return p, z, y, w
 
 
 @given(
@@ -37,24 +37,24 @@ def test_columns_have_unit_size_and_predictions_return(seed, n, d, power, fit_in
     if d > 2:
         x[:, 2] = 3 * x[:, 0]
     y, w = rng.standard_normal(n), rng.integers(1, 4, n).astype(float)
-    frame, z, centred, w = framed(x, y, w, fit_intercept=fit_intercept)
+    p, z, centred, w = preconditioned(x, y, w, fit_intercept=fit_intercept)
     np.testing.assert_allclose(w @ z**2 / w.sum(), 1.0, rtol=1e-8)
-    beta = rng.standard_normal((frame.rank, 1))
-    b, a = frame.unscale(beta, np.array([0.5]))
+    beta = rng.standard_normal((p.rank, 1))
+    b, a = p.unscale(beta, np.array([0.5]))
     size = 1 + np.abs(x) @ np.abs(b) + np.abs(a)
-    left, right = x @ b + a, z @ beta + 0.5 + frame.y_center
+    left, right = x @ b + a, z @ beta + 0.5 + p.y_center
     assert (np.abs(left - right) <= 1e-11 * size).all()
-    np.testing.assert_allclose(centred[:, 0], y - frame.y_center[0])
+    np.testing.assert_allclose(centred[:, 0], y - p.y_center[0])
 
 
 def test_later_combinations_are_named_and_coefficients_are_the_shortest():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((50, 3))
     x = np.column_stack([x[:, 0], x[:, 1], x[:, 0] - 1e6 * x[:, 1], np.full(50, 7.0), x[:, 2]])
-    frame, z, _, _ = framed(x, rng.standard_normal(50))
-    assert frame.dependent == ("x2", "x3")
-    assert frame.rank == 3
-    b = frame.unscale(rng.standard_normal((3, 1)), np.zeros(1))[0][:, 0]
+    p, z, _, _ = preconditioned(x, rng.standard_normal(50))
+    assert p.dependent == ("x2", "x3")
+    assert p.rank == 3
+    b = p.unscale(rng.standard_normal((3, 1)), np.zeros(1))[0][:, 0]
     # the shortest coefficients lie in the span of the rows
     centred = x - x.mean(axis=0)
     np.testing.assert_allclose(b @ [1, -1e6, -1, 0, 0], 0.0, atol=1e-6 * np.abs(b).max() * 1e6)
@@ -66,9 +66,9 @@ def test_nearly_dependent_columns_are_turned_apart():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((100, 2))
     x = np.column_stack([x, x[:, 0] + 1e-9 * rng.standard_normal(100)])
-    frame, z, _, _ = framed(x, rng.standard_normal(100))
-    assert frame.rank == 3
-    assert frame.dependent == ()
+    p, z, _, _ = preconditioned(x, rng.standard_normal(100))
+    assert p.rank == 3
+    assert p.dependent == ()
     assert np.linalg.cond(z) < 1 + 1e-5
 
 

@@ -8,7 +8,9 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.profile import profile
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.preconditioner import column_scales
 from separatrix.statistics.standardizer import Standardizer
 
 RNG = np.random.default_rng(4)
@@ -52,3 +54,15 @@ def test_coefficients_in_the_units_of_the_table_give_the_same_scores(outputs):
     b, a = ours.unscale(coef, intercept)
     np.testing.assert_allclose(X @ b.T + a, ours.transform(X) @ coef.T + intercept, atol=1e-6)
     assert (b[:, 1] == 0.0).all()
+
+
+@pytest.mark.parametrize("value", [0.1, 1e9 + 0.1, -3.3e-7])
+def test_one_rule_for_constant_columns(value):
+    x = np.column_stack([np.full(30, value), np.arange(30.0)])
+    rows = ArrayRows(x, np.arange(30.0))
+    moments = rows.reduce(Moments())
+    assert Standardizer.from_moments(moments).scale[0] == 0.0
+    assert column_scales(moments, moments)[0] == 0.0
+    assert np.isnan(moments.correlation[0]).all()
+    assert moments.correlation[1, 2] == pytest.approx(1.0)
+    assert profile(rows)[0].std == 0.0

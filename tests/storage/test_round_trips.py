@@ -79,7 +79,7 @@ def test_baselines_are_stored_too(baseline, tmp_path) -> None:
     assert (load(tmp_path / "m.sx").predict(X[:5]) == fitted.predict(X[:5])).all()
 
 
-def test_a_table_with_levels_and_gaps_is_read_as_in_training(tmp_path) -> None:
+def test_a_table_with_levels_and_missing_values_is_read_as_in_training(tmp_path) -> None:
     table = {
         "size": [1.0, None, 3.0, 4.0, 5.0, 6.0],
         "town": ["b", "a", "a", None, "b", "c"],
