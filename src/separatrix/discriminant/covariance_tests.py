@@ -85,14 +85,7 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
     >>> bool(sx.mardia(normal).p_value > 0.05), bool(sx.mardia(normal**2).p_value < 1e-6)
     (True, True)
     """
-    x = np.asarray(x, dtype=float)
-    x = x[:, None] if x.ndim == 1 else x
-    if not np.isfinite(x).all():
-        raise InputError("The rows contain NaN or infinity.", remedy="Remove these rows first.")
-    w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if w.shape != (len(x),) or not ((w >= 0) & np.isfinite(w)).all():
-        raise InputError("sample_weight must hold one finite number, not negative, for each row.")
-    x, w = x[w > 0], w[w > 0]
+    x, w = _positive_weight(x, sample_weight)
     n = float(w.sum())
     z = _whitened(x, w)
     d = z.shape[1]
@@ -120,6 +113,18 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
         float(2.0 * special.ndtr(-abs(score))),
         d,
     )
+
+
+def _positive_weight(x: Floats, sample_weight: Floats | None) -> tuple[Floats, Floats]:
+    """The rows of positive weight and their weights, checked."""
+    x = np.asarray(x, dtype=float)
+    x = x[:, None] if x.ndim == 1 else x
+    if not np.isfinite(x).all():
+        raise InputError("The rows contain NaN or infinity.", remedy="Remove these rows first.")
+    w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if w.shape != (len(x),) or not ((w >= 0) & np.isfinite(w)).all():
+        raise InputError("sample_weight must hold one finite number, not negative, for each row.")
+    return x[w > 0], w[w > 0]
 
 
 def _whitened(x: Floats, w: Floats) -> Floats:
