@@ -1,4 +1,4 @@
-"""One of every picture, from small seeded data: each law below holds for all of them."""
+"""One of every display, from small seeded data."""
 
 import numpy as np
 from scipy.cluster import hierarchy
@@ -37,7 +37,7 @@ from separatrix.pictures import (
     TrainingTraceDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.probability.decision_surface import decision_surface
+from separatrix.probability.decision_surface import DecisionFunctionSurface, decision_surface
 from separatrix.probability.roc import roc_curve
 
 NASTY = ("plain", "$a$ & <b>", 'quote"s', "x" * 60, "naïve 東京", "")
@@ -60,7 +60,7 @@ def every_picture(n=120):
             alphas, np.exp(-alphas)[:, None] * estimates, NASTY, alphas[9]
         ),
         "path beside": RegularizationPathDisplay(
-            alphas, np.exp(-alphas)[:, None] * estimates, NASTY, beside=estimates
+            alphas, np.exp(-alphas)[:, None] * estimates, NASTY, reference=estimates
         ),
         "residuals": ResidualDisplay(fitted, residuals),
         "quantiles": QuantileQuantileDisplay(residuals),
@@ -72,9 +72,9 @@ def every_picture(n=120):
         "validation": ValidationCurveDisplay(
             alphas, rng.uniform(1, 2, (30, 5)) + np.log(alphas)[:, None] ** 2, alphas[12]
         ),
-        "left out one by one": ValidationCurveDisplay(alphas, 1 + alphas, alphas[0]),
+        "one fold": ValidationCurveDisplay(alphas, 1 + alphas, alphas[0]),
         "folds": CrossValidationDisplay(NASTY[:2], rng.uniform(size=(2, 5)), "error", NASTY[0]),
-        "gap": GeneralizationGapDisplay(
+        "generalization gap": GeneralizationGapDisplay(
             ["training", "test"], [1.0, 1.2], [np.nan, 1.1], [np.nan, 1.3], "rmse", ["test"]
         ),
         "confusion": ConfusionMatrixDisplay.from_predictions(label, np.roll(label, 1)),
@@ -95,19 +95,19 @@ def every_picture(n=120):
             three, rng.normal(size=(n, 3)), rng.normal(size=(3, 5)), ["a", "b", "c"]
         ),
         **class_pictures(rng, x, fitted, label, three),
-        **machine_pictures(rng, x, fitted, label),
+        **svm_pictures(rng, x, fitted, label),
         **cluster_pictures(x),
     }
 
 
 def class_pictures(rng, x, fitted, label, three):
-    """Probabilities, doubt, boundary."""
+    """Probabilities, rejection, decision boundary."""
     odds = 1 / (1 + np.exp(-fitted))
     p = rng.dirichlet(np.ones(3), len(three))
     rejected = np.where(rng.random(len(label)) < 0.1, "reject", np.roll(label, 1))
     return {
-        "confusion with doubt": ConfusionMatrixDisplay.from_predictions(
-            label, rejected, reject="reject"
+        "confusion with rejection": ConfusionMatrixDisplay.from_predictions(
+            label, rejected, reject_label="reject"
         ),
         "calibration": CalibrationDisplay.from_predictions(label, odds),
         "calibrations": CalibrationDisplay.from_predictions(
@@ -115,7 +115,7 @@ def class_pictures(rng, x, fitted, label, three):
         ),
         "calibration of three": CalibrationDisplay.from_probabilities(three, p, ["a", "b", "c"]),
         "coverage": CoverageRiskDisplay.from_predictions(three, p, ["a", "b", "c"]),
-        "coverage with doubt": CoverageRiskDisplay.from_predictions(
+        "coverage with rejection": CoverageRiskDisplay.from_predictions(
             three, p, ["a", "b", "c"], costs=0.4
         ),
         "coverage at a cost": CoverageRiskDisplay.from_predictions(
@@ -127,13 +127,13 @@ def class_pictures(rng, x, fitted, label, three):
         ),
         "three log odds": LogOddsDisplay.from_probabilities(three, p, ["a", "b", "c"]),
         "boundary": boundary(x, (fitted > 0).astype(int), NASTY[1:3]),
-        "boundary with doubt": boundary(x, (fitted > 0).astype(int), NASTY[1:3], reject=True),
+        "boundary with rejection": boundary(x, (fitted > 0).astype(int), NASTY[1:3], reject=True),
         "boundary of three": boundary(x, np.digitize(fitted, [-4, 4]), NASTY[:3]),
     }
 
 
 def boundary(x, codes, labels, *, reject=False):
-    """Nearest class mean, with doubt near the middle where asked."""
+    """Nearest class mean, with rejection near the middle on request."""
     means = np.array([x[codes == k].mean(axis=0) for k in range(len(labels))])
 
     def utility(rows):
@@ -147,35 +147,29 @@ def boundary(x, codes, labels, *, reject=False):
     )
 
 
-def machine_pictures(rng, x, fitted, label):
-    """Margins, support vectors, multipliers."""
+def svm_pictures(rng, x, fitted, label):
+    """Margins, support vectors, dual coefficients."""
     margin = np.where(label == "yes", 1, -1) * fitted / 4
     alpha = np.clip(1 - margin, 0, 1)
     across, up = np.linspace(-3, 3, 30), np.linspace(-3, 3, 20)
-    prices = np.geomspace(0.01, 100, 9)
+    surface = DecisionFunctionSurface(
+        x[:, :2], across, up, across[None, :] + up[:, None] ** 2 - 2, NASTY[1:3], projected=False
+    )
+    Cs = np.geomspace(0.01, 100, 9)
     return {
         "margins": MarginDisplay(margin),
         "support vectors": SupportVectorDisplay(
-            x[:, :2],
-            (label == "yes").astype(int),
-            ["no", "yes"],
-            across,
-            up,
-            across[None, :] + up[:, None] ** 2 - 2,
-            margin < 1,
-            NASTY[1:3],
+            surface, (label == "yes").astype(int), ["no", "yes"], margin < 1
         ),
-        "multipliers": DualCoefficientDisplay(alpha, 1.0, label, ["no", "yes"]),
+        "dual coefficients": DualCoefficientDisplay(alpha, 1.0, label, ["no", "yes"]),
         "hard margin": DualCoefficientDisplay(alpha * 3, np.inf, label, ["no", "yes"]),
-        "path over C": SVMPathDisplay(
-            prices, 100 / (1 + prices), rng.uniform(size=(9, 5)), prices[4]
-        ),
-        "path without scores": SVMPathDisplay(prices, 100 / (1 + prices)),
+        "path over C": SVMPathDisplay(Cs, 100 / (1 + Cs), rng.uniform(size=(9, 5)), Cs[4]),
+        "path without scores": SVMPathDisplay(Cs, 100 / (1 + Cs)),
     }
 
 
 def cluster_pictures(x):
-    """Silhouettes, trees, profiles, distances."""
+    """Silhouettes, dendrograms, profiles, distances."""
     three = np.array(NASTY[:3])[np.digitize(x[:, 0], [-0.5, 0.5])]
     many = np.vstack([x, x + 0.01, x - 3])
     counts = np.arange(1, 8)
@@ -184,7 +178,7 @@ def cluster_pictures(x):
         "silhouettes of many clusters": SilhouetteDisplay.from_rows(x, np.arange(len(x)) % 30),
         "tree": DendrogramDisplay.from_linkage(hierarchy.linkage(x, "average"), n_clusters=4),
         "small tree with names": DendrogramDisplay.from_linkage(
-            hierarchy.linkage(x[:6], "complete"), level=2.0, names=NASTY
+            hierarchy.linkage(x[:6], "complete"), distance_threshold=2.0, leaf_labels=NASTY
         ),
         "tree with inversions": DendrogramDisplay.from_linkage(
             hierarchy.linkage(x, "centroid"), n_clusters=7
@@ -198,10 +192,10 @@ def cluster_pictures(x):
         ),
         "projection": ClusterProjectionDisplay.from_rows(x, three, names=NASTY[:5]),
         "projection of one column": ClusterProjectionDisplay.from_rows(x[:, :1], three),
-        "counts of neighbours": NeighborCountDisplay(
+        "numbers of neighbors": NeighborCountDisplay(
             counts, 0.2 + (counts - 4) ** 2 / 100, np.full(7, 0.02), 4
         ),
-        "many neighbours, numbers": NeighborCountDisplay(
+        "many neighbors, regression": NeighborCountDisplay(
             np.arange(1, 90), np.linspace(2, 1, 89), np.zeros(89), metric="rmse"
         ),
         "concentration": DistanceConcentrationDisplay.from_rows(x),

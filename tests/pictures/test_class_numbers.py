@@ -1,7 +1,5 @@
 """What the pictures of classifiers show is right: numbers against independent references."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,24 +50,24 @@ def test_calibration_agrees_with_scikit_learn(bayes):
     np.testing.assert_allclose(display.curves[0].observed, observed)
     np.testing.assert_allclose(display.curves[0].predicted, predicted)
     brier = brier_score_loss(MALIGNANT[1::2], p)
-    assert display.briers[0] == pytest.approx(brier)
+    assert display.brier_scores[0] == pytest.approx(brier)
     assert f"Brier score {brier:.3f}" in display.description
     np.testing.assert_allclose(display.histograms[0], np.histogram(p, 20, (0, 1))[0] / p.size)
 
 
-def test_whiskers_are_wilsons(bayes):
+def test_intervals_are_wilsons(bayes):
     display = CalibrationDisplay.from_estimator(bayes, FEW, MALIGNANT)
     curve = display.curves[0]
     n = curve.weight * MALIGNANT.size
     ends = proportion_confint(np.round(n * curve.observed), n, method="wilson")
-    np.testing.assert_allclose(display.whiskers(0), np.transpose(ends), atol=1e-9)
+    np.testing.assert_allclose(display.confidence_intervals(0), np.transpose(ends), atol=1e-9)
 
 
 def test_several_calibrations_lie_over_one_another(bayes):
     p = bayes.predict_proba(FEW)[:, 1]
     both = CalibrationDisplay.from_predictions(MALIGNANT, {"before": p, "after": np.sqrt(p)})
     alone = CalibrationDisplay.from_predictions(MALIGNANT, np.sqrt(p))
-    assert both.errors[1] == alone.errors[0] != both.errors[0]
+    assert both.calibration_errors[1] == alone.calibration_errors[0] != both.calibration_errors[0]
     assert both.description.startswith("Before: expected calibration error")
     assert "after: expected" in both.description
     with pytest.raises(InputError, match="no probabilities"):
@@ -82,17 +80,17 @@ def test_calibration_of_several_classes_judges_the_prediction():
     p = model.predict_proba(WINE.data.iloc[:, :2])
     right = model.predict(WINE.data.iloc[:, :2]) == WINES
     assert display.curves[0].weight @ display.curves[0].observed == pytest.approx(right.mean())
-    assert display.briers[0] == pytest.approx(np.mean((p.max(axis=1) - right) ** 2))
-    assert display.what == "probability of the predicted class"
+    assert display.brier_scores[0] == pytest.approx(np.mean((p.max(axis=1) - right) ** 2))
+    assert display.axis_label == "probability of the predicted class"
 
 
 def test_a_group_off_the_diagonal_is_named():
     p = np.repeat([0.15, 0.85], 200)
     y = np.r_[np.arange(200) < 120, np.arange(200) < 170]
     text = CalibrationDisplay.from_predictions(y, p).description
-    assert "rows told 15 % were 60 %" in text
+    assert "predicted 15 %, observed 60 %" in text
     fair = CalibrationDisplay.from_predictions(np.r_[np.arange(200) < 30, np.arange(200) < 170], p)
-    assert "all reach the diagonal" in fair.description
+    assert "include the diagonal" in fair.description
 
 
 def test_roc_areas_agree_with_scikit_learn():
@@ -102,14 +100,14 @@ def test_roc_areas_agree_with_scikit_learn():
     for k, label in enumerate(model.classes_):
         assert display.areas[k] == pytest.approx(roc_auc_score(label == WINES, p[:, k]))
     mean = roc_auc_score(WINES, p, multi_class="ovr", average="macro")
-    assert f"{mean:.3f} on average" in display.description
+    assert f"macro average {mean:.3f}" in display.description
 
 
 def test_a_class_without_rows_has_no_curve():
     p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
     y = np.array(["a", "b"])[np.arange(20) % 2]
     assert OneVsRestRocDisplay.from_predictions(y, p, "abc").labels == ["a", "b"]
-    with pytest.raises(InputError, match="rows hold 1"):
+    with pytest.raises(InputError, match="all of one"):
         OneVsRestRocDisplay.from_predictions(["a"] * 20, p, "abc")
     with pytest.raises(InputError, match="up to 10"):
         OneVsRestRocDisplay.from_predictions(y, np.ones((20, 11)), range(11))
@@ -122,12 +120,12 @@ def test_coverage_and_risk_are_those_of_the_rule(bayes):
     display = CoverageRiskDisplay.from_estimator(model, FEW, MALIGNANT)
     answers = model.predict(FEW)
     answered = answers != "reject"
-    coverage, risk = display.chosen
+    coverage, risk = display.operating_point
     assert coverage == pytest.approx(answered.mean())
     assert risk == pytest.approx(np.mean(answers[answered].astype(int) != MALIGNANT[answered]))
     assert display.curve.risk[-1] == pytest.approx(np.mean(bayes.predict(FEW) != MALIGNANT))
-    assert display.price == 0.1
-    assert f"{100 * coverage:.0f} % are answered" in display.description
+    assert display.rejection_cost == 0.1
+    assert f"coverage {100 * coverage:.0f} %" in display.description
     # Where one price holds for all classes, the rule takes a point of the curve.
     assert coverage in display.curve.coverage
 
@@ -139,24 +137,24 @@ def test_costs_that_differ_are_told_as_costs():
     )
     assert display.metric == "mean_cost"
     assert display.description.startswith("Mean cost")
-    assert display.price is None
-    # expected costs: row 1 (0.1, 3.6), row 2 (0.6, 1.6), row 3 (0.8, 0.8); doubt 1.4, 0.9, 0.7
-    assert display.chosen == pytest.approx((2 / 3, 0.5))
+    assert display.rejection_cost is None
+    # expected costs: row 1 (0.1, 3.6), row 2 (0.6, 1.6), row 3 (0.8, 0.8); rejection 1.4, 0.9, 0.7
+    assert display.operating_point == pytest.approx((2 / 3, 0.5))
     assert display.curve.coverage.tolist() == pytest.approx([1 / 3, 2 / 3, 1.0])
-    assert "By the rule in use, 67 % are answered" in display.description
+    assert "Under the decision rule in use, coverage 67 %" in display.description
 
 
 def test_log_odds_of_own_class():
     p = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.0, 1.0, 0.0]])
     display = LogOddsDisplay.from_probabilities(["a", "a", "b"], p, ["a", "b", "c"])
-    np.testing.assert_allclose(display.distance[:2], np.log([0.5 / 0.3, 0.1 / 0.8]))
-    assert np.isfinite(display.distance).all()
+    np.testing.assert_allclose(display.values[:2], np.log([0.5 / 0.3, 0.1 / 0.8]))
+    assert np.isfinite(display.values).all()
     assert [display.wrong(i) for i in range(3)] == [1, 0, 0]
     model = LogisticRegression(C=1.0).fit(FEW, MALIGNANT)
     two = LogOddsDisplay.from_estimator(model, FEW, MALIGNANT)
     reference = np.clip(model.decision_function(FEW), -20, 20)
-    np.testing.assert_allclose(two.distance, reference, atol=1e-6)
-    assert display.distance[2] == 20.0
+    np.testing.assert_allclose(two.values, reference, atol=1e-6)
+    assert display.values[2] == 20.0
     assert "1 row at ±20 or beyond" in display.description
 
 
@@ -168,12 +166,14 @@ def test_distances_in_standard_deviations_know_no_units():
     two = SignedDistanceDisplay.from_estimator(
         other, FEW * scale, MALIGNANT, scale=(FEW * scale).std(axis=0)
     )
-    np.testing.assert_allclose(two.distance, one.distance, rtol=1e-5, atol=1e-7)
-    assert one.description.startswith("Signed distance to the boundary, in standard deviations.")
+    np.testing.assert_allclose(two.values, one.values, rtol=1e-5, atol=1e-7)
+    assert one.description.startswith(
+        "Signed distance to the decision boundary, in standard deviations."
+    )
     z = (FEW - FEW.mean(axis=0)) / FEW.std(axis=0)
     w = model.coef_[0] * FEW.std(axis=0)
     t = -(model.intercept_[0] + model.coef_[0] @ FEW.mean(axis=0))
-    np.testing.assert_allclose(one.distance, (z @ w - t) / np.linalg.norm(w), atol=1e-8)
+    np.testing.assert_allclose(one.values, (z @ w - t) / np.linalg.norm(w), atol=1e-8)
 
 
 def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
@@ -181,17 +181,17 @@ def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
     display = SignedDistanceDisplay.from_scores(
         ["a", "z", "b", "c"], scores, normals, ["a", "b", "c"]
     )
-    assert display.distance.size == 3
+    assert display.values.size == 3
     p = np.full((4, 3), 1 / 3)
-    assert LogOddsDisplay.from_probabilities(["a", "z", "b", "c"], p, "abc").distance.size == 3
+    assert LogOddsDisplay.from_probabilities(["a", "z", "b", "c"], p, "abc").values.size == 3
 
 
-def test_doubt_is_an_answer_and_no_mistake():
+def test_a_rejection_is_no_error():
     truth, called = ["a", "a", "b", "b", "b"], ["a", "reject", "b", "a", "reject"]
-    display = ConfusionMatrixDisplay.from_predictions(truth, called, reject="reject")
+    display = ConfusionMatrixDisplay.from_predictions(truth, called, reject_label="reject")
     np.testing.assert_array_equal(display.counts, [[1, 0, 1], [1, 1, 1]])
-    assert "2 of 5 rows are right, 2 in doubt" in display.description
-    assert "b taken for a, 1 times" in display.description
+    assert "2 of 5 rows are correct, 2 rejected" in display.description
+    assert "b predicted as a, 1 times" in display.description
     labels = [t.get_text() for t in display.plot().ax_.get_xticklabels()]
     assert labels == ["a", "b", "reject"]
 
@@ -199,9 +199,9 @@ def test_doubt_is_an_answer_and_no_mistake():
 def test_boundary_is_told_as_a_projection_with_its_errors():
     model = LinearDiscriminantAnalysis().fit(WINE.data, WINES)
     display = DecisionBoundaryDisplay.from_estimator(model, WINE.data, WINES)
-    assert display.description.startswith("A projection: the two directions")
-    assert "all directions beside the plane stay at their means" in display.description
-    assert "for 100 % of 178 dots" in display.description
+    assert display.description.startswith("A projection: the first two discriminant directions")
+    assert "all other directions are at their means" in display.description
+    assert "for 100 % of 178 points" in display.description
     assert int(display.wrong.sum()) == int(np.sum(model.predict(WINE.data) != WINES))
     lines = [a for a in display.plot().ax_.lines if len(a.get_xdata()) == 72]
     assert len(lines) == 6  # two ellipses for each class
@@ -220,8 +220,8 @@ def test_boundary_of_a_matrix_counts_dots_outside_and_doubt():
     assert display.outside >= 1
     assert "outside the window" in display.description
     rejected = np.mean(model.predict(x) == "reject")
-    assert f"In doubt (grey): {100 * rejected:.0f} %." in display.description
-    assert "the widest scatter that remains" in display.description
+    assert f"Rejected (grey): {100 * rejected:.0f} %." in display.description
+    assert "the largest remaining variance" in display.description
 
 
 def test_many_dots_are_a_density_and_a_small_svg():
@@ -229,7 +229,7 @@ def test_many_dots_are_a_density_and_a_small_svg():
     y = np.arange(6000) % 2
     x = rng.normal(size=(6000, 2)) + 3 * y[:, None]
     model = LinearDiscriminantAnalysis().fit(x, y)
-    text = DecisionBoundaryDisplay.from_estimator(model, x, y, many=2000).to_svg()
+    text = DecisionBoundaryDisplay.from_estimator(model, x, y, max_points=2000).to_svg()
     assert text.count("h0") == 0
     assert len(text) < 70_000
 
@@ -244,7 +244,7 @@ def test_margins_are_counted_by_side(svm):
     assert beyond == np.sum(m > 0.999)
     edges = display.plot().ax_.patches[0].get_data().edges
     assert {0.0, 1.0} <= set(np.round(edges, 9))
-    with pytest.raises(InputError, match="two sides; y has 3 classes"):
+    with pytest.raises(InputError, match="two classes; y has 3 classes"):
         MarginDisplay.from_predictions([0, 1, 2], [1.0, 2.0, 3.0])
     far = MarginDisplay(np.r_[m, 1e6, -1e6])
     assert far.plot().ax_.get_xlim()[1] < 100
@@ -255,23 +255,23 @@ def test_support_vectors_are_the_models_own(svm):
     model = SVC(C=2.0, gamma=1.0).fit(pd.DataFrame(x, columns=["u", "v"]), y)
     display = SupportVectorDisplay.from_estimator(model, pd.DataFrame(x, columns=["u", "v"]), y)
     assert display.support.sum() == model.n_support_.sum()
-    assert display.names == ("u", "v")
-    assert not display.projected
-    at = display.score[10, 20]
-    place = pd.DataFrame([[display.across[20], display.up[10]]], columns=["u", "v"])
+    assert display.surface.names == ("u", "v")
+    assert not display.surface.projected
+    at = display.surface.values[10, 20]
+    place = pd.DataFrame([[display.surface.x[20], display.surface.y[10]]], columns=["u", "v"])
     assert at == pytest.approx(model.decision_function(place)[0])
     assert f"{model.n_support_[0]} of 100 of 0" in display.description
     wide = SVC(kernel="linear").fit(WINE.data[WINE.target < 2], WINES[WINE.target < 2])
     seen = SupportVectorDisplay.from_estimator(
         wide, WINE.data[WINE.target < 2], WINES[WINE.target < 2]
     )
-    assert seen.projected
+    assert seen.surface.projected
     assert "A projection" in seen.description
     with pytest.raises(InputError, match="3 classes"):
         SupportVectorDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINE.data, WINES)
 
 
-def test_multipliers_fall_into_three_groups(svm):
+def test_dual_coefficients_fall_into_three_groups(svm):
     model, _, y = svm
     display = DualCoefficientDisplay.from_estimator(model, y)
     dual = np.abs(model.dual_coef_[0])
@@ -281,8 +281,11 @@ def test_multipliers_fall_into_three_groups(svm):
         int(np.sum(dual < 2.0 * (1 - 1e-6))),
         int(np.sum(dual >= 2.0 * (1 - 1e-6))),
     ]
-    assert display.share.max() == pytest.approx(1.0)
-    assert f"{dual.size} of 200 rows hold the boundary" in display.description
+    assert display.relative.max() == pytest.approx(1.0)
+    assert (
+        f"{dual.size} of 200 rows ({dual.size / 2:.0f} %) are support vectors"
+        in display.description
+    )
     with pytest.raises(InputError, match="two classes"):
         DualCoefficientDisplay.from_estimator(SVC().fit(WINE.data, WINES), WINES)
     with pytest.raises(InputError, match="labels"):
@@ -290,23 +293,21 @@ def test_multipliers_fall_into_three_groups(svm):
 
 
 def test_path_over_c_finds_the_best_score():
-    prices, support = np.array([10.0, 0.1, 1.0]), [5, 50, 20]
-    display = SVMPathDisplay(prices, support, [[0.2, 0.3], [0.4, 0.5], [0.1, 0.2]], 1.0)
+    Cs, support = np.array([10.0, 0.1, 1.0]), [5, 50, 20]
+    display = SVMPathDisplay(Cs, support, [[0.2, 0.3], [0.4, 0.5], [0.1, 0.2]], 1.0)
     assert display.Cs.tolist() == [0.1, 1.0, 10.0]
-    assert display.support.tolist() == [50, 20, 5]
+    assert display.n_support.tolist() == [50, 20, 5]
     assert display.best == 1
-    assert "best, 15.0 %, at C = 1" in display.description
-    higher = SVMPathDisplay(prices, support, [0.2, 0.4, 0.1], metric="accuracy")
+    assert "best validation error rate, 15.0 %, is at C = 1" in display.description
+    higher = SVMPathDisplay(Cs, support, [0.2, 0.4, 0.1], metric="accuracy")
     assert higher.Cs[higher.best] == 0.1
     for wrong in ([1.0, 2.0], [1, 2, 3, 4]):
         with pytest.raises(InputError, match="values of C"):
-            SVMPathDisplay(prices, wrong)
+            SVMPathDisplay(Cs, wrong)
     with pytest.raises(InputError, match="above zero"):
         SVMPathDisplay([0.0, 1.0], [1, 2])
-    model = SimpleNamespace(Cs_=prices, n_support_path_=support, C_=10.0)
-    assert SVMPathDisplay.from_estimator(model).chosen == 10.0
-    with pytest.raises(InputError, match="keeps no path"):
-        SVMPathDisplay.from_estimator(SimpleNamespace())
+    with pytest.raises(InputError, match="stores no path"):
+        SVMPathDisplay.from_estimator(SVC().fit(FEW, MALIGNANT))
 
 
 def test_a_gap_of_many_times_is_told_in_times():
@@ -322,7 +323,7 @@ def test_of_many_classes_the_worst_are_told():
     y = np.repeat(labels, 20)
     p = rng.dirichlet(np.ones(10), 200)
     display = LogOddsDisplay.from_probabilities(y, p, labels)
-    assert "Most often wrong are" in display.description
+    assert "Highest error rates:" in display.description
     assert display.description.count("median") == 6
     worst = max(range(10), key=display.wrong)
     assert f"{display.wrong(worst)} of 20 rows" in display.description

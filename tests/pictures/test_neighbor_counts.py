@@ -15,8 +15,8 @@ def test_of_a_classifier() -> None:
     x = rng.standard_normal((60, 2))
     model = sx.KNeighborsClassifier("auto").fit(x, x[:, 0] > 0)
     picture = NeighborCountDisplay.from_estimator(model)
-    assert picture.chosen == model.n_neighbors_ == picture.counts[picture.best]
-    assert picture.error == pytest.approx(model.leave_one_out_.error)
+    assert picture.chosen == model.n_neighbors_ == picture.n_neighbors[picture.best]
+    assert picture.errors == pytest.approx(model.leave_one_out_.error)
     assert f"Chosen: {model.n_neighbors_}." in picture.description
     assert "Error rate" in picture.description
 
@@ -26,16 +26,16 @@ def test_of_numbers_as_the_root_of_squares() -> None:
     x = rng.standard_normal((50, 1))
     model = sx.KNeighborsRegressor("auto").fit(x, 3 * x[:, 0])
     picture = NeighborCountDisplay.from_estimator(model)
-    assert picture.error**2 == pytest.approx(model.leave_one_out_.error)
+    assert picture.errors**2 == pytest.approx(model.leave_one_out_.error)
     assert picture.metric == "rmse"
 
 
 def test_the_valley() -> None:
     picture = NeighborCountDisplay([1, 2, 3, 4], [0.4, 0.2, 0.2, 0.3], [0.1] * 4)
-    assert picture.counts[picture.best] == 3
-    assert picture.near == (2, 4)
-    assert "Within one standard error of it: 2 to 4." in picture.description
-    assert "40.0 % with 1 neighbour, 30.0 % with 4" in picture.description
+    assert picture.n_neighbors[picture.best] == 3
+    assert picture.within_one_se == (2, 4)
+    assert "Within one standard error: 2 to 4." in picture.description
+    assert "40.0 % with 1 neighbor, 30.0 % with 4" in picture.description
 
 
 def test_refusals() -> None:

@@ -1,12 +1,11 @@
 """What the pictures show is right: numbers against independent references."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LassoCV as SklearnLassoCV
 from sklearn.linear_model import RidgeClassifier, lasso_path
@@ -31,7 +30,7 @@ from separatrix.pictures import (
     ValidationCurveDisplay,
 )
 from separatrix.pictures.formatting import exact, listed, measure, number, scored
-from separatrix.pictures.labels import spread
+from separatrix.pictures.points import spread_labels
 from separatrix.probability.roc import roc_curve
 
 X, Y = load_diabetes(return_X_y=True)
@@ -40,7 +39,7 @@ X, Y = load_diabetes(return_X_y=True)
 def test_leverage_and_cook_agree_with_statsmodels():
     influence = sm.OLS(Y, sm.add_constant(X)).fit().get_influence()
     display = LeverageDisplay.from_design(X, sm.OLS(Y, sm.add_constant(X)).fit().resid)
-    assert display.parameters == 11
+    assert display.n_parameters == 11
     np.testing.assert_allclose(display.leverage, influence.hat_matrix_diag, rtol=1e-9)
     np.testing.assert_allclose(display.residuals, influence.resid_studentized_internal, rtol=1e-9)
     np.testing.assert_allclose(display.cooks_distance, influence.cooks_distance[0], rtol=1e-9)
@@ -61,7 +60,7 @@ def test_rank_loss_and_a_row_of_leverage_one():
     x = np.column_stack([X[:30, 0], X[:30, 0] * 2, np.eye(30)[0]])
     design = sm.add_constant(x)
     display = LeverageDisplay.from_design(x, Y[:30] - design @ np.linalg.pinv(design) @ Y[:30])
-    assert display.parameters == 3
+    assert display.n_parameters == 3
     assert display.leverage[0] == pytest.approx(1)
     assert "1 row with leverage 1 not shown" in display.description
     display.to_svg()
@@ -86,16 +85,19 @@ def test_coefficients_come_with_their_intervals():
     np.testing.assert_allclose(found.intercept_row[0], reference.params[0])
     display = CoefficientDisplay.from_estimator(model, X)
     clear = (reference.pvalues[1:] < 0.05).sum()
-    assert f"{clear} of 10 have a 95 % interval that leaves out zero" in display.description
+    assert f"{clear} of 10 have a 95 % interval that excludes zero" in display.description
     sizes = np.abs(display.estimates * X.std(0))[display.shown]
     assert (np.diff(sizes) <= 0).all()
 
 
 def test_a_refused_summary_leaves_coefficients_and_the_reason():
-    def refuse():
-        raise InputError("The theory does not hold.")
+    class Refusing:
+        coef_, intercept_ = np.array([1.0, 0.0]), 2.0
 
-    model = SimpleNamespace(coef_=np.array([1.0, 0.0]), intercept_=2.0, summary=refuse)
+        def summary(self):
+            raise InputError("The theory does not hold.")
+
+    model = Refusing()
     found = inference(model)
     assert found.reason == "The theory does not hold."
     assert found.intervals is None
@@ -111,45 +113,54 @@ def test_only_the_longest_of_many_are_shown_and_it_is_said():
     assert "The 20 largest of 50 are shown." in display.description
 
 
+class Path(BaseEstimator):
+    """A fitted path, as other libraries may store it."""
+
+    def __init__(self, alphas, coefs, alpha):
+        self.alphas_, self.coefs_, self.alpha_ = alphas, coefs, alpha
+
+    def fit(self):
+        return self
+
+
 def test_path_takes_either_orientation_and_knows_the_chosen_point():
     alphas, coefs, _ = lasso_path(X, Y - Y.mean())
     names = [f"c{j}" for j in range(10)]
-    model = SimpleNamespace(alphas_=alphas, coefs_=coefs, alpha_=alphas[50])
-    tall = SimpleNamespace(alphas_=alphas, coefs_=coefs.T, alpha_=alphas[50])
+    model, tall = (Path(alphas, c, alphas[50]) for c in (coefs, coefs.T))
     a, b = (
         RegularizationPathDisplay.from_estimator(model),
         RegularizationPathDisplay.from_estimator(tall),
     )
     np.testing.assert_array_equal(a.coefs, b.coefs)
-    np.testing.assert_array_equal(a.coefs[a.at], coefs[:, 50])
-    assert f"{np.count_nonzero(coefs[:, 50])} are not zero" in a.description
+    np.testing.assert_array_equal(a.coefs[a.position], coefs[:, 50])
+    assert f"{np.count_nonzero(coefs[:, 50])} are nonzero" in a.description
     with pytest.raises(InputError, match="shape"):
         RegularizationPathDisplay(alphas, coefs, names)
-    with pytest.raises(InputError, match="keeps no path"):
-        RegularizationPathDisplay.from_estimator(SimpleNamespace())
+    with pytest.raises(InputError, match="stores no regularization path"):
+        RegularizationPathDisplay.from_estimator(LinearRegression().fit(X, Y))
 
 
 def test_a_model_without_penalty_stands_at_the_end_of_the_path_or_beside_it():
     alphas, names = np.geomspace(1e-3, 1e3, 20), ("a", "b")
     coefs = np.array([4.0, -2.0]) / (1 + alphas)[:, None]
-    end = RegularizationPathDisplay(alphas, coefs, names, beside=np.array([4.0, -2.0]))
-    assert "(least squares, no penalty) is where the path ends" in end.description
+    end = RegularizationPathDisplay(alphas, coefs, names, reference=np.array([4.0, -2.0]))
+    assert "(least squares, no penalty) is the weak end of the path" in end.description
     apart = RegularizationPathDisplay(
-        alphas, coefs, names, beside=np.array([4.0, -1.0]), called="huber"
+        alphas, coefs, names, reference=np.array([4.0, -1.0]), reference_name="huber"
     )
-    assert "(huber) stands beside it" in apart.description
+    assert "(huber) is not on it" in apart.description
     assert "in b, by 1" in apart.description
     ax = end.plot().ax_
     assert ax.get_xlim()[1] < alphas[0]
     assert min(ax.get_xticks()) >= alphas[0]
     with pytest.raises(InputError, match="2 coefficients"):
-        RegularizationPathDisplay(alphas, coefs, names, beside=np.zeros(3))
+        RegularizationPathDisplay(alphas, coefs, names, reference=np.zeros(3))
 
 
 def test_path_with_a_penalty_of_zero_and_a_constant_path():
     display = RegularizationPathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
     assert display.alphas.tolist() == [1, 10]
-    assert display.named == []
+    assert display.labelled == []
     display.to_svg()
 
 
@@ -162,11 +173,11 @@ def test_the_valley_of_the_error_agrees_with_scikit_learn():
     assert display.alphas[display.best] == pytest.approx(reference.alpha_)
     np.testing.assert_allclose(display.mean[::-1], mean, rtol=1e-4)
     np.testing.assert_allclose(display.standard_error[::-1], spread, rtol=1e-2)
-    assert display.near[1] == model.alpha_ > reference.alpha_
+    assert display.within_one_se[1] == model.alpha_ > reference.alpha_
     assert f"{np.sqrt(mean.min()):.2f}, at penalty" in display.description
     assert "at the chosen one" in display.description
-    with pytest.raises(InputError, match="keeps no errors"):
-        ValidationCurveDisplay.from_estimator(LinearRegression())
+    with pytest.raises(InputError, match="stores no errors"):
+        ValidationCurveDisplay.from_estimator(LinearRegression().fit(X, Y))
     with pytest.raises(InputError, match="3 penalties"):
         ValidationCurveDisplay([1, 2, 3], np.ones((2, 5)))
 
@@ -181,7 +192,7 @@ def test_a_cliff_does_not_flatten_the_valley():
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=8))
 def test_labels_are_spread_apart_in_order(places):
-    moved = spread(np.array(places), 1.0)
+    moved = spread_labels(np.array(places), 1.0)
     order = np.argsort(places, kind="stable")
     assert (np.diff(moved[order]) >= 1 - 1e-9).all()
     assert moved.mean() == pytest.approx(np.mean(places), abs=1e-9)
@@ -194,11 +205,11 @@ def test_confusion_counts_as_scikit_learn_does():
     display = ConfusionMatrixDisplay.from_predictions(truth, called, sample_weight=w)
     np.testing.assert_allclose(display.counts, confusion_matrix(truth, called, sample_weight=w))
     np.testing.assert_allclose(
-        display.shares, confusion_matrix(truth, called, normalize="true", sample_weight=w)
+        display.proportions, confusion_matrix(truth, called, normalize="true", sample_weight=w)
     )
     absent = ConfusionMatrixDisplay.from_predictions([1, 1], [1, 1], labels=[0, 1])
     assert absent.counts.tolist() == [[0, 0], [0, 2]]
-    assert "2 of 2 rows are right" in absent.description
+    assert "2 of 2 rows are correct" in absent.description
 
 
 def test_distances_are_geometry():
@@ -208,7 +219,7 @@ def test_distances_are_geometry():
     model = RidgeClassifier().fit(x, y)
     display = SignedDistanceDisplay.from_estimator(model, x, y)
     w, t = np.ravel(model.coef_), -float(np.ravel(model.intercept_)[0])
-    foot = x - np.outer(display.distance, w / np.linalg.norm(w))
+    foot = x - np.outer(display.values, w / np.linalg.norm(w))
     np.testing.assert_allclose(foot @ w, t, atol=1e-12)
     wrong = model.predict(x) != y
     assert display.wrong(0) + display.wrong(1) == wrong.sum()
@@ -220,22 +231,22 @@ def test_distance_of_several_classes_is_to_the_nearest_own_boundary():
     x += np.repeat([[0, 3], [3, 0], [-2, -2]], 30, axis=0)
     model = RidgeClassifier().fit(x, y)
     display = SignedDistanceDisplay.from_estimator(model, x, y)
-    np.testing.assert_array_equal(display.distance > 0, model.predict(x) == y)
-    row = int(np.argmax(display.distance))
+    np.testing.assert_array_equal(display.values > 0, model.predict(x) == y)
+    row = int(np.argmax(display.values))
     own = list(model.classes_).index(y[row])
     to_other = []
     for k in set(range(3)) - {own}:
         normal = model.coef_[own] - model.coef_[k]
         offset = model.intercept_[own] - model.intercept_[k]
         to_other.append((normal @ x[row] + offset) / np.linalg.norm(normal))
-    assert display.distance[row] == pytest.approx(min(to_other))
+    assert display.values[row] == pytest.approx(min(to_other))
 
 
 def test_roc_marks_the_decision_in_use():
     y, score = np.array([0, 0, 1, 1, 1]), np.array([-2.0, 0.5, -0.1, 0.3, 2.0])
     display = RocDisplay.from_predictions(y, score)
-    assert display.decided == (0.5, pytest.approx(2 / 3))
-    assert RocDisplay.from_predictions(y, score, threshold=None).decided is None
+    assert display.operating_point == (0.5, pytest.approx(2 / 3))
+    assert RocDisplay.from_predictions(y, score, threshold=None).operating_point is None
 
 
 def test_the_band_of_the_folds_spans_their_curves():
@@ -246,7 +257,7 @@ def test_the_band_of_the_folds_spans_their_curves():
     display = RocDisplay.from_predictions(y, score, folds=folds)
     areas = [roc_auc_score(y[i::4], score[i::4]) for i in range(4)]
     assert display.fold_areas == (pytest.approx(min(areas)), pytest.approx(max(areas)))
-    assert f"{min(areas):.3f} to {max(areas):.3f}, fold by fold" in display.description
+    assert f"from {min(areas):.3f} to {max(areas):.3f}" in display.description
     labels = [text.get_text() for text in display.plot().ax_.get_legend().get_texts()]
     assert labels[0].startswith("4 folds")
     assert "fold" not in RocDisplay.from_predictions(y, score).description

@@ -91,7 +91,7 @@ def test_each_method_has_its_pictures(cluster_pages):
     count = {name: len(Page(text).svgs) for name, text in cluster_pages.items()}
     assert count["kmeans"] == 4  # elbow, profile, projection, silhouettes
     assert count["tree"] == 5  # and the tree
-    assert "Tree of clusters" in cluster_pages["tree"]
+    assert "Dendrogram" in cluster_pages["tree"]
     assert "separatrix predict" not in cluster_pages["tree"]
 
 

@@ -152,7 +152,7 @@ def test_coefficients_have_names_and_intervals(linear, pages):
     assert f"σ = {summary.sigma:.4g}" in words
     assert "Standard error" in words
     assert str(linear.model.certificate_).split(".")[0] in words
-    for title in ("Quantiles of the residuals", "Residuals against leverage", "Coefficients"):
+    for title in ("Normal Q–Q plot of the residuals", "Residuals against leverage", "Coefficients"):
         assert title in words
 
 
@@ -176,7 +176,7 @@ def test_moments_are_told_as_moments(bare):
 
 def test_lasso_page_has_the_path_and_the_reason_for_no_intervals(pages):
     words = Page(pages["lasso"]).words
-    assert "Path over the penalty" in words
+    assert "Regularization path" in words
     assert "No intervals." in words
     assert "Leverage is defined for least squares" in words
     assert "alpha = 0.032" in words
@@ -184,13 +184,13 @@ def test_lasso_page_has_the_path_and_the_reason_for_no_intervals(pages):
 
 def test_classifiers_show_decisions_on_the_test_part(pages):
     two, three = Page(pages["cancer"]).words, Page(pages["wine"]).words
-    for title in ("Confusion", "Distance to the boundary by class"):
+    for title in ("Confusion matrix", "Signed distance to the decision boundary"):
         assert title in two
         assert title in three
-    assert "ROC curve with its hull" in two
-    assert "Precision against recall" in two
-    assert "ROC curve with its hull" not in three
-    assert "ROC curve of each class against the rest" in three
+    assert "ROC curve with convex hull" in two
+    assert "Precision–recall curve" in two
+    assert "ROC curve with convex hull" not in three
+    assert "ROC curves, one class against the rest" in three
     assert "has no probabilities" in three
     assert "class_0" in three
 
@@ -215,7 +215,7 @@ def test_odds_are_told_by_unit_and_by_deviation(probable, pages):
 
 def test_probabilities_have_a_part_of_their_own(pages):
     words = Page(pages["probable"]).words
-    for title in ("Calibration", "Risk against coverage", "Boundary between the classes"):
+    for title in ("Calibration curve", "Risk–coverage curve", "Decision boundary"):
         assert title in words
     assert "Not calibrated." in words
     assert "platt 0.2200" in words
@@ -245,11 +245,11 @@ def test_rejections_and_their_cost_are_shown(doubtful, pages):
     assert "Cost of each answer (column)" not in words
     unsure = int(np.sum(doubtful.test_predictions.predicted == "reject"))
     assert unsure > 0
-    assert f"{unsure} in doubt" in words
-    assert "At a price of 0.2 for doubt" in words
-    assert "In doubt (grey)" in words
-    assert "At the threshold in use" not in words
-    assert "At the threshold in use" in Page(pages["probable"]).words
+    assert f"{unsure} rejected" in words
+    assert "At a rejection cost of 0.2" in words
+    assert "Rejected (grey)" in words
+    assert "At the threshold 0 the" not in words
+    assert "At the threshold 0 the" in Page(pages["probable"]).words
 
 
 def test_costs_that_differ_by_class_are_a_table(doubtful):

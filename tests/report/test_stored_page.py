@@ -64,12 +64,12 @@ def of_rows(name, target):
             "houses",
             "price",
             "linear",
-            "(least squares, no penalty) is where the path ends",
+            "(least squares, no penalty) is the weak end of the path",
         ),
-        (of_rows, "houses", "price", "huber", "(huber) stands beside it"),
-        (of_moments, "houses", "price", "linear", "standardised coefficient"),
-        (of_moments, "houses", "price", "ridge", "Error over the penalty"),
-        (of_rows, "diabetes", "sex", "basic", "fold by fold"),
+        (of_rows, "houses", "price", "huber", "(huber) is not on it"),
+        (of_moments, "houses", "price", "linear", "standardized coefficient"),
+        (of_moments, "houses", "price", "ridge", "Validation curve over the penalty"),
+        (of_rows, "diabetes", "sex", "basic", "Over the cross-validation folds"),
     ],
 )
 def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, model, told):

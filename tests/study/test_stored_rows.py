@@ -73,11 +73,11 @@ def test_margins_are_those_of_the_training_rows(ringed) -> None:
     seen = found.plane
     assert seen.names == ("east", "north")
     assert not seen.projected
-    assert seen.scores.shape == (len(seen.grid_y), len(seen.grid_x))
-    middle = seen.scores[len(seen.grid_y) // 2, len(seen.grid_x) // 2]
+    assert seen.values.shape == (len(seen.y), len(seen.x))
+    middle = seen.values[len(seen.y) // 2, len(seen.x) // 2]
     assert middle < -0.9  # the first class is in the middle, the second all around
-    assert seen.scores[len(seen.grid_y) // 2].max() > 0.9
-    assert seen.scores[0, 0] < 0.5
+    assert seen.values[len(seen.y) // 2].max() > 0.9
+    assert seen.values[0, 0] < 0.5
 
 
 def test_every_svm_has_its_certificate_in_the_document(ringed) -> None:
@@ -92,7 +92,7 @@ def test_every_svm_has_its_certificate_in_the_document(ringed) -> None:
 
 def test_a_page_with_the_pictures_of_an_svm(ringed) -> None:
     page = render(ringed)
-    for title in ("Support vectors over C", "Margins", "Support vectors and margins"):
+    for title in ("Support vectors and score over C", "Margins", "Support vectors and margins"):
         assert f"<h3>{title}</h3>" in page
     assert "Multipliers by class" in page
     assert "Certificates of the SVMs within the model" in page
@@ -118,7 +118,7 @@ def test_numbers_in_waves_and_on_a_line() -> None:
     found = run_study(sx.scan(waves(), target="y"), models=["linear", "polynomial", "svr"])
     assert found.winner == "svr"
     assert mean_of(found, "svr") < 0.4 * mean_of(found, "linear")
-    assert [p.title for p in stored_rows(found).pictures] == ["Support vectors over C"]
+    assert [p.title for p in stored_rows(found).pictures] == ["Support vectors and score over C"]
     rng = np.random.default_rng(1)
     x = rng.standard_normal((150, 2))
     line = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x @ [1, 2] + rng.standard_normal(150)})

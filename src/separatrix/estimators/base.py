@@ -15,28 +15,11 @@ from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.block import check_sample_weight as check_sample_weight
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments
-
-
-def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
-    """Sample weights as an array of length n, validated; None stays None."""
-    if sample_weight is None:
-        return None
-    w = np.asarray(sample_weight, dtype=float)
-    if w.ndim == 0:
-        w = np.full(n, float(w))
-    if w.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if w.shape != (n,):
-        raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
-    if not np.isfinite(w).all() or (w < 0).any():
-        raise InputError("sample_weight must be finite and not negative.")
-    if not w.any():
-        raise InputError("sample_weight is zero for every row: nothing is left to fit.")
-    return w
 
 
 class RowsEstimator(BaseEstimator):

@@ -1,4 +1,4 @@
-"""What every picture is: data held, drawn on any axes, and told in words."""
+"""The base class of all displays: data, drawn on any axes, with a description in words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,37 @@ from separatrix.pictures.style import HEIGHT, SETTINGS, WIDTH
 
 
 class Display(ABC):
-    """A picture in scikit-learn's Display style.
+    """Base class of plots in scikit-learn's Display style.
 
-    ``plot(ax=…)`` draws on the axes given, or on a figure of its own that belongs to no global
-    state, and leaves them as ``ax_`` and ``figure_``. A notebook shows the picture by itself.
+    A display holds the numbers to be drawn. ``plot(ax=...)`` draws them on given axes, or on a
+    figure of its own that belongs to no global state; a notebook shows the display by itself.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the plot.
+    description : str
+        The plot in words, with the numbers that matter: its text alternative.
+    ax_ : matplotlib.axes.Axes
+        Axes of the last ``plot``.
+    figure_ : matplotlib.figure.Figure
+        Figure of the last ``plot``.
+
+    See Also
+    --------
+    ResidualDisplay : Residuals against fitted values.
+    ConfusionMatrixDisplay : Counts of true against predicted classes.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import Display, PerceptronTraceDisplay
+    >>> display = PerceptronTraceDisplay([5, 2, 0], n_rows=10)
+    >>> isinstance(display, Display)
+    True
+    >>> display.plot().ax_.get_xlabel()
+    'epoch'
+    >>> display.to_svg("trace").startswith("<svg")
+    True
     """
 
     title: ClassVar[str]
@@ -22,7 +49,7 @@ class Display(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """The picture in words, with the numbers that matter: what a reader who cannot see gets."""
+        """The plot in words, with the numbers that matter: its text alternative."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -34,7 +61,7 @@ class Display(ABC):
         """Draw on the axes."""
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw; ``ax`` is a matplotlib axes, or None for a figure of its own."""
+        """Draw on ``ax``, or on a new figure if it is None; returns the display."""
         if ax is None:
             from matplotlib import rc_context
             from matplotlib.figure import Figure
@@ -49,7 +76,7 @@ class Display(ABC):
         return self
 
     def to_svg(self, prefix: str = "picture") -> str:
-        """The picture as an ``<svg>`` element with title and description; ids start as asked."""
+        """An ``<svg>`` element with title and description; ids start with ``prefix``."""
         from separatrix.pictures.svg import to_svg
 
         return to_svg(self, prefix)

@@ -1,4 +1,4 @@
-"""Numbers and names of measures as a reader meets them, in pictures and on the page alike."""
+"""Numbers and names of scores as text, the same in plots and on the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity that models are judged by: its name, in words, and which way is better."""
+    """A score: its short name, its definition in words, its direction, whether it is a rate."""
 
     short: str
     words: str
@@ -21,16 +21,16 @@ MEASURES = {
     "rmse": Measure("RMSE", "root mean squared error"),
     "mse": Measure("MSE", "mean squared error"),
     "mae": Measure("MAE", "mean absolute error"),
-    "r2": Measure("R²", "share of the variation explained (R²)", True),
-    "accuracy": Measure("Accuracy", "share of rows classified rightly", True, True),
-    "balanced_accuracy": Measure("Balanced accuracy", "mean share right over classes", True, True),
-    "error": Measure("Error rate", "share of rows classified wrongly", False, True),
+    "r2": Measure("R²", "coefficient of determination (R²)", True),
+    "accuracy": Measure("Accuracy", "proportion of rows classified correctly", True, True),
+    "balanced_accuracy": Measure("Balanced accuracy", "mean recall over the classes", True, True),
+    "error": Measure("Error rate", "proportion of rows misclassified", False, True),
     "auc": Measure("AUC", "area under the ROC curve", True),
     "f1": Measure("F1", "harmonic mean of precision and recall", True),
     "log_loss": Measure("Log loss", "mean negative log-likelihood"),
     "mean_cost": Measure("Mean cost", "mean cost of the rows answered"),
-    "cost": Measure("Cost", "mean cost of the answers, doubt included"),
-    "coverage": Measure("Coverage", "share of rows answered", True, True),
+    "cost": Measure("Cost", "mean cost, rejections included"),
+    "coverage": Measure("Coverage", "proportion of rows answered", True, True),
     "risk": Measure("Risk", "mean cost of the rows answered"),
 }
 
@@ -46,13 +46,13 @@ _ALIASES = {
 
 
 def measure(name: str) -> Measure:
-    """What is known of a measure by its name; an unknown one is an error: lower is better."""
+    """The measure of this name; of an unknown one, lower is better."""
     key = name.strip().lower().replace(" ", "_").replace("-", "_")
     return MEASURES.get(_ALIASES.get(key, key), Measure(name, name))
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits, a true minus sign, and no empty zeros."""
+    """A number with so many significant digits and a typographic minus sign."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(value)
@@ -69,13 +69,13 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def exact(value: float) -> str:
-    """A number as it stands in a table: up to six digits, none of them an empty zero."""
+    """A number with up to six significant digits, trailing zeros removed."""
     text = f"{value:,.6g}" if 1e-4 <= abs(value) < 1e7 or value == 0 else f"{value:.6g}"
     return text.replace("-", "−")
 
 
 def scored(value: float, name: str) -> str:
-    """The value of a measure: shares in per cent, others to three digits or three decimals."""
+    """A score as text: rates in per cent, others to four digits or three decimals."""
     known = measure(name)
     if not math.isfinite(value):
         return number(value)

@@ -1,7 +1,7 @@
-"""How pictures look: one palette, told apart by colour-blind readers, on light and on dark paper.
+"""Style of the plots: one palette, safe for color-blind readers, on light and on dark pages.
 
-Pictures are drawn in the light palette. Written as SVG every colour becomes a variable with that
-colour as its fallback (see :mod:`separatrix.pictures.svg`), so a page can recolour them.
+Plots are drawn in the light palette. In SVG every color becomes a CSS variable with that color as
+its fallback (see :mod:`separatrix.pictures.svg`), so that a page can recolor them.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ PURPLE = "#a8488f"
 GOLD = "#9a7400"
 SKY = "#3d9bd1"
 
-#: For things that are told apart: told apart in shades of grey as well, in this order.
+#: Qualitative palette; the colors differ in lightness as well, in this order.
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, GOLD, SKY)
 
-#: Colour → name of the variable that stands for it in an SVG.
+#: Color → name of the CSS variable that stands for it in an SVG.
 VARIABLES = {
     INK: "ink",
     MUTED: "muted",
     GRID: "grid",
     PAPER: "paper",
-    **{colour: f"series-{i}" for i, colour in enumerate(SERIES, 1)},
+    **{color: f"series-{i}" for i, color in enumerate(SERIES, 1)},
 }
 
-#: Inches; 1 inch is 72 units of the SVG. Narrow, so that letters stay readable on a phone.
+#: Inches; 1 inch is 72 units of the SVG. Narrow, so that text stays readable on a phone.
 WIDTH, HEIGHT = 4.9, 3.4
 
 SETTINGS: dict[str, Any] = {
@@ -59,7 +59,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def style_axes(ax: Any, *, grid: str | None = "both") -> None:
-    """Axes with no more ink than they need: two spines, no tick marks, a faint grid."""
+    """Two spines, no tick marks, a light grid, thousands separators."""
     for axis in (ax.xaxis, ax.yaxis):
         _thousands(axis)
     ax.spines[["top", "right"]].set_visible(False)
@@ -83,44 +83,44 @@ def _thousands(axis: Any) -> None:
 
 
 def _few_ticks(axis: Any) -> None:
-    """So few that long labels beside each other stay apart."""
+    """At most five ticks, so that long labels do not overlap."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 3, 4, 5, 10]))
 
 
-def ink(ax: Any) -> Any:
-    """The colour of the letters on these axes, whatever style they were made in."""
+def text_color(ax: Any) -> Any:
+    """The text color of these axes, whatever style they were created in."""
     return ax.xaxis.label.get_color()
 
 
-def plain(text: object, limit: int = 26) -> str:
-    """A user's text as matplotlib should draw it: shortened, and never read as a formula."""
+def label_text(text: object, limit: int = 26) -> str:
+    """A name from the data as a label: shortened, and never parsed as mathtext."""
     whole = " ".join(str(text).split())
     cut = whole if len(whole) <= limit else whole[: limit - 1].rstrip() + "…"
     return cut.replace("$", r"\$")
 
 
-def wrapped(text: object, width: int = 18) -> str:
-    """A label over two lines where one would be long."""
-    lines = textwrap.wrap(plain(text, 2 * width), width) or [""]
+def wrapped_label(text: object, width: int = 18) -> str:
+    """A label over two lines where one would be too long."""
+    lines = textwrap.wrap(label_text(text, 2 * width), width) or [""]
     return "\n".join(lines)
 
 
-def label_measure(axis: Any, known: Measure, *, side: bool = True) -> None:
-    """Name the measure on an axis, with the better side if asked; shares in per cent."""
-    if known.share:
+def label_measure(axis: Any, measure: Measure, *, direction: bool = True) -> None:
+    """Label an axis with a measure, with the better direction on request; rates in per cent."""
+    if measure.share:
         from matplotlib.ticker import PercentFormatter
 
         axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
         if axis.axis_name == "x":
             _few_ticks(axis)
-    better = "higher" if known.higher_is_better else "lower"
-    axis.set_label_text(f"{known.short} ({better} is better)" if side else known.short)
+    better = "higher" if measure.higher_is_better else "lower"
+    axis.set_label_text(f"{measure.short} ({better} is better)" if direction else measure.short)
 
 
 def log_ticks(ax: Any) -> None:
-    """Powers of ten as 10⁻² on the x axis, in ordinary letters."""
+    """Powers of ten on the x axis as plain text, 10⁻²."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))

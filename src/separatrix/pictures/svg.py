@@ -1,7 +1,8 @@
-"""A drawn picture as a small ``<svg>`` element that fits into any page.
+"""A plot as a small ``<svg>`` element that can be embedded in any page.
 
-matplotlib's output is rewritten: colours become variables with a fallback, fonts are the page's,
-dots of a cloud become a few paths, coordinates keep a tenth of a unit, and no id can clash.
+matplotlib's output is rewritten: colors become CSS variables with a fallback, fonts are the page's,
+the points of a scatter plot become a few paths, coordinates are rounded to a tenth of a unit, and
+ids are unique.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from separatrix.pictures.style import SETTINGS, VARIABLES
 if TYPE_CHECKING:
     from separatrix.pictures.display import Display
 
-#: Dots of one cloud are dealt into so many paths: where they overlap the colour deepens.
+#: Points of one scatter plot are split into so many paths, so that overlaps look darker.
 LAYERS = 8
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-_COLOUR = re.compile("|".join(VARIABLES), re.IGNORECASE)
+_COLOR = re.compile("|".join(VARIABLES), re.IGNORECASE)
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
 def to_svg(display: Display, prefix: str) -> str:
-    """The picture as an ``<svg role="img">`` with ``<title>`` and ``<desc>``."""
-    root = ET.fromstring(_drawn(display))
-    _forget_namespaces(root)
-    for cloud in [g for g in root.iter("g") if g.get("id", "").startswith("dots-")]:
-        _gather(cloud)
+    """The plot as an ``<svg role="img">`` with ``<title>`` and ``<desc>``."""
+    root = ET.fromstring(_matplotlib_svg(display))
+    _strip_namespaces(root)
+    for points in [g for g in root.iter("g") if g.get("id", "").startswith("dots-")]:
+        _merge_points(points)
     for cells in [g for g in root.iter("g") if g.get("id") == "cells"]:
         cells.set("shape-rendering", "crispEdges")
     for element in root.iter():
-        _slim(element)
-    _rename(root, prefix)
-    _drop(root)
+        _shorten(element)
+    _rename_ids(root, prefix)
+    _remove_empty(root)
     box = root.get("viewBox", "")
     root.attrib = {
         "class": "picture",
@@ -47,21 +48,21 @@ def to_svg(display: Display, prefix: str) -> str:
         "font-family": "system-ui, sans-serif",
     }
     for tag, text in (("desc", display.description), ("title", display.title)):
-        told = ET.Element(tag, {"id": f"{prefix}-{tag}"})
-        told.text = text
-        root.insert(0, told)
+        node = ET.Element(tag, {"id": f"{prefix}-{tag}"})
+        node.text = text
+        root.insert(0, node)
     return ET.tostring(root, encoding="unicode")
 
 
-def _drawn(display: Display) -> str:
-    """matplotlib's SVG of the picture, the same bytes every time."""
+def _matplotlib_svg(display: Display) -> str:
+    """matplotlib's SVG of the plot; deterministic."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     page = io.StringIO()
     with rc_context(SETTINGS), warnings.catch_warnings():
-        # Letters that the measuring font lacks are still written: the reader's font has them.
+        # Glyphs that matplotlib's font lacks are written as text: the reader's font has them.
         warnings.filterwarnings("ignore", message="Glyph")
         figure = Figure(figsize=display.size, layout="constrained")
         ax = figure.add_subplot()
@@ -72,34 +73,34 @@ def _drawn(display: Display) -> str:
     return page.getvalue()
 
 
-def _forget_namespaces(root: ET.Element) -> None:
-    """Plain names, as in HTML."""
+def _strip_namespaces(root: ET.Element) -> None:
+    """Tags and attributes without namespace, as in HTML."""
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         for key in [k for k in element.attrib if k.startswith("{")]:
             element.set(key.rpartition("}")[2], element.attrib.pop(key))
 
 
-def _gather(cloud: ET.Element) -> None:
-    """Replace one element per dot by a few paths of round-capped strokes without length."""
-    width = cloud.get("id", "").removeprefix("dots-")
-    uses = list(cloud.iter("use"))
+def _merge_points(scattered: ET.Element) -> None:
+    """Replace one element per point by a few paths of zero-length strokes with round caps."""
+    width = scattered.get("id", "").removeprefix("dots-")
+    uses = list(scattered.iter("use"))
     if not uses:
         return
-    holder = next(g for g in cloud.iter("g") if any(child.tag == "use" for child in g))
-    look = dict(re.findall(r"([\w-]+): ([^;]+)", uses[0].get("style", "")))
+    parent = next(g for g in scattered.iter("g") if any(child.tag == "use" for child in g))
+    style = dict(re.findall(r"([\w-]+): ([^;]+)", uses[0].get("style", "")))
     points = [f"M{float(u.get('x', 0)):.1f} {float(u.get('y', 0)):.1f}h0" for u in uses]
-    for child in list(cloud):
-        cloud.remove(child)
-    group = ET.SubElement(cloud, "g", {"clip-path": holder.get("clip-path", "none")})
-    group.set("style", f"stroke: {look['fill']}; stroke-opacity: {look.get('fill-opacity', 1)}")
+    for child in list(scattered):
+        scattered.remove(child)
+    group = ET.SubElement(scattered, "g", {"clip-path": parent.get("clip-path", "none")})
+    group.set("style", f"stroke: {style['fill']}; stroke-opacity: {style.get('fill-opacity', 1)}")
     group.attrib |= {"stroke-width": width, "stroke-linecap": "round", "fill": "none"}
     for layer in range(min(LAYERS, len(points))):
         ET.SubElement(group, "path", {"d": "".join(points[layer::LAYERS])})
 
 
-def _slim(element: ET.Element) -> None:
-    """Shorter numbers, variables for colours, the page's fonts, no empty space between tags."""
+def _shorten(element: ET.Element) -> None:
+    """Shorter numbers, variables for colors, the page's fonts, no empty space between tags."""
     if element.text and not element.text.strip():
         element.text = None
     element.tail = None
@@ -107,17 +108,17 @@ def _slim(element: ET.Element) -> None:
         del element.attrib["transform"]
     for key in ("d", "x", "y", "transform", "width", "height", "points"):
         if key in element.attrib:
-            element.set(key, _shortened(element.attrib[key]))
+            element.set(key, _round_numbers(element.attrib[key]))
     style = element.get("style")
     if style is None:
         return
     style = re.sub(r"font: ([^;']*?)([\d.]+)px [^;]*", _font, style)
     style = re.sub(r"font-family: [^;]*;? ?", "", style)
     style = re.sub(r"stroke-(?:linecap|linejoin|miterlimit): [^;]+;? ?", "", style)
-    element.set("style", _COLOUR.sub(_variable, style).strip())
+    element.set("style", _COLOR.sub(_variable, style).strip())
 
 
-def _shortened(text: str) -> str:
+def _round_numbers(text: str) -> str:
     short = _NUMBER.sub(lambda m: f"{float(m[0]):.1f}".removesuffix(".0"), text)
     return re.sub(r"\s*\n\s*|\s*([MLCQzZ])\s*", r"\1", short).strip()
 
@@ -128,11 +129,11 @@ def _font(match: re.Match[str]) -> str:
 
 
 def _variable(match: re.Match[str]) -> str:
-    colour = match[0].lower()
-    return f"var(--{VARIABLES[colour]}, {colour})"
+    color = match[0].lower()
+    return f"var(--{VARIABLES[color]}, {color})"
 
 
-def _rename(root: ET.Element, prefix: str) -> None:
+def _rename_ids(root: ET.Element, prefix: str) -> None:
     """Keep only the ids that something points to, each with the prefix of this picture."""
     wanted: set[str] = set()
     for element in root.iter():
@@ -152,10 +153,10 @@ def _rename(root: ET.Element, prefix: str) -> None:
                 element.set(key, _REFERENCE.sub(lambda m: f"url(#{names[m[1]]})", value))
 
 
-def _drop(element: ET.Element) -> None:
+def _remove_empty(element: ET.Element) -> None:
     """Take out what draws nothing: metadata, page-wide styles, groups without content."""
     for child in list(element):
-        _drop(child)
-        hollow = child.tag in ("g", "defs") and len(child) == 0
-        if hollow or child.tag in ("metadata", "style"):
+        _remove_empty(child)
+        empty = child.tag in ("g", "defs") and len(child) == 0
+        if empty or child.tag in ("metadata", "style"):
             element.remove(child)

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.binary_scores import BinaryScores, binary_scores
 from separatrix.probability.isotonic import IsotonicMap, fit_isotonic
 from separatrix.probability.sigmoid import SigmoidMap, fit_class_means, fit_platt
 from separatrix.probability.temperature import TemperatureMap, fit_temperature
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats, check_sample_weight, unit_weights
 
 
 class Calibration(BaseEstimator):

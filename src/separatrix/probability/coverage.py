@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats, check_sample_weight, unit_weights
 
 
 @dataclass(frozen=True)

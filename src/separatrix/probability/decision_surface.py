@@ -20,6 +20,7 @@ from separatrix.rows.block import Floats, unit_weights
 
 #: Points of the grid, across and up; and the largest number of projected rows.
 GRID = (64, 48)
+FINE_GRID = (80, 60)
 MOST_DOTS = 5_000
 
 #: More classes cannot be distinguished in one picture.
@@ -122,11 +123,8 @@ def decision_surface(
     some = _thinned(np.flatnonzero(shown[1] < len(classes)))
     dots, truth = plane.transform(shown[0][some]), shown[1][some]
     across, up = _window(dots, normals)
-    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    utility = np.asarray(utility_at(plane.inverse_transform(grid)), dtype=np.float32)
-    on_plane = (
-        utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
-    )
+    utility = on_grid(across, up, lambda at: utility_at(plane.inverse_transform(at)))
+    on_plane = utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
     answers = np.asarray(called)[some]
     same = float(np.mean(on_plane == answers)) if len(dots) else float("nan")
     return DecisionSurface(
@@ -134,7 +132,7 @@ def decision_surface(
         classes=classes,
         x=across,
         y=up,
-        utility=utility.reshape(len(up), len(across), -1),
+        utility=utility.astype(np.float32),
         dots=dots.astype(np.float32),
         truth=truth.astype(np.int64),
         called=answers.astype(np.int64),
@@ -143,6 +141,63 @@ def decision_surface(
         fixed=fixed,
         rejected=float(np.mean(answers == len(classes))) if len(dots) else 0.0,
     )
+
+
+@dataclass(frozen=True)
+class DecisionFunctionSurface:
+    """The decision function of two classes on a plane: ``values[i, j]`` at (x[j], y[i]).
+
+    ``points`` (n x 2) are rows in the coordinates of the plane, ``names`` its axes. ``projected``
+    says that the rows have more than these two columns; ``fixed`` what other columns are set to.
+    """
+
+    points: Floats
+    x: Floats
+    y: Floats
+    values: Floats
+    names: tuple[str, str]
+    projected: bool
+    fixed: tuple[str, ...] = ()
+
+
+def decision_function_surface(
+    x: Floats,
+    codes: NDArray[np.intp],
+    decision_function: Callable[[Floats], Floats],
+    *,
+    w: Floats | None = None,
+    names: tuple[str, ...] = (),
+    fixed: tuple[str, ...] = (),
+) -> DecisionFunctionSurface:
+    """Evaluate a decision function on two columns, or on the discriminant plane of more.
+
+    ``fixed`` columns make a projection of any table; two varying columns are needed at least.
+    """
+    plane = discriminant_plane(x, codes, w, names=names)
+    projected = x.shape[1] > 2 or bool(fixed)
+    points = plane.transform(x) if projected else x
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = 0.06 * (high - low)
+    columns, rows = (
+        np.linspace(low[i] - pad[i], high[i] + pad[i], size) for i, size in enumerate(FINE_GRID)
+    )
+    values = on_grid(
+        columns, rows, lambda at: decision_function(plane.inverse_transform(at) if projected else at)
+    )
+    if projected:
+        axes = [f"mostly {', '.join(plane.top_columns(i))}" for i in (0, 1)]
+    else:
+        axes = list(names) or ["x0", "x1"]
+    return DecisionFunctionSurface(
+        points, columns, rows, values, (axes[0], axes[1]), projected, fixed
+    )
+
+
+def on_grid(x: Floats, y: Floats, evaluate: Callable[[Floats], Floats]) -> Floats:
+    """Values of a function at the points (x[j], y[i]) of a grid: an array (len(y), len(x), …)."""
+    points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    values = np.asarray(evaluate(points), dtype=float)
+    return values.reshape(len(y), len(x), *values.shape[1:])
 
 
 def _thinned(positions: NDArray[np.intp]) -> NDArray[np.intp]:

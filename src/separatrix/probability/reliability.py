@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.estimators.base import check_sample_weight
 from separatrix.messages import InputError
 from separatrix.probability.binary_scores import binary_scores
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, check_sample_weight
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.messages import InputError
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
 
@@ -20,6 +21,24 @@ Matrix = Any  # NDArray[float64] or scipy.sparse.csr_array
 def unit_weights(w: Floats | None, n: int) -> Floats:
     """``w``, or a weight of one for each of ``n`` rows where it is None."""
     return np.ones(n) if w is None else w
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
+    """Sample weights as an array of length n, validated; None stays None."""
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight, dtype=float)
+    if w.ndim == 0:
+        w = np.full(n, float(w))
+    if w.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise InputError("sample_weight must be finite and not negative.")
+    if not w.any():
+        raise InputError("sample_weight is zero for every row: nothing is left to fit.")
+    return w
 
 
 @dataclass(frozen=True, slots=True)

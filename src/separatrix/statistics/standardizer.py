@@ -52,8 +52,12 @@ class Standardizer:
         total = w.sum()
         mean = np.asarray(x.T @ w) / total
         if not sparse.issparse(x):
-            scale = np.sqrt(np.maximum(w @ (x - mean) ** 2 / total, 0.0))
-            return cls(mean, zero_if_constant(scale, mean))
+            centered = x - mean
+            # A long sum rounds: the mean of the differences is its error.
+            error = w @ centered / total
+            variance = w @ centered**2 / total - error**2
+            mean = mean + error
+            return cls(mean, zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), mean))
         square = np.asarray(x.multiply(x).T @ w) / total - mean**2
         scale = zero_if_constant(np.sqrt(np.maximum(square, 0.0)), mean)
         return cls(mean if keep_mean else np.zeros_like(mean), scale)

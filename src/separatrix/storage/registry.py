@@ -43,7 +43,7 @@ _RECORDS = {
     "probability.isotonic": "IsotonicMap",
     "probability.temperature": "TemperatureMap",
     "probability.costs": "Costs",
-    "probability.decision_surface": "DecisionSurface",
+    "probability.decision_surface": "DecisionFunctionSurface DecisionSurface",
     "linear.ridge.spectrum": "Spectrum",
     "linear.summary": "FitStatistics",
     "logistic.summary": "LogisticFitStatistics",
@@ -62,7 +62,7 @@ _RECORDS = {
     "cluster.dendrogram": "Dendrogram",
     "cluster.scatter": "ClusterProjection",
     "study.result": "Score CrossValidatedScore Entry Predictions LearningCurve TrainingRows "
-    "CalibrationCheck Decision CovarianceTests PlaneView Margins Study",
+    "CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch",
     "estimators.coefficient_inference": "Inference",

@@ -7,7 +7,7 @@ from typing import Any
 
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest
 from separatrix.probability.costs import Costs
-from separatrix.probability.decision_surface import DecisionSurface
+from separatrix.probability.decision_surface import DecisionFunctionSurface, DecisionSurface
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.study.description import ModelDescription, RegularizationPath
@@ -157,23 +157,6 @@ class CovarianceTests:
 
 
 @dataclass(frozen=True)
-class PlaneView:
-    """Rows projected to a plane: ``points``, and the ``scores`` of the model on a grid over it.
-
-    ``scores[i, j]`` is at (grid_x[j], grid_y[i]). ``projected`` says that there are more than two
-    directions; ``fixed`` at what value other columns are held.
-    """
-
-    points: Floats
-    grid_x: Floats
-    grid_y: Floats
-    scores: Floats
-    names: tuple[str, str]
-    projected: bool
-    fixed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Margins:
     """Dual coefficients and scores of a binary SVM on (some of) its training rows.
 
@@ -185,7 +168,7 @@ class Margins:
     bound: Floats
     y: Any
     scores: Floats
-    plane: PlaneView | None
+    plane: DecisionFunctionSurface | None
 
 
 @dataclass(frozen=True)

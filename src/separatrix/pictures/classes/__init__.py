@@ -1,1 +1,1 @@
-"""Pictures of classifiers."""
+"""Plots of classifiers."""

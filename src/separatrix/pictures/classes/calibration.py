@@ -1,4 +1,4 @@
-"""How often what was said to happen with probability p did happen, and how often p was said."""
+"""Calibration: observed frequencies against predicted probabilities, with a histogram."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
-from separatrix.pictures.style import MUTED, SERIES, plain, style_axes
+from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes
 from separatrix.probability.reliability import Reliability, reliability
 from separatrix.rows.block import Floats
 
 #: Bars of the histogram below the curve.
 BARS = 20
 
-#: Where the histogram lies below the unit square.
+#: Vertical range of the histogram, below the unit square.
 _FLOOR, _CEILING = -0.34, -0.12
 
 _MARKS = "osD^v"
@@ -27,19 +27,53 @@ _Z = 1.959963984540054
 
 @dataclass(eq=False)
 class CalibrationDisplay(Display):
-    """A curve for each way to make probabilities of the same rows, a histogram below.
+    """Calibration curves: observed frequency against predicted probability.
 
-    ``histograms`` holds the share of the rows in each of ``BARS`` equal pieces of [0, 1]; ``count``
-    is the number (or weight) of rows, by which whiskers of 95 % are drawn.
+    Probabilities are binned; whiskers are Wilson intervals (95 %) of the observed frequency. A
+    histogram of the predicted probabilities lies below.
+
+    Parameters
+    ----------
+    curves : sequence of Reliability
+        Predicted and observed frequency in each bin, for each model.
+    histograms : sequence of ndarray
+        For each model, the proportion of the rows in each of 20 equal bins of [0, 1].
+    n_rows : float
+        Number (or total weight) of the rows.
+    labels : sequence of str, default=("",)
+        Name of each model.
+    axis_label : str, default="predicted probability"
+        Label of the horizontal axis.
+
+    Attributes
+    ----------
+    calibration_errors : list of float
+        Expected calibration error of each curve.
+    brier_scores : list of float
+        Brier score of each curve.
+
+    See Also
+    --------
+    CoverageRiskDisplay : Error against the proportion of rows answered.
+    LogOddsDisplay : Log odds by class.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import CalibrationDisplay
+    >>> display = CalibrationDisplay.from_predictions([0, 0, 1, 1], [0.2, 0.2, 0.2, 0.8])
+    >>> [round(score, 3) for score in display.brier_scores]
+    [0.19]
+    >>> display.curves[0].observed.round(3).tolist()
+    [0.333, 1.0]
     """
 
     curves: Sequence[Reliability]
     histograms: Sequence[Floats]
-    count: float
+    n_rows: float
     labels: Sequence[str] = ("",)
-    what: str = "probability"
+    axis_label: str = "predicted probability"
 
-    title: ClassVar[str] = "Calibration"
+    title: ClassVar[str] = "Calibration curve"
 
     @classmethod
     def from_predictions(
@@ -50,12 +84,12 @@ class CalibrationDisplay(Display):
         positive: Any = None,
         bins: int = 10,
         sample_weight: Any = None,
-        what: str | None = None,
+        axis_label: str | None = None,
     ) -> Self:
         """From labels and the probability of the positive class (of two, the second).
 
-        A mapping ``{label: probability}`` lays several curves over one another, such as those
-        before and after calibration.
+        A mapping ``{label: probability}`` draws several curves, such as those before and after
+        calibration.
         """
         given = probability if isinstance(probability, Mapping) else {"": probability}
         if not given:
@@ -63,17 +97,17 @@ class CalibrationDisplay(Display):
         options = {"positive": positive, "bins": bins, "sample_weight": sample_weight}
         curves = [reliability(y, p, **options) for p in given.values()]
         w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        heaps = [
+        histograms = [
             np.histogram(np.asarray(p, dtype=float), BARS, (0, 1), weights=w)[0]
             for p in given.values()
         ]
         name = _positive(y, positive)
         return cls(
             curves,
-            [heap / heap.sum() for heap in heaps],
-            float(heaps[0].sum()),
+            [counts / counts.sum() for counts in histograms],
+            float(histograms[0].sum()),
             [str(label) for label in given],
-            what or (f"probability of {plain(name, 20)}" if name is not None else "probability"),
+            axis_label or _axis_label(name),
         )
 
     @classmethod
@@ -82,77 +116,77 @@ class CalibrationDisplay(Display):
     ) -> Self:
         """From labels and a column for each class: of two, the second; of more, the largest.
 
-        With more than two classes the probability of the predicted class is held against how often
-        the prediction is right.
+        With more than two classes the probability of the predicted class is compared with the
+        frequency of correct predictions.
         """
         p, truth = np.asarray(probabilities, dtype=float), np.asarray(y)
         labels = np.asarray(classes)
         options = {"bins": bins, "sample_weight": sample_weight}
         if labels.size == 2:
-            name = f"probability of {plain(labels[1], 20)}"
-            return cls.from_predictions(truth == labels[1], p[:, 1], what=name, **options)
-        right = truth == labels[p.argmax(axis=1)]
+            name = _axis_label(labels[1])
+            return cls.from_predictions(truth == labels[1], p[:, 1], axis_label=name, **options)
+        correct = truth == labels[p.argmax(axis=1)]
         name = "probability of the predicted class"
-        return cls.from_predictions(right, p.max(axis=1), what=name, **options)
+        return cls.from_predictions(correct, p.max(axis=1), axis_label=name, **options)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, bins: int = 10) -> Self:
-        """Of a fitted classifier with ``predict_proba``."""
+        """From a fitted classifier with ``predict_proba``."""
         return cls.from_probabilities(y, model.predict_proba(X), model.classes_, bins=bins)
 
     @property
-    def errors(self) -> list[float]:
+    def calibration_errors(self) -> list[float]:
         """Expected calibration error of each curve."""
         return [curve.expected_calibration_error for curve in self.curves]
 
     @property
-    def briers(self) -> list[float]:
-        """Mean squared distance of the probability from what happened, of each curve."""
+    def brier_scores(self) -> list[float]:
+        """Brier score of each curve."""
         return [curve.brier for curve in self.curves]
 
-    def whiskers(self, i: int) -> Floats:
-        """Low and high of the frequency of each group (Wilson's interval of 95 %)."""
+    def confidence_intervals(self, i: int) -> Floats:
+        """Wilson intervals (95 %) of the observed frequencies of curve i."""
         curve = self.curves[i]
-        n, seen = curve.weight * self.count, curve.observed
+        n, observed = curve.weight * self.n_rows, curve.observed
         spread = _Z**2 / n
-        middle = (seen + spread / 2) / (1 + spread)
-        half = np.sqrt(seen * (1 - seen) * spread + spread**2 / 4) / (1 + spread)
+        middle = (observed + spread / 2) / (1 + spread)
+        half = np.sqrt(observed * (1 - observed) * spread + spread**2 / 4) / (1 + spread)
         return np.stack([middle - half, middle + half], axis=1)
 
     @property
     def description(self) -> str:
-        """Both errors of each curve, and the group that lies farthest from the diagonal."""
-        told = []
+        """Calibration error and Brier score of each curve, and the worst bin."""
+        parts = []
         for label, curve in zip(self.labels, self.curves, strict=True):
             lead = f"{label}: " if label else ""
-            told.append(
+            parts.append(
                 f"{lead}expected calibration error {curve.expected_calibration_error:.3f}, Brier "
                 f"score {curve.brier:.3f}"
             )
-        text = f"{listed(told) if len(told) < 3 else '; '.join(told)}."
-        text = f"{text[:1].upper()}{text[1:]} {self._farthest()}"
+        text = f"{listed(parts) if len(parts) < 3 else '; '.join(parts)}."
+        text = f"{text[:1].upper()}{text[1:]} {self._worst_bin()}"
         low, high = self.histograms[-1][0], self.histograms[-1][-1]
         return (
-            f"{text} Of {counted(round(self.count), 'row')}, {100 * low:.0f} % have a probability "
-            f"below {1 / BARS:.2f} and {100 * high:.0f} % one above {1 - 1 / BARS:.2f}."
+            f"{text} Of {counted(round(self.n_rows), 'row')}, {100 * low:.0f} % have a predicted "
+            f"probability below {1 / BARS:.2f} and {100 * high:.0f} % above {1 - 1 / BARS:.2f}."
         )
 
-    def _farthest(self) -> str:
-        """The group whose whisker is farthest from the diagonal, if any leaves it out."""
-        curve, ends = self.curves[-1], self.whiskers(len(self.curves) - 1)
-        short = np.maximum(ends[:, 0] - curve.predicted, curve.predicted - ends[:, 1])
-        at = int(short.argmax())
-        who = f" of {self.labels[-1]}" if len(self.curves) > 1 else ""
-        if short[at] <= 0:
-            return f"The whiskers{who} all reach the diagonal."
+    def _worst_bin(self) -> str:
+        """The bin whose interval is farthest from the diagonal, if any excludes it."""
+        curve, ends = self.curves[-1], self.confidence_intervals(len(self.curves) - 1)
+        distance = np.maximum(ends[:, 0] - curve.predicted, curve.predicted - ends[:, 1])
+        at = int(distance.argmax())
+        which = f" of {self.labels[-1]}" if len(self.curves) > 1 else ""
+        if distance[at] <= 0:
+            return f"All confidence intervals{which} include the diagonal."
         return (
-            f"Farthest off{who}: rows told {100 * curve.predicted[at]:.0f} % were "
+            f"Worst calibrated bin{which}: predicted {100 * curve.predicted[at]:.0f} %, observed "
             f"{100 * curve.observed[at]:.0f} %."
         )
 
     @property
     def size(self) -> tuple[float, float]:
-        """A little taller than other pictures, for the histogram."""
+        """Taller than the default, for the histogram."""
         return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
@@ -164,36 +198,36 @@ class CalibrationDisplay(Display):
         ax.set_ylim(_FLOOR, 1.03)
         style_axes(ax)
         ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
-        ax.set_xlabel(self.what)
-        ax.set_ylabel("how often it was so")
+        ax.set_xlabel(self.axis_label)
+        ax.set_ylabel("observed frequency")
         ax.legend(frameon=False, fontsize=8.5, loc="upper left", handlelength=1.6)
 
     def _curve(self, ax: Any, i: int, curve: Reliability) -> None:
-        colour = SERIES[i % len(SERIES)]
-        for at, (low, high) in zip(curve.predicted, self.whiskers(i), strict=True):
-            ax.plot([at, at], [low, high], color=colour, linewidth=1.0, alpha=0.6)
-        name = f"{plain(self.labels[i], 18)}: " if self.labels[i] else ""
+        color = SERIES[i % len(SERIES)]
+        for at, (low, high) in zip(curve.predicted, self.confidence_intervals(i), strict=True):
+            ax.plot([at, at], [low, high], color=color, linewidth=1.0, alpha=0.6)
+        name = f"{label_text(self.labels[i], 18)}: " if self.labels[i] else ""
         ax.plot(
             curve.predicted,
             curve.observed,
             marker=_MARKS[i % len(_MARKS)],
             ms=4.5,
-            color=colour,
+            color=color,
             label=f"{name}ECE {curve.expected_calibration_error:.3f}, Brier {curve.brier:.3f}",
         )
 
     def _histogram(self, ax: Any) -> None:
-        """Bars between the floor and the curve, the highest as high as there is room."""
+        """Bars below the curve, the highest of fixed height."""
         edges = np.linspace(0, 1, BARS + 1)
         top = max(float(h.max()) for h in self.histograms) or 1.0
-        for i, heap in enumerate(self.histograms):
-            colour = SERIES[i % len(SERIES)]
-            height = _FLOOR + (_CEILING - _FLOOR) * heap / top
+        for i, counts in enumerate(self.histograms):
+            color = SERIES[i % len(SERIES)]
+            height = _FLOOR + (_CEILING - _FLOOR) * counts / top
             if len(self.histograms) == 1:
-                ax.stairs(height, edges, baseline=_FLOOR, fill=True, color=colour, alpha=0.35)
-            ax.stairs(height, edges, baseline=_FLOOR, color=colour, linewidth=1.0)
+                ax.stairs(height, edges, baseline=_FLOOR, fill=True, color=color, alpha=0.35)
+            ax.stairs(height, edges, baseline=_FLOOR, color=color, linewidth=1.0)
         ax.annotate(
-            f"rows (highest bar {100 * top:.0f} %)",
+            f"histogram (highest bar {100 * top:.0f} % of the rows)",
             (0.5, _CEILING / 2),
             ha="center",
             va="center",
@@ -202,8 +236,12 @@ class CalibrationDisplay(Display):
         )
 
 
+def _axis_label(name: Any) -> str:
+    return "predicted probability" if name is None else f"probability of {label_text(name, 20)}"
+
+
 def _positive(y: Any, positive: Any) -> Any:
-    """The class whose probability is drawn; None where only truth values were given."""
+    """The class whose probability is drawn; None where y is boolean."""
     if positive is not None:
         return positive
     truth = np.asarray(y)

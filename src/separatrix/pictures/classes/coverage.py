@@ -1,4 +1,4 @@
-"""Answering fewer rows to err less: the risk of the rows answered, surest first."""
+"""Risk–coverage curve: the error of a classifier with a reject option."""
 
 from __future__ import annotations
 
@@ -16,22 +16,45 @@ from separatrix.probability.coverage import CoverageRisk, coverage_risk
 from separatrix.rows.block import Floats, unit_weights
 
 #: Points of the line at most.
-POINTS = 300
+_POINTS = 300
 
 
 @dataclass(eq=False)
 class CoverageRiskDisplay(Display):
-    """``chosen`` is (coverage, risk) of the rule in use, ``price`` what a doubt costs there.
+    """Risk of the rows answered against coverage, rows ordered by expected cost.
 
-    ``metric`` names the risk: ``"error"``, the share of answers that are wrong, or another cost.
+    Parameters
+    ----------
+    curve : CoverageRisk
+        Coverage (proportion of rows answered) and risk (mean cost of these rows).
+    operating_point : tuple of float or None, default=None
+        Coverage and risk of the decision rule in use.
+    rejection_cost : float or None, default=None
+        Cost of rejecting a row under that rule.
+    metric : str, default="error"
+        Name of the risk: "error" for the error rate, "mean_cost" for other costs.
+
+    See Also
+    --------
+    ConfusionMatrixDisplay : Counts of true against predicted classes, rejections included.
+    CalibrationDisplay : Predicted probabilities against observed frequencies.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import CoverageRiskDisplay
+    >>> p = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]
+    >>> display = CoverageRiskDisplay.from_predictions(["a", "b", "b"], p, ["a", "b"], costs=0.3)
+    >>> coverage, risk = display.operating_point
+    >>> round(coverage, 3), risk, display.rejection_cost
+    (0.667, 0.0, 0.3)
     """
 
     curve: CoverageRisk
-    chosen: tuple[float, float] | None = None
-    price: float | None = None
+    operating_point: tuple[float, float] | None = None
+    rejection_cost: float | None = None
     metric: str = "error"
 
-    title: ClassVar[str] = "Risk against coverage"
+    title: ClassVar[str] = "Risk–coverage curve"
 
     @classmethod
     def from_predictions(
@@ -43,64 +66,67 @@ class CoverageRiskDisplay(Display):
         costs: Any = None,
         sample_weight: Any = None,
     ) -> Self:
-        """From labels and probabilities (n x K). Rows are sorted by the least expected cost.
+        """From labels and probabilities (n x K).
 
-        ``costs`` are those of :class:`~separatrix.RejectOption`: the price of doubt where every
-        error costs 1, a matrix, or a mapping. Without them every error costs 1 and doubt has no
-        price. Rows of other classes than these are left out.
+        ``costs`` are those of :class:`~separatrix.RejectOption`: the rejection cost where every
+        error costs 1, a matrix, or a mapping. Without them every error costs 1 and there is no
+        rejection. Rows of other classes than these are left out.
         """
         labels = np.array([str(c) for c in classes])
-        place = {label: i for i, label in enumerate(labels)}
-        codes = np.array([place.get(str(v), -1) for v in y], dtype=np.intp)
-        met = codes >= 0
-        p, codes = np.asarray(probabilities, dtype=float)[met], codes[met]
-        w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[met]
-        none = Costs(1.0 - np.eye(len(labels)), None)
-        known = none if costs is None else costs
-        known = known if isinstance(known, Costs) else costs_of(known, labels)
-        expected = known.expected(p)
-        paid = known.matrix[codes, expected.argmin(axis=1)]
-        curve = coverage_risk(expected.min(axis=1), paid, sample_weight=w)
-        metric = "error" if np.array_equal(known.matrix, none.matrix) else "mean_cost"
-        if known.reject_cost is None:
+        code = {label: i for i, label in enumerate(labels)}
+        truth = np.array([code.get(str(v), -1) for v in y], dtype=np.intp)
+        known = truth >= 0
+        p, truth = np.asarray(probabilities, dtype=float)[known], truth[known]
+        w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[known]
+        error = Costs(1.0 - np.eye(len(labels)), None)
+        rule = error if costs is None else costs
+        rule = rule if isinstance(rule, Costs) else costs_of(rule, labels)
+        expected = rule.expected(p)
+        incurred = rule.matrix[truth, expected.argmin(axis=1)]
+        curve = coverage_risk(expected.min(axis=1), incurred, sample_weight=w)
+        metric = "error" if np.array_equal(rule.matrix, error.matrix) else "mean_cost"
+        if rule.reject_cost is None:
             return cls(curve, metric=metric)
-        answered = known.decide(p) < len(labels)
-        price = float(known.reject_cost[0]) if np.ptp(known.reject_cost) == 0 else None
-        return cls(curve, _chosen(answered, paid, w), price, metric)
+        answered = rule.decide(p) < len(labels)
+        cost = float(rule.reject_cost[0]) if np.ptp(rule.reject_cost) == 0 else None
+        return cls(curve, _operating_point(answered, incurred, w), cost, metric)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any) -> Self:
-        """Of a fitted classifier with probabilities; a ``RejectOption`` brings its costs."""
-        costs = getattr(model, "costs_", None)
+        """From a fitted classifier with probabilities; a ``RejectOption`` provides its costs."""
+        from separatrix.probability.reject import RejectOption
+
+        costs = model.costs_ if isinstance(model, RejectOption) else None
         return cls.from_predictions(y, model.predict_proba(X), model.classes_, costs=costs)
 
     @property
     def description(self) -> str:
-        """The risk of all rows, of the surer half, and of the rule in use."""
-        whole, half = float(self.curve.risk[-1]), self.curve.risk_at(0.5)
+        """Risk at full and at half coverage, and at the operating point."""
+        full, half = float(self.curve.risk[-1]), self.curve.risk_at(0.5)
         text = (
-            f"{measure(self.metric).short} {scored(whole, self.metric)} when all rows are "
-            f"answered, {scored(half, self.metric)} on the surer half."
+            f"{measure(self.metric).short} {scored(full, self.metric)} at full coverage, "
+            f"{scored(half, self.metric)} at a coverage of 50 %."
         )
-        if self.chosen is not None:
-            at = "" if self.price is None else f" At a price of {exact(self.price)} for doubt"
-            share = f"{100 * self.chosen[0]:.0f} % are answered"
-            text += f"{at}, {share}" if at else f" By the rule in use, {share}"
-            text += f", at {scored(self.chosen[1], self.metric)}."
-        if whole > 0:
-            reach = self.curve.coverage_at(whole / 2)
-            text += f" Half of that risk can be had by answering {100 * reach:.0f} %."
+        if self.operating_point is not None:
+            coverage, risk = self.operating_point
+            rule = " Under the decision rule in use"
+            if self.rejection_cost is not None:
+                rule = f" At a rejection cost of {exact(self.rejection_cost)}"
+            text += f"{rule}, coverage {100 * coverage:.0f} % and risk {scored(risk, self.metric)}."
+        if full > 0:
+            reach = self.curve.coverage_at(full / 2)
+            text += f" The risk is halved at a coverage of {100 * reach:.0f} %."
         return text
 
     def _draw(self, ax: Any) -> None:
         coverage, risk = self.curve.coverage, self.curve.risk
         shown = np.arange(coverage.size)
-        if coverage.size > POINTS:
-            places = np.searchsorted(coverage, np.linspace(0, 1, POINTS))
-            shown = np.unique(np.minimum(places, coverage.size - 1))
+        if coverage.size > _POINTS:
+            positions = np.searchsorted(coverage, np.linspace(0, 1, _POINTS))
+            shown = np.unique(np.minimum(positions, coverage.size - 1))
         ax.axhline(risk[-1], color=MUTED, linewidth=0.9)
         ax.annotate(
-            "all answered",
+            "full coverage",
             (0, risk[-1]),
             xytext=(3, 3),
             textcoords="offset points",
@@ -113,24 +139,26 @@ class CoverageRiskDisplay(Display):
             where="pre",
             color=BLUE,
         )
-        if self.chosen is not None:
-            label = "the rule in use"
-            if self.price is not None:
-                label = f"price of doubt {exact(self.price)}"
+        if self.operating_point is not None:
+            label = "decision rule in use"
+            if self.rejection_cost is not None:
+                label = f"rejection cost {exact(self.rejection_cost)}"
             look = {"ms": 7, "mfc": PAPER, "mec": ORANGE, "mew": 1.8, "linestyle": "none"}
-            ax.plot(*self.chosen, marker="D", label=label, **look)
+            ax.plot(*self.operating_point, marker="D", label=label, **look)
             ax.legend(frameon=False, fontsize=9, loc="best")
         ax.set_xlim(-0.01, 1.02)
-        top = max(float(risk.max()), float(self.chosen[1]) if self.chosen else 0.0)
+        top = max(float(risk.max()), self.operating_point[1] if self.operating_point else 0.0)
         ax.set_ylim(-0.02 * (top or 0.02), 1.15 * (top or 0.02))
         style_axes(ax)
-        label_measure(ax.yaxis, measure(self.metric), side=False)
-        ax.set_xlabel("share of the rows answered, surest first")
+        label_measure(ax.yaxis, measure(self.metric), direction=False)
+        ax.set_xlabel("coverage (proportion of rows answered)")
 
 
-def _chosen(answered: NDArray[np.bool_], paid: Floats, w: Floats | None) -> tuple[float, float]:
-    """Share of the rows that the rule answers, and what they cost on average."""
-    weight = unit_weights(w, paid.size)
+def _operating_point(
+    answered: NDArray[np.bool_], incurred: Floats, w: Floats | None
+) -> tuple[float, float]:
+    """Coverage of the rule, and the mean cost of the rows that it answers."""
+    weight = unit_weights(w, incurred.size)
     taken = weight * answered
-    risk = float(taken @ paid / taken.sum()) if taken.sum() > 0 else 0.0
+    risk = float(taken @ incurred / taken.sum()) if taken.sum() > 0 else 0.0
     return float(taken.sum() / weight.sum()), risk

@@ -1,1 +1,1 @@
-"""Pictures of clusters."""
+"""Plots of clusters."""

@@ -1,4 +1,4 @@
-"""Distances between rows: do they tell near from far? In many columns of noise they do not."""
+"""Concentration of distances: in many dimensions all rows can be almost equally far apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, number
-from separatrix.pictures.style import BLUE, ORANGE, ink, style_axes
+from separatrix.pictures.style import BLUE, ORANGE, style_axes, text_color
 
 if TYPE_CHECKING:
     from separatrix.distances.concentration import DistanceConcentration
@@ -19,45 +19,69 @@ BINS = 48
 
 @dataclass(eq=False)
 class DistanceConcentrationDisplay(Display):
-    """A histogram of what :func:`separatrix.distance_concentration` found, the mean being 1."""
+    """Histogram of pairwise distances relative to their mean.
 
-    found: DistanceConcentration
+    Parameters
+    ----------
+    concentration : DistanceConcentration
+        Result of :func:`separatrix.distance_concentration`.
+
+    Attributes
+    ----------
+    mean : float
+        Mean distance.
+
+    See Also
+    --------
+    NeighborCountDisplay : Leave-one-out error over the number of neighbors.
+    SilhouetteDisplay : Silhouettes of the rows, by cluster.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import DistanceConcentrationDisplay
+    >>> display = DistanceConcentrationDisplay.from_rows([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> round(display.mean, 3)
+    6.667
+    """
+
+    concentration: DistanceConcentration
 
     title: ClassVar[str] = "Distances between rows"
 
     @classmethod
     def from_rows(cls, X: Any, *, metric: Any = "euclidean") -> Self:
-        """Of a sample of rows, or of objects that the metric knows."""
+        """From rows, or from objects that the metric accepts."""
         from separatrix.distances.concentration import distance_concentration
 
         return cls(distance_concentration(X, metric))
 
     @property
     def mean(self) -> float:
-        """The mean distance."""
-        return float(self.found.distances.mean())
+        """Mean distance."""
+        return float(self.concentration.distances.mean())
 
     @property
     def description(self) -> str:
-        """Spread, nearest neighbours, and what that means."""
-        pairs = self.found.distances
+        """Mean and range of the distances, nearest neighbors, and the conclusion."""
+        pairs = self.concentration.distances
         return (
             f"{counted(pairs.size, 'distance')} between rows, mean {number(self.mean, 3)}, from "
-            f"{number(float(pairs.min()), 3)} to {number(float(pairs.max()), 3)}. {self.found}"
+            f"{number(float(pairs.min()), 3)} to {number(float(pairs.max()), 3)}. "
+            f"{self.concentration}"
         )
 
     def _draw(self, ax: Any) -> None:
-        shares = self.found.distances / (self.mean or 1.0)
-        top = max(float(shares.max()), 1.25)
-        counts, edges = np.histogram(shares, np.linspace(0, top, BINS + 1))
+        relative = self.concentration.distances / (self.mean or 1.0)
+        top = max(float(relative.max()), 1.25)
+        counts, edges = np.histogram(relative, np.linspace(0, top, BINS + 1))
         ax.stairs(counts, edges, fill=True, color=BLUE, alpha=0.55)
-        ax.axvline(1.0, color=ink(ax), linewidth=1.0)
-        ax.axvline(self.found.nearest, color=ORANGE, linewidth=1.6, linestyle=(0, (4, 2)))
+        ax.axvline(1.0, color=text_color(ax), linewidth=1.0)
+        ax.axvline(self.concentration.nearest, color=ORANGE, linewidth=1.6, linestyle=(0, (4, 2)))
         style_axes(ax, grid="y")
         ax.set_xlim(0, top)
         for at, text, side in (
             (1.0, "mean", "left"),
-            (self.found.nearest, "nearest neighbour", "right"),
+            (self.concentration.nearest, "nearest neighbor", "right"),
         ):
             room = at > 0.42 * top or side == "left"
             ax.annotate(
@@ -70,5 +94,5 @@ class DistanceConcentrationDisplay(Display):
                 va="top",
                 fontsize=8.5,
             )
-        ax.set_xlabel("distance, in parts of the mean distance")
+        ax.set_xlabel("distance / mean distance")
         ax.set_ylabel("pairs of rows")

@@ -1,4 +1,4 @@
-"""What sets each cluster apart: its means, in standard deviations from the mean of all rows."""
+"""Cluster profiles: standardized column means of each cluster."""
 
 from __future__ import annotations
 
@@ -7,27 +7,52 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
-from separatrix.pictures.style import BLUE, GRID, ORANGE, WIDTH, plain
-from separatrix.rows.block import Floats
+from separatrix.pictures.frames import column_names, labelled_rows
+from separatrix.pictures.points import fill_boxes
+from separatrix.pictures.style import BLUE, GRID, ORANGE, WIDTH, label_text
+from separatrix.rows.block import Floats, Ints
 
-#: Columns and clusters that are drawn, and cells that have room for a number.
-MOST_COLUMNS, MOST_CLUSTERS, _WRITTEN = 20, 24, 100
-#: Shades of either colour; the deepest is for two standard deviations and more.
-_SHADES, _DEEPEST = 10, 2.0
-_TOLD = 5
+#: Columns and clusters drawn at most, and cells that have room for a number.
+MAX_COLUMNS, MAX_CLUSTERS, _NUMBERED = 20, 24, 100
+#: Shades of either color; the darkest is for two standard deviations and more.
+_SHADES, _DARKEST = 10, 2.0
+_DESCRIBED = 5
 
 
 @dataclass(eq=False)
 class ClusterProfileDisplay(Display):
-    """``means`` (clusters x columns) of standardised columns, their ``names``, cluster ``sizes``.
+    """Column means of each cluster, in standard deviations from the overall mean.
 
-    Of more than 20 columns those are drawn that differ most between clusters; of more than 24
+    Of more than 20 columns those that differ most between clusters are drawn; of more than 24
     clusters the largest.
+
+    Parameters
+    ----------
+    means : array-like of shape (k, d)
+        Standardized column means of each cluster.
+    names : sequence of str
+        Names of the columns.
+    clusters : sequence of str
+        Names of the clusters.
+    sizes : sequence of int
+        Number of rows of each cluster.
+
+    See Also
+    --------
+    ClusterProjectionDisplay : The clusters on a plane.
+    SilhouetteDisplay : Silhouettes of the rows, by cluster.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import ClusterProfileDisplay
+    >>> X = [[0.0, 5.0], [2.0, 5.0], [10.0, 5.0], [12.0, 5.0]]
+    >>> display = ClusterProfileDisplay.from_rows(X, [0, 0, 1, 1], names=["a", "b"])
+    >>> display.means.round(2).tolist()
+    [[-0.98, 0.0], [0.98, 0.0]]
     """
 
     means: Floats
@@ -35,7 +60,7 @@ class ClusterProfileDisplay(Display):
     clusters: Sequence[str]
     sizes: Sequence[int]
 
-    title: ClassVar[str] = "Profiles of the clusters"
+    title: ClassVar[str] = "Cluster profiles"
 
     def __post_init__(self) -> None:
         self.means = np.asarray(self.means, dtype=float)
@@ -47,73 +72,69 @@ class ClusterProfileDisplay(Display):
 
     @classmethod
     def from_rows(cls, X: Any, labels: Any, *, names: Sequence[str] | None = None) -> Self:
-        """Of rows of numbers and the cluster of each; a data frame brings its names."""
-        x, given = np.asarray(X, dtype=float), np.asarray(labels)
-        if x.ndim != 2 or given.shape != (len(x),) or not len(x):
-            raise InputError(f"Rows of shape {x.shape} and labels of shape {given.shape}.")
-        if names is None:
-            columns = getattr(X, "columns", None)
-            names = [f"x{j}" for j in range(x.shape[1])] if columns is None else list(columns)
-        spread = x.std(axis=0)
-        # A column that never varies may have a deviation of rounding: it is at its mean everywhere.
-        spread[spread <= 1e-12 * np.abs(x).max(axis=0)] = np.inf
-        z = (x - x.mean(axis=0)) / spread
+        """From numeric rows and their cluster labels; a data frame provides its names."""
+        from separatrix.statistics.standardizer import Standardizer
+
+        x, given = labelled_rows(X, labels)
+        z = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
         clusters, code, sizes = np.unique(given, return_inverse=True, return_counts=True)
         means = np.stack([np.bincount(code, column) for column in z.T], axis=1) / sizes[:, None]
-        return cls(means, [str(name) for name in names], [str(c) for c in clusters], sizes.tolist())
+        return cls(means, column_names(X, names), [str(c) for c in clusters], sizes.tolist())
 
     @property
-    def drawn(self) -> NDArray[np.int64]:
-        """Columns in the picture: as in the table, or those that differ most, most first."""
-        if len(self.names) <= MOST_COLUMNS:
+    def shown_columns(self) -> Ints:
+        """Columns drawn: all, or those that differ most, in decreasing order."""
+        if len(self.names) <= MAX_COLUMNS:
             return np.arange(len(self.names))
-        reach = np.ptp(self.means, axis=0)
-        return np.asarray(np.argsort(-reach, kind="stable")[:MOST_COLUMNS])
+        ranges = np.ptp(self.means, axis=0)
+        return np.asarray(np.argsort(-ranges, kind="stable")[:MAX_COLUMNS])
 
     @property
     def description(self) -> str:
-        """For each cluster (of many, the largest) the columns that mark it most."""
-        largest = np.argsort(-np.asarray(self.sizes), kind="stable")[:_TOLD]
-        told = []
+        """For each cluster (of many, the largest) the columns farthest from the mean."""
+        largest = np.argsort(-np.asarray(self.sizes), kind="stable")[:_DESCRIBED]
+        parts = []
         for i in sorted(largest.tolist()):
-            heavy = np.argsort(-np.abs(self.means[i]), kind="stable")[:2]
-            marks = listed(
-                [f"{plain(self.names[j], 20)} {_signed(self.means[i, j])}" for j in heavy]
+            extreme = np.argsort(-np.abs(self.means[i]), kind="stable")[:2]
+            columns = listed(
+                [f"{label_text(self.names[j], 20)} {_signed(self.means[i, j])}" for j in extreme]
             )
-            told.append(f"{self.clusters[i]} ({counted(self.sizes[i], 'row')}): {marks}")
-        more = f" The largest {_TOLD} are told." if len(self.clusters) > _TOLD else ""
-        less = ""
-        if len(self.names) > MOST_COLUMNS:
-            less = (
-                f" {MOST_COLUMNS} of {len(self.names)} columns are drawn, those that differ most."
+            parts.append(f"{self.clusters[i]} ({counted(self.sizes[i], 'row')}): {columns}")
+        more = ""
+        if len(self.clusters) > _DESCRIBED:
+            more = f" Only the {_DESCRIBED} largest clusters are described."
+        if len(self.names) > MAX_COLUMNS:
+            more += (
+                f" {MAX_COLUMNS} of {len(self.names)} columns are drawn, those that differ most."
             )
-        if len(self.clusters) > MOST_CLUSTERS:
-            less += f" The largest {MOST_CLUSTERS} clusters are drawn."
+        if len(self.clusters) > MAX_CLUSTERS:
+            more += f" The largest {MAX_CLUSTERS} clusters are drawn."
         return (
-            f"Means of {counted(len(self.clusters), 'cluster')} in standard deviations from the "
-            f"mean of all rows. Furthest from it, {'; '.join(told)}.{more}{less}"
+            f"Column means of {counted(len(self.clusters), 'cluster')} in standard deviations "
+            f"from the overall mean. Farthest from it, {'; '.join(parts)}.{more}"
         )
 
     @property
     def size(self) -> tuple[float, float]:
-        """A line for each column."""
-        return WIDTH, float(np.clip(1.1 + 0.24 * len(self.drawn), 2.2, 6.0))
+        """One line for each column."""
+        return WIDTH, float(np.clip(1.1 + 0.24 * len(self.shown_columns), 2.2, 6.0))
 
     @property
-    def drawn_clusters(self) -> NDArray[np.int64]:
-        """Clusters in the picture: all, or the largest in their order."""
-        order = np.argsort(-np.asarray(self.sizes), kind="stable")[:MOST_CLUSTERS]
+    def shown_clusters(self) -> Ints:
+        """Clusters drawn: all, or the largest, in their order."""
+        order = np.argsort(-np.asarray(self.sizes), kind="stable")[:MAX_CLUSTERS]
         return np.sort(order)
 
     def _draw(self, ax: Any) -> None:
-        columns, clusters = self.drawn, self.drawn_clusters
+        columns, clusters = self.shown_columns, self.shown_clusters
         cells = self.means[np.ix_(clusters, columns)].T
-        shade = np.ceil(_SHADES * np.clip(np.abs(cells) / _DEEPEST, 0, 1)) * np.sign(cells)
+        shade = np.ceil(_SHADES * np.clip(np.abs(cells) / _DARKEST, 0, 1)) * np.sign(cells)
         for level in np.unique(shade[shade != 0]):
-            # Pale enough for letters on light and dark paper.
+            # Light enough for text on light and dark pages.
             alpha = 0.55 * abs(level) / _SHADES
-            _fill(ax, np.argwhere(shade == level), ORANGE if level > 0 else BLUE, alpha)
-        if cells.size <= _WRITTEN:
+            at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
+            fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
+        if cells.size <= _NUMBERED:
             for (row, i), value in np.ndenumerate(cells):
                 ax.text(i, row, _signed(value), ha="center", va="center", fontsize=8.5)
         k = len(clusters)
@@ -121,30 +142,17 @@ class ClusterProfileDisplay(Display):
             ax.axvline(edge, color=GRID, linewidth=0.7)
         ax.set_xlim(-0.5, k - 0.5)
         ax.set_ylim(len(columns) - 0.5, -0.5)
-        ax.set_yticks(range(len(columns)), [plain(self.names[j], 20) for j in columns])
+        ax.set_yticks(range(len(columns)), [label_text(self.names[j], 20) for j in columns])
         heads = [
-            plain(self.clusters[i], 10) + (f"\n{counted(self.sizes[i], 'row')}" if k <= 5 else "")
+            label_text(self.clusters[i], 10)
+            + (f"\n{counted(self.sizes[i], 'row')}" if k <= 5 else "")
             for i in clusters.tolist()
         ]
         step = max(1, -(-k // 12))
         ax.set_xticks(range(0, k, step), heads[::step])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        ax.set_xlabel("means in standard deviations from all rows")
-
-
-def _fill(ax: Any, cells: NDArray[np.int64], colour: str, alpha: float) -> None:
-    """All cells of one shade as one path."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
-    at = (cells[:, None, ::-1] + corners).reshape(-1, 2)
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
-    path = Path(at, np.tile(codes, len(cells)).tolist())
-    patch = PathPatch(path, facecolor=colour, alpha=alpha, linewidth=0)
-    patch.set_gid("cells")
-    ax.add_patch(patch)
+        ax.set_xlabel("mean, in standard deviations from the overall mean")
 
 
 def _signed(value: float) -> str:

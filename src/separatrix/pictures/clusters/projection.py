@@ -1,4 +1,4 @@
-"""Clusters as they lie on the plane in which their means are farthest apart: a projection."""
+"""Clusters projected on the plane of largest between-cluster scatter."""
 
 from __future__ import annotations
 
@@ -7,37 +7,56 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from separatrix.cluster.scatter import cluster_projection
-from separatrix.messages import InputError
+from separatrix.cluster.scatter import ClusterProjection, cluster_projection
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
-from separatrix.pictures.scatter import MANY, scatter
-from separatrix.pictures.style import PAPER, SERIES, ink, plain, style_axes
-from separatrix.rows.block import Floats
+from separatrix.pictures.frames import column_names, labelled_rows
+from separatrix.pictures.points import MAX_POINTS, scatter
+from separatrix.pictures.style import PAPER, SERIES, label_text, style_axes, text_color
+from separatrix.rows.block import Ints
 
-_NAMED, _HEAVY = 12, 2
+_LABELLED, _COLUMNS, _DESCRIBED = 12, 2, 6
 
 
 @dataclass(eq=False)
 class ClusterProjectionDisplay(Display):
-    """``dots`` (n x 2) along two ``directions`` (d x 2), the cluster ``codes`` and their names.
+    """Rows and clusters on the plane of largest between-cluster scatter.
 
-    ``between`` and ``total`` are the shares of the scatter between clusters, and of all scatter,
-    that the plane shows.
+    Parameters
+    ----------
+    projection : ClusterProjection
+        Coordinates of the rows, the directions, and the fractions of scatter that they explain.
+    codes : ndarray of int, shape (n,)
+        Position of the cluster of each row.
+    clusters : sequence of str
+        Names of the clusters.
+    names : sequence of str
+        Names of the columns.
+    max_points : int, default=5000
+        Above so many points their density is drawn.
+
+    See Also
+    --------
+    ClusterProfileDisplay : Column means of each cluster.
+    SilhouetteDisplay : Silhouettes of the rows, by cluster.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import ClusterProjectionDisplay
+    >>> X = [[0.0, 5.0], [2.0, 4.0], [10.0, 5.0], [12.0, 6.0]]
+    >>> display = ClusterProjectionDisplay.from_rows(X, [0, 0, 1, 1])
+    >>> display.main_columns(0), round(display.projection.between, 3)
+    (['x0'], 1.0)
     """
 
-    dots: Floats
-    codes: NDArray[np.int64]
+    projection: ClusterProjection
+    codes: Ints
     clusters: Sequence[str]
-    directions: Floats
-    between: float
-    total: float
     names: Sequence[str]
-    many: int = MANY
+    max_points: int = MAX_POINTS
 
-    title: ClassVar[str] = "Clusters, in projection"
+    title: ClassVar[str] = "Clusters, projected"
 
     @classmethod
     def from_rows(
@@ -47,87 +66,78 @@ class ClusterProjectionDisplay(Display):
         *,
         standardize: bool = False,
         names: Sequence[str] | None = None,
-        many: int = MANY,
+        max_points: int = MAX_POINTS,
     ) -> Self:
-        """Along the two directions in which the means of the clusters scatter most.
+        """From numeric rows and their cluster labels.
 
-        Two clusters lie on one line: across it, the widest scatter that remains. With
-        ``standardize`` columns are measured in deviations, so that units do not matter.
+        Two clusters have one direction; the other is that of the largest remaining variance. With
+        ``standardize`` columns are standardized first.
         """
-        x, given = np.asarray(X, dtype=float), np.asarray(labels)
-        if x.ndim != 2 or given.shape != (len(x),) or not x.size:
-            raise InputError(f"Rows of shape {x.shape} and labels of shape {given.shape}.")
-        if names is None:
-            columns = getattr(X, "columns", None)
-            names = [f"x{j}" for j in range(x.shape[1])] if columns is None else list(columns)
-        z = x - x.mean(axis=0)
-        if standardize:
-            spread = z.std(axis=0)
-            z = z / np.where(spread > 0, spread, np.inf)
-        clusters, code = np.unique(given, return_inverse=True)
-        plane = cluster_projection(z, code)
-        return cls(
-            plane.coordinates,
-            code,
-            [str(c) for c in clusters],
-            plane.directions,
-            plane.between,
-            plane.total,
-            [str(name) for name in names],
-            many,
-        )
+        from separatrix.statistics.standardizer import Standardizer
 
-    def heaviest(self, axis: int) -> list[str]:
-        """The columns that weigh most in a direction."""
-        weight = np.abs(self.directions[:, axis])
-        order = np.argsort(-weight, kind="stable")[:_HEAVY]
+        x, given = labelled_rows(X, labels)
+        if standardize:
+            x = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
+        clusters, code = np.unique(given, return_inverse=True)
+        columns = column_names(X, names)
+        found = cluster_projection(x, code)
+        return cls(found, code, [str(c) for c in clusters], columns, max_points)
+
+    def main_columns(self, axis: int) -> list[str]:
+        """The columns of largest weight in a direction."""
+        weight = np.abs(self.projection.directions[:, axis])
+        order = np.argsort(-weight, kind="stable")[:_COLUMNS]
         return [str(self.names[j]) for j in order if weight[j] > 0.2 * weight.max() > 0]
 
     @property
     def description(self) -> str:
-        """What the axes are, and how much of the truth they show."""
-        across, up = (
-            listed([plain(name, 20) for name in self.heaviest(i)]) or "nothing" for i in (0, 1)
+        """The axes, the fraction of scatter that they explain, and the sizes of the clusters."""
+        first, second = (
+            listed([label_text(name, 20) for name in self.main_columns(i)]) or "nothing"
+            for i in (0, 1)
         )
-        share = f"{100 * self.total:.0f} % of all scatter"
-        if len(self.clusters) > 1 and np.isfinite(self.between):
-            share = f"{100 * self.between:.0f} % of the scatter between clusters and {share}"
+        total, between = self.projection.total, self.projection.between
+        explained = f"{100 * total:.0f} % of the total scatter" if np.isfinite(total) else "nothing"
+        if len(self.clusters) > 1 and np.isfinite(between):
+            explained = f"{100 * between:.0f} % of the between-cluster scatter and {explained}"
         sizes = np.bincount(self.codes, minlength=len(self.clusters))
-        order = np.argsort(-sizes, kind="stable")[:6]
-        told = ", ".join(f"{self.clusters[i]} with {counted(int(sizes[i]), 'row')}" for i in order)
-        lead = "the largest are " if len(sizes) > 6 else ""
+        order = np.argsort(-sizes, kind="stable")[:_DESCRIBED]
+        parts = ", ".join(f"{self.clusters[i]} with {counted(int(sizes[i]), 'row')}" for i in order)
+        lead = "the largest are " if len(sizes) > _DESCRIBED else ""
         return (
-            f"A projection that shows {share}: across mostly {across}, up mostly {up}. "
-            f"{counted(len(sizes), 'cluster')}: {lead}{told}."
+            f"A projection that explains {explained}: horizontal mostly {first}, vertical mostly "
+            f"{second}. {counted(len(sizes), 'cluster')}: {lead}{parts}."
         )
 
     @property
     def size(self) -> tuple[float, float]:
-        """A little taller than others."""
+        """Taller than the default."""
         return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
-        k = len(self.clusters)
+        k, points = len(self.clusters), self.projection.coordinates
         for i in range(k):
-            own = self.dots[self.codes == i]
+            own = points[self.codes == i]
             if not len(own):
                 continue
-            many = 0 if len(self.dots) > self.many else len(own)
-            colour = SERIES[i % len(SERIES)]
-            scatter(ax, own[:, 0], own[:, 1], many=many, color=colour, clouds=k)
-        if k <= _NAMED:
+            limit = 0 if len(points) > self.max_points else len(own)
+            color = SERIES[i % len(SERIES)]
+            scatter(ax, own[:, 0], own[:, 1], max_points=limit, color=color, groups=k)
+        if k <= _LABELLED:
             for i in np.unique(self.codes).tolist():
                 ax.text(
-                    *self.dots[self.codes == i].mean(axis=0),
-                    plain(self.clusters[i], 12),
+                    *points[self.codes == i].mean(axis=0),
+                    label_text(self.clusters[i], 12),
                     ha="center",
                     va="center",
                     fontsize=9,
                     fontweight="bold",
-                    color=ink(ax),
+                    color=text_color(ax),
                     bbox={"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 1.5},
                 )
         style_axes(ax)
         for i, (axis, limit) in enumerate(((ax.xaxis, 16), (ax.yaxis, 12))):
-            most = ", ".join(plain(name, limit) for name in self.heaviest(i)) or "nothing"
-            axis.set_label_text(f"direction {i + 1}: mostly {most}")
+            columns = (
+                ", ".join(label_text(name, limit) for name in self.main_columns(i)) or "nothing"
+            )
+            axis.set_label_text(f"direction {i + 1}: mostly {columns}")

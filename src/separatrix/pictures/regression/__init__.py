@@ -1,1 +1,1 @@
-"""Pictures of regressions."""
+"""Plots of regressions."""

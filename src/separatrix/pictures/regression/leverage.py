@@ -1,4 +1,4 @@
-"""Standardised residuals against leverage, with the contours of Cook's distance.
+"""Standardized residuals against leverage, with contours of Cook's distance.
 
 Dᵢ = rᵢ² hᵢ / (p (1 − hᵢ)),     rᵢ = eᵢ / (σ √(1 − hᵢ)):  a contour is r = ±√(D p (1 − h) / h)
 """
@@ -15,9 +15,14 @@ from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed, number
-from separatrix.pictures.labels import name_points
-from separatrix.pictures.regression.residuals import called
-from separatrix.pictures.scatter import MANY, rule, scatter, worst
+from separatrix.pictures.points import (
+    MAX_POINTS,
+    annotate_points,
+    largest,
+    reference_line,
+    scatter,
+)
+from separatrix.pictures.regression.residuals import row_names
 from separatrix.pictures.style import MUTED, ORANGE, style_axes
 from separatrix.rows.block import Floats
 
@@ -26,28 +31,74 @@ LEVELS = (0.5, 1.0)
 
 @dataclass(eq=False)
 class LeverageDisplay(Display):
-    """``residuals`` are standardised; ``parameters`` is the number p of fitted coefficients.
+    """Standardized residuals against leverage, with contours of Cook's distance.
 
-    Rows of leverage 1 are fitted exactly whatever they say: they have no standardised residual,
-    are left out of the picture, and counted in words.
+    Dᵢ = rᵢ² hᵢ / (p (1 − hᵢ)). Rows of leverage 1 are fitted exactly and have no standardized
+    residual: they are not drawn, and the description counts them.
+
+    Parameters
+    ----------
+    leverage : ndarray of shape (n,)
+        Diagonal h of the hat matrix.
+    residuals : ndarray of shape (n,)
+        Standardized residuals r.
+    n_parameters : int
+        Number p of fitted coefficients.
+    row_labels : sequence or None, default=None
+        Names of the rows; their positions if None.
+    max_points : int, default=5000
+        Above so many points their density is drawn.
+
+    Attributes
+    ----------
+    cooks_distance : ndarray of shape (n,)
+        Cook's distance of each row; NaN where the leverage is 1.
+
+    See Also
+    --------
+    ResidualDisplay : Residuals against fitted values.
+    QuantileQuantileDisplay : Residuals against normal quantiles.
+
+    References
+    ----------
+    R. D. Cook, Detection of influential observation in linear regression, 1977.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.pictures import LeverageDisplay
+    >>> x = np.array([[0.0], [1.0], [2.0], [5.0]])
+    >>> display = LeverageDisplay.from_design(x, np.array([0.3, -0.2, -0.3, 0.2]))
+    >>> display.leverage.round(3).tolist()
+    [0.536, 0.321, 0.25, 0.893]
+    >>> int(display.cooks_distance.argmax())
+    3
     """
 
     leverage: Floats
     residuals: Floats
-    parameters: int
-    rows: Sequence[object] | None = None
-    many: int = MANY
+    n_parameters: int
+    row_labels: Sequence[object] | None = None
+    max_points: int = MAX_POINTS
 
     title: ClassVar[str] = "Residuals against leverage"
 
     @classmethod
-    def from_estimator(cls, model: Any, *, rows: Any = None, many: int = MANY) -> Self:
-        """Of a least-squares model that still has its training rows."""
+    def from_estimator(
+        cls, model: Any, *, row_labels: Any = None, max_points: int = MAX_POINTS
+    ) -> Self:
+        """From a fitted least-squares model that stores its training rows."""
         found = inference(model)
         if found is None or found.leverage is None or found.residuals is None:
             reason = "" if found is None else found.reason
             raise InputError(f"{type(model).__name__} gives no leverage.", remedy=reason or None)
-        return cls.from_fit(found.residuals, found.leverage, found.sigma, rows=rows, many=many)
+        return cls.from_fit(
+            found.residuals,
+            found.leverage,
+            found.sigma,
+            row_labels=row_labels,
+            max_points=max_points,
+        )
 
     @classmethod
     def from_fit(
@@ -55,30 +106,36 @@ class LeverageDisplay(Display):
         residuals: Floats,
         leverage: Floats,
         sigma: float | None = None,
-        parameters: int | None = None,
+        n_parameters: int | None = None,
         *,
-        rows: Any = None,
-        many: int = MANY,
+        row_labels: Any = None,
+        max_points: int = MAX_POINTS,
     ) -> Self:
-        """From raw residuals: each is divided by its own standard deviation σ√(1 − h).
+        """From raw residuals, each divided by its own standard deviation σ√(1 − h).
 
-        The leverages are the diagonal of a projection: those of all rows add up to its rank p.
+        The hat matrix is a projection: its trace Σh is its rank p.
         """
         h = np.clip(leverage, 0.0, 1.0)
-        if parameters is None:
-            parameters = max(1, round(float(h.sum())))
+        if n_parameters is None:
+            n_parameters = max(1, round(float(h.sum())))
         if sigma is None:
-            sigma = float(np.sqrt(np.sum(residuals**2) / max(residuals.size - parameters, 1)))
+            sigma = float(np.sqrt(np.sum(residuals**2) / max(residuals.size - n_parameters, 1)))
         own = sigma * np.sqrt(1 - h)
         exact = (1 - h < 1e-12) | (own == 0)
         r = np.divide(residuals, own, out=np.full(h.size, np.nan), where=~exact)
-        return cls(h, r, parameters, rows, many)
+        return cls(h, r, n_parameters, row_labels, max_points)
 
     @classmethod
     def from_design(
-        cls, x: Any, residuals: Any, *, w: Any = None, rows: Any = None, many: int = MANY
+        cls,
+        x: Any,
+        residuals: Any,
+        *,
+        w: Any = None,
+        row_labels: Any = None,
+        max_points: int = MAX_POINTS,
     ) -> Self:
-        """From the design and the residuals of a least-squares fit with an intercept.
+        """From the design matrix and the residuals of a least-squares fit with an intercept.
 
         The leverages are the squared row norms of an orthonormal basis of [1 x].
         """
@@ -93,56 +150,57 @@ class LeverageDisplay(Display):
         diagonal = np.abs(np.diag(r))
         rank = int(np.sum(diagonal > 1e-11 * diagonal.max(initial=0.0)))
         h = np.sum(q[:, :rank] ** 2, axis=1)
-        return cls.from_fit(e * root, h, None, rank, rows=rows, many=many)
+        return cls.from_fit(e * root, h, None, rank, row_labels=row_labels, max_points=max_points)
 
     @property
     def cooks_distance(self) -> Floats:
-        """Dᵢ; NaN for a row of leverage 1."""
+        """Cook's distance of each row; NaN where the leverage is 1."""
         h, r = self.leverage, self.residuals
-        seen = np.isfinite(r) & (h < 1)
+        defined = np.isfinite(r) & (h < 1)
         cook = np.full(h.size, np.nan)
-        cook[seen] = r[seen] ** 2 * h[seen] / (self.parameters * (1 - h[seen]))
+        cook[defined] = r[defined] ** 2 * h[defined] / (self.n_parameters * (1 - h[defined]))
         return cook
 
     @property
     def description(self) -> str:
-        """The worst rows by Cook's distance, how many are past ½, the largest leverage."""
+        """Rows beyond a Cook's distance of ½, the most influential rows, the largest leverage."""
         cook = self.cooks_distance
-        names = called(self.rows, cook.size)
-        far = [f"row {names[i]} ({number(cook[i], 2)})" for i in worst(cook)]
+        names = row_names(self.row_labels, cook.size)
+        far = [f"row {names[i]} ({number(cook[i], 2)})" for i in largest(cook)]
         exact = int(np.sum(~np.isfinite(cook)))
-        past = int(np.sum(cook > LEVELS[0]))
+        beyond = int(np.sum(cook > LEVELS[0]))
         h = self.leverage
         text = (
-            f"{counted(past, 'row')} of {cook.size:,} past a Cook's distance of 0.5. "
-            f"The most influential: {listed(far)}. Largest leverage "
+            f"{counted(beyond, 'row')} of {cook.size:,} beyond a Cook's distance of 0.5. "
+            f"Most influential: {listed(far)}. Largest leverage "
             f"{number(float(h.max()), 2)}, mean {number(float(h.mean()), 2)}."
         )
         return text + (f" {counted(exact, 'row')} with leverage 1 not shown." if exact else "")
 
     def _draw(self, ax: Any) -> None:
         cook = self.cooks_distance
-        seen = np.isfinite(cook)
-        rule(ax, 0.0)
-        scatter(ax, self.leverage[seen], self.residuals[seen], many=self.many)
+        defined = np.isfinite(cook)
+        reference_line(ax, 0.0)
+        at = self.leverage[defined], self.residuals[defined]
+        scatter(ax, *at, max_points=self.max_points)
         ax.margins(x=0.08, y=0.1)
         ax.set_xlim(left=0)
-        top = worst(cook)
-        names = called(self.rows, cook.size)
-        name_points(ax, self.leverage[top], self.residuals[top], [names[i] for i in top])
+        top = largest(cook)
+        names = row_names(self.row_labels, cook.size)
+        annotate_points(ax, self.leverage[top], self.residuals[top], [names[i] for i in top])
         ax.set_xlim(ax.get_xlim())
         ax.set_ylim(ax.get_ylim())
         self._contours(ax)
         style_axes(ax)
         ax.set_xlabel("leverage")
-        ax.set_ylabel("standardised residual")
+        ax.set_ylabel("standardized residual")
 
     def _contours(self, ax: Any) -> None:
-        """Curves of equal influence, named where they enter the picture."""
+        """Curves of equal Cook's distance, labelled at the right."""
         right, high = ax.get_xlim()[1], ax.get_ylim()[1]
         h = np.linspace(max(right * 1e-3, 1e-9), min(right, 1 - 1e-9), 200)
         for level, dash in zip(LEVELS, ((0, (4, 3)), "solid"), strict=True):
-            r = np.sqrt(level * self.parameters * (1 - h) / h)
+            r = np.sqrt(level * self.n_parameters * (1 - h) / h)
             for sign in (1, -1):
                 ax.plot(h, sign * r, color=ORANGE, linewidth=1.0, linestyle=dash)
             inside = np.flatnonzero(r < high)

@@ -1,4 +1,4 @@
-"""Residuals against fitted values: curvature, widening and single bad rows show here."""
+"""Residual plots: against fitted values, scale–location, and normal quantiles."""
 
 from __future__ import annotations
 
@@ -11,83 +11,278 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed, number
-from separatrix.pictures.labels import name_points
-from separatrix.pictures.scatter import MANY, rule, running_mean, scatter, worst
-from separatrix.pictures.style import ORANGE, style_axes
+from separatrix.pictures.points import (
+    MAX_POINTS,
+    annotate_points,
+    largest,
+    reference_line,
+    running_mean,
+    scatter,
+)
+from separatrix.pictures.style import MUTED, ORANGE, style_axes
 from separatrix.rows.block import Floats
+
+#: Points of a quantile plot at most; the tails are drawn in full.
+_POINTS, _TAIL = 1_000, 60
+
+
+def row_names(labels: Sequence[object] | None, count: int) -> Sequence[object]:
+    """Labels of the rows, or their positions."""
+    return range(count) if labels is None or len(labels) != count else labels
+
+
+def standardized(residuals: Floats) -> Floats:
+    """Residuals over their standard deviation; zeros where all of them are equal."""
+    deviation = float(residuals.std())
+    return np.asarray(residuals / deviation) if deviation > 0 else np.zeros_like(residuals)
 
 
 @dataclass(eq=False)
-class ResidualDisplay(Display):
-    """``residuals`` = truth − ``fitted``; ``rows`` are the names by which rows are called."""
+class FittedValueDisplay(Display):
+    """Base class: a function of the residuals against fitted values, with a running mean."""
 
     fitted: Floats
     residuals: Floats
-    rows: Sequence[object] | None = None
-    many: int = MANY
+    row_labels: Sequence[object] | None = None
+    max_points: int = MAX_POINTS
 
-    title: ClassVar[str] = "Residuals against fitted values"
+    axis: ClassVar[str]
 
     @classmethod
     def from_predictions(
-        cls, y: Any, predicted: Any, *, rows: Any = None, many: int = MANY
+        cls, y: Any, predicted: Any, *, row_labels: Any = None, max_points: int = MAX_POINTS
     ) -> Self:
-        """From the truth and what was predicted."""
+        """From observed and predicted targets."""
         truth, fitted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
         if truth.shape != fitted.shape or truth.ndim != 1:
             raise InputError(f"y has shape {truth.shape}, the predictions {fitted.shape}.")
-        return cls(fitted, truth - fitted, rows, many)
+        return cls(fitted, truth - fitted, row_labels, max_points)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, many: int = MANY) -> Self:
-        """Of a fitted regressor on some rows."""
-        return cls.from_predictions(y, model.predict(X), many=many)
+    def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
+        """From a fitted regressor and rows with their targets."""
+        return cls.from_predictions(y, model.predict(X), max_points=max_points)
+
+    @property
+    def values(self) -> Floats:
+        """What the vertical axis shows."""
+        return self.residuals
+
+    def _largest(self) -> tuple[Any, list[str]]:
+        """Positions and names of the three rows of largest absolute value."""
+        top = largest(np.abs(self.values))
+        names = row_names(self.row_labels, self.values.size)
+        return top, [str(names[i]) for i in top]
+
+    def _draw(self, ax: Any) -> None:
+        values = self.values
+        scatter(ax, self.fitted, values, max_points=self.max_points)
+        trend = running_mean(self.fitted, values)
+        if trend is not None:
+            ax.plot(*trend, color=ORANGE)
+        top, names = self._largest()
+        annotate_points(ax, self.fitted[top], values[top], names)
+        ax.set_xlabel("fitted value")
+        ax.set_ylabel(self.axis)
+        style_axes(ax)
+
+
+@dataclass(eq=False)
+class ResidualDisplay(FittedValueDisplay):
+    """Residuals against fitted values: nonlinearity, heteroscedasticity, outliers.
+
+    The three largest residuals are labelled; the orange line is a running mean.
+
+    Parameters
+    ----------
+    fitted : ndarray of shape (n,)
+        Fitted values.
+    residuals : ndarray of shape (n,)
+        Observed minus fitted values.
+    row_labels : sequence or None, default=None
+        Names of the rows; their positions if None.
+    max_points : int, default=5000
+        Above so many points their density is drawn.
+
+    See Also
+    --------
+    QuantileQuantileDisplay : Residuals against normal quantiles.
+    ScaleLocationDisplay : Size of the residuals against fitted values.
+    LeverageDisplay : Residuals against leverage.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import ResidualDisplay
+    >>> display = ResidualDisplay.from_predictions([1.0, 2.0, 5.0], [1.0, 2.5, 4.0])
+    >>> display.description
+    '3 residuals with mean 0.167 and standard deviation 0.624. Largest: row 2 (1), row 1 (−0.500)
+    and row 0 (0).'
+    """
+
+    title: ClassVar[str] = "Residuals against fitted values"
+    axis: ClassVar[str] = "residual"
 
     @property
     def description(self) -> str:
-        """Middle, spread, trend and the three worst rows."""
-        names = called(self.rows, self.residuals.size)
-        far = [
-            f"row {names[i]} ({number(self.residuals[i], 3)})"
-            for i in worst(np.abs(self.residuals))
-        ]
+        """Mean, standard deviation, trend and the three largest residuals."""
+        top, names = self._largest()
+        far = [f"row {n} ({number(self.residuals[i], 3)})" for i, n in zip(top, names, strict=True)]
         text = (
             f"{counted(self.residuals.size, 'residual')} with mean "
-            f"{number(_tidy(self.residuals), 3)} and standard deviation "
+            f"{number(_rounded_mean(self.residuals), 3)} and standard deviation "
             f"{number(float(self.residuals.std()), 3)}."
         )
         trend = running_mean(self.fitted, self.residuals)
         if trend is not None:
             low, high = float(trend[1].min()), float(trend[1].max())
-            text += f" Their running mean moves between {number(low, 2)} and {number(high, 2)}."
-        return f"{text} Farthest off: {listed(far)}."
+            text += f" Their running mean lies between {number(low, 2)} and {number(high, 2)}."
+        return f"{text} Largest: {listed(far)}."
 
     def _draw(self, ax: Any) -> None:
-        rule(ax, 0.0)
-        scatter(ax, self.fitted, self.residuals, many=self.many)
-        trend = running_mean(self.fitted, self.residuals)
-        if trend is not None:
-            ax.plot(*trend, color=ORANGE)
-        top = worst(np.abs(self.residuals))
-        names = called(self.rows, self.residuals.size)
-        name_points(ax, self.fitted[top], self.residuals[top], [names[i] for i in top])
+        reference_line(ax, 0.0)
+        super()._draw(ax)
+
+
+@dataclass(eq=False)
+class ScaleLocationDisplay(FittedValueDisplay):
+    """Scale–location plot: √|standardized residual| against fitted values.
+
+    A level running mean indicates homoscedastic errors.
+
+    Parameters
+    ----------
+    fitted : ndarray of shape (n,)
+        Fitted values.
+    residuals : ndarray of shape (n,)
+        Observed minus fitted values.
+    row_labels : sequence or None, default=None
+        Names of the rows; their positions if None.
+    max_points : int, default=5000
+        Above so many points their density is drawn.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        √|standardized residual|.
+
+    See Also
+    --------
+    ResidualDisplay : Residuals against fitted values.
+    QuantileQuantileDisplay : Residuals against normal quantiles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.pictures import ScaleLocationDisplay
+    >>> display = ScaleLocationDisplay(np.arange(4.0), np.array([1.0, -1.0, 2.0, -2.0]))
+    >>> display.values.round(3).tolist()
+    [0.795, 0.795, 1.125, 1.125]
+    """
+
+    title: ClassVar[str] = "Scale–location plot"
+    axis: ClassVar[str] = "√|standardized residual|"
+
+    @property
+    def values(self) -> Floats:
+        """√|standardized residual|."""
+        return np.asarray(np.sqrt(np.abs(standardized(self.residuals))))
+
+    @property
+    def description(self) -> str:
+        """The running mean at both ends, the rank correlation, and the largest rows."""
+        trend = running_mean(self.fitted, self.values)
+        far = listed([f"row {name}" for name in self._largest()[1]])
+        if trend is None:
+            return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
+        from scipy.stats import spearmanr
+
+        rho = float(spearmanr(self.fitted, self.values).statistic)
+        verdict = "grow" if rho > 0.15 else "shrink" if rho < -0.15 else "keep their size"
+        return (
+            f"The residuals {verdict} with the fitted value (rank correlation {number(rho, 2)}): "
+            f"the running mean of √|standardized residual| goes from {number(trend[1][0], 2)} to "
+            f"{number(trend[1][-1], 2)}. Largest: {far}."
+        )
+
+    def _draw(self, ax: Any) -> None:
+        super()._draw(ax)
+        ax.set_ylim(bottom=0)
+
+
+@dataclass(eq=False)
+class QuantileQuantileDisplay(Display):
+    """Normal Q–Q plot: sorted standardized residuals against normal quantiles.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n,)
+        Observed minus fitted values.
+    row_labels : sequence or None, default=None
+        Names of the rows; their positions if None.
+
+    See Also
+    --------
+    ResidualDisplay : Residuals against fitted values.
+    ScaleLocationDisplay : Size of the residuals against fitted values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.pictures import QuantileQuantileDisplay
+    >>> display = QuantileQuantileDisplay(np.array([-1.0, 0.0, 1.0]))
+    >>> display.plot().ax_.get_xlabel()
+    'normal quantile'
+    """
+
+    residuals: Floats
+    row_labels: Sequence[object] | None = None
+
+    title: ClassVar[str] = "Normal Q–Q plot of the residuals"
+
+    @classmethod
+    def from_predictions(cls, y: Any, predicted: Any, *, row_labels: Any = None) -> Self:
+        """From observed and predicted targets."""
+        residuals = np.asarray(y, dtype=float) - np.asarray(predicted, dtype=float)
+        return cls(residuals, row_labels)
+
+    @property
+    def description(self) -> str:
+        """Proportions beyond two and three deviations, skewness, the largest rows."""
+        z = standardized(self.residuals)
+        beyond2, beyond3 = (100 * float(np.mean(np.abs(z) > k)) for k in (2, 3))
+        names = row_names(self.row_labels, z.size)
+        far = [f"row {names[i]} ({number(z[i], 2)})" for i in largest(np.abs(z))]
+        return (
+            f"{beyond2:.1f} % of the standardized residuals lie beyond ±2 and {beyond3:.1f} % "
+            f"beyond ±3 (normal distribution: 4.6 % and 0.3 %); skewness "
+            f"{number(float(np.mean(z**3)), 2)}. Largest: {listed(far)}."
+        )
+
+    def _draw(self, ax: Any) -> None:
+        from scipy.stats import norm
+
+        z = standardized(self.residuals)
+        order = np.argsort(z, kind="stable")
+        expected = norm.ppf((np.arange(z.size) + 0.5) / z.size)
+        shown = np.arange(z.size)
+        if z.size > _POINTS + 2 * _TAIL:
+            middle = np.linspace(_TAIL, z.size - _TAIL - 1, _POINTS).astype(int)
+            shown = np.unique(np.concatenate([shown[:_TAIL], middle, shown[-_TAIL:]]))
+        ends = expected[[0, -1]]
+        ax.plot(ends, ends, color=MUTED, linewidth=0.9)
+        scatter(ax, expected[shown], z[order][shown])
+        ax.margins(0.06)
+        top = largest(np.abs(z))
+        rank = np.empty(z.size, dtype=int)
+        rank[order] = np.arange(z.size)
+        names = row_names(self.row_labels, z.size)
+        annotate_points(ax, expected[rank[top]], z[top], [names[i] for i in top])
         style_axes(ax)
-        ax.set_xlabel("fitted value")
-        ax.set_ylabel("residual")
+        ax.set_xlabel("normal quantile")
+        ax.set_ylabel("standardized residual")
 
 
-def called(rows: Sequence[object] | None, count: int) -> Sequence[object]:
-    """Names of the rows; their positions where they have none."""
-    return range(count) if rows is None or len(rows) != count else rows
-
-
-def standardised(residuals: Floats) -> Floats:
-    """Residuals over their standard deviation; zeros where all of them are equal."""
-    spread = float(residuals.std())
-    return np.asarray(residuals / spread) if spread > 0 else np.zeros_like(residuals)
-
-
-def _tidy(residuals: Floats) -> float:
+def _rounded_mean(residuals: Floats) -> float:
     """The mean, or 0 where it is rounding only."""
     mean = float(residuals.mean())
     return 0.0 if abs(mean) < 1e-9 * float(np.abs(residuals).max(initial=0.0)) else mean

@@ -1,1 +1,1 @@
-"""Pictures of support vector machines."""
+"""Plots of support vector machines."""

@@ -1,90 +1,129 @@
-"""A support vector machine over its price C: how many rows hold the boundary, and how it scores."""
+"""Support vectors and score of a support vector machine over C."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
+from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import counted, measure, number, scored
+from separatrix.pictures.points import mark_value
 from separatrix.pictures.style import BLUE, ORANGE, label_measure, log_ticks, style_axes
-from separatrix.pictures.training.path import mark_penalty
 from separatrix.rows.block import Floats
 
-#: Prices of an exact path that are drawn.
-MOST_PRICES = 200
+if TYPE_CHECKING:
+    from separatrix.svm.svm_path import SVMPath
+
+#: Values of C of an exact path that are drawn.
+MAX_VALUES = 200
 
 
 @dataclass(eq=False)
 class SVMPathDisplay(Display):
-    """``support`` vectors at each of ``Cs``, and ``scores`` there (a column for each fold).
+    """Number of support vectors and cross-validation score over C.
 
-    ``metric`` names the score; ``chosen`` is the C that was taken, ``rows`` how many rows the path
-    was made of.
+    Parameters
+    ----------
+    Cs : array-like of shape (m,)
+        Values of C, all positive.
+    n_support : array-like of shape (m,)
+        Number of support vectors at each C.
+    scores : array-like of shape (m,) or (m, folds) or None, default=None
+        Score on validation folds at each C.
+    chosen : float or None, default=None
+        The selected C.
+    metric : str, default="error"
+        Name of the score.
+    n_rows : int or None, default=None
+        Number of training rows.
+
+    Attributes
+    ----------
+    means : ndarray of shape (m,) or None
+        Mean score over the folds.
+    best : int or None
+        Position of the best mean score; of ties the smallest C.
+
+    See Also
+    --------
+    ValidationCurveDisplay : Error over the penalty of a linear model.
+    DualCoefficientDisplay : Dual coefficients by class.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import SVMPathDisplay
+    >>> display = SVMPathDisplay([0.1, 1.0, 10.0], [50, 20, 5], [0.4, 0.1, 0.2], chosen=1.0)
+    >>> display.description
+    'From C = 0.100 to 10 the number of support vectors goes from 50 to 5. The best validation error
+    rate, 10.0 %, is at C = 1. At the chosen C = 1 there are 20 support vectors.'
     """
 
     Cs: Floats
-    support: Floats
+    n_support: Floats
     scores: Floats | None = None
     chosen: float | None = None
     metric: str = "error"
-    rows: int | None = None
+    n_rows: int | None = None
 
-    title: ClassVar[str] = "Support vectors over C"
+    title: ClassVar[str] = "Support vectors and score over C"
 
     def __post_init__(self) -> None:
-        prices = np.asarray(self.Cs, dtype=float).ravel()
-        support = np.asarray(self.support, dtype=float).ravel()
-        if not prices.size or support.size != prices.size or (prices <= 0).any():
+        Cs = np.asarray(self.Cs, dtype=float).ravel()
+        n_support = np.asarray(self.n_support, dtype=float).ravel()
+        if not Cs.size or n_support.size != Cs.size or (Cs <= 0).any():
             raise InputError(
-                f"{prices.size} values of C and {support.size} counts of support vectors.",
+                f"{Cs.size} values of C and {n_support.size} counts of support vectors.",
                 remedy="Give a count for each C, all of them above zero.",
             )
-        order = np.argsort(prices, kind="stable")
-        self.Cs, self.support = prices[order], support[order]
+        order = np.argsort(Cs, kind="stable")
+        self.Cs, self.n_support = Cs[order], n_support[order]
         if self.scores is not None:
             scores = np.asarray(self.scores, dtype=float)
-            if len(scores) != prices.size:
-                raise InputError(f"{len(scores)} rows of scores for {prices.size} values of C.")
-            self.scores = scores.reshape(prices.size, -1)[order]
+            if len(scores) != Cs.size:
+                raise InputError(f"{len(scores)} rows of scores for {Cs.size} values of C.")
+            self.scores = scores.reshape(Cs.size, -1)[order]
 
     @classmethod
     def from_estimator(cls, model: Any, *, metric: str = "error") -> Self:
-        """Of a model with ``Cs_`` and ``n_support_path_``, perhaps ``score_path_`` and ``C_``.
+        """From a fitted search over C (``Cs_``, ``n_support_path_``, ``score_path_``, ``C_``).
 
-        Of an :class:`~separatrix.SVMPath` that was cross-validated, at no more than 200 prices.
+        Or from a cross-validated :class:`~separatrix.SVMPath`, at no more than 200 values of C.
         """
-        if hasattr(model, "group_at"):
-            return cls._exact(model, metric)
-        if not hasattr(model, "n_support_path_"):
-            raise InputError(f"{type(model).__name__} keeps no path over C (n_support_path_).")
-        scores, chosen = getattr(model, "score_path_", None), getattr(model, "C_", None)
-        taken = None if chosen is None else float(chosen)
-        return cls(model.Cs_, model.n_support_path_, scores, taken, metric)
+        from separatrix.svm.svm_path import SVMPath
+
+        if isinstance(model, SVMPath):
+            require_fitted(
+                model,
+                "errors_",
+                problem="The path was not cross-validated",
+                remedy="Fit with C=None.",
+            )
+            return cls._from_exact_path(model, metric)
+        problem = f"{type(model).__name__} stores no path over C"
+        require_fitted(model, "Cs_", "n_support_path_", "score_path_", "C_", problem=problem)
+        return cls(model.Cs_, model.n_support_path_, model.score_path_, float(model.C_), metric)
 
     @classmethod
-    def _exact(cls, model: Any, metric: str) -> Self:
-        """Support vectors from the segments of an exact path; its errors are by fold."""
-        errors = getattr(model, "errors_", None)
-        if errors is None:
-            raise InputError("The path was not cross-validated.", remedy="Fit with C=None.")
-        some = np.unique(np.linspace(0, len(model.Cs_) - 1, MOST_PRICES).astype(int))
-        prices = np.asarray(model.Cs_)[some]
-        groups = [model.group_at(C).reshape(-1, len(model.paths_)) for C in prices]
-        support = [float((group >= 0).any(axis=1).sum()) for group in groups]
-        return cls(prices, np.array(support), errors[some], float(model.C_), metric)
+    def _from_exact_path(cls, model: SVMPath, metric: str) -> Self:
+        """Support vectors from the segments of an exact path; errors by fold."""
+        some = np.unique(np.linspace(0, len(model.Cs_) - 1, MAX_VALUES).astype(int))
+        Cs = np.asarray(model.Cs_)[some]
+        groups = [model.group_at(C).reshape(-1, len(model.paths_)) for C in Cs]
+        n_support = [float((group >= 0).any(axis=1).sum()) for group in groups]
+        return cls(Cs, np.array(n_support), model.errors_[some], float(model.C_), metric)
 
     @property
     def means(self) -> Floats | None:
-        """The score at each C, over the folds."""
+        """Mean score over the folds."""
         return None if self.scores is None else np.asarray(self.scores.mean(axis=1))
 
     @property
     def best(self) -> int | None:
-        """Position of the best score; of equals the smallest C."""
+        """Position of the best mean score; of ties the smallest C."""
         if self.means is None:
             return None
         sign = -1 if measure(self.metric).higher_is_better else 1
@@ -92,36 +131,36 @@ class SVMPathDisplay(Display):
 
     @property
     def description(self) -> str:
-        """Both ends of the count, the best score, and the chosen C."""
-        among = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
+        """Support vectors at both ends, the best score, and the chosen C."""
+        among = "" if self.n_rows is None else f" (of {counted(self.n_rows, 'row')})"
         text = (
-            f"From C = {number(self.Cs[0], 3)} to {number(self.Cs[-1], 3)} the support vectors"
-            f"{among} go from {self.support[0]:,.0f} to {self.support[-1]:,.0f}."
+            f"From C = {number(self.Cs[0], 3)} to {number(self.Cs[-1], 3)} the number of support "
+            f"vectors{among} goes from {self.n_support[0]:,.0f} to {self.n_support[-1]:,.0f}."
         )
         if self.means is not None and self.best is not None:
             text += (
-                f" {measure(self.metric).short} on rows left out is best, "
-                f"{scored(self.means[self.best], self.metric)}, at C = "
+                f" The best validation {_lower(measure(self.metric).short)}, "
+                f"{scored(self.means[self.best], self.metric)}, is at C = "
                 f"{number(self.Cs[self.best], 3)}."
             )
         if self.chosen is not None:
             at = int(np.argmin(np.abs(np.log(self.Cs / self.chosen))))
             text += (
-                f" At the chosen C = {number(self.chosen, 3)}, {self.support[at]:,.0f} support "
-                "vectors."
+                f" At the chosen C = {number(self.chosen, 3)} there are "
+                f"{self.n_support[at]:,.0f} support vectors."
             )
         return text
 
     def _draw(self, ax: Any) -> None:
-        ax.plot(self.Cs, self.support, color=BLUE, marker="." if self.Cs.size < 40 else "")
+        ax.plot(self.Cs, self.n_support, color=BLUE, marker="." if self.Cs.size < 40 else "")
         ax.set_xscale("log")
         log_ticks(ax)
-        ax.set_ylim(0, 1.08 * max(float(self.support.max()), 1.0))
+        ax.set_ylim(0, 1.08 * max(float(self.n_support.max()), 1.0))
         ax.set_ylabel("support vectors", color=BLUE)
         style_axes(ax)
-        ax.set_xlabel("C, soft to hard margin")
+        ax.set_xlabel("C")
         if self.chosen is not None:
-            mark_penalty(ax, self.chosen, "chosen")
+            mark_value(ax, self.chosen, "chosen")
         if self.scores is None or self.means is None:
             return
         other = ax.twinx()
@@ -132,5 +171,10 @@ class SVMPathDisplay(Display):
         other.plot(self.Cs, self.means, color=ORANGE, linestyle=(0, (5, 2)))
         style_axes(other, grid=None)
         other.spines["right"].set_visible(True)
-        label_measure(other.yaxis, measure(self.metric), side=False)
+        label_measure(other.yaxis, measure(self.metric), direction=False)
         other.yaxis.label.set_color(ORANGE)
+
+
+def _lower(name: str) -> str:
+    """A name within a sentence; abbreviations stay as they are."""
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]

@@ -1,4 +1,4 @@
-"""A machine of two classes on a plane: the boundary f = 0, the margins f = ±1, support vectors."""
+"""Decision function of a binary classifier on a plane: f = 0, f = ±1, support vectors."""
 
 from __future__ import annotations
 
@@ -9,141 +9,138 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted
-from separatrix.pictures.scatter import MANY, scatter
-from separatrix.pictures.style import SERIES, ink, plain, style_axes
+from separatrix.pictures.frames import column_names, like
+from separatrix.pictures.points import MAX_POINTS, scatter
+from separatrix.pictures.regions import draw_contour, fill_regions
+from separatrix.pictures.style import SERIES, label_text, style_axes, text_color
+from separatrix.probability.decision_surface import (
+    DecisionFunctionSurface,
+    decision_function_surface,
+)
 from separatrix.rows.block import Floats
 
-#: Places of the grid, across and up.
-GRID = (80, 60)
+#: More support vectors than this are not ringed one by one.
+_MAX_RINGS = 500
 
 
 @dataclass(eq=False)
 class SupportVectorDisplay(Display):
-    """``dots`` (n x 2) with class codes ``y``; ``score[i, j]`` is f at (across[j], up[i]).
+    """Decision boundary f = 0, margins f = ±1 and support vectors on a plane.
 
-    ``support`` marks the rows that are ringed. ``projected`` says that the plane is one of many
-    dimensions: f is that of the plane itself, and rows may lie on another side than their dots.
+    Parameters
+    ----------
+    surface : DecisionFunctionSurface
+        Values of the decision function on a grid, and the rows on the same plane.
+    y : ndarray of int, shape (n,)
+        Class of each row: 0 or 1.
+    labels : sequence of str
+        Names of the two classes.
+    support : ndarray of bool, shape (n,)
+        Rows that are support vectors.
+    max_points : int, default=5000
+        Above so many points their density is drawn.
+
+    See Also
+    --------
+    DualCoefficientDisplay : Dual coefficients by class.
+    MarginDisplay : Histogram of the margins.
+    SVMPathDisplay : Support vectors and score over C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> from separatrix.pictures import SupportVectorDisplay
+    >>> X = np.array([[0., 0.], [0., 1.], [2., 0.], [3., 1.]])
+    >>> model = sx.SVC(C=10.0, kernel="linear").fit(X, [0, 0, 1, 1])
+    >>> display = SupportVectorDisplay.from_estimator(model, X, [0, 0, 1, 1])
+    >>> display.surface.values.shape, display.surface.projected
+    ((60, 80), False)
     """
 
-    dots: Floats
+    surface: DecisionFunctionSurface
     y: NDArray[np.intp]
     labels: Sequence[str]
-    across: Floats
-    up: Floats
-    score: Floats
     support: NDArray[np.bool_]
-    names: tuple[str, str] = ("x0", "x1")
-    projected: bool = False
-    many: int = MANY
+    max_points: int = MAX_POINTS
 
     title: ClassVar[str] = "Support vectors and margins"
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, names: Any = None) -> Self:
-        """Of a fitted machine of two classes and the rows that it was fitted to.
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, names: Sequence[object] | None = None
+    ) -> Self:
+        """From a fitted binary SVM (``support_``) and its training rows.
 
-        Two columns are drawn as they are. Of more, the plane that tells the classes apart is drawn,
-        all other directions at their means.
+        Two columns are drawn as they are; of more, the plane of the discriminant direction and the
+        largest remaining variance, all other directions at their means.
         """
         x, classes = np.asarray(X, dtype=float), [str(c) for c in model.classes_]
         if len(classes) != 2:
-            raise InputError(f"Margins have two sides; the model has {len(classes)} classes.")
+            raise InputError(f"Margins are for two classes; the model has {len(classes)} classes.")
         codes = np.array([classes.index(str(v)) for v in y], dtype=np.intp)
         support = np.zeros(len(x), dtype=bool)
         support[np.asarray(model.support_)] = True
-        known = names if names is not None else getattr(X, "columns", None)
-        columns = tuple(f"x{j}" for j in range(x.shape[1])) if known is None else tuple(known)
 
-        def score(rows: Floats) -> Floats:
-            given = type(X)(rows, columns=X.columns) if hasattr(X, "columns") else rows
-            return np.asarray(model.decision_function(given), dtype=float)
+        def decision_function(rows: Floats) -> Floats:
+            return np.asarray(model.decision_function(like(X, rows)), dtype=float)
 
-        if x.shape[1] == 2:
-            across, up = _window(x)
-            grid = score(_grid(across, up)).reshape(len(up), len(across))
-            named = (str(columns[0]), str(columns[1]))
-            return cls(x, codes, classes, across, up, grid, support, named)
-        plane = discriminant_plane(x, codes, names=tuple(str(c) for c in columns))
-        dots = plane.transform(x)
-        across, up = _window(dots)
-        grid = score(plane.inverse_transform(_grid(across, up))).reshape(len(up), len(across))
-        first, second = (f"mostly {', '.join(plane.top_columns(i))}" for i in (0, 1))
-        return cls(dots, codes, classes, across, up, grid, support, (first, second), True)
+        columns = column_names(X, names)
+        surface = decision_function_surface(x, codes, decision_function, names=columns)
+        return cls(surface, codes, classes, support)
 
     @property
     def description(self) -> str:
-        """How many rows are support vectors, by class, and what the plane is."""
-        told = [
+        """The number of support vectors, by class, and what the plane is."""
+        own = [
             f"{int(self.support[self.y == k].sum()):,} of {int((self.y == k).sum()):,} of {label}"
             for k, label in enumerate(self.labels)
         ]
         text = (
             f"{counted(int(self.support.sum()), 'support vector')} of "
-            f"{counted(len(self.dots), 'row')}, ringed: {told[0]}, {told[1]}. The solid line is "
-            "the boundary f = 0, the dashed ones are the margins f = ±1."
+            f"{counted(len(self.y), 'row')}, ringed: {own[0]}, {own[1]}. The solid line is the "
+            "decision boundary f = 0, the dashed lines are the margins f = ±1."
         )
-        if self.projected:
+        if self.surface.projected:
             text += (
-                " A projection on the plane that tells the classes apart, all other directions at "
-                "their means: a row may lie elsewhere than its dot."
+                " A projection on the discriminant direction and the largest remaining variance; "
+                "f is evaluated on this plane, all other directions at their means."
             )
         return text
 
     @property
     def size(self) -> tuple[float, float]:
-        """A little taller than other pictures."""
+        """Taller than the default."""
         return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
-        lines = {"colors": [ink(ax)], "linewidths": 1.2}
-        low, high = float(self.score.min()), float(self.score.max())
-        for colour, span in ((SERIES[0], (low - 1.0, 0.0)), (SERIES[1], (0.0, high + 1.0))):
-            if span[0] < span[1]:
-                area = {"colors": [colour], "alpha": 0.1}
-                ax.contourf(self.across, self.up, self.score, levels=span, **area)
+        at, f = self.surface, self.surface.values
+        fill_regions(ax, at.x, at.y, np.stack([-f, f], axis=2), SERIES[:2], (0.1, 0.1))
         for level, style in ((-1.0, "dashed"), (0.0, "solid"), (1.0, "dashed")):
-            if low < level < high:
-                ax.contour(
-                    self.across, self.up, self.score, levels=[level], linestyles=style, **lines
-                )
-        many = 0 if len(self.dots) > self.many else self.many
+            draw_contour(ax, at.x, at.y, f, level, style)
+        limit = 0 if len(at.points) > self.max_points else self.max_points
         for k, label in enumerate(self.labels):
-            own = self.dots[self.y == k]
+            own = at.points[self.y == k]
             if len(own):
-                scatter(ax, own[:, 0], own[:, 1], many=many, color=SERIES[k], clouds=2)
-                ax.plot([], [], "o", ms=5, color=SERIES[k], label=plain(label, 18))
+                scatter(ax, own[:, 0], own[:, 1], max_points=limit, color=SERIES[k], groups=2)
+                ax.plot([], [], "o", ms=5, color=SERIES[k], label=label_text(label, 18))
         self._rings(ax)
-        ax.set_xlim(self.across[0], self.across[-1])
-        ax.set_ylim(self.up[0], self.up[-1])
+        ax.set_xlim(at.x[0], at.x[-1])
+        ax.set_ylim(at.y[0], at.y[-1])
         style_axes(ax, grid=None)
-        ax.set_xlabel(plain(self.names[0], 44))
-        ax.set_ylabel(plain(self.names[1], 36))
-        ax.legend(frameon=True, fancybox=False, fontsize=8.5, loc="best", **_PALE)
+        ax.set_xlabel(label_text(at.names[0], 44))
+        ax.set_ylabel(label_text(at.names[1], 36))
+        look = {"facecolor": "none", "edgecolor": "none", "fontsize": 8.5}
+        ax.legend(frameon=True, fancybox=False, loc="best", **look)
 
     def _rings(self, ax: Any) -> None:
-        """A ring around each support vector, while they can be told apart."""
-        at = self.dots[self.support]
-        if not len(at) or len(self.dots) > self.many or len(at) > 500:
+        """A ring around each support vector, unless there are too many."""
+        points = self.surface.points
+        at = points[self.support]
+        if not len(at) or len(points) > self.max_points or len(at) > _MAX_RINGS:
             return
-        look = {"mfc": "none", "mec": ink(ax), "mew": 0.7, "linestyle": "none"}
+        look = {"mfc": "none", "mec": text_color(ax), "mew": 0.7, "linestyle": "none"}
         ax.plot(at[:, 0], at[:, 1], "o", ms=6.5, label="support vectors", **look)
-
-
-_PALE: dict[str, Any] = {"facecolor": "none", "edgecolor": "none"}
-
-
-def _window(dots: Floats) -> tuple[Floats, Floats]:
-    low, high = dots.min(axis=0), dots.max(axis=0)
-    pad = 0.06 * (high - low) + 1e-9
-    return (
-        np.linspace(low[0] - pad[0], high[0] + pad[0], GRID[0]),
-        np.linspace(low[1] - pad[1], high[1] + pad[1], GRID[1]),
-    )
-
-
-def _grid(across: Floats, up: Floats) -> Floats:
-    return np.asarray(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))

@@ -1,1 +1,1 @@
-"""Pictures of model selection and of training."""
+"""Plots of model selection and training."""

@@ -1,4 +1,4 @@
-"""Error against the amount of training data: would more rows help?"""
+"""Learning curve: score against the number of training rows."""
 
 from __future__ import annotations
 
@@ -16,24 +16,60 @@ from separatrix.rows.block import Floats
 
 @dataclass(eq=False)
 class LearningCurveDisplay(Display):
-    """``train`` and ``validation``: one row per size, one column per repetition."""
+    """Training and validation score against the number of training rows.
 
-    sizes: Floats
-    train: Floats
-    validation: Floats
+    Parameters
+    ----------
+    train_sizes : array-like of shape (m,)
+        Numbers of training rows.
+    train_scores : array-like of shape (m,) or (m, repetitions)
+        Scores on the training rows.
+    validation_scores : array-like of shape (m,) or (m, repetitions)
+        Scores on validation rows.
+    metric : str, default="error"
+        Name of the score.
+
+    Attributes
+    ----------
+    verdict : str
+        Whether the curve still improves at its end.
+
+    See Also
+    --------
+    ValidationCurveDisplay : Error over the penalty.
+    GeneralizationGapDisplay : One score on training, validation and test rows.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import LearningCurveDisplay
+    >>> display = LearningCurveDisplay([50, 100, 200], [1.0, 1.4, 1.5], [3.0, 2.0, 1.6], "rmse")
+    >>> display.verdict
+    'The curve still improves at its end: more rows may help.'
+    """
+
+    train_sizes: Floats
+    train_scores: Floats
+    validation_scores: Floats
     metric: str = "error"
 
     title: ClassVar[str] = "Learning curve"
 
     def __post_init__(self) -> None:
-        self.sizes = np.asarray(self.sizes, dtype=float)
-        count = self.sizes.size
-        self.train = np.asarray(self.train, dtype=float).reshape(count, -1)
-        self.validation = np.asarray(self.validation, dtype=float).reshape(count, -1)
+        self.train_sizes = np.asarray(self.train_sizes, dtype=float)
+        m = self.train_sizes.size
+        self.train_scores = np.asarray(self.train_scores, dtype=float).reshape(m, -1)
+        self.validation_scores = np.asarray(self.validation_scores, dtype=float).reshape(m, -1)
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, metric: str = "rmse", **options: Any
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        metric: str = "rmse",
+        train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
+        cv: Any = None,
     ) -> Self:
         """Refit ``model`` on growing parts of the rows (scikit-learn's ``learning_curve``)."""
         from sklearn.model_selection import learning_curve
@@ -47,49 +83,53 @@ class LearningCurveDisplay(Display):
         if metric not in scorers:
             raise InputError(f"Unknown metric {metric!r}; choose one of {', '.join(scorers)}.")
         scoring, sign = scorers[metric]
-        sizes, train, validation = learning_curve(model, X, y, scoring=scoring, **options)[:3]
+        sizes, train, validation = learning_curve(
+            model, X, y, scoring=scoring, train_sizes=np.asarray(train_sizes), cv=cv
+        )[:3]
         return cls(sizes, sign * train, sign * validation, metric)
 
     @property
     def description(self) -> str:
-        """Both ends of the validation curve, and the gap that is left at the full size."""
-        first, last = self.validation[0].mean(), self.validation[-1].mean()
-        train = self.train[-1].mean()
+        """Both ends of the validation curve, the final training score, and the verdict."""
+        first, last = self.validation_scores[0].mean(), self.validation_scores[-1].mean()
+        train = self.train_scores[-1].mean()
         text = (
-            f"{measure(self.metric).short} on rows not trained on goes from "
-            f"{scored(first, self.metric)} with {int(self.sizes[0]):,} training rows to "
-            f"{scored(last, self.metric)} with {int(self.sizes[-1]):,}; on the training rows it "
-            f"ends at {scored(train, self.metric)}."
+            f"{measure(self.metric).short} on validation rows goes from "
+            f"{scored(first, self.metric)} with {int(self.train_sizes[0]):,} training rows to "
+            f"{scored(last, self.metric)} with {int(self.train_sizes[-1]):,}; on the training "
+            f"rows it ends at {scored(train, self.metric)}."
         )
         return f"{text} {self.verdict}"
 
     @property
     def verdict(self) -> str:
-        """Whether the last doubling or so of the rows still moved the curve beyond its spread."""
-        if self.sizes.size < 2:
+        """Whether the last doubling of the rows improved the curve beyond its standard error."""
+        if self.train_sizes.size < 2:
             return ""
-        means = self.validation.mean(axis=1)
-        before = int(np.argmin(np.abs(self.sizes - self.sizes[-1] / 2)))
-        before = min(before, self.sizes.size - 2)
+        means = self.validation_scores.mean(axis=1)
+        before = int(np.argmin(np.abs(self.train_sizes - self.train_sizes[-1] / 2)))
+        before = min(before, self.train_sizes.size - 2)
         gain = means[before] - means[-1]
         if measure(self.metric).higher_is_better:
             gain = -gain
-        spread = self.validation[-1].std() / np.sqrt(max(self.validation.shape[1] - 1, 1))
+        spread = self.validation_scores[-1].std() / np.sqrt(
+            max(self.validation_scores.shape[1] - 1, 1)
+        )
         if gain > max(spread, 0.01 * abs(means[-1])):
             return "The curve still improves at its end: more rows may help."
-        return "The curve is level at its end: more rows of the same kind would change little."
+        return "The curve is flat at its end: more rows of the same kind would change little."
 
     def _draw(self, ax: Any) -> None:
-        for values, colour, marker, label in (
-            (self.train, ORANGE, "s", "training rows"),
-            (self.validation, BLUE, "o", "rows not trained on"),
+        for values, color, marker, label in (
+            (self.train_scores, ORANGE, "s", "training"),
+            (self.validation_scores, BLUE, "o", "validation"),
         ):
             mean, spread = values.mean(axis=1), values.std(axis=1)
             ax.fill_between(
-                self.sizes, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0
+                self.train_sizes, mean - spread, mean + spread, color=color, alpha=0.15, linewidth=0
             )
-            ax.plot(self.sizes, mean, marker=marker, ms=4, color=colour, label=label)
+            ax.plot(self.train_sizes, mean, marker=marker, ms=4, color=color, label=label)
         style_axes(ax)
         ax.set_xlabel("training rows")
-        label_measure(ax.yaxis, measure(self.metric), side=False)
+        label_measure(ax.yaxis, measure(self.metric), direction=False)
         ax.legend(frameon=False, fontsize=9, loc="best")

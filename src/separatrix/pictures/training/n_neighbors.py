@@ -1,4 +1,4 @@
-"""How many neighbours? The error of every count, each row judged by all others but itself."""
+"""Leave-one-out error over the number of neighbors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
+from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import measure, scored
 from separatrix.pictures.style import BLUE, ORANGE, PAPER, label_measure, style_axes
 from separatrix.rows.block import Floats
@@ -16,89 +17,131 @@ from separatrix.rows.block import Floats
 
 @dataclass(eq=False)
 class NeighborCountDisplay(Display):
-    """``error`` of each of ``counts`` neighbours, give or take ``spread``; ``chosen`` was taken.
+    """Leave-one-out error over the number of neighbors.
 
-    ``metric`` is "error", the share of wrong classes, or "rmse".
+    Parameters
+    ----------
+    n_neighbors : array-like of int, shape (m,)
+        Numbers of neighbors.
+    errors : array-like of shape (m,)
+        Leave-one-out error of each.
+    standard_errors : array-like of shape (m,)
+        Standard errors of these.
+    chosen : int or None, default=None
+        The selected number.
+    metric : str, default="error"
+        "error" for the error rate, or "rmse".
+
+    Attributes
+    ----------
+    best : int
+        Position of the minimum; of ties the largest number.
+    within_one_se : tuple of int
+        Fewest and most neighbors within one standard error of the minimum.
+
+    See Also
+    --------
+    ValidationCurveDisplay : Error over the penalty of a linear model.
+    DistanceConcentrationDisplay : Whether distances distinguish near from far rows.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import NeighborCountDisplay
+    >>> display = NeighborCountDisplay([1, 2, 3], [0.4, 0.2, 0.25], [0.1, 0.1, 0.1], chosen=2)
+    >>> display.within_one_se
+    (2, 3)
     """
 
-    counts: Any
-    error: Floats
-    spread: Floats
+    n_neighbors: Any
+    errors: Floats
+    standard_errors: Floats
     chosen: int | None = None
     metric: str = "error"
 
-    title: ClassVar[str] = "Error by number of neighbours"
+    title: ClassVar[str] = "Leave-one-out error over the number of neighbors"
 
     def __post_init__(self) -> None:
-        self.counts = np.asarray(self.counts, dtype=int).ravel()
-        self.error = np.asarray(self.error, dtype=float).ravel()
-        self.spread = np.asarray(self.spread, dtype=float).ravel()
-        if not self.counts.size or not self.counts.size == self.error.size == self.spread.size:
+        self.n_neighbors = np.asarray(self.n_neighbors, dtype=int).ravel()
+        self.errors = np.asarray(self.errors, dtype=float).ravel()
+        self.standard_errors = np.asarray(self.standard_errors, dtype=float).ravel()
+        m = self.n_neighbors.size
+        if not m or not m == self.errors.size == self.standard_errors.size:
             raise InputError(
-                f"{self.error.size} errors and {self.spread.size} spreads for "
-                f"{self.counts.size} counts of neighbours."
+                f"{self.errors.size} errors and {self.standard_errors.size} standard errors for "
+                f"{m} numbers of neighbors."
             )
 
     @classmethod
     def from_estimator(cls, model: Any) -> Self:
-        """Of a model that chose ``n_neighbors_`` by its ``leave_one_out_`` errors."""
-        found = getattr(model, "leave_one_out_", None)
-        if found is None:
-            raise InputError(
-                f"{type(model).__name__} did not choose its number of neighbours.",
-                remedy="Fit with n_neighbors='auto'.",
-            )
-        if hasattr(model, "classes_"):
-            return cls(found.n_neighbors, found.error, found.standard_error, model.n_neighbors_)
+        """From a model fitted with ``n_neighbors="auto"`` (``leave_one_out_``)."""
+        from sklearn.base import is_classifier
+
+        require_fitted(
+            model,
+            "leave_one_out_",
+            problem=f"{type(model).__name__} did not choose its number of neighbors",
+            remedy="Fit with n_neighbors='auto'.",
+        )
+        found, chosen = model.leave_one_out_, model.n_neighbors_
+        if is_classifier(model):
+            return cls(found.n_neighbors, found.error, found.standard_error, chosen)
         root = np.sqrt(found.error)
         # √(e ± s) ≈ √e ± s / 2√e
-        spread = found.standard_error / (2.0 * np.maximum(root, np.finfo(float).tiny))
-        return cls(
-            found.n_neighbors, root, np.where(root > 0, spread, 0.0), model.n_neighbors_, "rmse"
+        standard_error = np.divide(
+            found.standard_error, 2.0 * root, out=np.zeros_like(root), where=root > 0
         )
+        return cls(found.n_neighbors, root, standard_error, chosen, "rmse")
 
     @property
     def best(self) -> int:
-        """Position of the least error; of equals the largest count."""
-        return int(np.flatnonzero(self.error <= self.error.min())[-1])
+        """Position of the minimum; of ties the largest number."""
+        return int(np.flatnonzero(self.errors <= self.errors.min())[-1])
 
     @property
-    def near(self) -> tuple[int, int]:
-        """The fewest and the most neighbours within one standard error of the least error."""
-        near = self.counts[self.error <= self.error[self.best] + self.spread[self.best]]
+    def within_one_se(self) -> tuple[int, int]:
+        """Fewest and most neighbors within one standard error of the minimum."""
+        limit = self.errors[self.best] + self.standard_errors[self.best]
+        near = self.n_neighbors[self.errors <= limit]
         return int(near.min()), int(near.max())
 
     @property
     def description(self) -> str:
-        """Both ends, the best count, how flat the valley is, and what was chosen."""
-        short, first, last = measure(self.metric).short, self.error[0], self.error[-1]
+        """Both ends, the minimum, the range within one standard error, and the choice."""
+        short, first, last = measure(self.metric).short, self.errors[0], self.errors[-1]
         text = (
-            f"{short} of each row as judged by the others: {scored(first, self.metric)} with "
-            f"{self.counts[0]} neighbour{'s' if self.counts[0] > 1 else ''}, "
-            f"{scored(last, self.metric)} with {self.counts[-1]}; best "
-            f"{scored(self.error[self.best], self.metric)} with {self.counts[self.best]}."
+            f"Leave-one-out {short}: {scored(first, self.metric)} with "
+            f"{self.n_neighbors[0]} neighbor{'s' if self.n_neighbors[0] > 1 else ''}, "
+            f"{scored(last, self.metric)} with {self.n_neighbors[-1]}; minimum "
+            f"{scored(self.errors[self.best], self.metric)} with {self.n_neighbors[self.best]}."
         )
-        if self.near[0] < self.near[1]:
-            text += f" Within one standard error of it: {self.near[0]} to {self.near[1]}."
+        if self.within_one_se[0] < self.within_one_se[1]:
+            text += (
+                f" Within one standard error: {self.within_one_se[0]} to {self.within_one_se[1]}."
+            )
         if self.chosen is not None:
             text += f" Chosen: {self.chosen}."
         return text
 
     def _draw(self, ax: Any) -> None:
-        if self.spread.any():
-            ends = self.error - self.spread, self.error + self.spread
+        if self.standard_errors.any():
+            ends = self.errors - self.standard_errors, self.errors + self.standard_errors
             ax.fill_between(
-                self.counts, *ends, color=BLUE, alpha=0.18, linewidth=0, label="± standard error"
+                self.n_neighbors,
+                *ends,
+                color=BLUE,
+                alpha=0.18,
+                linewidth=0,
+                label="± 1 standard error",
             )
-        dots = "." if self.counts.size < 40 else ""
-        ax.plot(self.counts, self.error, color=BLUE, marker=dots, label="each row by the others")
+        dots = "." if self.n_neighbors.size < 40 else ""
+        ax.plot(self.n_neighbors, self.errors, color=BLUE, marker=dots, label="leave-one-out error")
         if self.chosen is not None:
-            at = int(np.argmin(np.abs(self.counts - self.chosen)))
+            at = int(np.argmin(np.abs(self.n_neighbors - self.chosen)))
             look = {"mfc": PAPER, "mec": ORANGE, "mew": 1.6, "linestyle": "none"}
             label = f"chosen: {self.chosen}"
-            ax.plot([self.chosen], [self.error[at]], marker="o", ms=6.5, label=label, **look)
+            ax.plot([self.chosen], [self.errors[at]], marker="o", ms=6.5, label=label, **look)
         style_axes(ax)
-        ax.set_xlabel("neighbours")
-        label_measure(ax.yaxis, measure(self.metric), side=False)
+        ax.set_xlabel("number of neighbors")
+        label_measure(ax.yaxis, measure(self.metric), direction=False)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -1,4 +1,4 @@
-"""Error on rows left out over the whole path of the penalty: where it is least, what was chosen."""
+"""Validation curve: cross-validation error over the penalty."""
 
 from __future__ import annotations
 
@@ -9,27 +9,58 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
+from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import number
+from separatrix.pictures.points import mark_value
 from separatrix.pictures.style import BLUE, ORANGE, PAPER, log_ticks, style_axes
-from separatrix.pictures.training.path import mark_penalty
 from separatrix.rows.block import Floats
 
-#: An error more than so many times the least one is above the picture.
+#: Errors of more than so many times the minimum are cut off.
 TALLEST = 3.0
 
 
 @dataclass(eq=False)
 class ValidationCurveDisplay(Display):
-    """Mean squared errors (penalties x folds), drawn as the root of their mean over the folds.
+    """Cross-validation error over the penalty, with a band of one standard error.
 
-    The band is one standard error of that mean to either side; one fold alone has none.
+    Drawn as root mean squared error over the folds.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (m,)
+        Penalties; zeros are left out.
+    errors : array-like of shape (m,) or (m, folds)
+        Mean squared error of each fold at each penalty.
+    chosen : float or None, default=None
+        The selected penalty.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (m,)
+        Mean squared error at each penalty.
+    standard_error : ndarray of shape (m,)
+        Standard error of that mean over the folds; 0 for one fold.
+    best : int
+        Position of the minimum; of ties the strongest penalty.
+
+    See Also
+    --------
+    RegularizationPathDisplay : Coefficients over the penalty.
+    SVMPathDisplay : Support vectors and score over C.
+
+    Examples
+    --------
+    >>> from separatrix.pictures import ValidationCurveDisplay
+    >>> display = ValidationCurveDisplay([0.1, 1.0, 10.0], [[4.0], [1.0], [9.0]], chosen=1.0)
+    >>> display.description
+    'The minimum cross-validation RMSE is 1, at the chosen penalty 1.'
     """
 
     alphas: Floats
     errors: Floats
     chosen: float | None = None
 
-    title: ClassVar[str] = "Error over the penalty"
+    title: ClassVar[str] = "Validation curve over the penalty"
 
     def __post_init__(self) -> None:
         alphas, errors = np.asarray(self.alphas, dtype=float), np.asarray(self.errors, dtype=float)
@@ -44,23 +75,25 @@ class ValidationCurveDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any) -> Self:
-        """Of a model that tuned itself: ``alphas_``, ``mse_path_`` and ``alpha_``."""
-        errors = getattr(model, "mse_path_", None)
-        if errors is None:
-            raise InputError(
-                f"{type(model).__name__} keeps no errors by penalty (mse_path_).",
-                remedy="RidgeCV and LassoCV do.",
-            )
-        return cls(model.alphas_, errors, float(model.alpha_))
+        """From a fitted RidgeCV or LassoCV: ``alphas_``, ``mse_path_`` and ``alpha_``."""
+        require_fitted(
+            model,
+            "alphas_",
+            "mse_path_",
+            "alpha_",
+            problem=f"{type(model).__name__} stores no errors over the penalty",
+            remedy="RidgeCV and LassoCV do.",
+        )
+        return cls(model.alphas_, model.mse_path_, float(model.alpha_))
 
     @property
     def mean(self) -> Floats:
-        """The mean squared error at each penalty."""
+        """Mean squared error at each penalty."""
         return np.asarray(self.errors.mean(axis=1))
 
     @property
     def standard_error(self) -> Floats:
-        """s/√k of that mean over the k folds; 0 for one fold."""
+        """Standard error s/√k of that mean over k folds; 0 for one fold."""
         k = self.errors.shape[1]
         if k < 2:
             return np.zeros(self.alphas.size)
@@ -68,21 +101,21 @@ class ValidationCurveDisplay(Display):
 
     @property
     def best(self) -> int:
-        """Position of the least error; of equals the strongest penalty."""
+        """Position of the minimum; of ties the strongest penalty."""
         mean = self.mean
         return int(np.flatnonzero(mean <= mean.min())[-1])
 
     @property
-    def near(self) -> tuple[float, float]:
-        """The weakest and the strongest penalty within one standard error of the least error."""
+    def within_one_se(self) -> tuple[float, float]:
+        """Weakest and strongest penalty within one standard error of the minimum."""
         near = self.alphas[self.mean <= self.mean[self.best] + self.standard_error[self.best]]
         return float(near[0]), float(near[-1])
 
     @property
     def description(self) -> str:
-        """The least error, how flat the valley is, and where in it the chosen penalty lies."""
+        """The minimum, the chosen penalty, and the range within one standard error."""
         least = float(self.alphas[self.best])
-        text = f"The least root mean squared error on rows left out is {self._error(self.best)}"
+        text = f"The minimum cross-validation RMSE is {self._error(self.best)}"
         if self.chosen is None:
             text += f", at penalty {number(least, 3)}."
         elif np.isclose(self.chosen, least, rtol=1e-6):
@@ -95,10 +128,10 @@ class ValidationCurveDisplay(Display):
             )
         if self.errors.shape[1] < 2:
             return text
-        low, high = (number(end, 2) for end in self.near)
-        flat = self.near[0] == self.alphas[0]
-        which = f"Every penalty up to {high} comes" if flat else f"Penalties {low} to {high} come"
-        return f"{text} {which} within one standard error of it ({self.errors.shape[1]} folds)."
+        low, high = (number(end, 2) for end in self.within_one_se)
+        flat = self.within_one_se[0] == self.alphas[0]
+        which = f"Penalties up to {high} are" if flat else f"Penalties {low} to {high} are"
+        return f"{text} {which} within one standard error ({self.errors.shape[1]} folds)."
 
     def _error(self, at: int) -> str:
         return number(float(np.sqrt(self.mean[at])), 4)
@@ -114,20 +147,20 @@ class ValidationCurveDisplay(Display):
                 color=BLUE,
                 alpha=0.18,
                 linewidth=0,
-                label="± one standard error",
+                label="± 1 standard error",
             )
         ax.plot(self.alphas, root, color=BLUE, label=f"mean over {self.errors.shape[1]} folds")
         look = {"mfc": PAPER, "mec": ORANGE, "mew": 1.6, "linestyle": "none"}
         at = [self.alphas[self.best]], [root[self.best]]
-        ax.plot(*at, marker="o", ms=6.5, label=f"least, {self._error(self.best)}", **look)
+        ax.plot(*at, marker="o", ms=6.5, label=f"minimum {self._error(self.best)}", **look)
         ax.set_xscale("log")
         ax.invert_xaxis()
         log_ticks(ax)
-        if root.max() > TALLEST * root.min() > 0:  # a cliff would flatten the valley
+        if root.max() > TALLEST * root.min() > 0:  # keeps the minimum visible
             ax.set_ylim(0, TALLEST * root.min())
         style_axes(ax)
         if self.chosen is not None and self.chosen > 0:
-            mark_penalty(ax, self.chosen, "chosen")
-        ax.set_xlabel("penalty, strong to weak")
-        ax.set_ylabel("RMSE on rows left out")
+            mark_value(ax, self.chosen, "chosen")
+        ax.set_xlabel("penalty (strong to weak)")
+        ax.set_ylabel("cross-validation RMSE")
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -44,7 +44,7 @@ def classification(study: Study) -> Gallery:
     else:
         gallery.add(
             lambda: ConfusionMatrixDisplay.from_predictions(
-                truth, called, labels=labels, reject=reject
+                truth, called, labels=labels, reject_label=reject
             )
         )
     gallery.add(lambda: _boundary(study))

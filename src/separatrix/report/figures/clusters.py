@@ -38,14 +38,7 @@ def profiles(study: ClusterStudy) -> Gallery:
         names = [str(group.number) for group in study.groups]
         gallery.add(
             lambda: ClusterProjectionDisplay(
-                drawn.plane.coordinates,
-                np.asarray(drawn.clusters, dtype=np.int64),
-                names,
-                drawn.plane.directions,
-                drawn.plane.between,
-                drawn.plane.total,
-                drawn.names,
-                MANY,
+                drawn.plane, np.asarray(drawn.clusters, dtype=np.int64), names, drawn.names, MANY
             )
         )
     return gallery

@@ -38,9 +38,9 @@ def regression(study: Study) -> Gallery:
         return gallery
     names = _row_names(rows)
     gallery.pictures += [
-        ResidualDisplay.from_predictions(y, fitted, rows=names, many=MANY),
-        QuantileQuantileDisplay.from_predictions(y, fitted, rows=names),
-        ScaleLocationDisplay.from_predictions(y, fitted, rows=names, many=MANY),
+        ResidualDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
+        QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
+        ScaleLocationDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
     ]
     gallery.add(lambda: _leverage(found, part, y - fitted, names, study.n_train))
     return gallery
@@ -63,11 +63,11 @@ def _leverage(
         scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
         # Leverages of all rows add up to the rank; those of a selection do not.
         count = None if residuals.size == total else found.estimates.size + 1
-        return LeverageDisplay.from_fit(scaled, own, found.sigma, count, rows=names, many=MANY)
+        return LeverageDisplay.from_fit(scaled, own, found.sigma, count, row_labels=names, max_points=MANY)
     no_constant = found.intercept_row is None
     if part.x is None or no_constant or part.x.shape[1] != found.estimates.size:
         raise InputError("The training rows are not stored, so leverage cannot be drawn.")
-    return LeverageDisplay.from_design(part.x, residuals, w=part.w, rows=names, many=MANY)
+    return LeverageDisplay.from_design(part.x, residuals, w=part.w, row_labels=names, max_points=MANY)
 
 
 def _row_names(rows: Any) -> list[str] | None:

@@ -79,8 +79,4 @@ def _support_vectors(found: Margins, labels: list[str]) -> Display:
     if plane is None:
         raise InputError("Margins are drawn where two numeric columns vary.")
     codes = (found.y == labels[1]).astype(np.intp)
-    grid = (plane.grid_x, plane.grid_y, plane.scores)
-    support = found.alpha > 0
-    return SupportVectorDisplay(
-        plane.points, codes, labels, *grid, support, plane.names, plane.projected, MANY
-    )
+    return SupportVectorDisplay(plane, codes, labels, found.alpha > 0, MANY)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.discriminant_plane import discriminant_plane
 from separatrix.messages import InputError
 from separatrix.probability.decision_surface import (
     MOST_DOTS,
+    DecisionFunctionSurface,
     DecisionSurface,
+    decision_function_surface,
     decision_surface,
     utilities,
 )
@@ -24,12 +25,8 @@ from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
-from separatrix.study.result import Margins, PlaneView, Predictions
+from separatrix.study.result import Margins, Predictions
 from separatrix.svm.base import SupportVectorModel
-
-#: Points of the grid, across and up, and the space around the rows.
-GRID = (80, 60)
-_MARGIN = 0.06
 
 
 def surface_of(model: Any, folds: RowFolds, test: Predictions) -> DecisionSurface | None:
@@ -70,33 +67,23 @@ def margins_of(core: Any, folds: RowFolds) -> Margins | None:
     labels = np.array([str(v) for v in truth_of(rows)])
     scores = np.asarray(core.decision_function(rows), dtype=float)
     alpha = np.abs(core.alpha_)[some]
-    return Margins(alpha, float(core.C_) * w, labels, scores, _plane_view(core, rows, labels))
+    return Margins(alpha, float(core.C_) * w, labels, scores, _surface(core, rows, labels))
 
 
-def _plane_view(core: Any, rows: InMemory, labels: NDArray[Any]) -> PlaneView | None:
-    """The rows on a plane, and the score on a grid over it; None unless two columns vary."""
+def _surface(core: Any, rows: InMemory, labels: NDArray[Any]) -> DecisionFunctionSurface | None:
+    """The decision function on a plane with the rows; None unless two columns vary."""
     numeric = NumericColumns(rows)
-    x = numeric.of(rows.block)
-    flat = x.shape[1] == 2 and not numeric.fixed
-    codes = (labels == str(core.classes_[1])).astype(np.intp)
     try:
-        plane = discriminant_plane(x, codes, rows.block.w, names=numeric.names)
+        return decision_function_surface(
+            numeric.of(rows.block),
+            (labels == str(core.classes_[1])).astype(np.intp),
+            lambda values: np.asarray(core.decision_function(numeric.rows(values)), dtype=float),
+            w=rows.block.w,
+            names=numeric.names,
+            fixed=numeric.fixed,
+        )
     except InputError:
         return None
-    points = x if flat else plane.transform(x)
-    grid_x, grid_y = _window(points)
-    grid = np.stack(np.meshgrid(grid_x, grid_y), axis=-1).reshape(-1, 2)
-    values = numeric.rows(grid if flat else plane.inverse_transform(grid))
-    scores = np.asarray(core.decision_function(values), dtype=float).reshape(len(grid_y), -1)
-    axes = numeric.names if flat else [f"mostly {', '.join(plane.top_columns(i))}" for i in (0, 1)]
-    names = (axes[0], axes[1])
-    return PlaneView(points, grid_x, grid_y, scores, names, not flat, numeric.fixed)
-
-
-def _window(points: Floats) -> tuple[Floats, Floats]:
-    low, high = points.min(axis=0), points.max(axis=0)
-    low, high = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
-    return np.linspace(low[0], high[0], GRID[0]), np.linspace(low[1], high[1], GRID[1])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,144 @@
+"""Scatter plots with labelled points: dots, or the density where dots would hide one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.pictures.style import BLUE, MUTED, text_color
+from separatrix.rows.block import Floats, Ints
+
+#: Above so many points the density is drawn.
+MAX_POINTS = 5_000
+
+_DOT = 3.2
+_CELLS = (64, 44)
+_SHADES = (0.22, 0.36, 0.5, 0.66, 0.82, 1.0)
+
+
+def scatter(
+    ax: Any,
+    x: Floats,
+    y: Floats,
+    *,
+    max_points: int = MAX_POINTS,
+    color: str = BLUE,
+    groups: int = 1,
+) -> None:
+    """Dots, or the density of more than ``max_points``; coarser where ``groups`` overlap."""
+    if x.size > max_points:
+        columns, rows = (max(8, round(cells / groups**0.5)) for cells in _CELLS)
+        _density(ax, x, y, color, (columns, rows))
+        return
+    alpha = 0.75 if x.size <= 200 else 0.5 if x.size <= 1000 else 0.3
+    (dots,) = ax.plot(x, y, "o", ms=_DOT, mew=0, alpha=alpha, color=color)
+    dots.set_gid(f"dots-{_DOT}")
+
+
+def _density(ax: Any, x: Floats, y: Floats, color: str, cells: tuple[int, int]) -> None:
+    """A two-dimensional histogram, shaded by log counts."""
+    counts, x_edges, y_edges = np.histogram2d(x, y, bins=cells)
+    level = np.log(np.maximum(counts, 1)) / np.log(max(counts.max(), 2))
+    shade = np.minimum((level * len(_SHADES)).astype(int), len(_SHADES) - 1)
+    for i, alpha in enumerate(_SHADES):
+        fill_boxes(ax, _runs((counts > 0) & (shade == i), x_edges, y_edges), color, alpha)
+    ax.autoscale_view()
+
+
+def _runs(cells: NDArray[np.bool_], x_edges: Floats, y_edges: Floats) -> Floats:
+    """Left, right, bottom, top of every unbroken run of cells within a row."""
+    padded = np.pad(cells.astype(np.int8), ((1, 1), (0, 0)))
+    step = np.diff(padded, axis=0).T
+    row, start = np.nonzero(step == 1)
+    stop = np.nonzero(step == -1)[1]
+    return np.stack([x_edges[start], x_edges[stop], y_edges[row], y_edges[row + 1]], axis=1)
+
+
+def fill_boxes(ax: Any, boxes: Floats, color: str, alpha: float) -> None:
+    """Rectangles (left, right, bottom, top) of one shade as one path: few nodes in the SVG."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not len(boxes):
+        return
+    left, right, low, high = boxes.T
+    corners = np.stack([left, low, right, low, right, high, left, high, left, low], axis=1)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    path = Path(corners.reshape(-1, 2), np.tile(codes, len(boxes)).tolist())
+    patch = PathPatch(path, facecolor=color, alpha=alpha, linewidth=0)
+    patch.set_gid("cells")
+    ax.add_patch(patch)
+
+
+def running_mean(x: Floats, y: Floats, min_rows: int = 40) -> tuple[Floats, Floats] | None:
+    """Means of x and y over groups of equal size along x; None for few rows or a constant x."""
+    if x.size < min_rows or np.ptp(x) == 0:
+        return None
+    order = np.argsort(x, kind="stable")
+    groups = np.array_split(order, min(12, x.size // (min_rows // 4)))
+    return (
+        np.array([x[group].mean() for group in groups]),
+        np.array([y[group].mean() for group in groups]),
+    )
+
+
+def largest(values: Floats, count: int = 3) -> Ints:
+    """Positions of the largest values, in decreasing order; NaN and infinity are left out."""
+    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:count]
+    return order[np.isfinite(values[order])]
+
+
+def reference_line(ax: Any, value: float, *, horizontal: bool = True) -> None:
+    """A thin horizontal or vertical line."""
+    (ax.axhline if horizontal else ax.axvline)(value, color=MUTED, linewidth=0.9)
+
+
+def mark_value(ax: Any, x: float, text: str, *, ha: str = "center") -> None:
+    """A dashed vertical line with a word above it, such as the chosen penalty."""
+    ax.axvline(x, color=text_color(ax), linewidth=1, linestyle=(0, (4, 3)), zorder=0.5)
+    ax.annotate(
+        text,
+        (x, 1),
+        xytext=(0, 3),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha=ha,
+        fontsize=8.5,
+    )
+
+
+def annotate_points(ax: Any, x: Floats, y: Floats, labels: Sequence[object]) -> None:
+    """A ring around each point and its label beside it, towards the middle of the axes."""
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    heights = spread_labels(y, 0.055 * (high - low))
+    for a, b, height, label in zip(x, y, heights, labels, strict=True):
+        ax.plot([a], [b], "o", ms=6, mfc="none", mec=text_color(ax), mew=0.8)
+        inward = -1 if a > left + 0.7 * (right - left) else 1
+        ax.annotate(
+            str(label),
+            (a, height),
+            xytext=(6 * inward, 0),
+            textcoords="offset points",
+            ha="left" if inward > 0 else "right",
+            va="center",
+            fontsize=8.5,
+        )
+
+
+def spread_labels(positions: Floats, distance: float) -> Floats:
+    """The nearest positions (least squares) in the same order that are ``distance`` apart.
+
+    With yᵢ = zᵢ + i·distance the constraint is that z is nondecreasing: isotonic regression.
+    """
+    from scipy.optimize import isotonic_regression
+
+    if positions.size == 0:
+        return positions
+    order = np.argsort(positions, kind="stable")
+    steps = distance * np.arange(positions.size)
+    apart = np.empty(positions.size)
+    apart[order] = isotonic_regression(positions[order] - steps).x + steps
+    return apart
