@@ -1,4 +1,4 @@
-"""Draw docs/gallery.md and its pictures anew, and the screenshot of the report.
+"""Regenerate docs/gallery.md with its plots, and the screenshot of the report.
 
     python -m docs.make_gallery          (from the root of the project; Chromium for the screenshot)
 
@@ -43,8 +43,8 @@ from separatrix.samples import sample
 HERE = Path(__file__).parent
 PICTURES = HERE / "images" / "gallery"
 
-#: What a study is asked: table, target, models (None: all), price of doubt (None: no doubt).
-ASKED = {
+#: Studies: table, target, models (None: all), rejection cost (None: no rejection).
+STUDIES = {
     "lines": ("diabetes", "progression", None, None),
     "penalty": ("diabetes", "progression", ["lasso"], None),
     "two classes": ("diabetes", "sex", ["logistic"], None),
@@ -103,7 +103,7 @@ def main() -> None:
     """Everything."""
     shutil.rmtree(PICTURES, ignore_errors=True)
     PICTURES.mkdir(parents=True)
-    studies = {name: _study(*asked) for name, asked in ASKED.items()}
+    studies = {name: _study(*asked) for name, asked in STUDIES.items()}
     (HERE / "gallery.md").write_text(_page(studies), encoding="utf-8")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
@@ -142,26 +142,25 @@ def _page(studies: dict[str, Any]) -> str:
     lines = [
         "# Gallery",
         "",
-        "Every picture that there is, as the report of a built-in table shows it. The text below",
-        "each is its own `description`, which is given to readers who cannot see the picture. How",
-        "to make them in Python: [Pictures](guide/pictures.md). Drawn by",
-        "`python -m docs.make_gallery`.",
+        "Every display, drawn from a built-in table. The text below each is its `description`, the text",
+        "alternative of the plot. How to make them in Python: [Pictures](guide/pictures.md). Generated",
+        "by `python -m docs.make_gallery`.",
     ]
     for heading, (name, kinds) in CHAPTERS.items():
         study, drawn = studies[name], _drawn(studies[name])
         lines += ["", f"## {heading}", "", f"`{study.command}`"]
         for kind in kinds:
             lines += _entry(heading, drawn[kind])
-    lines += ["", "## A search, step by step", "", "`GradientDescent().fit(x, y)`"]
-    lines += _entry("A search", _search())
-    lines += ["", "## Mistakes, pass by pass", "", "`Perceptron(standardize=True).fit(x, y)`"]
-    lines += _entry("A walk", _walk())
+    lines += ["", "## Gradient descent", "", "`GradientDescent().fit(x, y)`"]
+    lines += _entry("Gradient descent", _gradient_descent())
+    lines += ["", "## Perceptron", "", "`Perceptron(standardize=True).fit(x, y)`"]
+    lines += _entry("Perceptron", _perceptron())
     svms = '`SVC(C=1, gamma=0.5).fit(x, y)` and `SVMPath("rbf", gamma=0.5).fit(x, y)`'
     lines += ["", "## Support vector machines", "", svms]
-    for picture in _machine():
-        lines += _entry("A machine", picture)
-    lines += ["", "## Neighbours", "", '`KNeighborsClassifier("auto", standardize=True)`']
-    lines += _entry("Neighbours", _neighbours())
+    for picture in _svm():
+        lines += _entry("SVM", picture)
+    lines += ["", "## Nearest neighbors", "", '`KNeighborsClassifier("auto", standardize=True)`']
+    lines += _entry("Neighbors", _neighbors())
     lines += ["", "## Clusters", "", "`KMeans(3).fit(x)` and `AgglomerativeClustering(3).fit(x)`"]
     for picture in _clusters():
         lines += _entry("Clusters", picture)
@@ -183,20 +182,20 @@ def _entry(heading: str, picture: Display) -> list[str]:
     ]
 
 
-def _search() -> Display:
+def _gradient_descent() -> Display:
     """Plain gradient descent on two of the three wines."""
     wine = separatrix.scan(sample("wine").path, target="cultivar").read()
     kept = wine.take(wine.block.y[:, 2] == 0)
     return TrainingTraceDisplay.from_estimator(separatrix.GradientDescent().fit(kept))
 
 
-def _walk() -> Display:
+def _perceptron() -> Display:
     """A perceptron on all three wines."""
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     return PerceptronTraceDisplay.from_estimator(separatrix.Perceptron(standardize=True).fit(wine))
 
 
-def _machine() -> list[Display]:
+def _svm() -> list[Display]:
     """Two of the three wines by two of their columns, in standard deviations."""
     columns = ["alcohol", "hue"]
     wine = pd.read_csv(sample("wine").path)
@@ -212,7 +211,7 @@ def _machine() -> list[Display]:
     ]
 
 
-def _neighbours() -> Display:
+def _neighbors() -> Display:
     """All wines, columns in standard deviations."""
     wine = separatrix.scan(sample("wine").path, target="cultivar")
     model = separatrix.KNeighborsClassifier("auto", standardize=True).fit(wine)

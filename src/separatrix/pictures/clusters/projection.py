@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from separatrix.cluster.scatter import ClusterProjection, cluster_projection
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import counted, listed
 from separatrix.pictures.frames import column_names, labelled_rows
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.style import PAPER, SERIES, label_text, style_axes, text_color
 from separatrix.rows.block import Ints
+
+if TYPE_CHECKING:
+    from separatrix.cluster.scatter import ClusterProjection
 
 _LABELLED, _COLUMNS, _DESCRIBED = 12, 2, 6
 
@@ -73,6 +75,7 @@ class ClusterProjectionDisplay(Display):
         Two clusters have one direction; the other is that of the largest remaining variance. With
         ``standardize`` columns are standardized first.
         """
+        from separatrix.cluster.scatter import cluster_projection
         from separatrix.statistics.standardizer import Standardizer
 
         x, given = labelled_rows(X, labels)

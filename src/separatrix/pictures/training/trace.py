@@ -40,7 +40,8 @@ class TrainingTraceDisplay(Display):
     error_rates : array-like of shape (steps + 1,)
         Proportion of misclassified training rows.
     status : str, default="solved"
-        Why the descent stopped: "solved", "stopped early", "limit reached", "diverged" or "oscillating".
+        Why the descent stopped: "solved", "stopped early", "limit reached", "diverged" or
+        "oscillating".
 
     See Also
     --------
