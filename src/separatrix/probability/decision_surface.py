@@ -124,7 +124,9 @@ def decision_surface(
     dots, truth = plane.transform(shown[0][some]), shown[1][some]
     across, up = _window(dots, normals)
     utility = on_grid(across, up, lambda at: utility_at(plane.inverse_transform(at)))
-    on_plane = utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    on_plane = (
+        utility_at(plane.inverse_transform(dots)).argmax(axis=1) if len(dots) else np.zeros(0)
+    )
     answers = np.asarray(called)[some]
     same = float(np.mean(on_plane == answers)) if len(dots) else float("nan")
     return DecisionSurface(
@@ -182,7 +184,9 @@ def decision_function_surface(
         np.linspace(low[i] - pad[i], high[i] + pad[i], size) for i, size in enumerate(FINE_GRID)
     )
     values = on_grid(
-        columns, rows, lambda at: decision_function(plane.inverse_transform(at) if projected else at)
+        columns,
+        rows,
+        lambda at: decision_function(plane.inverse_transform(at) if projected else at),
     )
     if projected:
         axes = [f"mostly {', '.join(plane.top_columns(i))}" for i in (0, 1)]
