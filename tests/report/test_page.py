@@ -269,7 +269,7 @@ def test_costs_that_differ_by_class_are_a_table(doubtful):
 def test_the_verdict_leads_with_the_error_rate(probable, doubtful, pages):
     words = Page(pages["probable"]).words
     error = next(s for s in probable.test if s.metric == "error")
-    assert f"its share of rows classified wrongly is {100 * error.value:.1f} %" in words
+    assert f"its proportion of rows misclassified is {100 * error.value:.1f} %" in words
     assert "The log loss is 0.2100 (the baseline’s: 0.6600)" in words
     assert "With the reject option" not in words
     share = 100 * doubtful.decision.coverage.value

@@ -94,7 +94,7 @@ def test_a_page_with_the_pictures_of_an_svm(ringed) -> None:
     page = render(ringed)
     for title in ("Support vectors and score over C", "Margins", "Support vectors and margins"):
         assert f"<h3>{title}</h3>" in page
-    assert "Multipliers by class" in page
+    assert "Dual coefficients by class" in page
     assert "Certificates of the SVMs within the model" in page
     assert "has no coefficients" not in page
     assert (
@@ -107,7 +107,7 @@ def test_neighbors_win_and_show_how_many() -> None:
     found = run_study(sx.scan(waves(), target="y"), models=["linear", "neighbors"])
     assert found.winner == "neighbors"
     page = render(found)
-    assert "Error by number of neighbours" in page
+    assert "Leave-one-out error over the number of neighbors" in page
     assert "Distances between rows" in page
     assert f"contains all {found.n_train} training rows" in page
     assert f"Chosen: {core_of(found.model).n_neighbors_}." in page

@@ -49,7 +49,9 @@ def _coefficients(found: Inference, scale: Floats | None, unit: str) -> Coeffici
     """Per standard deviation; in standard errors where that is not known; never in mixed units."""
     if scale is not None and scale.size == found.estimates.size:
         axis = f"change of the {unit} per standard deviation"
-        return CoefficientDisplay(found.names, found.estimates, found.intervals, scale, axis_label=axis)
+        return CoefficientDisplay(
+            found.names, found.estimates, found.intervals, scale, axis_label=axis
+        )
     if found.standard_errors is None or not (found.standard_errors > 0).any():
         return CoefficientDisplay(found.names, found.estimates, found.intervals)
     errors = np.where(found.standard_errors > 0, found.standard_errors, np.inf)
@@ -74,7 +76,12 @@ def _path(
     linear = study.winner == "linear"
     called = RegularizationPathDisplay.reference_name if linear else display_name(study.winner)
     return RegularizationPathDisplay(
-        path.alphas, path.coefs, found.names, scale=scale, reference=found.estimates, reference_name=called
+        path.alphas,
+        path.coefs,
+        found.names,
+        scale=scale,
+        reference=found.estimates,
+        reference_name=called,
     )
 
 

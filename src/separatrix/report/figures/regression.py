@@ -63,11 +63,15 @@ def _leverage(
         scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
         # Leverages of all rows add up to the rank; those of a selection do not.
         count = None if residuals.size == total else found.estimates.size + 1
-        return LeverageDisplay.from_fit(scaled, own, found.sigma, count, row_labels=names, max_points=MANY)
+        return LeverageDisplay.from_fit(
+            scaled, own, found.sigma, count, row_labels=names, max_points=MANY
+        )
     no_constant = found.intercept_row is None
     if part.x is None or no_constant or part.x.shape[1] != found.estimates.size:
         raise InputError("The training rows are not stored, so leverage cannot be drawn.")
-    return LeverageDisplay.from_design(part.x, residuals, w=part.w, row_labels=names, max_points=MANY)
+    return LeverageDisplay.from_design(
+        part.x, residuals, w=part.w, row_labels=names, max_points=MANY
+    )
 
 
 def _row_names(rows: Any) -> list[str] | None:
