@@ -29,14 +29,14 @@ def violation(
     w = np.ones(len(y)) if w is None else w
     w = w / w.sum()
     r = y - intercept - x @ coef
-    slope = x.T @ (w * r) - alpha * (1 - l1_ratio) * coef
+    gradient = x.T @ (w * r) - alpha * (1 - l1_ratio) * coef
     spread = np.sqrt(w @ (x - w @ x) ** 2 * (w @ (y - w @ y) ** 2))
     worst = abs(w @ r) / np.sqrt(w @ (y - w @ y) ** 2)
     for j in np.flatnonzero(spread > 0):
         if coef[j] != 0:
-            off = abs(slope[j] - alpha * l1_ratio * np.sign(coef[j]))
+            off = abs(gradient[j] - alpha * l1_ratio * np.sign(coef[j]))
         else:
-            off = max((slope[j] if positive else abs(slope[j])) - alpha * l1_ratio, 0.0)
+            off = max((gradient[j] if positive else abs(gradient[j])) - alpha * l1_ratio, 0.0)
         worst = max(worst, off / spread[j])
     return float(worst)
 

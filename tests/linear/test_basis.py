@@ -54,7 +54,7 @@ def test_every_word_and_its_name() -> None:
     assert_allclose(found.transform(X[:, :2]), np.column_stack(list(expected.values())))
 
 
-def test_a_term_that_occurs_twice_is_kept_once() -> None:
+def test_a_term_that_occurs_twice_is_used_once() -> None:
     both = sx.BasisExpansion(["linear", "quadratic", "squares"]).fit(X)
     assert both.term_names_ == sx.BasisExpansion(["quadratic"]).fit(X).term_names_
 

@@ -29,14 +29,14 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @pytest.mark.parametrize("shape", [(80, 6), (40, 90), (30, 2300)])
-@pytest.mark.parametrize("share", [0.5, 0.05, 0.002])
+@pytest.mark.parametrize("fraction", [0.5, 0.05, 0.002])
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.6])
 @pytest.mark.parametrize("positive", [False, True])
-def test_optimality(shape, share, l1_ratio, positive):
+def test_optimality(shape, fraction, l1_ratio, positive):
     x, y = table(*shape)
     w = np.random.default_rng(1).uniform(0.2, 3.0, size=len(y))
-    centred = (x - np.average(x, axis=0, weights=w)).T @ (w * (y - np.average(y, weights=w)))
-    alpha = share * np.abs(centred).max() / w.sum() / l1_ratio
+    centered = (x - np.average(x, axis=0, weights=w)).T @ (w * (y - np.average(y, weights=w)))
+    alpha = fraction * np.abs(centered).max() / w.sum() / l1_ratio
     model = sx.ElasticNet(alpha, l1_ratio=l1_ratio, positive=positive).fit(x, y, w)
     off = violation(x, y, model.coef_, model.intercept_, alpha, l1_ratio, w, positive)
     assert off < 1e-8
@@ -103,7 +103,7 @@ def test_certificate_detects_a_wrong_model(shape):
 
 
 @pytest.mark.parametrize("shape", [(40, 5), (20, 30), (12, 2050)])
-def test_units_do_not_matter_when_standardised(shape):
+def test_units_do_not_matter_when_standardized(shape):
     x, y = table(*shape)
     scale = 10.0 ** np.random.default_rng(0).choice([-8, 0, 8], size=shape[1])
     plain = sx.Lasso(0.1, standardize=True).fit(x, y)
@@ -198,7 +198,7 @@ def test_one_row(d):
     assert model.intercept_ == 7.0
 
 
-def test_repeated_columns_share_the_fit_of_one():
+def test_repeated_columns_have_the_fit_of_one():
     x, y = table(40, 3)
     alone = sx.Lasso(0.05).fit(x, y)
     twice = sx.Lasso(0.05).fit(np.column_stack([x, x]), y)
@@ -229,9 +229,9 @@ def test_columns_that_stay_sparse(monkeypatch):
         dense = sx.Lasso(1e-3, **options).fit(x, y, w)
         with monkeypatch.context() as patch:
             patch.setattr(elastic_net_columns, "DENSE_ENTRIES", 0)
-            kept = sx.Lasso(1e-3, **options).fit(x, y, w)
-        np.testing.assert_allclose(kept.predict(x), dense.predict(x), rtol=1e-6, atol=1e-8)
-        assert kept.certificate_.holds
+            sparse_fit = sx.Lasso(1e-3, **options).fit(x, y, w)
+        np.testing.assert_allclose(sparse_fit.predict(x), dense.predict(x), rtol=1e-6, atol=1e-8)
+        assert sparse_fit.certificate_.holds
 
 
 def test_several_targets_are_separate_problems():
@@ -260,7 +260,7 @@ def test_summary_is_refused_with_the_reason():
         sx.Lasso(0.1).fit(x, y).summary()
 
 
-def test_stopping_early_is_said():
+def test_stopping_early_is_warned_of():
     x, y = table(40, 30, seed=2)
     with pytest.warns(SeparatrixWarning, match="SEP003"):
         model = sx.Lasso(1e-4, max_iter=1).fit(x, y)
@@ -279,7 +279,7 @@ def test_impossible_settings_are_refused(options):
         sx.ElasticNet(l1_ratio=1.5).fit(x, y)
 
 
-def test_pickle_keeps_the_model():
+def test_pickle_round_trip():
     x, y = table(20, 3)
     model = sx.Lasso(0.1).fit(x, y)
     again = pickle.loads(pickle.dumps(model))
@@ -296,7 +296,7 @@ def test_pickle_keeps_the_model():
     st.sampled_from([1.0, 0.5]),
     st.booleans(),
 )
-def test_awkward_tables_are_solved_to_a_proof(n, d, seed, alpha, l1_ratio, positive):
+def test_awkward_tables_are_certified(n, d, seed, alpha, l1_ratio, positive):
     rng = np.random.default_rng(seed)
     x = rng.integers(-2, 3, size=(n, d)).astype(float)  # ties, repeats, constants, rank loss
     y = rng.integers(-3, 4, size=n).astype(float)
@@ -335,7 +335,7 @@ def test_blas_threads_are_given_back():
 
 @pytest.mark.parametrize("constant", [3.3, 1e15 / 3])
 @pytest.mark.parametrize("shape", [(80, 4), (30, 2_100)])
-def test_a_column_that_varies_by_rounding_alone_does_not_spoil_the_proof(shape, constant):
+def test_a_column_that_varies_by_rounding_alone_does_not_spoil_the_certificate(shape, constant):
     x, y = table(*shape)
     x[:, 1] = constant
     model = sx.Lasso(0.05, standardize=True).fit(x, y)

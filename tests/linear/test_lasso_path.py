@@ -54,7 +54,7 @@ def test_the_path_agrees_with_scikit_learn(shape, l1_ratio, positive):
 
 @pytest.mark.parametrize("shape", [(60, 8), (25, 400), (25, 2050)])
 @pytest.mark.parametrize("standardize", [False, True])
-def test_every_point_has_its_proof(shape, standardize):
+def test_every_point_is_certified(shape, standardize):
     x, y = table(*shape, seed=2)
     model = sx.LassoPath(30, tol=1e-10, standardize=standardize).fit(x, y)
     scale = x.std(axis=0) if standardize else np.ones(shape[1])
@@ -97,7 +97,7 @@ def test_degrees_of_freedom():
         assert net.degrees_of_freedom_[i] == pytest.approx(trace, abs=1e-9)
 
 
-def test_criteria_choose_and_are_as_defined():
+def test_criteria_select_and_are_as_defined():
     x, y = table(120, 10, seed=5)
     for criterion, price in (("aic", 2.0), ("bic", np.log(120))):
         model = sx.LassoPath(criterion=criterion, eps=1e-4).fit(x, y)
@@ -114,7 +114,7 @@ def test_criteria_choose_and_are_as_defined():
         sx.LassoPath(criterion="cp").fit(x, y)
 
 
-def test_noise_alone_is_left_alone():
+def test_noise_alone_has_no_coefficients():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 2100)), rng.normal(size=60)
     assert np.count_nonzero(sx.LassoPath(50, eps=0.01).fit(x, y).coef_) <= 3
@@ -173,13 +173,13 @@ def test_one_standard_error_is_simpler_and_within_the_band():
     assert chosen == 0 or mean[chosen - 1] > band or (mean[:chosen] > band).all()
 
 
-def test_threads_do_not_change_the_answer():
+def test_threads_do_not_change_the_solution():
     x, y = table(70, 6)
     one, two = (sx.LassoCV(alphas=15, n_jobs=k).fit(x, y) for k in (1, 2))
     assert np.array_equal(one.mse_path_, two.mse_path_)
 
 
-def test_units_do_not_matter_when_standardised():
+def test_units_do_not_matter_when_standardized():
     x, y = table(60, 5)
     scale = np.array([1e8, 1e-8, 1.0, 1e4, 1e-4])
     for make in (lambda: sx.LassoCV(standardize=True), lambda: sx.LassoPath(standardize=True)):
@@ -188,7 +188,7 @@ def test_units_do_not_matter_when_standardised():
         np.testing.assert_allclose(scaled.predict(x * scale), plain.predict(x), rtol=1e-6)
 
 
-def test_tables_with_levels_and_gaps_learn_their_design_in_each_fold():
+def test_tables_with_levels_and_missing_values_fit_their_design_in_each_fold():
     rng = np.random.default_rng(0)
     n = 300
     frame = pd.DataFrame({"a": rng.normal(size=n), "town": rng.choice(["x", "y", "z"], size=n)})
@@ -238,14 +238,14 @@ def test_other_refusals():
             model.fit(x, y).summary()
 
 
-def test_points_left_early_are_said():
+def test_points_that_stop_early_are_warned_of():
     x, y = table(40, 60, seed=3)
     with pytest.warns(SeparatrixWarning, match="SEP003"):
         model = sx.LassoPath(20, max_iter=2, tol=1e-12).fit(x, y)
     assert (model.gaps_ > 0.5e-12 * y.var()).any()
 
 
-def test_a_stored_wide_path_says_why_it_cannot_go_on():
+def test_a_stored_wide_path_refuses_with_the_reason():
     x, y = table(20, 2050)
     model = pickle.loads(pickle.dumps(sx.LassoPath(5).fit(x, y)))
     assert model.predict(x).shape == (20,)

@@ -74,7 +74,7 @@ def test_sparse_rows() -> None:
     assert_allclose(a.predict(x), b.predict(x.toarray()), rtol=1e-10)
 
 
-def test_dependent_columns_are_named_and_the_answer_is_the_shortest() -> None:
+def test_dependent_columns_are_named_and_the_solution_has_minimum_norm() -> None:
     import pandas as pd
 
     x, y = sample(d=3)
@@ -85,13 +85,13 @@ def test_dependent_columns_are_named_and_the_answer_is_the_shortest() -> None:
         model = sx.LinearRegression().fit(frame, y)
     assert model.certificate_.dependent == ("sum", "five")
     assert model.certificate_.rank == 3
-    centred = frame.to_numpy() - frame.to_numpy().mean(axis=0)
-    assert_allclose(model.coef_, np.linalg.pinv(centred) @ (y - y.mean()), atol=1e-12)
+    centered = frame.to_numpy() - frame.to_numpy().mean(axis=0)
+    assert_allclose(model.coef_, np.linalg.pinv(centered) @ (y - y.mean()), atol=1e-12)
     assert_allclose(model.predict(frame), sx.LinearRegression().fit(x, y).predict(x), rtol=1e-10)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_dependence_is_judged_without_units(scale: float) -> None:
+def test_dependence_does_not_depend_on_units(scale: float) -> None:
     x, y = sample(d=3)
     wide = np.column_stack([x, (x[:, 0] - 2 * x[:, 2]) * scale])
     with pytest.warns(SeparatrixWarning, match="x3"):
@@ -100,7 +100,7 @@ def test_dependence_is_judged_without_units(scale: float) -> None:
     assert_allclose(model.predict(wide), sx.LinearRegression().fit(x, y).predict(x), rtol=1e-7)
 
 
-def test_more_columns_than_rows_gives_the_shortest_interpolation() -> None:
+def test_more_columns_than_rows_gives_the_minimum_norm_interpolation() -> None:
     x, y = rng.standard_normal((15, 40)), rng.standard_normal(15)
     with pytest.warns(SeparatrixWarning, match="SEP001"):
         model = sx.LinearRegression().fit(x, y)
@@ -111,7 +111,7 @@ def test_more_columns_than_rows_gives_the_shortest_interpolation() -> None:
         model.summary()
 
 
-def test_more_columns_than_rows_in_wild_units_still_interpolates() -> None:
+def test_more_columns_than_rows_in_extreme_units_still_interpolates() -> None:
     x, y = rng.standard_normal((15, 40)), rng.standard_normal(15)
     x[:, ::2] *= 1e8
     x[:, 1::4] *= 1e-8
@@ -171,7 +171,7 @@ def test_the_factor_names_dependent_columns_too(monkeypatch: pytest.MonkeyPatch)
     assert_allclose(model.coef_, Reference().fit(wide, y).coef_, atol=1e-10)
 
 
-def test_moments_alone_say_how_many_digits_are_left() -> None:
+def test_moments_alone_report_the_digits_that_are_left() -> None:
     x = np.vander(np.linspace(1, 2, 60), 6, increasing=True)[:, 1:]
     m = ArrayRows(x, x @ np.ones(5)).reduce(Moments())
     with warnings.catch_warnings():

@@ -184,21 +184,21 @@ def test_several_targets_float32_and_rows():
 
 @given(
     degree=st.integers(1, 6),
-    centre=st.floats(-50, 50),
+    center=st.floats(-50, 50),
     scale=st.floats(0.1, 20),
-    rounded=st.booleans(),
+    chebyshev=st.booleans(),
     seed=st.integers(0, 100),
 )
 @settings(max_examples=40, deadline=None)
-def test_statement_in_powers_is_the_same_function(degree, centre, scale, rounded, seed):
+def test_coefficients_of_powers_give_the_same_function(degree, center, scale, chebyshev, seed):
     rng = np.random.default_rng(seed)
     columns = [Term("x"), Term("z")]
     exponents = exponents_of(columns, [degree, degree], degree, interaction_only=False)
-    move = np.array([centre if rounded else 0.0, 0.0])
-    e = Expansion(exponents, move, np.array([scale, 1.0]), ("",) * len(exponents), rounded)
+    move = np.array([center if chebyshev else 0.0, 0.0])
+    e = Expansion(exponents, move, np.array([scale, 1.0]), ("",) * len(exponents), chebyshev)
     beta = rng.standard_normal(len(exponents) + 1)
     raw = e.to_powers() @ beta
-    x = np.column_stack([centre + scale * rng.uniform(-1, 1, 7), rng.uniform(-1, 1, 7)])
+    x = np.column_stack([center + scale * rng.uniform(-1, 1, 7), rng.uniform(-1, 1, 7)])
     plain = np.prod(x[:, None, :] ** exponents, axis=2)
     expected = beta[0] + e.transform(x) @ beta[1:]
     size = np.abs(raw[0]) + np.abs(plain) @ np.abs(raw[1:])
@@ -226,11 +226,13 @@ def test_updates_add_up_to_one_fit():
 
 
 @pytest.mark.parametrize(("n", "d", "degree"), [(10, 25, 1), (8, 3, 3)])
-def test_more_terms_than_rows_gives_the_shortest_polynomial(n, d, degree):
+def test_more_terms_than_rows_gives_the_minimum_norm_polynomial(n, d, degree):
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((n, d)), rng.standard_normal(n)
     model = PolynomialRegression(degree).fit(x, y)
     powers = PolynomialFeatures(degree, include_bias=False).fit_transform(x)
-    shortest = TheirRegression().fit(powers, y)
-    assert np.linalg.norm(model.coef_) == pytest.approx(np.linalg.norm(shortest.coef_), rel=1e-7)
+    minimum_norm = TheirRegression().fit(powers, y)
+    assert np.linalg.norm(model.coef_) == pytest.approx(
+        np.linalg.norm(minimum_norm.coef_), rel=1e-7
+    )
     np.testing.assert_allclose(model.predict(x), y, atol=1e-8)

@@ -57,7 +57,7 @@ def test_no_penalty_is_least_squares() -> None:
     assert_allclose(sx.Ridge(0.0).fit(few, target).coef_, expected, atol=1e-10)
 
 
-def test_the_intercept_is_not_penalised() -> None:
+def test_the_intercept_is_not_penalized() -> None:
     x, y = sample()
     model = sx.Ridge(1e12).fit(x, y + 1000.0)
     assert_allclose(model.intercept_, (y + 1000.0).mean(), rtol=1e-6)
@@ -70,10 +70,10 @@ def test_badly_mixed_units_keep_their_digits() -> None:
     alpha = 1e-9
     for model in (sx.Ridge(alpha), sx.RidgePath([alpha])):
         model.fit(mixed, y)
-        centred = (mixed - mixed.mean(axis=0)).astype(np.longdouble)
-        gram = centred.T @ centred + np.longdouble(alpha) * np.eye(3)
+        centered = (mixed - mixed.mean(axis=0)).astype(np.longdouble)
+        gram = centered.T @ centered + np.longdouble(alpha) * np.eye(3)
         scale = np.sqrt(np.diag(gram))
-        right = centred.T @ (y - y.mean())
+        right = centered.T @ (y - y.mean())
         even = np.linalg.solve(
             (gram / np.outer(scale, scale)).astype(float), (right / scale).astype(float)
         )
@@ -99,9 +99,9 @@ def test_the_path_is_right_everywhere(shape: tuple[int, int]) -> None:
 def test_information_criteria_and_degrees_of_freedom() -> None:
     x, y = sample()
     path = sx.RidgePath(ALPHAS, criterion="aic").fit(x, y)
-    centred = x - x.mean(axis=0)
+    centered = x - x.mean(axis=0)
     for i, alpha in enumerate(ALPHAS):
-        hat = centred @ np.linalg.solve(centred.T @ centred + alpha * np.eye(6), centred.T)
+        hat = centered @ np.linalg.solve(centered.T @ centered + alpha * np.eye(6), centered.T)
         freedom = np.trace(hat) + 1
         rss = ((y - x @ path.coefs_[i] - path.intercepts_[i]) ** 2).sum()
         assert_allclose(path.degrees_of_freedom_[i], freedom, rtol=1e-9)
@@ -149,7 +149,7 @@ def test_folds_agree_with_scikit_learn(cv, shape: tuple[int, int]) -> None:
     assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-9)
 
 
-def test_several_targets_share_a_penalty() -> None:
+def test_several_targets_have_one_penalty() -> None:
     x, y = sample(k=3)
     ours = sx.RidgeCV(ALPHAS).fit(x, y)
     theirs = reference.RidgeCV(ALPHAS).fit(x, y)

@@ -68,7 +68,7 @@ class TestHuber:
         assert own.certificate_.primal == pytest.approx(mine, rel=1e-12)
 
     def test_certificate_from_separate_code(self):
-        """Slopes recomputed here are dual feasible, and their value meets the objective."""
+        """Dual variables recomputed here are feasible, and their value meets the objective."""
         x, y = table()
         own = HuberRegressor(alpha=0.5).fit(x, y)
         u = np.clip((y - own.predict(x)) / own.scale_, -own.epsilon, own.epsilon)
@@ -80,7 +80,7 @@ class TestHuber:
         assert own.certificate_.holds
         assert 0 <= own.certificate_.gap <= 1e-9 * own.certificate_.primal
 
-    def test_early_stop_is_measured_and_said(self):
+    def test_early_stop_is_measured_and_warned_of(self):
         x, y = table(wild=0.3)
         best = HuberRegressor().fit(x, y).certificate_.primal
         with pytest.warns(SeparatrixWarning, match="SEP003"):
@@ -219,12 +219,12 @@ class TestLeastAbsolute:
         np.testing.assert_allclose(own.coef_, peer.coef_, atol=1e-8)
         assert own.intercept_ == pytest.approx(peer.intercept_, abs=1e-8)
 
-    def test_a_corner_interpolates_as_many_rows_as_coefficients(self):
+    def test_a_vertex_interpolates_as_many_rows_as_coefficients(self):
         x, y = table(200, 4)
         own = LeastAbsoluteRegressor().fit(x, y)
         assert np.sum(np.abs(y - own.predict(x)) < 1e-12) == 5
-        tube = LeastAbsoluteRegressor(epsilon=0.7).fit(x, y)
-        assert np.sum(np.abs(np.abs(y - tube.predict(x)) - 0.7) < 1e-12) == 5
+        insensitive = LeastAbsoluteRegressor(epsilon=0.7).fit(x, y)
+        assert np.sum(np.abs(np.abs(y - insensitive.predict(x)) - 0.7) < 1e-12) == 5
 
     def test_the_size_of_an_outlier_does_not_matter(self):
         x, y = table(100, 2)
@@ -258,7 +258,7 @@ class TestLeastAbsolute:
         best = LeastAbsoluteRegressor().fit(easy, y).certificate_.primal
         assert own.certificate_.primal == pytest.approx(best, rel=1e-6)
 
-    def test_dependent_columns_are_named_and_the_shortest_answer_given(self):
+    def test_dependent_columns_are_named_and_the_solution_has_minimum_norm(self):
         x, y = table(100, 2)
         with pytest.warns(SeparatrixWarning, match="SEP001"):
             own = LeastAbsoluteRegressor().fit(np.column_stack([x, 2 * x[:, 0]]), y)
@@ -278,7 +278,7 @@ class TestLeastAbsolute:
             odd = LeastAbsoluteRegressor().fit(ArrayRows(x[:3], y[:3]))
         assert odd.intercept_ == pytest.approx(1.0)
 
-    def test_a_second_answer_next_to_the_first_is_noted_but_not_warned_of(self):
+    def test_a_second_solution_next_to_the_first_is_noted_but_not_warned_of(self):
         rng = np.random.default_rng(0)
         group = np.repeat([0.0, 1.0], [1001, 1000])[:, None]  # an even group: its median is a gap
         with warnings.catch_warnings():
@@ -286,7 +286,7 @@ class TestLeastAbsolute:
             own = LeastAbsoluteRegressor().fit(group, rng.standard_normal(2001))
         assert "not unique" in str(own.certificate_)
 
-    def test_everything_inside_the_tube_costs_nothing(self):
+    def test_residuals_up_to_epsilon_cost_nothing(self):
         x, y = table(50, 2, wild=0.0)
         own = LeastAbsoluteRegressor(epsilon=100.0).fit(x, y)
         assert own.certificate_.primal == own.certificate_.dual == 0.0
@@ -305,7 +305,7 @@ class TestLeastAbsolute:
         b = LeastAbsoluteRegressor().fit(np.repeat(x, w, axis=0), np.repeat(y, w))
         np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-9)
 
-    def test_negative_tube_is_refused(self):
+    def test_negative_epsilon_is_refused(self):
         x, y = table(20)
         with pytest.raises(InputError, match="epsilon"):
             LeastAbsoluteRegressor(epsilon=-1.0).fit(x, y)

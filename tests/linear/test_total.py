@@ -59,7 +59,7 @@ def test_columns_and_target_are_alike():
     assert there.coef_[0] * back.coef_[0] == pytest.approx(1.0, rel=1e-10)
 
 
-def test_noise_in_the_columns_does_not_flatten_the_slope():
+def test_noise_in_the_columns_does_not_attenuate_the_coefficient():
     rng = np.random.default_rng(0)
     truth = rng.standard_normal(20_000) * 2
     x = (truth + rng.standard_normal(20_000))[:, None]
@@ -68,7 +68,7 @@ def test_noise_in_the_columns_does_not_flatten_the_slope():
     assert LinearRegression().fit(x, y).coef_[0] < 0.85
 
 
-def test_several_targets_share_one_flat():
+def test_several_targets_have_one_flat():
     x, y = table(100, 2)
     both = np.column_stack(
         [y, x @ [1.0, -1.0] + 0.1 * np.random.default_rng(3).standard_normal(100)]
@@ -82,7 +82,7 @@ def test_several_targets_share_one_flat():
     assert np.sum((z @ normal) ** 2) == pytest.approx(np.sum(values[-2:] ** 2), rel=1e-9)
 
 
-def test_a_round_cloud_has_no_nearest_plane():
+def test_equal_singular_values_have_no_unique_plane():
     x = np.array([[1.0], [-1.0], [0.0], [0.0]])
     y = np.array([0.0, 0.0, 1.0, -1.0])
     with pytest.warns(SeparatrixWarning, match="SEP004"):
@@ -91,14 +91,14 @@ def test_a_round_cloud_has_no_nearest_plane():
     assert "repeats" in str(own.certificate_)
 
 
-def test_an_upright_cloud_is_refused():
+def test_a_vertical_plane_is_refused():
     x = np.array([[1.0], [-1.0], [0.0], [0.0]])
     y = np.array([0.0, 0.0, 5.0, -5.0])
     with pytest.raises(InputError, match="vertical"):
         TotalLeastSquares().fit(x, y)
 
 
-def test_dependent_columns_are_named_and_shared():
+def test_dependent_columns_are_named():
     x, y = table()
     alone = TotalLeastSquares().fit(x, y)
     with pytest.warns(SeparatrixWarning, match="SEP001"):

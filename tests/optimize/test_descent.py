@@ -49,7 +49,7 @@ ANSWER = np.array([1.0, -0.5, 0.3])
 
 
 class TestGradientDescent:
-    def test_default_step_finds_the_minimum_and_never_rises(self):
+    def test_default_step_finds_the_minimum_and_always_decreases(self):
         found = gradient_descent(BOWL, np.zeros(3), tol=1e-10)
         assert found.status == "solved"
         assert found.certificate.holds
@@ -57,27 +57,27 @@ class TestGradientDescent:
         assert (np.diff(found.history) <= 1e-15).all()
         assert len(found.history) == found.iterations + 1
 
-    def test_default_step_is_one_over_the_largest_curvature(self):
+    def test_default_step_is_one_over_the_largest_eigenvalue(self):
         found = gradient_descent(BOWL, np.zeros(3))
         assert found.step == pytest.approx(0.1, rel=0.02)
 
-    def test_declared_curvature_is_used(self):
+    def test_a_given_lipschitz_constant_is_used(self):
         BOWL_L = Bowl([1.0, 4.0, 10.0], [1.0, -2.0, 3.0])
         BOWL_L.lipschitz = lambda: 20.0
         assert gradient_descent(BOWL_L, np.zeros(3)).step == 0.05
 
-    def test_step_above_two_over_curvature_diverges_and_says_so(self):
+    def test_step_above_two_over_the_eigenvalue_diverges_and_is_reported(self):
         found = gradient_descent(BOWL, np.zeros(3), step=0.21, max_iter=5000)
         assert found.status == "diverged"
         assert not found.certificate.holds
         assert "smaller" in str(found.certificate)
 
-    def test_step_of_two_over_curvature_swings_for_ever(self):
+    def test_step_of_two_over_the_eigenvalue_oscillates(self):
         found = gradient_descent(BOWL, np.zeros(3), step=0.2, max_iter=5000)
         assert found.status == "oscillating"
         assert found.iterations < 5000
 
-    def test_overshooting_but_converging_is_solved_with_a_remark(self):
+    def test_overshooting_but_converging_is_solved_with_a_note(self):
         found = gradient_descent(Bowl([10.0], [3.0]), np.zeros(1), step=0.19)
         assert found.status == "solved"
         assert found.reversals == found.iterations
@@ -113,18 +113,18 @@ class TestNewton:
         assert found.iterations == 1
         np.testing.assert_allclose(found.coef[:, 0], ANSWER, rtol=1e-12)
 
-    def test_banana_by_damped_steps_that_only_fall(self):
+    def test_rosenbrock_by_damped_steps_that_always_decrease(self):
         found = newton(Valley(), np.array([-1.2, 1.0]))
         assert found.status == "solved"
         np.testing.assert_allclose(found.coef[:, 0], 1.0, rtol=1e-9)
         assert (np.diff(found.history) <= 0).all()
         assert found.iterations < 40
 
-    def test_singular_curvature(self):
+    def test_singular_hessian(self):
         found = newton(Bowl([2.0, 0.0], [1.0, 0.0]), np.zeros(2))
         np.testing.assert_allclose(found.coef[:, 0], [0.5, 0.0], atol=1e-9)
 
-    def test_bound_that_holds_the_minimum_back(self):
+    def test_an_active_lower_bound(self):
         bowl = Bowl([1.0, 1.0], [-3.0, 2.0])
         bowl.lower = lambda x: np.array([0.5, -np.inf])
         found = newton(bowl, np.array([4.0, 4.0]))

@@ -30,8 +30,8 @@ def test_gradient_is_the_finite_difference(loss):
     value = (loss.value(z + h) - loss.value(z - h)) / (2 * h)
     np.testing.assert_allclose(loss.gradient(z), value, atol=1e-8)
     if isinstance(loss, Huber):
-        slope = (loss.gradient(z + h) - loss.gradient(z - h)) / (2 * h)
-        np.testing.assert_allclose(loss.second_derivative(z), slope, atol=1e-8)
+        gradient = (loss.gradient(z + h) - loss.gradient(z - h)) / (2 * h)
+        np.testing.assert_allclose(loss.second_derivative(z), gradient, atol=1e-8)
 
 
 @each_loss
@@ -62,10 +62,13 @@ def test_violation_is_the_distance_to_the_graph_of_the_subdifferential(loss, z, 
     if isinstance(loss, Squared | Huber):  # measured along u
         brute = abs(float(loss.gradient(np.array([z]))[0]) - u) / unit
     else:
-        slope = loss.gradient(grid)
+        gradient = loss.gradient(grid)
         steps = [
             np.maximum(np.abs(grid - z) / unit, np.maximum(np.maximum(low - u, u - high), 0.0))
-            for low, high in ((slope, slope), (slope, np.append(slope[1:], slope[-1])))
+            for low, high in (
+                (gradient, gradient),
+                (gradient, np.append(gradient[1:], gradient[-1])),
+            )
         ]
         brute = float(np.min(steps))
     found = loss.violation(np.array([z]), np.array([u]), unit)[0]

@@ -60,22 +60,22 @@ def test_fenchel_young(
     total = penalty.value(b) + float(penalty.conjugate(v).sum()) - float(v @ b)
     assert total >= -1e-9 * (1.0 + penalty.value(b))
     np.testing.assert_allclose(penalty.excess(b, v).sum(), max(total, 0.0), rtol=1e-9, atol=1e-7)
-    # Equality at a subgradient, which is the slope where the penalty is smooth.
+    # Equality at a subgradient, which is the gradient where the penalty is smooth.
     tangent = l1 * np.sign(b) * (kind != "l2") + l2 * b * (kind != "l1")
     np.testing.assert_allclose(penalty.excess(b, tangent), 0.0, atol=1e-7)
     np.testing.assert_allclose(penalty.distance(b, tangent), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_distance_is_zero_only_at_the_slope(kind: str) -> None:
+def test_distance_is_zero_only_at_the_gradient(kind: str) -> None:
     penalty = make(kind, np.array([1.0, 2.0]), np.array([0.5, 0.25]))
     b, h = np.array([1.5, 3.0]), 1e-6
-    slope = np.array(
+    gradient = np.array(
         [(penalty.value(b + h * e) - penalty.value(b - h * e)) / (2 * h) for e in np.eye(2)]
     )
-    np.testing.assert_allclose(penalty.distance(b, slope), 0.0, atol=1e-8)
+    np.testing.assert_allclose(penalty.distance(b, gradient), 0.0, atol=1e-8)
     np.testing.assert_allclose(
-        penalty.distance(b, slope + np.array([0.3, -0.2])), [0.3, 0.2], atol=1e-8
+        penalty.distance(b, gradient + np.array([0.3, -0.2])), [0.3, 0.2], atol=1e-8
     )
 
 

@@ -1,4 +1,4 @@
-"""What a fitted model can say of its own certainty, or the reason why it cannot."""
+"""Coefficients of a fitted model with their inference, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.inference import CoefficientTable
 from separatrix.rows.block import Floats
 
 
@@ -79,47 +80,32 @@ def _without(bare: Inference, reason: str) -> Inference:
     return Inference(bare.names, bare.estimates, bare.intercept, reason=reason)
 
 
-def _from_summary(summary: Any, bare: Inference) -> Inference:
+def _from_summary(summary: CoefficientTable, bare: Inference) -> Inference:
     """Split the intercept, which comes first where there is one, from the rest."""
-    estimates = np.asarray(summary.estimates, dtype=float)
-    skip = estimates.size - bare.estimates.size
-    letter = "t" if hasattr(summary, "t_values") else "z"
-    columns = [
-        np.asarray(getattr(summary, field), dtype=float)
-        for field in ("standard_errors", f"{letter}_values", "p_values")
-    ]
-    intervals = np.asarray(summary.intervals, dtype=float)
-    first = (estimates[0], *(column[0] for column in columns), *intervals[0]) if skip else None
-    errors, t_values, p_values = (column[skip:] for column in columns)
-    names = tuple(str(name) for name in summary.names)[skip:]
+    skip = summary.estimates.size - bare.estimates.size
+    columns = (
+        summary.estimates,
+        summary.standard_errors,
+        summary.statistics,
+        summary.p_values,
+        summary.intervals[:, 0],
+        summary.intervals[:, 1],
+    )
+    names, fit = summary.names[skip:], summary.diagnostics()
     return Inference(
         names if len(names) == bare.estimates.size else bare.names,
-        estimates[skip:],
-        float(estimates[0]) if skip else None,
-        intervals[skip:],
-        errors,
-        t_values,
-        p_values,
-        first,
-        _one(summary, "r_squared"),
-        _one(summary, "sigma"),
-        _rows(summary, "residuals"),
-        _rows(summary, "fitted"),
-        _rows(summary, "leverage"),
-        _rows(summary, "cooks_distance"),
-        letter=letter,
+        summary.estimates[skip:],
+        float(summary.estimates[0]) if skip else None,
+        summary.intervals[skip:],
+        summary.standard_errors[skip:],
+        summary.statistics[skip:],
+        summary.p_values[skip:],
+        tuple(float(column[0]) for column in columns) if skip else None,
+        fit.r_squared,
+        fit.sigma,
+        fit.residuals,
+        fit.fitted,
+        fit.leverage,
+        fit.cooks_distance,
+        letter=summary.letter,
     )
-
-
-def _one(summary: Any, field: str) -> float | None:
-    value = getattr(summary, field, None)
-    return None if value is None or np.size(value) != 1 else float(np.ravel(value)[0])
-
-
-def _rows(summary: Any, field: str) -> Floats | None:
-    """One number per training row; a summary without its rows may refuse, which is no fault."""
-    try:
-        value = getattr(summary, field, None)
-    except ValueError:
-        return None
-    return None if value is None else np.asarray(value, dtype=float).ravel()

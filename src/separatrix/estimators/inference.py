@@ -18,6 +18,18 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
+class Diagnostics:
+    """Goodness of fit of a regression, and one number per training row where those are known."""
+
+    r_squared: float | None = None
+    sigma: float | None = None
+    residuals: Floats | None = None
+    fitted: Floats | None = None
+    leverage: Floats | None = None
+    cooks_distance: Floats | None = None
+
+
+@dataclass(frozen=True)
 class CoefficientTable:
     """Estimates with standard errors, test statistics, p values and confidence intervals.
 
@@ -38,6 +50,10 @@ class CoefficientTable:
     def extra_columns(self) -> dict[str, Floats]:
         """Further columns of the table by name; none unless a subclass has them."""
         return {}
+
+    def diagnostics(self) -> Diagnostics:
+        """Diagnostics of the fit; none unless a subclass has them."""
+        return Diagnostics()
 
     def to_frame(self, backend: Any = None) -> Any:
         """One line per coefficient, as a dataframe (pandas if installed, else PyArrow)."""

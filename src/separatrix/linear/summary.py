@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.inference import CoefficientTable, no_summary, p_text, wald
+from separatrix.estimators.inference import CoefficientTable, Diagnostics, no_summary, p_text, wald
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, LeastSquares
 from separatrix.rows.block import Block, Floats
@@ -105,6 +105,14 @@ class Summary(CoefficientTable):
     def cooks_distance(self) -> Floats:
         """How far all fitted values move when row i is left out, in units of p·σ̂²."""
         return self._rows().cooks_distance
+
+    def diagnostics(self) -> Diagnostics:
+        """R², σ̂, and what belongs to rows if the training rows are known."""
+        rows = self._influence
+        if rows is None:
+            return Diagnostics(self.r_squared, self.sigma)
+        each = (rows.residuals, rows.fitted, rows.leverage, rows.cooks_distance)
+        return Diagnostics(self.r_squared, self.sigma, *each)
 
     def _rows(self) -> Influence:
         if self._influence is None:
