@@ -11,6 +11,8 @@ from separatrix.pictures.formatting import Measure, counted, measure, number, sc
 from separatrix.study.candidates import BASELINE
 from separatrix.study.result import Entry, Score, Study
 
+ABBREVIATIONS = {"lda", "qda", "rda", "svm", "svr"}
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -33,7 +35,7 @@ def winner_of(study: Study) -> Entry | None:
 
 def display_name(name: str) -> str:
     """A candidate's name in a sentence."""
-    return name.replace("_", " ")
+    return " ".join(word.upper() if word in ABBREVIATIONS else word for word in name.split("_"))
 
 
 def label_of(entry: Entry) -> str:
