@@ -17,7 +17,6 @@ from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.dual.gram_matrix import GramMatrix
-from separatrix.svm.multiclass import dual_coef_one_vs_one, dual_coef_one_vs_rest, votes
 from separatrix.svm.problem import SolverOptions, classification_problem
 from separatrix.svm.solver import BinarySVM, few_columns, fit_kernel_svm
 from separatrix.threads import one_blas_thread
@@ -238,8 +237,8 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
         """Support vectors, coefficients and expansions, from the binary SVMs."""
         k, codes, n = len(self.classes_), data.codes, data.n_samples
         pairs = k > 2 and self.decision == "ovo"
-        each = dual_coef_one_vs_rest(svms, gram.n)
-        weights = dual_coef_one_vs_one(svms, codes, k) if pairs else each
+        each = _dual_coef_one_vs_rest(svms, gram.n)
+        weights = _dual_coef_one_vs_one(svms, codes, k) if pairs else each
         support = np.flatnonzero((weights != 0.0).any(axis=1))
         order = support[np.argsort(codes[support], kind="stable")] if pairs else support
         self.support_ = data.rows[order]
@@ -283,4 +282,33 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
     def _by_class(self, scores: Floats) -> Floats:
         if len(self.classes_) == 2:
             return np.asarray(scores[:, 0])
-        return scores if self.decision == "ovr" else votes(scores, len(self.classes_))
+        return scores if self.decision == "ovr" else _votes(scores, len(self.classes_))
+
+
+def _dual_coef_one_vs_rest(svms: list[BinarySVM], n: int) -> Floats:
+    """β of every row in each binary SVM, (n x number of SVMs)."""
+    weights = np.zeros((n, len(svms)))
+    for j, svm in enumerate(svms):
+        weights[svm.rows, j] = svm.beta
+    return weights
+
+
+def _dual_coef_one_vs_one(svms: list[BinarySVM], codes: Ints, k: int) -> Floats:
+    """β against each other class, (n x k − 1): a row takes part in the pairs of its own class."""
+    weights = np.zeros((len(codes), k - 1))
+    for svm, (i, j) in zip(svms, combinations(range(k), 2), strict=True):
+        own = codes[svm.rows]
+        weights[svm.rows[own == i], j - 1] = svm.beta[own == i]
+        weights[svm.rows[own == j], i] = svm.beta[own == j]
+    return weights
+
+
+def _votes(scores: Floats, k: int) -> Floats:
+    """Votes of the pairs; ties are broken by sums of scores, which count less than half a vote."""
+    count, total = np.zeros((len(scores), k)), np.zeros((len(scores), k))
+    for s, (i, j) in zip(scores.T, combinations(range(k), 2), strict=True):
+        count[:, i] += s <= 0
+        count[:, j] += s > 0
+        total[:, i] -= s
+        total[:, j] += s
+    return count + total / (3.0 * (np.abs(total) + 1.0))

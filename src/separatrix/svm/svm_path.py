@@ -11,12 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.class_weights import weighted_coded_rows
-from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows, outputs_of
+from separatrix.estimators.coded_rows import coded_items, coded_rows, outputs_of
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Kernel, Linear, Precomputed
-from separatrix.kernels.mercer import check_mercer
-from separatrix.kernels.precomputed import require_symmetric
+from separatrix.kernels import Kernel, Linear
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
@@ -24,10 +22,10 @@ from separatrix.selection import rules
 from separatrix.svm.base import chosen_kernel, takes_gram_matrix
 from separatrix.svm.path.cross_validation import (
     PathTraining,
-    distant_center,
     errors_at_breakpoints,
     errors_for_all_C,
     path_folds,
+    path_training,
 )
 from separatrix.svm.path.scores import certify_at, gaps_along
 from separatrix.svm.path.trace import SVMTrace, trace_svm
@@ -85,22 +83,14 @@ class SVMPath(ClassifierMixin, ClassLabels):
         Every C at which a row reaches or leaves its margin; a list for more than two classes.
     paths_ : list of SVMTrace
         The linear segments of each path.
-    C_ : float
-        The chosen C.
-    C_max_ : float
-        The end of the path.
-    Cs_ : ndarray of shape (n_Cs,)
-        Values of C that were compared.
-    errors_ : ndarray of shape (n_Cs, n_folds)
-        Their cross-validated errors.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        w at ``C_``, for the linear kernel.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        b at ``C_``.
-    expansion_ : KernelExpansion
-        The kernel expansion at ``C_``.
-    kernel_ : Kernel
-        The kernel used.
+    C_, C_max_ : float
+        The chosen C, and the end of the path.
+    Cs_, errors_ : ndarray of shape (n_Cs,) and (n_Cs, n_folds)
+        Values of C that were compared, and their cross-validated errors.
+    coef_, intercept_ : ndarray of shape (n_paths, n_features) and (n_paths,)
+        w at ``C_``, for the linear kernel, and b.
+    expansion_, kernel_ : KernelExpansion and Kernel
+        The kernel expansion at ``C_``, and the kernel used.
     certificate_ : Certificate
         Objective, lower bound, duality gap and KKT residual at ``C_``; of several classes the
         worst.
@@ -170,7 +160,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
             )
         if not self._structures:
             self.encoding_ = coded.encoding
-        self._training = training = self._training_data(coded)
+        self.kernel_ = chosen_kernel(self, coded.x, coded.w)
+        self._training = training = path_training(coded, self.kernel_)
         variance = feature_variance(training.gram, coded.w)
         self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))
         self.paths_ = self._traces(np.arange(len(coded.codes)))
@@ -196,20 +187,6 @@ class SVMPath(ClassifierMixin, ClassLabels):
     @property
     def _structures(self) -> bool:
         return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
-
-    def _training_data(self, coded: CodedRows) -> PathTraining:
-        x = coded.x
-        self.kernel_ = chosen_kernel(self, x, coded.w)
-        if isinstance(self.kernel_, Precomputed):
-            x = x[:, coded.rows] if len(coded.rows) < coded.n_samples else x
-            require_symmetric(x)
-        mercer = check_mercer(self.kernel_, x)
-        center = distant_center(x) if isinstance(self.kernel_, Linear) else None
-        gram = self.kernel_.gram(x if center is None else x - center)
-        gram = np.asarray(gram, dtype=np.float64)
-        return PathTraining(
-            x, coded.codes, coded.w, gram, coded.rows, coded.n_samples, center, mercer
-        )
 
     def _traces(self, rows: Ints) -> list[SVMTrace]:
         """A path for each output over some of the training rows."""

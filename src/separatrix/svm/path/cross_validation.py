@@ -1,4 +1,4 @@
-"""Cross-validated errors of a path, for all C at once."""
+"""Training data of a path, and its cross-validated errors for all C at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.coded_rows import CodedRows
+from separatrix.kernels import Kernel, Linear, Precomputed
+from separatrix.kernels.mercer import check_mercer
+from separatrix.kernels.precomputed import require_symmetric
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.selection.folds import DEFAULT_FOLDS, Folds, folds_of
@@ -41,7 +45,19 @@ class PathTraining:
     mercer: bool = True
 
 
-def distant_center(x: Matrix) -> Floats | None:
+def path_training(data: CodedRows, kernel: Kernel) -> PathTraining:
+    """The Gram matrix of coded rows; warns (SEP007) if the kernel is not Mercer on them."""
+    x = data.x
+    if isinstance(kernel, Precomputed):
+        x = x[:, data.rows] if len(data.rows) < data.n_samples else x
+        require_symmetric(x)
+    mercer = check_mercer(kernel, x)
+    center = _distant_center(x) if isinstance(kernel, Linear) else None
+    gram = np.asarray(kernel.gram(x if center is None else x - center), dtype=np.float64)
+    return PathTraining(x, data.codes, data.w, gram, data.rows, data.n_samples, center, mercer)
+
+
+def _distant_center(x: Matrix) -> Floats | None:
     """A center for dense rows that are far from zero; None if they are not.
 
     One standard deviation beside the mean: rows centered at the mean itself sum to zero, and
