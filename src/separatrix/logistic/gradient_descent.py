@@ -15,7 +15,7 @@ from separatrix.estimators.standard_design import StandardDesign, standard_desig
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, warn
 from separatrix.optimize.gradient_descent import gradient_descent
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 from separatrix.statistics.preparation import prepare
 
@@ -215,13 +215,13 @@ class GradientDescent(ProbabilisticLinearClassifier):
                 max_iter=self.max_iter,
                 callback=recorder,
             )
-        status = "stopped early" if found.status == "stopped" else found.status
+        status = "stopped early" if found.status == Status.STOPPED else str(found.status)
         self.trace_ = self._trace(recorder, design, problem, status, found.step)
         # after divergence the lowest point is returned instead of the last
-        lost = status in ("diverged", "oscillating")
+        lost = found.status in (Status.DIVERGED, Status.OSCILLATING)
         at = int(np.nanargmin(self.trace_.objective)) if lost else len(recorder.points) - 1
-        certificate = _certificate(found, status)
-        if status not in ("solved", "stopped early"):
+        certificate = _certificate(found)
+        if found.status not in (Status.SOLVED, Status.STOPPED):
             warn("SEP003", str(certificate))
         return Solution(
             self.trace_.coef[at].T,
@@ -282,9 +282,9 @@ class _Recorder:
         return self.patience is not None and decreasing and now - self.best >= self.patience
 
 
-def _certificate(found: Solution, status: str) -> Certificate:
+def _certificate(found: Solution) -> Certificate:
     """That of the descent; stopped early, nothing is promised about the minimum."""
-    if status != "stopped early":
+    if found.status != Status.STOPPED:
         return found.certificate
     return replace(
         found.certificate,

@@ -26,6 +26,7 @@ from separatrix.logistic.separation import (
     quasi_separation,
     separation_by_linear_program,
 )
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory
 from separatrix.threads import small_products
@@ -49,7 +50,7 @@ class DescentResult:
 
     theta: Floats
     step: Floats
-    status: str
+    status: Status
     passes: int
     history: Floats
     hessian: Floats | None = None
@@ -187,12 +188,12 @@ def _descend(
         if new is None:
             if unpenalized and not converged and separation is None:
                 separation = separation_by_linear_program(problem)
-            stopped = "limit reached" if len(history) > options.max_iter else "rounding"
-            status = "solved" if converged else stopped
+            stopped = Status.LIMIT if len(history) > options.max_iter else Status.ROUNDING
+            status = Status.SOLVED if converged else stopped
             return DescentResult(
                 theta,
                 step if converged else np.zeros_like(step),
-                status if separation is None else "separable",
+                status if separation is None else Status.SEPARABLE,
                 len(history),
                 np.array(history),
                 method.hessian,

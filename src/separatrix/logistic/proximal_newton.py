@@ -16,6 +16,7 @@ import numpy as np
 from separatrix.logistic.newton import SUFFICIENT_DECREASE, DescentResult
 from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
 from separatrix.optimize.loops.coordinate_descent import sweep
+from separatrix.optimize.solution import Status
 from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, Ints
 
@@ -53,7 +54,7 @@ def _by_working_sets(
         violated = violation > options.tol * problem.weight
         violated |= theta[:columns].any(axis=1)
         if not (violated & ~working).any() or passes > options.max_iter:
-            status = "solved" if passes <= options.max_iter else "limit reached"
+            status = Status.SOLVED if passes <= options.max_iter else Status.LIMIT
             none = np.zeros_like(theta)
             return DescentResult(theta, none, status, passes, np.array(history[1:]))
         room = max(2 * int(working.sum()), 100 // theta.shape[1], 10)
@@ -95,21 +96,21 @@ def _descend(problem: LogisticProblem, theta: Floats, options: LogisticOptions) 
     penalty = problem.penalty
     at, theta = problem.hessian(theta), np.array(theta)
     history = [at.value + float(np.sum(penalty.l1 * np.abs(theta)))]
-    status = ""
-    while not status:
+    status: Status | None = None
+    while status is None:
         v = -(at.gradient - problem.ridge[:, None] * theta)
         kkt = float(penalty.distance(theta, v).max(initial=0.0)) / problem.weight
         if kkt <= 1e-4 * options.tol:
-            status = "solved"
+            status = Status.SOLVED
         elif len(history) > options.max_iter:
-            status = "limit reached"
+            status = Status.LIMIT
         else:
             damping = 0.1 * min(kkt, 1.0) * problem.weight  # H nearly vanishes at large scores
             accuracy = kkt * min(0.1, kkt) * problem.weight
             new = _minimize_model(at, theta, penalty.l1, damping, accuracy)
             found = _backtrack(problem, theta, new, at, penalty.l1)
             if found is None:
-                status = "solved" if kkt <= options.tol else "rounding"
+                status = Status.SOLVED if kkt <= options.tol else Status.ROUNDING
             else:
                 theta, at = found
                 history.append(at.value + float(np.sum(penalty.l1 * np.abs(theta))))

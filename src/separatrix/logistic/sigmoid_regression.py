@@ -24,7 +24,7 @@ from separatrix.estimators.standard_design import standard_design
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, warn
 from separatrix.optimize.newton import newton
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
@@ -100,7 +100,7 @@ def fit_sigmoid_squares(
         np.column_stack([s.coef[:, 0] for s in found]),
         np.zeros(len(found)),
         certificate,
-        "solved" if certificate.holds else "limit reached",
+        Status.SOLVED if certificate.holds else Status.LIMIT,
         max(s.iterations for s in found),
     )
 

@@ -91,6 +91,7 @@ class Status(StrEnum):
     STOPPED = "stopped"
     DIVERGED = "diverged"
     OSCILLATING = "oscillating"
+    SEPARABLE = "separable"
 
 
 @dataclass(frozen=True)
