@@ -1,1 +1,1 @@
-"""Tables in: columns with names become blocks of numbers, read once."""
+"""Reading of tables: schema, levels, missing values, and blocks of numbers."""

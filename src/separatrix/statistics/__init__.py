@@ -1,1 +1,1 @@
-"""What one pass over the rows becomes; everything here merges with ``+``."""
+"""Mergeable statistics of rows, and what is estimated from them."""

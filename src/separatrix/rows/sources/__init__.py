@@ -1,1 +1,1 @@
-"""Where rows come from: arrays, data frames, CSV, Parquet and Dask, as Arrow batches."""
+"""Sources of rows: arrays, data frames, CSV, Parquet and Dask, as Arrow batches."""
