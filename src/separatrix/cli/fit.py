@@ -182,7 +182,9 @@ def placed(problem: InputError, table: str) -> InputError:
 
 def _ids(source: Any, target: str | None) -> Ids:
     """The ids of a table's rows: of one file, since rows are counted anew in each of several."""
-    table: Any = getattr(source, "source", None)
+    from separatrix.rows.sources.stream import TableRows
+
+    table: Any = source.source if isinstance(source, TableRows) else None
     one = table is not None and len(table.paths) == 1
     names = [name for name in table.arrow.names if name != target] if one else []
     return Ids(table, kept_columns(names, ()))

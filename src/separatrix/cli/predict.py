@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,10 @@ def _predict(
     ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep, taken=taken))
     for remark in _remarks(rows, ids.columns):
         say(f"· {remark}", quiet=as_json)
-    header = ["row", *ids.columns, answer, *_headings(fitted)]
+    extra = _extra(fitted)
+    header = ["row", *ids.columns, answer, *extra.headings]
     if as_json:
-        blocks = list(_predicted(fitted, rows, ids))
+        blocks = list(_predicted(fitted, rows, ids, extra))
         columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
         names = dict(zip(header, columns, strict=True))
         print_json({"model": type(fitted).__name__, "predictions": names})
@@ -90,7 +92,7 @@ def _predict(
 
     count = 0
     with _sink(out) as write:
-        for columns in _predicted(fitted, rows, ids):
+        for columns in _predicted(fitted, rows, ids, extra):
             write(as_csv(columns, header=None if count else header))
             count += len(columns[0])
     if out is not None:
@@ -109,29 +111,42 @@ def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
         yield lambda text: file.write(text.encode())
 
 
-def _headings(fitted: Any) -> list[str]:
-    """A column for each class: probabilities where there are any, else scores."""
-    if _has_centres(fitted):
-        return ["distance"]
-    if not hasattr(fitted, "classes_"):
-        return []
+@dataclass(frozen=True)
+class Extra:
+    """Columns beside the predictions: their headings, and their values for some rows."""
+
+    headings: list[str]
+    values: Callable[[Any], Any] | None = None
+
+
+def _extra(fitted: Any) -> Extra:
+    """Probabilities of a classifier, or its scores; the distance to the center of a cluster.
+
+    Methods are optional in scikit-learn's interface, so they are looked for.
+    """
+    from sklearn.base import is_classifier, is_clusterer
+
     from separatrix.cli.results import class_headings
 
+    if (
+        is_clusterer(fitted)
+        and hasattr(fitted, "cluster_centers_")
+        and hasattr(fitted, "transform")
+    ):
+        return Extra(["distance"], lambda rows: fitted.transform(rows).min(axis=1, keepdims=True))
+    if not is_classifier(fitted):
+        return Extra([])
     classes = [str(name) for name in fitted.classes_]
     if hasattr(fitted, "predict_proba"):
-        return class_headings("probability", classes, len(classes))
+        return Extra(class_headings("probability", classes, len(classes)), fitted.predict_proba)
     if not hasattr(fitted, "decision_function"):
-        return []
-    return class_headings("score", classes, len(classes) if len(classes) > 2 else 1)
+        return Extra([])
+    count = len(classes) if len(classes) > 2 else 1
+    return Extra(class_headings("score", classes, count), fitted.decision_function)
 
 
-def _has_centres(fitted: Any) -> bool:
-    """Whether clusters have centres or medoids to be near to."""
-    return hasattr(fitted, "cluster_centers_") and hasattr(fitted, "transform")
-
-
-def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
-    """Block by block: number of the row in the table, ids, prediction, what stands beside it."""
+def _predicted(fitted: Any, rows: Any, ids: Ids, extra: Extra) -> Iterator[list[list[Any]]]:
+    """Block by block: row number in the table, ids, prediction, and the extra columns."""
     import numpy as np
 
     from separatrix.messages import SeparatrixWarning
@@ -148,26 +163,15 @@ def _predicted(fitted: Any, rows: Any, ids: Ids) -> Iterator[list[list[Any]]]:
             piece = InMemory(rows.schema, block, numbers)
             with one_blas_thread():  # the same bits whatever the number of processors
                 columns = [plain(numbers), *ids.take(block.n), plain(fitted.predict(piece))]
-                columns += [plain(column) for column in _numbers(fitted, piece, block.n)]
+                if extra.values is not None:
+                    values = np.asarray(extra.values(piece), dtype=float).reshape(block.n, -1)
+                    columns += [plain(column) for column in values.T]
             done += block.n
             yield columns
             for text in {str(w.message) for w in caught} - shown:
                 shown.add(text)
                 say(f"! {text}")
             caught.clear()
-
-
-def _numbers(fitted: Any, piece: Any, n: int) -> Any:
-    """The columns that :func:`_headings` names."""
-    import numpy as np
-
-    if _has_centres(fitted):
-        return (np.asarray(fitted.transform(piece), dtype=float).min(axis=1),)
-    if hasattr(fitted, "predict_proba"):
-        return np.asarray(fitted.predict_proba(piece), dtype=float).T
-    if hasattr(fitted, "decision_function"):
-        return np.asarray(fitted.decision_function(piece), dtype=float).reshape(n, -1).T
-    return ()
 
 
 def _remarks(rows: Any, kept: list[str]) -> list[str]:
