@@ -50,7 +50,7 @@ def test_one_command_gives_everything(command, here, groups) -> None:
     place = here / "groups-clusters"
     assert {p.name for p in place.iterdir()} == FILES
     assert {p.name for p in here.iterdir()} == {place.name, "groups.csv"}
-    assert "The groups are real" in ran.out
+    assert "Significant cluster structure" in ran.out
     assert "stable" in ran.out
     assert "Certificate:" in ran.out
     for word in ("customer_id", "'flat' is constant", "--no-standardize", "--metric gower"):
@@ -65,7 +65,7 @@ def test_one_command_gives_everything(command, here, groups) -> None:
     assert all(len(one) == 1 for one in by_kind)
     page = (place / "report.html").read_text()
     assert len(page) < 500_000
-    assert "Are they real?" in page
+    assert "Test for cluster structure" in page
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
@@ -133,8 +133,8 @@ def test_uniform_rows_are_told_to_have_no_groups(command, here) -> None:
     (here / "even.csv").write_text("\n".join(["a,b", *lines]) + "\n")
     ran = command("cluster", "even.csv")
     assert ran.code == 0
-    assert "No real groups" in ran.out
-    assert "are real" not in ran.out
+    assert "No significant cluster structure" in ran.out
+    assert "Significant" not in ran.out
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
@@ -154,7 +154,7 @@ def test_any_column_can_name_rows(command, here, groups) -> None:
     assert ran.code == 0, ran.err
     written = rows_of(here / "groups-clusters" / "assignments.csv")
     assert list(written[0])[:4] == ["row", "town", "customer_id", "cluster"]
-    assert "not standardised, as asked" in ran.err
+    assert "not standardized, as requested" in ran.err
     schema = sx.load(here / "groups-clusters/model.sx").encoding_.schema
     assert schema.names == ("a", "b", "flat")
 

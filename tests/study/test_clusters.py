@@ -86,7 +86,7 @@ def test_separated_groups_are_always_found(d) -> None:
         found = judge(blobs(n, d, seed=n + d), most=5)
         assert found.real
         assert found.p_value <= 0.05
-        assert "are real" in found.words
+        assert "Significant cluster structure" in found.words
 
 
 def test_iris_has_groups() -> None:
@@ -238,9 +238,9 @@ def test_units_do_not_matter_unless_asked_for() -> None:
     large = frame.assign(b=frame["b"] * 1e8)
     one, two = (run_clusters(sx.scan(f), k=3) for f in (frame, large))
     assert (one.assigned.clusters == two.assigned.clusters).all()
-    assert any("standardised: each" in text for text in one.said)
+    assert any("standardized: distances" in text for text in one.messages)
     plain = run_clusters(sx.scan(large), k=3, standardize=False)
-    assert any("not standardised, as asked" in text for text in plain.said)
+    assert any("not standardized, as requested" in text for text in plain.messages)
     assert (plain.assigned.clusters != one.assigned.clusters).any()  # b alone counts
 
 
@@ -269,9 +269,9 @@ def test_mixed_columns_by_gower() -> None:
     assert found.k == 2
     assert adjusted_rand_score(kind, found.assigned.clusters) == 1.0
     assert not found.standardized
-    assert any("gower brings" in text for text in found.said)
-    assert any("'flat' is constant" in text for text in found.said)
-    assert any("missing in 'a' (1)" in text for text in found.said)
+    assert any("gower distances do not" in text for text in found.messages)
+    assert any("'flat' is constant" in text for text in found.messages)
+    assert any("missing in 'a' (1)" in text for text in found.messages)
     north = next(g for g in found.groups if g.levels["town"].get("north"))
     assert north.levels["town"] == {"north": 1.0}
     assert north.means["wet"] == 0.0
@@ -293,7 +293,7 @@ def test_large_tables_are_searched_by_samples() -> None:
     found = run_clusters(sx.scan(x), k=3)
     assert found.structure.real
     assert found.structure.rows == 400
-    assert any("3,000 rows drawn at random" in text for text in found.said)
+    assert any("3,000 rows drawn at random" in text for text in found.messages)
     assert found.measure == "sqeuclidean"
     assert len(found.assigned.clusters) == 24_000
     assert len(found.drawn.clusters) == 20_000
@@ -303,7 +303,7 @@ def test_a_number_that_was_asked_for_is_tested_by_itself() -> None:
     found = run_clusters(sx.scan(blobs(90)), k=4)
     assert found.k == 4
     assert found.asked == 4
-    assert "asked for" in found.reason
+    assert "requested" in found.reason
     assert "3 have the greatest" in found.reason
     exact = run_clusters(sx.scan(blobs(90)), k=3)
     assert "no other number" in exact.reason

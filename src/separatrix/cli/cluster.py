@@ -1,4 +1,4 @@
-"""``separatrix cluster``: groups in a table without a target, and whether they are real."""
+"""``separatrix cluster``: cluster analysis of a table without a target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from separatrix.cli.output import print_json, progress
 from separatrix.messages import InputError
 
 
-@click.command(short_help="Look for groups in a table, and say whether they are real.")
+@click.command(short_help="Cluster a table and test for cluster structure.")
 @click.argument("table")
 @click.option("-k", "number", metavar="N|auto", default="auto", help="How many clusters.")
 @click.option(
@@ -61,7 +61,7 @@ def cluster(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Part the rows of TABLE into groups; say how many, how stable, and whether they are real.
+    """Cluster the rows of TABLE: number of clusters, stability, test for cluster structure.
 
     TABLE is a CSV or Parquet file, a glob, sample:NAME, or - for standard input. Columns called
     id, or ending in it, are copied beside the clusters and not compared.
@@ -98,7 +98,7 @@ def cluster(
             raise placed(problem, table) from problem
         if report is not None:
             report("writing the report", 0, 1)
-        study = replace(study, said=(*_said_of(beside), *study.said))
+        study = replace(study, messages=(*_id_messages(beside), *study.messages))
         document = write_clusters(study, place, beside)
     if as_json:
         print_json({**document, "directory": str(place)})
@@ -108,7 +108,7 @@ def cluster(
     tell_clusters(study, place, _in_python(context, table, beside.columns))
 
 
-def _said_of(ids: Ids) -> tuple[str, ...]:
+def _id_messages(ids: Ids) -> tuple[str, ...]:
     names = ", ".join(ids.columns)
     return (f"Copied beside the clusters, not compared: {names}.",) if names else ()
 

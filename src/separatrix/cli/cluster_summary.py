@@ -15,13 +15,13 @@ from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.pictures.formatting import number
 from separatrix.study.clustering.result import ClusterStudy, Group
 
-#: What a cluster differs in is told by this many columns.
+#: What a cluster differs in is parts by this many columns.
 TOLD = 3
 
 
 def tell_clusters(study: ClusterStudy, place: Path, python: str) -> None:
     """Results to standard output; remarks, files and next steps to standard error."""
-    for sentence in study.said:
+    for sentence in study.messages:
         say(f"· {with_flags(sentence)}")
     for warning in study.warnings:
         say(f"! {warning} (separatrix explain {warning.split()[0]})")
@@ -44,7 +44,7 @@ def _table(study: ClusterStudy) -> Table:
     table.add_column("cluster", justify="right")
     table.add_column("rows", justify="right")
     table.add_column("silhouette", justify="right")
-    table.add_column("what is special")
+    table.add_column("distinguishing columns")
     for group in study.groups:
         shown = number(round(group.silhouette, 2), 2)
         table.add_row(str(group.number), f"{group.size:,}", shown, special(group, study.groups))
@@ -53,17 +53,17 @@ def _table(study: ClusterStudy) -> Table:
 
 def special(group: Group, groups: tuple[Group, ...], most: int = TOLD) -> str:
     """The columns in which a cluster is farthest from the whole table, in its own units."""
-    told: list[tuple[float, str]] = []
+    parts: list[tuple[float, str]] = []
     for name, z in group.standard.items():
         if abs(z) >= 0.3:
             way = "high" if z > 0 else "low"
-            told.append((abs(z), f"{name} {way} ({number(group.means[name], 3)})"))
+            parts.append((abs(z), f"{name} {way} ({number(group.means[name], 3)})"))
     total = sum(g.size for g in groups)
     for name, levels in group.levels.items():
         for level, share in levels.items():
             usual = sum(g.levels[name].get(level, 0.0) * g.size for g in groups) / total
             if share - usual >= 0.15:
-                told.append((3 * (share - usual), f"{name} {level} ({100 * share:.0f} %)"))
-    told.sort(key=lambda item: -item[0])
-    text = "; ".join(text for _, text in told[:most]) or "near the mean in every column"
+                parts.append((3 * (share - usual), f"{name} {level} ({100 * share:.0f} %)"))
+    parts.sort(key=lambda item: -item[0])
+    text = "; ".join(text for _, text in parts[:most]) or "near the mean in every column"
     return f"outliers: {text}" if group.few else text

@@ -76,7 +76,7 @@ def step_table(study: ClusterStudy) -> Table:
     heads = (
         ("Tried", False),
         ("Silhouette", True),
-        ("Scatter within", True),
+        ("Within-cluster SS", True),
         ("Smallest cluster", True),
     )
     return Table(heads, lines)
@@ -97,7 +97,7 @@ def reference_table(study: ClusterStudy) -> Table:
         for one in study.structure.references
     )
     heads = (
-        ("Tables without groups", False),
+        ("Reference tables", False),
         ("Drawn", True),
         ("Mean silhouette", True),
         ("Largest", True),

@@ -1,4 +1,4 @@
-"""The page of a search for groups: the verdict first, then what the clusters are."""
+"""The page of a cluster analysis: the verdict first, then the clusters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METHODS = {
 
 def render_clusters(study: ClusterStudy) -> str:
     """The page as text. The same study gives the same bytes."""
-    return rendered("clusters.html.j2", _story(study))
+    return rendered("clusters.html.j2", _context(study))
 
 
 def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
@@ -36,7 +36,7 @@ def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
     write_text(path, render_clusters(study))
 
 
-def _story(study: ClusterStudy) -> dict[str, Any]:
+def _context(study: ClusterStudy) -> dict[str, Any]:
     certificate = study.model.certificate_
     return {
         "study": study,
@@ -68,8 +68,8 @@ def _verdict(study: ClusterStudy) -> list[str]:
     found = [study.structure.words, study.reason]
     if not study.structure.real:
         found.append(
-            f"The {study.k} clusters below part one cloud: use them to cut it into pieces, not as "
-            "kinds of rows."
+            f"The {study.k} clusters below partition one cloud of rows: they are not distinct "
+            "groups."
         )
     return [*found, study.stability.words]
 
@@ -77,13 +77,13 @@ def _verdict(study: ClusterStudy) -> list[str]:
 def _tiles(study: ClusterStudy) -> list[Tile]:
     test, halves = study.structure, study.stability.mean
     return [
-        Tile("Yes" if test.real else "No", "Real groups", f"p = {test.p_value:.3f}"),
-        Tile(str(study.k), "Clusters", "asked for" if study.asked else "by the silhouette"),
+        Tile("Yes" if test.real else "No", "Cluster structure", f"p = {test.p_value:.3f}"),
+        Tile(str(study.k), "Clusters", "requested" if study.asked else "by the silhouette"),
         Tile(f"{study.silhouette:.2f}".replace("-", "−"), "Mean silhouette", "1 is well inside"),
         Tile(
             "–" if halves != halves else f"{halves:.2f}".replace("-", "−"),
-            "Agreement of halves",
-            "1 is the same clusters",
+            "Stability",
+            "adjusted Rand index",
         ),
     ]
 

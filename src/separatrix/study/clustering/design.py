@@ -1,4 +1,4 @@
-"""A table made ready for distances: numbers on a common footing, categories known as such."""
+"""Design matrix of a cluster analysis: encoded, imputed and standardized columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ClusterDesign:
     standardized: bool
 
 
-def ground_of(table: InMemory, method: Method, *, standardize: bool) -> ClusterDesign:
+def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> ClusterDesign:
     """Encode the table; refuses one without a column that varies."""
     if not table.schema.names:
         raise InputError(

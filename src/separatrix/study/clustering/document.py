@@ -1,4 +1,4 @@
-"""A search for groups as plain JSON values: no times, no paths; the same seed, the same bytes."""
+"""A cluster analysis as plain JSON values: no times, no paths; the same seed, the same bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def document_of(study: ClusterStudy) -> dict[str, Any]:
             "holds": bool(model.certificate_.holds),
             **record(model.certificate_),
         },
-        "said": list(study.said),
+        "messages": list(study.messages),
         "warnings": list(study.warnings),
     }
 

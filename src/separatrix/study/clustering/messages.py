@@ -1,4 +1,4 @@
-"""What a search for groups takes for granted, said aloud; and why it took so many."""
+"""Messages of a cluster analysis: what was inferred, and why this number of clusters."""
 
 from __future__ import annotations
 
@@ -25,56 +25,58 @@ def reason(steps: tuple[Step, ...], chosen: Step, asked: int | None) -> str:
             f"{steps[0].k} to {steps[-1].k}."
         )
     if best.k == asked:
-        return f"{asked} clusters were asked for; no other number has a greater silhouette."
+        return f"{asked} clusters were requested; no other number has a greater silhouette."
     if math.isnan(chosen.silhouette):
-        return f"{asked} clusters were asked for; all but one of them hold a few rows."
+        return f"{asked} clusters were requested; all but one of them hold a few rows."
     return (
-        f"{asked} clusters were asked for (silhouette {chosen.silhouette:.2f}); {best.k} have "
+        f"{asked} clusters were requested (silhouette {chosen.silhouette:.2f}); {best.k} have "
         f"the greatest ({best.silhouette:.2f})."
     )
 
 
-def said(
-    ground: ClusterDesign,
+def inferred_messages(
+    design: ClusterDesign,
     way: Method,
     columns: tuple[ColumnProfile, ...],
     searched: int,
     tested: int,
 ) -> tuple[str, ...]:
-    """Columns, footing, categories, samples."""
-    table = ground.table
-    told = [*table.notes]
+    """Columns, standardization, discrete columns, samples."""
+    table = design.table
+    messages = [*table.notes]
     if table.dropped:
-        told.append(f"{table.dropped} rows are left out: a value is missing (override: --missing).")
-    told += announce.about_columns(columns, table.schema)
-    told += [_footing(ground, way), *_categories(ground, way)]
-    n = len(ground.x)
+        messages.append(
+            f"{table.dropped} rows are left out: a value is missing (override: --missing)."
+        )
+    messages += announce.about_columns(columns, table.schema)
+    messages += [_standardization(design, way), *_categories(design, way)]
+    n = len(design.x)
     if searched < n:
-        told.append(
-            f"The number of clusters was chosen on {searched:,} rows drawn at random, and groups "
-            f"were tested on {tested:,}; the model is fitted to all {n:,}."
+        messages.append(
+            f"The number of clusters was chosen on {searched:,} rows drawn at random, and cluster "
+            f"structure was tested on {tested:,}; the model is fitted to all {n:,}."
         )
     elif tested < n:
-        told.append(f"Whether groups are real was tested on {tested:,} rows drawn at random.")
-    return tuple(told)
+        messages.append(f"Cluster structure was tested on {tested:,} rows drawn at random.")
+    return tuple(messages)
 
 
-def _footing(ground: ClusterDesign, way: Method) -> str:
-    if ground.standardized:
+def _standardization(design: ClusterDesign, way: Method) -> str:
+    if design.standardized:
         return (
-            "Columns are standardised: each counts in units of its deviation, so that units do not "
+            "Columns are standardized: distances are in standard deviations, so that units do not "
             "matter (override: --no-standardize, if all columns share one unit)."
         )
     if way.metric in UNITLESS:
-        return f"Columns are not standardised: {way.metric} brings them to one footing itself."
+        return f"Columns are not standardized: {way.metric} distances do not depend on units."
     return (
-        "Columns are not standardised, as asked: a column in small units counts for more "
+        "Columns are not standardized, as requested: a column in small units counts for more "
         "(leave out --no-standardize unless all share one unit)."
     )
 
 
-def _categories(ground: ClusterDesign, way: Method) -> list[str]:
-    if not ground.groups:
+def _categories(design: ClusterDesign, way: Method) -> list[str]:
+    if not design.groups:
         return []
     if way.metric == "gower":
         return ["Discrete columns count 0 where two rows agree and 1 where they do not (gower)."]

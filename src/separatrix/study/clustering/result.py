@@ -1,4 +1,4 @@
-"""What a search for groups found: everything that the screen, ``result.json`` and the page show."""
+"""Result of a cluster analysis: everything that the screen, ``result.json`` and the page show."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from separatrix.cluster.scatter import ClusterProjection
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 
-#: Families of tables without groups.
+#: Reference distributions without clusters.
 FAMILIES = {
-    "smooth": "columns with one bump each",
-    "box": "rows spread evenly over a box",
+    "smooth": "unimodal columns",
+    "box": "uniform distribution over a box",
 }
 
 
@@ -115,11 +115,11 @@ class Drawn:
 
 @dataclass(frozen=True)
 class ClusterStudy:
-    """The whole story of one ``separatrix cluster``.
+    """Result of :func:`separatrix.run_clusters`.
 
     ``asked`` is the number of clusters asked for (None: chosen by the silhouette), ``k`` the one
-    taken; cluster 0 is the largest. ``scatter`` is that of the rows that ``steps`` were told by.
-    ``said`` lists what was inferred, with reason and remedy.
+    taken; cluster 0 is the largest. ``scatter`` is the total sum of squares of the rows searched.
+    ``messages`` list what was inferred, with reason and remedy.
     """
 
     source: str
@@ -140,7 +140,7 @@ class ClusterStudy:
     silhouette: float
     measure: str
     model: Any
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     assigned: Assigned | None = None
     drawn: Drawn | None = None

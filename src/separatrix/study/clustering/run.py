@@ -1,4 +1,4 @@
-"""The job: try every number of clusters, test whether groups are real, fit, describe."""
+"""Cluster analysis: try numbers of clusters, test for structure, fit, describe."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile, profile
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.study.clustering import choice
-from separatrix.study.clustering import messages as telling
-from separatrix.study.clustering.design import ClusterDesign, ground_of
+from separatrix.study.clustering import messages as announcements
+from separatrix.study.clustering.design import ClusterDesign, cluster_design
 from separatrix.study.clustering.groups import groups_of
 from separatrix.study.clustering.methods import Labels, Method, method_named, refuse_size
 from separatrix.study.clustering.numbering import largest_first
@@ -45,27 +45,70 @@ def run_clusters(
     source: str = "",
     command: str = "",
 ) -> ClusterStudy:
-    """Look for groups in ``rows``; ``k`` is their number, None leaves it to the silhouette.
+    """Cluster analysis of a table: number of clusters, test for structure, stability, profiles.
 
-    ``method`` is "kmeans", "kmedoids", "kernel" or a linkage ("single", "complete", "average",
-    "centroid", "ward"); ``metric`` a distance for those that take one. Columns are standardised
-    unless told otherwise or the metric does it by itself. ``progress`` is as in ``run_study``.
+    The number of clusters is that of the largest mean silhouette. Structure is tested against
+    reference tables without clusters (Monte Carlo p-value), stability by the adjusted Rand index
+    with clusters of half of the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table, as read by :func:`separatrix.scan`.
+    k : int or None, default=None
+        Number of clusters; None chooses it by the silhouette.
+    method : str, default="kmeans"
+        "kmeans", "kmedoids", "kernel" or a linkage: "single", "complete", "average", "centroid",
+        "ward".
+    metric : str or None, default=None
+        Distance of "kmedoids" and linkages; Euclidean if None.
+    standardize : bool, default=True
+        Whether columns are standardized, unless the metric does not depend on units.
+    seed : int, default=0
+        Seed of all random numbers.
+    progress : callable or None, default=None
+        Called with the stage, the number of stages done, and their total.
+    source : str, default=""
+        Name of the table, for the report.
+    command : str, default=""
+        The command that repeats the analysis, for the report.
+
+    Returns
+    -------
+    ClusterStudy
+        Clusters, tests and the fitted model.
+
+    See Also
+    --------
+    run_study : The same for tables with a target.
+    KMeans : K-means clustering.
+    silhouette : Silhouettes of given clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix as sx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 2)) + 9.0 * (np.arange(40) % 2)[:, None]
+    >>> study = sx.run_clusters(sx.scan(X), k=2)
+    >>> study.k, [group.size for group in study.groups]
+    (2, [20, 20])
     """
     way = method_named(method, metric)
     table = _in_memory(rows)
     refuse_size(way, len(table))
     columns = profile(table)
-    ground = ground_of(table, way, standardize=standardize)
-    way = replace(way, groups=ground.groups)
+    design = cluster_design(table, way, standardize=standardize)
+    way = replace(way, groups=design.groups)
     with stages(progress, 5) as step:
-        return _studied(ground, way, columns, k, seed, step, {"source": source, "command": command})
+        return _studied(design, way, columns, k, seed, step, {"source": source, "command": command})
 
 
 def _in_memory(rows: Rows) -> InMemory:
     why = reason_to_stream(rows)
     if why:
         raise InputError(
-            f"the table is {why}, and whether groups are real cannot be told in one pass.",
+            f"the table is {why}, and cluster structure cannot be tested in one pass.",
             remedy="Raise the limit for files (SEPARATRIX_MEMORY=megabytes), take a sample of the "
             "rows, or fit KMeans in Python, which reads a table as often as it needs.",
         )
@@ -73,31 +116,31 @@ def _in_memory(rows: Rows) -> InMemory:
 
 
 def _studied(
-    ground: ClusterDesign,
+    design: ClusterDesign,
     way: Method,
     columns: tuple[ColumnProfile, ...],
     asked: int | None,
     seed: int,
     step: Any,
-    told: dict[str, Any],
+    metadata: dict[str, Any],
 ) -> ClusterStudy:
     rng = np.random.default_rng(seed)
-    x = ground.x
+    x = design.x
     numbers = choice.numbers_to_try(x, asked)
     some = _sample(len(x), max(SEARCH_ROWS, 8 * numbers[-1]), rng)
     search = way.search(x[some])
     step(f"trying {_span(numbers)} clusters")
     found = choice.tried(search, numbers, rng)
-    steps = choice.steps_of(search, found, ground.z[some])
+    steps = choice.steps_of(search, found, design.z[some])
     chosen = choice.best(steps) if asked is None else next(s for s in steps if s.k == asked)
-    step("the same in tables without groups")
+    step("reference tables without clusters")
     few = _sample(len(x), max(TEST_ROWS, 8 * chosen.k), rng)
-    tested = structure(way, x[few], ground.discrete, numbers if asked is None else (asked,), rng)
-    step("the same with half of the rows")
+    tested = structure(way, x[few], design.discrete, numbers if asked is None else (asked,), rng)
+    step("stability on half of the rows")
     again = stability(search, found[chosen.k], chosen.k, rng)
     step("fitting the model")
-    new = way.model(chosen.k, standardize=ground.standardized, seed=seed, n=len(x))
-    model, rejects = with_warnings(lambda: largest_first(new.fit(ground.table)))
+    new = way.model(chosen.k, standardize=design.standardized, seed=seed, n=len(x))
+    model, warnings = with_warnings(lambda: largest_first(new.fit(design.table)))
     step("describing the clusters")
     return ClusterStudy(
         seed=seed,
@@ -105,24 +148,24 @@ def _studied(
         columns=columns,
         method=way.name,
         metric=way.metric,
-        standardized=ground.standardized,
+        standardized=design.standardized,
         asked=asked,
         k=chosen.k,
-        reason=telling.reason(steps, chosen, asked),
+        reason=announcements.reason(steps, chosen, asked),
         steps=steps,
-        scatter=float(((ground.z[some] - ground.z[some].mean(axis=0)) ** 2).sum()),
+        scatter=float(((design.z[some] - design.z[some].mean(axis=0)) ** 2).sum()),
         structure=tested,
         stability=again,
         model=model,
-        said=telling.said(ground, way, columns, len(some), len(few)),
-        warnings=rejects,
-        **_described(ground, way, columns, model, rng),
-        **told,
+        messages=announcements.inferred_messages(design, way, columns, len(some), len(few)),
+        warnings=warnings,
+        **_described(design, way, columns, model, rng),
+        **metadata,
     )
 
 
 def _described(
-    ground: ClusterDesign,
+    design: ClusterDesign,
     way: Method,
     columns: tuple[ColumnProfile, ...],
     model: Any,
@@ -130,16 +173,16 @@ def _described(
 ) -> dict[str, Any]:
     """Silhouettes, profiles, and where every row went."""
     labels = np.asarray(model.labels_, dtype=np.int64)
-    shape, measured, measure = _silhouettes(way, ground.x, labels, rng)
+    shape, measured, measure = _silhouettes(way, design.x, labels, rng)
     means = _by_cluster(shape, int(labels.max()) + 1)
     samples = shape.samples if len(measured) == len(labels) else None
-    away = _distances(model, ground.table, labels)
+    away = _distances(model, design.table, labels)
     return {
-        "groups": groups_of(ground.table, columns, labels, means),
+        "groups": groups_of(design.table, columns, labels, means),
         "silhouette": shape.score,
         "measure": measure,
-        "assigned": Assigned(ground.table.row_ids, labels, samples, away),
-        "drawn": _drawn(ground, labels, shape, measured),
+        "assigned": Assigned(design.table.row_ids, labels, samples, away),
+        "drawn": _drawn(design, labels, shape, measured),
     }
 
 
@@ -165,16 +208,16 @@ def _silhouettes(
     return way.search(x[some]).silhouette(labels[some]), some, measure
 
 
-def _drawn(ground: ClusterDesign, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
+def _drawn(design: ClusterDesign, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
     """What pictures need, thinned."""
     some = thinned(np.arange(len(measured)), SHOWN_ROWS)
-    plane = cluster_projection(ground.z, labels)
+    plane = cluster_projection(design.z, labels)
     return Drawn(
         labels[measured[some]],
         shape.samples[some],
         shape.neighbor[some],
         replace(plane, coordinates=plane.coordinates[measured[some]]),
-        ground.names,
+        design.names,
     )
 
 

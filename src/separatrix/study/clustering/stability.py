@@ -1,4 +1,4 @@
-"""Whether the clusters come again: from half of the rows, and from other starts."""
+"""Stability: agreement of clusters found from half of the rows, and from other starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HALVES, HALF_ROWS, RESTARTS = 20, 1_000, 10
 
 
 def adjusted_rand(one: Labels, two: Labels) -> float:
-    """Agreement of two partings: share of pairs treated alike, set to 0 for chance, 1 for the same.
+    """Adjusted Rand index of two partitions: 1 for equal ones, 0 on average by chance.
 
     With n_ij rows in cluster i of one and j of two, and C(n) = n(n − 1)/2 pairs:
     (Σ C(n_ij) − e)/((Σ C(n_i) + Σ C(n_j))/2 − e),  e = Σ C(n_i) Σ C(n_j)/C(n)
@@ -50,18 +50,18 @@ def stability(search: Search, labels: Labels, k: int, rng: np.random.Generator) 
 
 def _words(mean: float, restarts: list[float]) -> str:
     if np.isnan(mean):
-        return "Too few different rows to tell whether half of them give the same clusters."
+        return "Too few distinct rows to assess the stability of the clusters."
     grade = (
         "The clusters are stable"
         if mean >= 0.9
-        else "Most of each cluster comes again"
+        else "The clusters are moderately stable"
         if mean >= 0.7
         else "The clusters are not stable"
     )
-    text = f"{grade}: half of the rows agree with them to {_two(mean)} (1 is the same, 0 chance)"
+    text = f"{grade}: adjusted Rand index {_two(mean)} with clusters of half of the rows"
     if not restarts:
-        return f"{text}."
-    return f"{text}, other starts to {_two(float(np.mean(restarts)))}."
+        return f"{text} (1 is equal, 0 chance)."
+    return f"{text}, {_two(float(np.mean(restarts)))} with other starts (1 is equal, 0 chance)."
 
 
 def _two(value: float) -> str:

@@ -1,10 +1,10 @@
-"""Whether groups are real: does the same search do as well in tables that have none?
+"""Test for cluster structure: does the same search do as well in tables without clusters?
 
 T = max over k of the silhouette; p = how often T of a table without groups reaches this one's.
 
 Two families of such tables are drawn (:mod:`.references`), and groups count as real only if neither
 can do as well: p is the larger of the two. Draws stop at the second table that does as well, for
-then p cannot be 0.05 or less any more; so a table without groups is told quickly.
+then p cannot be 0.05 or less any more; so a table without clusters is rejected quickly.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ def _words(real: bool, p: float, found: float, seen: list[Reference]) -> str:
     usual, most = float(np.mean(nearest.silhouettes)), max(max(one.silhouettes) for one in seen)
     if found <= -1:
         return (
-            "No real groups: all clusters but one hold a few rows each, and those are outliers "
-            "rather than a group."
+            "No significant cluster structure: all clusters but one have a few rows each, which "
+            "are outliers rather than clusters."
         )
     if real:
         many = sum(len(one.silhouettes) for one in seen)
         return (
-            f"The groups are real: their silhouette of {found:.2f} is beyond what the same search "
-            f"finds in tables like this one without groups (at most {most:.2f} in {many}; "
+            f"Significant cluster structure: the silhouette of {found:.2f} exceeds what the same "
+            f"search finds in reference tables without clusters (at most {most:.2f} in {many}; "
             f"p = {p:.3f})."
         )
     return (
-        f"No real groups: the same search finds as much in tables like this one that have none "
-        f"({FAMILIES[nearest.name]}; silhouette {usual:.2f} there on average, {found:.2f} here; "
-        f"p = {p:.2f})."
+        f"No significant cluster structure: the same search does as well in reference tables "
+        f"without clusters ({FAMILIES[nearest.name]}; mean silhouette {usual:.2f} there, "
+        f"{found:.2f} here; p = {p:.2f})."
     )
