@@ -27,7 +27,7 @@ HOMES = {
     "Lasso": "separatrix.linear.elastic_net.lasso",
     "ElasticNet": "separatrix.linear.elastic_net.lasso",
     "LassoPath": "separatrix.linear.elastic_net.lasso_path",
-    "LassoCV": "separatrix.linear.elastic_net.lasso_path",
+    "LassoCV": "separatrix.linear.elastic_net.lasso_cv",
     "TotalLeastSquares": "separatrix.linear.total_least_squares",
     "PolynomialRegression": "separatrix.linear.polynomial",
     "HuberRegressor": "separatrix.linear.robust.regressors",

@@ -75,7 +75,8 @@ from separatrix.kernels import (
 from separatrix.kernels.mercer import is_mercer as is_mercer
 from separatrix.linear.basis import BasisExpansion as BasisExpansion
 from separatrix.linear.elastic_net.lasso import ElasticNet as ElasticNet, Lasso as Lasso
-from separatrix.linear.elastic_net.lasso_path import LassoCV as LassoCV, LassoPath as LassoPath
+from separatrix.linear.elastic_net.lasso_cv import LassoCV as LassoCV
+from separatrix.linear.elastic_net.lasso_path import LassoPath as LassoPath
 from separatrix.linear.least_squares.least_squares_classifier import (
     LeastSquaresClassifier as LeastSquaresClassifier,
 )

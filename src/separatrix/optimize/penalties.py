@@ -1,6 +1,6 @@
-"""Penalties on coefficients: value, proximal step, distance to the subdifferential, conjugate.
+"""Penalties on coefficients: value, distance to the subdifferential, conjugate, excess.
 
-Each acts coordinate by coordinate, with a weight of its own for every coefficient. A model b is
+Each acts coordinate by coordinate, with a weight of its own for every coefficient. b is
 optimal for ½‖y − Xb‖² + p(b) exactly when v = Xᵀ(y − Xb) lies in the subdifferential ∂p(b), and
 
     p(b) + p*(v) ≥ v·b        (Fenchel–Young), with equality there and nowhere else.
@@ -28,12 +28,6 @@ class ElasticNet:
         if self.positive and (b < 0.0).any():
             return float(np.inf)
         return float(np.sum(self.l1 * np.abs(b) + 0.5 * self.l2 * b**2))
-
-    def proximal(self, v: Floats, step: float = 1.0) -> Floats:
-        """argmin over b of ½‖b − v‖² + step·p(b): shrink towards 0 by step·ℓ, then divide."""
-        inside = v if self.positive else np.abs(v)
-        shrunk = np.maximum(inside - step * self.l1, 0.0) / (1.0 + step * self.l2)
-        return np.asarray(shrunk if self.positive else np.sign(v) * shrunk)
 
     def distance(self, b: Floats, v: Floats) -> Floats:
         """Distance of each vⱼ to ∂p(bⱼ).

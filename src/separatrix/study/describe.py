@@ -14,7 +14,7 @@ from separatrix.estimators.additive import MomentEstimator
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.coefficient_inference import Inference, inference, names_of
 from separatrix.estimators.wrapped import WrappedClassifier
-from separatrix.linear.elastic_net.lasso_path import LassoCV
+from separatrix.linear.elastic_net.lasso_cv import LassoCV
 from separatrix.linear.ridge.ridge_path import RidgeCV
 from separatrix.logistic.logistic_path import LogisticCV
 from separatrix.logistic.logistic_regression import LogisticRegression
