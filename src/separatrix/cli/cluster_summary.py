@@ -31,7 +31,7 @@ def tell_clusters(study: ClusterStudy, place: Path, python: str) -> None:
         out.print(line, soft_wrap=not out.is_terminal)
     out.print(f"Certificate: {study.model.certificate_}", soft_wrap=not out.is_terminal)
     say(f"Wrote {', '.join((MODEL, REPORT, ASSIGNMENTS, RESULT))} to {place}/")
-    if hasattr(study.model, "predict"):
+    if not study.hierarchical:
         say(f"Next: separatrix predict {shlex.quote(str(place / MODEL))} NEW.csv")
     say("In Python:")
     for line in python.splitlines():  # to be pasted: never broken

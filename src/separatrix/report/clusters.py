@@ -90,7 +90,7 @@ def _tiles(study: ClusterStudy) -> list[Tile]:
 
 def _commands(study: ClusterStudy) -> list[tuple[str, str]]:
     typed = []
-    if hasattr(study.model, "predict"):
+    if not study.hierarchical:
         typed.append(
             ("Find the cluster of new rows", "separatrix predict model.sx new.csv --out found.csv")
         )
@@ -99,7 +99,7 @@ def _commands(study: ClusterStudy) -> list[tuple[str, str]]:
 
 def _python(study: ClusterStudy) -> str:
     lines = ["import separatrix", "", 'model = separatrix.load("model.sx")']
-    if hasattr(study.model, "predict"):
+    if not study.hierarchical:
         lines.append('clusters = model.predict(separatrix.scan("new.csv"))')
     else:
         lines.append("print(model.dendrogram_.cut(n_clusters=4))")

@@ -24,7 +24,7 @@ def number_of_clusters(study: ClusterStudy) -> Gallery:
         scatter = np.array([step.scatter for step in study.steps]) / (study.scatter or 1.0)
         silhouettes = np.array([step.silhouette for step in study.steps])
         gallery.add(lambda: ElbowDisplay(counts, scatter, silhouettes, study.k))
-    if hasattr(study.model, "dendrogram_"):
+    if study.hierarchical:
         gallery.add(lambda: DendrogramDisplay.from_estimator(study.model))
     return gallery
 

@@ -9,6 +9,9 @@ from separatrix.cluster.scatter import ClusterProjection
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 
+#: Methods of hierarchical clustering.
+LINKAGES = ("single", "complete", "average", "centroid", "ward")
+
 #: Reference distributions without clusters.
 FAMILIES = {
     "smooth": "unimodal columns",
@@ -145,3 +148,8 @@ class ClusterStudy:
     assigned: Assigned | None = None
     drawn: Drawn | None = None
     command: str = ""
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the method is a linkage: a dendrogram, and no prediction of new rows."""
+        return self.method in LINKAGES
