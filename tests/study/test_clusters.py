@@ -270,8 +270,8 @@ def test_mixed_columns_by_gower() -> None:
     assert adjusted_rand_score(kind, found.assigned.clusters) == 1.0
     assert not found.standardized
     assert any("gower distances do not" in text for text in found.messages)
-    assert any("'flat' is constant" in text for text in found.messages)
-    assert any("missing in 'a' (1)" in text for text in found.messages)
+    assert any("Constant, without effect: 'flat'" in text for text in found.messages)
+    assert any("Missing values in 'a' (1)" in text for text in found.messages)
     north = next(g for g in found.groups if g.levels["town"].get("north"))
     assert north.levels["town"] == {"north": 1.0}
     assert north.means["wet"] == 0.0
