@@ -50,4 +50,4 @@ def test_neighbors_say_that_they_store_all_rows(command, here, rings, plain_page
 
 def test_coefficients_keep_no_row(command, here, table, plain_page) -> None:
     ran = command("fit", table, "--target", "y", "--models", "linear", "--out", "l")
-    assert "training rows" not in ran.err
+    assert "The model contains" not in ran.err
