@@ -82,8 +82,8 @@ def command(here, capsys) -> Callable[..., Ran]:
     def call(*words: object) -> Ran:
         capsys.readouterr()
         code = run([str(word) for word in words])
-        told = capsys.readouterr()
-        return Ran(code, told.out, told.err)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
 
     return call
 

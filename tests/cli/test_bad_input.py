@@ -79,9 +79,9 @@ def test_tables_that_cannot_be_used(command, here, case) -> None:
         assert word in problem
     assert ran.out == ""
     assert is_clean(here)
-    told = command("fit", "table.csv", "--target", "y", "--json")
-    assert told.code == 2
-    assert told.document["error"]["message"] == problem.removeprefix("error: ")
+    ran_json = command("fit", "table.csv", "--target", "y", "--json")
+    assert ran_json.code == 2
+    assert ran_json.document["error"]["message"] == problem.removeprefix("error: ")
 
 
 @pytest.mark.usefixtures("plain_page")
@@ -185,7 +185,7 @@ def test_results_can_go_to_a_disk_of_their_own_and_to_where_one_is(
     ran = command(*words, disk)
     assert ran.code == 2
     assert "not permitted" in ran.err
-    assert "comparing" not in ran.err  # said before any work is done
+    assert "comparing" not in ran.err  # refused before any work is done
 
 
 def test_a_full_disk_under_predictions_and_moments(command, process, here, table) -> None:
@@ -264,7 +264,7 @@ def test_files_move_together_whatever_arrives_meanwhile(command, here, table, mo
 def test_reading_that_breaks_off_is_not_called_an_interruption(command, monkeypatch) -> None:
     from separatrix.rows import scan
 
-    for problem, said in (
+    for problem, message in (
         (EOFError("ended before the end"), "The input cannot be read (ended before the end)"),
         (OSError("Truncated stream"), "The input cannot be read (Truncated stream)"),
         (PermissionError(13, "", "secret.csv"), "secret.csv: Permission denied"),
@@ -272,7 +272,7 @@ def test_reading_that_breaks_off_is_not_called_an_interruption(command, monkeypa
         monkeypatch.setattr(scan, "scan", Mock(side_effect=problem))
         ran = command("fit", "t.csv", "--target", "y")
         assert ran.code == 2
-        assert said in ran.err
+        assert message in ran.err
 
 
 def test_a_defect_is_called_one(command, table, monkeypatch) -> None:

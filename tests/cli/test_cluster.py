@@ -132,7 +132,7 @@ def test_json_holds_the_verdict(command, groups) -> None:
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
-def test_uniform_rows_are_told_to_have_no_groups(command, here) -> None:
+def test_uniform_rows_are_reported_to_have_no_groups(command, here) -> None:
     rng = np.random.default_rng(2)
     lines = [f"{a:.6f},{b:.6f}" for a, b in rng.uniform(size=(150, 2))]
     (here / "even.csv").write_text("\n".join(["a,b", *lines]) + "\n")
@@ -165,7 +165,7 @@ def test_any_column_can_name_rows(command, here, groups) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["-k", "1"], "one cluster is the whole table"),
         (["-k", "60"], "too many for 60 rows"),
@@ -176,10 +176,10 @@ def test_any_column_can_name_rows(command, here, groups) -> None:
         (["--kind", "a=ignore", "--kind", "b=ignore", "--kind", "town=ignore"], "no column varies"),
     ],
 )
-def test_mistakes_are_explained(command, here, groups, words, said) -> None:
+def test_mistakes_are_explained(command, here, groups, words, message) -> None:
     ran = command("cluster", groups, *words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert {p.name for p in here.iterdir()} == {"groups.csv"}
     assert command("cluster", groups, *words, "--json").document["error"]["message"]
 

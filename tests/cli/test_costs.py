@@ -44,7 +44,7 @@ def test_the_three_ways_to_write_costs(here) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("cat-dog=5", "is not TRUTH:ANSWER=COST"),
         ("cat:=5", "is not TRUTH:ANSWER=COST"),
@@ -65,7 +65,7 @@ def test_the_three_ways_to_write_costs(here) -> None:
         ("bytes.csv", "not text in UTF-8"),
     ],
 )
-def test_costs_that_cannot_be_read(here, text, said) -> None:
+def test_costs_that_cannot_be_read(here, text, message) -> None:
     (here / "broken.json").write_text("{")
     (here / "flat.json").write_text('{"cat": 5}')
     (here / "words.json").write_text('{"cat": {"dog": "much"}}')
@@ -74,7 +74,7 @@ def test_costs_that_cannot_be_read(here, text, said) -> None:
     (here / "ragged.csv").write_text("truth,cat,dog\ncat,1\n")
     (here / "words.csv").write_text("truth,cat,dog\ncat,,1\ndog,x,\n")
     (here / "bytes.csv").write_bytes(b"truth,\xff\n")
-    with pytest.raises(InputError, match=re.escape(said)):
+    with pytest.raises(InputError, match=re.escape(message)):
         parse_costs(text)
 
 
@@ -138,7 +138,7 @@ def test_the_same_seed_writes_the_same_bytes_with_rejections(command, here, pets
 
 
 @pytest.mark.usefixtures("plain_page")
-def test_naive_bayes_is_stored_and_predicts_with_gaps(command, here, pets) -> None:
+def test_naive_bayes_is_stored_and_predicts_with_missing_values(command, here, pets) -> None:
     ran = command("fit", pets, *KIND, "--models", "naive_bayes")
     assert ran.code == 0, ran.err
     (here / "new.csv").write_text("weight,size\n21,\n,0.5\n,\n")
@@ -146,13 +146,13 @@ def test_naive_bayes_is_stored_and_predicts_with_gaps(command, here, pets) -> No
     assert ran.code == 0, ran.err
     rows = list(csv.DictReader(ran.out.splitlines()))
     assert [row["row"] for row in rows] == ["1", "2", "3"]
-    shares = sx.load(here / "pets-separatrix/model.sx")
-    core = getattr(shares, "estimator_", shares)
+    loaded = sx.load(here / "pets-separatrix/model.sx")
+    core = getattr(loaded, "estimator_", loaded)
     assert core.predict_proba("new.csv")[2] == pytest.approx(core.class_prior_)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--costs", "cta:dog=5"), "Did you mean 'cat'"),
         (("--costs", "cat:dgo=5"), "Did you mean 'dog'"),
@@ -163,10 +163,10 @@ def test_naive_bayes_is_stored_and_predicts_with_gaps(command, here, pets) -> No
     ],
 )
 @pytest.mark.usefixtures("plain_page")
-def test_wishes_that_are_not_understood(command, pets, words, said) -> None:
+def test_options_that_are_not_understood(command, pets, words, message) -> None:
     ran = command("fit", pets, *KIND, "--models", "lda", *words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 

@@ -130,14 +130,14 @@ def test_gates(command, here, table) -> None:
     ran = command(*base, "--min-score", "rmse=0.0001", "--json")
     assert ran.code == 1
     assert ran.document["gates"][0]["passed"] is False
-    for wrong, said in (
+    for wrong, message in (
         ("r2", "METRIC=VALUE"),
         ("rsme=1", "Did you mean 'rmse'"),
         ("auc=1", "auc"),
     ):
         ran = command(*base, "--min-score", wrong)
         assert ran.code == 2
-        assert said in ran.err
+        assert message in ran.err
 
 
 @pytest.mark.usefixtures("plain_page")
@@ -182,16 +182,16 @@ def test_a_terminal_gets_a_bar_and_no_colour_where_none_is_wanted(here, table) -
         [sys.executable, "-m", "separatrix", *words], stdout=side, stderr=side, env=env
     ) as child:
         os.close(side)
-        heard = b""
+        output = b""
         with contextlib.suppress(OSError):  # the other end is closed
             while True:
-                heard += os.read(main, 65536)
+                output += os.read(main, 65536)
         assert child.wait(60) == 0
     os.close(main)
-    assert b"\x1b[1m" in heard  # the chosen model is bold, which is no colour
-    assert "━━━━".encode() in heard
-    assert b"[1/5]" not in heard  # a bar, not plain lines
-    assert not re.search(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m", heard)
+    assert b"\x1b[1m" in output  # the chosen model is bold, which is no colour
+    assert "━━━━".encode() in output
+    assert b"[1/5]" not in output  # a bar, not plain lines
+    assert not re.search(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m", output)
 
 
 @pytest.mark.usefixtures("plain_page")
@@ -211,7 +211,7 @@ def test_moments_travel(command, here, table) -> None:
     assert merged.alpha_ == pytest.approx(whole.alpha_)
     assert {p.name for p in (here / "ab-separatrix").iterdir()} == FILES - {"predictions.csv"}
     assert command("predict", "ab-separatrix/model.sx", "table.csv").code == 0
-    for words, said in (
+    for words, message in (
         (("fit", "ab.moments", "--seed", "3"), "--seed was fixed"),
         (("fit", "ab.moments", "--kind", "a=discrete"), "--kind was fixed"),
         (("fit", "ab.moments", "--target", "a"), "the target of these moments is 'y'"),
@@ -221,7 +221,7 @@ def test_moments_travel(command, here, table) -> None:
     ):
         ran = command(*words)
         assert ran.code == 2
-        assert said in ran.err
+        assert message in ran.err
 
 
 def test_moments_that_do_not_fit_are_refused_by_column(command, here, table) -> None:

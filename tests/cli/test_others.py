@@ -115,7 +115,7 @@ def test_what_new_rows_lack_is_named(command, here, model) -> None:
 
 
 @pytest.mark.usefixtures("plain_page")
-def test_an_unseen_level_can_be_let_pass_with_a_warning(command, here) -> None:
+def test_an_unknown_level_can_be_accepted_with_a_warning(command, here) -> None:
     command(
         *("fit", "sample:houses", "--target", "price", "--models", "linear"),
         *("--unseen", "zeros", "--out", "z"),
@@ -188,7 +188,7 @@ def test_every_warning_is_explained(command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("fti", "x.csv"), "Did you mean 'fit'"),
         (("fit", "x.csv", "--targte", "y"), "--target"),
@@ -209,15 +209,15 @@ def test_every_warning_is_explained(command) -> None:
         (("predict", "table.csv", "table.csv"), "table.csv"),
     ],
 )
-def test_words_that_are_not_understood(command, table, words, said) -> None:
+def test_arguments_that_are_not_understood(command, table, words, message) -> None:
     ran = command(*words)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert ran.err.count("\n") == 1  # one sentence
-    told = command(*words, "--json")
-    assert told.code == 2
-    assert told.document["schema_version"] == 3
-    assert said in told.document["error"]["message"]
+    ran_json = command(*words, "--json")
+    assert ran_json.code == 2
+    assert ran_json.document["schema_version"] == 3
+    assert message in ran_json.document["error"]["message"]
 
 
 def test_help_opens_with_commands_that_run(command, here) -> None:

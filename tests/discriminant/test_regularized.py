@@ -54,8 +54,8 @@ def test_grid_covers_the_triangle():
     grid = shrinkage_grid(11, 11)
     assert len(grid) == 66
     assert (grid.sum(axis=1) <= 1).all()
-    for corner in ([0.0, 0.0], [1.0, 0.0], [0.0, 1.0]):
-        assert (grid == corner).all(axis=1).any()
+    for vertex in ([0.0, 0.0], [1.0, 0.0], [0.0, 1.0]):
+        assert (grid == vertex).all(axis=1).any()
 
 
 def test_few_rows_for_many_columns_are_shrunk():

@@ -88,8 +88,8 @@ def test_degenerate_tables_have_a_plane_or_are_refused():
     assert same.n_discriminant == 0  # equal means
     with pytest.raises(InputError, match="two numeric columns"):
         discriminant_plane(np.column_stack([x[:, 0], np.zeros(12)]), codes)
-    told = np.column_stack([codes.astype(float), rng.normal(size=12)])  # the class itself
-    assert np.isfinite(discriminant_plane(told, codes).transform(told)).all()
+    with_class = np.column_stack([codes.astype(float), rng.normal(size=12)])  # the class itself
+    assert np.isfinite(discriminant_plane(with_class, codes).transform(with_class)).all()
 
 
 def test_of_many_columns_those_of_largest_between_class_variance_are_used():

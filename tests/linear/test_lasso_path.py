@@ -99,12 +99,12 @@ def test_degrees_of_freedom():
 
 def test_criteria_select_and_are_as_defined():
     x, y = table(120, 10, seed=5)
-    for criterion, price in (("aic", 2.0), ("bic", np.log(120))):
+    for criterion, penalty in (("aic", 2.0), ("bic", np.log(120))):
         model = sx.LassoPath(criterion=criterion, eps=1e-4).fit(x, y)
         residuals = y[:, None] - x @ model.coefs_.T - model.intercepts_
         squares = (residuals**2).sum(axis=0)
         count = (model.coefs_ != 0).sum(axis=1) + 1
-        value = 120 * (np.log(2 * np.pi * squares / 120) + 1) + price * count
+        value = 120 * (np.log(2 * np.pi * squares / 120) + 1) + penalty * count
         np.testing.assert_allclose(getattr(model, f"{criterion}_"), value, rtol=1e-9)
         assert model.alpha_ == model.alphas_[np.argmin(value)]
         np.testing.assert_allclose(

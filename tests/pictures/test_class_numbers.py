@@ -130,7 +130,7 @@ def test_coverage_and_risk_are_those_of_the_rule(bayes):
     assert coverage in display.curve.coverage
 
 
-def test_costs_that_differ_are_told_as_costs():
+def test_costs_that_differ_are_described_as_costs():
     p = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]])
     display = CoverageRiskDisplay.from_predictions(
         ["a", "b", "a", "z"], p, ["a", "b"], costs=[[0, 4, 1.5], [1, 0, 0.5]]
@@ -196,7 +196,7 @@ def test_a_rejection_is_no_error():
     assert labels == ["a", "b", "reject"]
 
 
-def test_boundary_is_told_as_a_projection_with_its_errors():
+def test_boundary_is_described_as_a_projection_with_its_errors():
     model = LinearDiscriminantAnalysis().fit(WINE.data, WINES)
     display = DecisionBoundaryDisplay.from_estimator(model, WINE.data, WINES)
     assert display.description.startswith("A projection: the first two discriminant directions")
@@ -212,7 +212,7 @@ def test_boundary_is_told_as_a_projection_with_its_errors():
     np.testing.assert_allclose(normal.mahalanobis(outer), 2.0, atol=1e-6)
 
 
-def test_boundary_of_a_matrix_counts_dots_outside_and_doubt():
+def test_boundary_of_a_matrix_counts_points_outside_and_rejects():
     x = FEW.copy()
     x[0] *= 50
     model = RejectOption(GaussianNB(), costs=0.05).fit(x, MALIGNANT)
@@ -310,14 +310,14 @@ def test_path_over_c_finds_the_best_score():
         SVMPathDisplay.from_estimator(SVC().fit(FEW, MALIGNANT))
 
 
-def test_a_gap_of_many_times_is_told_in_times():
+def test_a_large_ratio_is_described_as_a_multiple():
     display = GeneralizationGapDisplay(
         ["training", "test"], [0.001, 0.02], [np.nan] * 2, [np.nan] * 2, "log_loss"
     )
     assert "Test is 20 times that of training." in display.description
 
 
-def test_of_many_classes_the_worst_are_told():
+def test_of_many_classes_the_worst_are_described():
     rng = np.random.default_rng(0)
     labels = [f"k{i}" for i in range(10)]
     y = np.repeat(labels, 20)

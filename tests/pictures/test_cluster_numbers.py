@@ -254,10 +254,10 @@ def test_two_clusters_have_the_widest_rest_across() -> None:
 
 def test_a_cluster_without_a_dot_is_left_out() -> None:
     whole = ClusterProjectionDisplay.from_rows(X, KIND)
-    kept = KIND != 1
-    projection = replace(whole.projection, coordinates=whole.projection.coordinates[kept])
+    rows = KIND != 1
+    projection = replace(whole.projection, coordinates=whole.projection.coordinates[rows])
     some = ClusterProjectionDisplay(
-        projection, whole.codes[kept], whole.clusters, whole.names
+        projection, whole.codes[rows], whole.clusters, whole.names
     ).plot()
     assert [text.get_text() for text in some.ax_.texts] == ["0", "2"]
     assert "1 with 0 rows" in some.description
@@ -286,7 +286,7 @@ def test_distances_are_those_of_scipy() -> None:
     assert counts.sum() == 150 * 149 / 2
 
 
-def test_noise_in_many_columns_is_said() -> None:
+def test_noise_in_many_columns_is_described() -> None:
     noise = np.random.default_rng(0).standard_normal((80, 300))
     assert "equally far" in DistanceConcentrationDisplay.from_rows(noise).description
     assert "discriminate between points" in DistanceConcentrationDisplay.from_rows(X).description

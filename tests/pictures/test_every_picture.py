@@ -30,7 +30,7 @@ def test_draws_on_axes_given_and_on_its_own(name):
 
 
 @each
-def test_is_told_in_words_with_numbers(name):
+def test_is_described_in_words_with_numbers(name):
     text = PICTURES[name].description
     assert re.search(r"\d", text), text
     assert text.endswith(".")
@@ -45,10 +45,12 @@ def test_svg_is_named_small_and_the_same_every_time(name):
     assert text == display.to_svg("one")
     root = ET.fromstring(text)
     assert root.get("role") == "img"
-    told = {child.tag: child for child in root if child.tag in ("title", "desc")}
-    assert told["title"].text == display.title
-    assert told["desc"].text == display.description
-    assert root.get("aria-labelledby").split() == [told[t].get("id") for t in ("title", "desc")]
+    described = {child.tag: child for child in root if child.tag in ("title", "desc")}
+    assert described["title"].text == display.title
+    assert described["desc"].text == display.description
+    assert root.get("aria-labelledby").split() == [
+        described[t].get("id") for t in ("title", "desc")
+    ]
     assert len(text) < 30_000
     assert "http" not in text
     assert "<style" not in text
@@ -95,7 +97,7 @@ def test_dots_become_few_nodes_and_many_points_a_density():
     assert len(many) < 45_000
 
 
-def test_palette_is_told_apart_without_colour_vision():
+def test_palette_is_distinguishable_without_color_vision():
     """Pairs stay apart in simulated deuteranopia and protanopia, or differ in lightness."""
     linear = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in SERIES]) ** 2.2
     blind = {

@@ -107,7 +107,7 @@ def test_a_refused_summary_leaves_coefficients_and_the_reason():
         LeverageDisplay.from_estimator(model)
 
 
-def test_only_the_longest_of_many_are_shown_and_it_is_said():
+def test_only_the_longest_of_many_are_shown_and_it_is_stated():
     display = CoefficientDisplay([f"c{j}" for j in range(50)], np.arange(50.0))
     assert display.shown == list(range(49, 29, -1))
     assert "The 20 largest of 50 are shown." in display.description
@@ -282,9 +282,9 @@ def test_worst_rows_are_named_by_the_names_given():
         QuantileQuantileDisplay(residuals, rows),
         ScaleLocationDisplay(np.arange(50.0), residuals, rows),
     ):
-        told = [w.strip("(),.") for w in display.description.split() if w.startswith("id")]
-        assert told == ["id21", "id7", "id40"]
-        assert all(f">{name}<" in display.to_svg() for name in told)
+        named = [w.strip("(),.") for w in display.description.split() if w.startswith("id")]
+        assert named == ["id21", "id7", "id40"]
+        assert all(f">{name}<" in display.to_svg() for name in named)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

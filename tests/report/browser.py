@@ -23,7 +23,7 @@ FLAGS = (
 
 
 class Browser:
-    """One page at a time; what the console said since it was opened is in ``said``."""
+    """One page at a time; ``messages`` are those of its console since it was opened."""
 
     def __init__(self, program, profile):
         to_browser, self.out = os.pipe()
@@ -85,25 +85,27 @@ class Browser:
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._next(deadline))
 
-    def ask(self, expression):
+    def evaluate(self, expression):
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     @property
-    def said(self):
+    def messages(self):
         """Errors, warnings and broken rules (such as the page's own content policy)."""
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
         return [e["params"] for e in self.events if e.get("method") in kinds]
 
     @property
     def fetched(self):
-        """Every address that was asked for."""
+        """Every address that was requested."""
         sent = [e for e in self.events if e.get("method") == "Network.requestWillBeSent"]
         return [e["params"]["request"]["url"] for e in sent]
 
     def picture(self, path):
-        size = self.ask("[document.documentElement.clientWidth, document.body.scrollHeight + 60]")
+        size = self.evaluate(
+            "[document.documentElement.clientWidth, document.body.scrollHeight + 60]"
+        )
         clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
         shot = self.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         Path(path).write_bytes(base64.b64decode(shot["data"]))

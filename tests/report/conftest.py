@@ -190,7 +190,7 @@ def classification_study(loader, target):
     )
 
 
-def probable_study(kept):
+def probable_study(reject):
     """A logistic winner on a few columns of the breast cancer table, with all that classes have."""
     data = load_breast_cancer()
     names = [str(n) for n in data.feature_names[:4]]
@@ -198,7 +198,7 @@ def probable_study(kept):
     test = np.arange(0, y.size, 3)
     train = np.setdiff1d(np.arange(y.size), test)
     inside, outside = (pd.DataFrame(x[part], columns=names) for part in (train, test))
-    model = RejectOption(LogisticRegression(), costs=0.2) if kept else LogisticRegression()
+    model = RejectOption(LogisticRegression(), costs=0.2) if reject else LogisticRegression()
     model.fit(inside, y[train])
     described = describe(model)
     scores = core_of(model).decision_function(outside)
@@ -260,7 +260,7 @@ def probable_study(kept):
             None, loss, loss, 0.031, 0.031, 0.004, 0.01, {"platt": loss}, "Not calibrated."
         ),
         decision=Decision(costs, "reject", cost, interval("coverage", 0.8, 0.05), cost, cost)
-        if kept
+        if reject
         else None,
         covariance_tests=CovarianceTests(
             {c: mardia(x[train][codes[train] == k]) for k, c in enumerate(classes)},
@@ -287,7 +287,7 @@ def probable():
 
 
 @pytest.fixture(scope="session")
-def doubtful():
+def rejecting():
     return probable_study(True)
 
 
@@ -332,7 +332,7 @@ def pages(studies):
 
 
 @pytest.fixture(scope="session")
-def studies(linear, lasso, wine, cancer, bare, probable, doubtful):
+def studies(linear, lasso, wine, cancer, bare, probable, rejecting):
     return {
         "linear": linear,
         "lasso": lasso,
@@ -340,5 +340,5 @@ def studies(linear, lasso, wine, cancer, bare, probable, doubtful):
         "cancer": cancer,
         "bare": bare,
         "probable": probable,
-        "doubtful": doubtful,
+        "rejecting": rejecting,
     }

@@ -31,14 +31,14 @@ def mixed(n: int = 60, apart: float = 8.0) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def studies():
-    told = {"source": "people.csv", "command": "separatrix cluster people.csv"}
+    metadata = {"source": "people.csv", "command": "separatrix cluster people.csv"}
     rng = np.random.default_rng(0)
     even = pd.DataFrame(rng.uniform(size=(60, 2)), columns=["a", "b"])
     return {
-        "kmeans": run_clusters(sx.scan(mixed()), **told),
-        "tree": run_clusters(sx.scan(mixed()), k=2, method="average", **told),
-        "gower": run_clusters(sx.scan(mixed()), k=3, method="kmedoids", metric="gower", **told),
-        "even": run_clusters(sx.scan(even), k=3, **told),
+        "kmeans": run_clusters(sx.scan(mixed()), **metadata),
+        "tree": run_clusters(sx.scan(mixed()), k=2, method="average", **metadata),
+        "gower": run_clusters(sx.scan(mixed()), k=3, method="kmedoids", metric="gower", **metadata),
+        "even": run_clusters(sx.scan(even), k=3, **metadata),
     }
 
 
@@ -77,7 +77,7 @@ def test_the_verdict_comes_first(cluster_pages, studies, name):
     assert ("No significant cluster structure" in words) == (name == "even")
 
 
-def test_every_column_is_told_by_cluster(cluster_pages, studies):
+def test_every_column_is_summarized_by_cluster(cluster_pages, studies):
     words = Page(cluster_pages["gower"]).words
     for name in ("height <cm>", "weight", "town & land", "wet"):
         assert name in words
@@ -117,8 +117,8 @@ def test_opens_in_silence_and_fits(cluster_pages, tmp_path):
             path.write_text(text, encoding="utf-8")
             for width, dark in ((360, True), (1180, False)):
                 browser.open(path, width=width, dark=dark)
-                assert browser.said == []
+                assert browser.messages == []
                 assert browser.fetched == [f"file://{path}"]
-                assert browser.ask("document.documentElement.scrollWidth") <= width
+                assert browser.evaluate("document.documentElement.scrollWidth") <= width
     finally:
         browser.close()

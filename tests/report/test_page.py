@@ -19,7 +19,7 @@ from separatrix.study.describe import describe
 from separatrix.study.result import Predictions, Score, TrainingRows
 
 EACH = pytest.mark.parametrize(
-    "name", ["linear", "lasso", "wine", "cancer", "bare", "probable", "doubtful"]
+    "name", ["linear", "lasso", "wine", "cancer", "bare", "probable", "rejecting"]
 )
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -86,10 +86,10 @@ def test_parses_and_every_part_is_named(pages, name):
 @EACH
 def test_every_picture_has_a_text_alternative(pages, name):
     page = Page(pages[name])
-    for attrs, *told in page.svgs:
+    for attrs, *labels in page.svgs:
         assert attrs["role"] == "img"
-        assert [tag for tag, _ in told[:2]] == ["title", "desc"]
-        assert attrs["aria-labelledby"].split() == [a["id"] for _, a in told[:2]]
+        assert [tag for tag, _ in labels[:2]] == ["title", "desc"]
+        assert attrs["aria-labelledby"].split() == [a["id"] for _, a in labels[:2]]
     assert sum(tag == "figcaption" for tag, _ in page.tags) == len(page.svgs)
     assert len(page.svgs) >= 2
 
@@ -168,7 +168,7 @@ def test_lengths_of_coefficients_never_mix_units(linear, bare, pages):
     assert by_rows == by_profile == linear.training.names[int(np.argmax(scaled))]
 
 
-def test_moments_are_told_as_moments(bare):
+def test_moments_are_described_as_moments(bare):
     text = render(replace(bare, source="a.moments"))
     assert "load_moments(&#39;a.moments&#39;)" in text
     assert "separatrix.scan(&#39;a.moments" not in text
@@ -195,7 +195,7 @@ def test_classifiers_show_decisions_on_the_test_part(pages):
     assert "class_0" in three
 
 
-def test_odds_are_told_by_unit_and_by_deviation(probable, pages):
+def test_odds_ratios_are_given_by_unit_and_by_deviation(probable, pages):
     words = Page(pages["probable"]).words
     summary = probable.model.summary()
     j = 2
@@ -223,7 +223,7 @@ def test_probabilities_have_a_part_of_their_own(pages):
     assert "Probabilities and rejection" not in Page(pages["linear"]).words
 
 
-def test_covariances_are_told_by_class(probable, pages):
+def test_covariances_are_given_by_class(probable, pages):
     words = Page(pages["probable"]).words
     assert "Neither class is normal." in words
     assert str(probable.covariance_tests.equality) in words
@@ -239,11 +239,11 @@ def test_both_measures_stand_in_the_leaderboard(pages):
     assert "11.0 %" in words
 
 
-def test_rejections_and_their_cost_are_shown(doubtful, pages):
-    words = Page(pages["doubtful"]).words
+def test_rejections_and_their_cost_are_shown(rejecting, pages):
+    words = Page(pages["rejecting"]).words
     assert "Every error costs 1, and a rejection 0.2." in words
     assert "Cost of each answer (column)" not in words
-    unsure = int(np.sum(doubtful.test_predictions.predicted == "reject"))
+    unsure = int(np.sum(rejecting.test_predictions.predicted == "reject"))
     assert unsure > 0
     assert f"{unsure} rejected" in words
     assert "At a rejection cost of 0.2" in words
@@ -252,28 +252,28 @@ def test_rejections_and_their_cost_are_shown(doubtful, pages):
     assert "At the threshold 0 the" in Page(pages["probable"]).words
 
 
-def test_costs_that_differ_by_class_are_a_table(doubtful):
-    costs = costs_of([[0, 5, 1], [1, 0, 0.5]], np.array(doubtful.classes))
-    priced = replace(doubtful, decision=replace(doubtful.decision, costs=costs))
-    text = render(priced)
+def test_costs_that_differ_by_class_are_a_table(rejecting):
+    costs = costs_of([[0, 5, 1], [1, 0, 0.5]], np.array(rejecting.classes))
+    with_costs = replace(rejecting, decision=replace(rejecting.decision, costs=costs))
+    text = render(with_costs)
     words = Page(text).words
     assert "Cost of each answer (column) by true class (row)" in words
     assert "benign 0 5 1 malignant 1 0 0.5" in words
     assert "Mean cost 0.0700" in words
     assert "costs=[[0.0, 5.0], [1.0, 0.0]]" in text
-    plain = render(doubtful)
+    plain = render(rejecting)
     assert "costs=" not in plain
     assert "reject=0.2" in plain
 
 
-def test_the_verdict_leads_with_the_error_rate(probable, doubtful, pages):
+def test_the_verdict_leads_with_the_error_rate(probable, rejecting, pages):
     words = Page(pages["probable"]).words
     error = next(s for s in probable.test if s.metric == "error")
     assert f"its proportion of rows misclassified is {100 * error.value:.1f} %" in words
     assert "The log loss is 0.2100 (the baseline’s: 0.6600)" in words
     assert "With the reject option" not in words
-    share = 100 * doubtful.decision.coverage.value
-    assert f"With the reject option its coverage is {share:.1f} %" in Page(pages["doubtful"]).words
+    share = 100 * rejecting.decision.coverage.value
+    assert f"With the reject option its coverage is {share:.1f} %" in Page(pages["rejecting"]).words
 
 
 def test_a_test_set_without_errors_says_so(probable):
@@ -317,7 +317,7 @@ def test_hostile_names_are_text(linear):
     assert "3 (33.3 %)" in page.words
 
 
-def test_many_columns_are_cut_and_it_is_said(linear):
+def test_many_columns_are_cut_and_it_is_stated(linear):
     wide = tuple(ColumnProfile(f"c{i}", Kind.NUMERIC, 9, 0, 0.0, 1.0) for i in range(3000))
     text = render(replace(linear, columns=wide))
     assert "The first 100 of 3,000 columns are shown." in text
@@ -335,7 +335,7 @@ def test_large_tables_stay_small_pages(linear):
     assert len(render(replace(linear, training=part, n_train=2000)).encode()) < 500_000
 
 
-def test_when_the_baseline_wins_it_is_said(linear):
+def test_when_the_baseline_wins_it_is_stated(linear):
     described = describe(MeanRegressor().fit(linear.training.x, linear.training.y))
     study = replace(linear, winner="baseline", description=described, test=linear.baseline_test)
     words = Page(render(study)).words

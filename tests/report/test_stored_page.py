@@ -39,7 +39,7 @@ def test_code_on_the_page_runs(study, tmp_path, monkeypatch):
     assert found["study"].n_test == study.n_test
 
 
-def test_real_study_is_told_whole(study):
+def test_real_study_is_described_in_full(study):
     page = render(study)
     for words in ("cultivar A", "used once", "Confusion", "Learning curve", "Certificate"):
         assert words in page
@@ -57,7 +57,7 @@ def of_rows(name, target):
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "target", "model", "told"),
+    ("source", "name", "target", "model", "text"),
     [
         (
             of_rows,
@@ -72,11 +72,11 @@ def of_rows(name, target):
         (of_rows, "diabetes", "sex", "basic", "Over the cross-validation folds"),
     ],
 )
-def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, model, told):
+def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, model, text):
     study = run_study(source(name, target), models=[model], source=f"{name}.csv")
     assert study.winner == model
     page = render(study)
-    assert told in page
+    assert text in page
     file = tmp_path / "model.sx"
     save(study.model, file, study=replace(study, model=None))
     assert file.stat().st_size < 250_000

@@ -47,11 +47,11 @@ def test_rows_without_a_target_are_predicted_all_the_same(ready):
     assert design(ready, frame).shape[0] == len(frame)
     dropping = prepare(scan(mixed(), target="price", missing="drop"))
     assert design(dropping, frame).shape[0] == len(frame)
-    kept = rows_like(mixed(), ready.encoding.schema, target=True).collect()
-    assert kept.y.shape == (399, 1)
+    stored = rows_like(mixed(), ready.encoding.schema, target=True).collect()
+    assert stored.y.shape == (399, 1)
 
 
-def test_unseen_levels_are_named(ready, tmp_path):
+def test_unknown_levels_are_named(ready, tmp_path):
     frame = mixed().drop(columns="price")
     frame.loc[17, "town"] = "Oslo"
     frame.to_csv(tmp_path / "new.csv", index=False)
@@ -63,7 +63,7 @@ def test_unseen_levels_are_named(ready, tmp_path):
         design(ready, scan(frame))
 
 
-def test_unseen_levels_may_count_as_nothing():
+def test_unknown_levels_may_count_as_zeros():
     ready = prepare(scan(mixed(), target="price", unseen="zeros"))
     frame = mixed().drop(columns="price").head(2).assign(town=["Oslo", "Lund"])
     for source in (frame, scan(frame)):

@@ -20,7 +20,7 @@ def parts_of(source, split, **options):
     return scan(source, target="price", **options).with_parts(split).collect().parts
 
 
-def test_shares_are_as_asked():
+def test_proportions_are_as_requested():
     x = np.random.default_rng(0).normal(size=(40_000, 2))
     labels = ArrayRows(x).with_parts(Parts(seed=3, test=0.25, folds=4)).block.parts
     counts = dict(zip(*np.unique(labels, return_counts=True), strict=True))

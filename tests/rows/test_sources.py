@@ -185,9 +185,9 @@ def test_many_levels_stay_sparse():
     ready = prepare(rows)
     dummies = pd.get_dummies(frame["code"].astype(str)).astype(float)
     means = dict(zip(ready.encoding.names, ready.moments.x_mean, strict=True))
-    kept = [c for c in dummies if f"code={c}" in means]
-    assert len(kept) == dummies.shape[1] - 1
-    np.testing.assert_allclose([means[f"code={c}"] for c in kept], dummies[kept].mean())
+    levels = [c for c in dummies if f"code={c}" in means]
+    assert len(levels) == dummies.shape[1] - 1
+    np.testing.assert_allclose([means[f"code={c}"] for c in levels], dummies[levels].mean())
 
 
 def test_whole_numbers_first_decimals_later(tmp_path, monkeypatch):

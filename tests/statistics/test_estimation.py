@@ -61,7 +61,7 @@ def test_no_rows_leave_the_prior() -> None:
     assert_allclose(found, (5.0, 2.0))
 
 
-def test_shares() -> None:
+def test_proportions() -> None:
     counts = np.array([3.0, 0.0, 1.0])
     assert_allclose(sx.estimate_proportions(counts, method="ml"), [0.75, 0, 0.25])
     assert_allclose(sx.estimate_proportions(counts), np.array([4, 1, 2]) / 7)

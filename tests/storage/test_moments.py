@@ -35,12 +35,12 @@ def houses(seed: int, n: int = 80, shift: float = 0.0) -> dict:
 
 
 def test_moments_survive_and_bytes_repeat(tmp_path) -> None:
-    kept = stored(houses(1))
-    save_moments(kept, tmp_path / "a.moments")
+    saved = stored(houses(1))
+    save_moments(saved, tmp_path / "a.moments")
     back = load_moments(tmp_path / "a.moments")
-    assert back.schema == kept.schema
-    assert back.parts == kept.parts
-    for part, moments in kept.groups.parts.items():
+    assert back.schema == saved.schema
+    assert back.parts == saved.parts
+    for part, moments in saved.groups.parts.items():
         assert (back.groups.parts[part].scatter == moments.scatter).all()
         assert back.groups.parts[part].terms == moments.terms
     save_moments(back, tmp_path / "b.moments")

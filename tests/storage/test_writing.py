@@ -14,7 +14,7 @@ from separatrix.storage.files import atomic_file, write_text
 from tests.storage.files import RNG
 
 
-def test_a_full_disk_is_said_and_nothing_is_left(model, tmp_path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_left(model, tmp_path) -> None:
     with pytest.raises(InputError, match="disk is full"):
         save(model, "/dev/full")
     assert Path("/dev/full").is_char_device()

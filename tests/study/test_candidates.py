@@ -42,7 +42,7 @@ def test_the_task_is_inferred_from_the_target(values, task) -> None:
     assert taken(values) == task
 
 
-def test_a_task_can_be_asked_for_but_not_an_impossible_one() -> None:
+def test_a_task_can_be_given_but_not_an_impossible_one() -> None:
     refuse_task("classification", Column("y"))
     with pytest.raises(InputError, match="text or true/false"):
         refuse_task("regression", Column("y", Kind.DISCRETE))

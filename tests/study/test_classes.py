@@ -57,16 +57,16 @@ def test_log_loss_and_error_are_those_of_every_fold() -> None:
         model = sx.LinearDiscriminantAnalysis().fit(
             rows.take(np.flatnonzero((labels >= 0) & (labels != fold)))
         )
-        held = table[np.flatnonzero(labels == fold).tolist()]
-        p = model.predict_proba(held)
-        loss = log_loss(held["y"].to_numpy(), p, labels=model.classes_.tolist())
+        test_rows = table[np.flatnonzero(labels == fold).tolist()]
+        p = model.predict_proba(test_rows)
+        loss = log_loss(test_rows["y"].to_numpy(), p, labels=model.classes_.tolist())
         assert line.folds[fold] == pytest.approx(loss, rel=1e-9)
-        wrong = np.mean(model.predict(held) != held["y"].to_numpy())
+        wrong = np.mean(model.predict(test_rows) != test_rows["y"].to_numpy())
         assert line.secondary.folds[fold] == pytest.approx(wrong)
     assert line.mean == pytest.approx(np.mean(line.folds))
     assert line.standard_error == pytest.approx(np.std(line.folds, ddof=1) / 5**0.5)
-    shares = entry(found, "baseline")
-    assert shares.mean == pytest.approx(np.log(3), abs=0.03)
+    baseline = entry(found, "baseline")
+    assert baseline.mean == pytest.approx(np.log(3), abs=0.03)
 
 
 def test_scores_without_probabilities_are_read_by_a_sigmoid_of_the_other_folds() -> None:
@@ -88,8 +88,8 @@ def test_scores_without_probabilities_are_read_by_a_sigmoid_of_the_other_folds()
     stored = found.model
     assert type(stored).__name__ == "CalibratedClassifier"
     whole = sx.PlattCalibration().fit(scores[labels >= 0], truth[labels >= 0])
-    held = rows.take(np.flatnonzero(labels < 0))
-    expected = whole.predict(core_of(found.model).decision_function(held))
+    test_rows = rows.take(np.flatnonzero(labels < 0))
+    expected = whole.predict(core_of(found.model).decision_function(test_rows))
     np.testing.assert_allclose(found.test_predictions.probabilities[:, 1], expected, rtol=1e-9)
 
 
@@ -139,7 +139,7 @@ def test_the_choice_can_go_by_errors() -> None:
         run_study(sx.scan(table, target="p"), metric="error")
 
 
-def test_few_kept_scores_serve_as_well(monkeypatch) -> None:
+def test_few_stored_scores_suffice(monkeypatch) -> None:
     whole = run_study(sx.scan(repeated_columns(), target="y"), models=["naive_bayes"])
     monkeypatch.setattr(out_of_fold, "MAX_NUMBERS", 400)
     few = run_study(sx.scan(repeated_columns(), target="y"), models=["naive_bayes"])
@@ -181,20 +181,20 @@ def test_a_penalty_joins_where_rows_are_few_or_classes_are_separable() -> None:
     assert not few_rows(Size(600, 1, 2))
 
 
-def test_too_many_coefficients_are_left_out_aloud_unless_asked_for() -> None:
+def test_models_of_too_many_coefficients_are_skipped_with_a_message_unless_named() -> None:
     names = [c.name for c in candidates("classification", None, Size(5000, 20, 100))[0]]
-    said = candidates("classification", None, Size(5000, 20, 100))[1]
+    messages = candidates("classification", None, Size(5000, 20, 100))[1]
     assert "logistic" not in names
     assert "lda" in names
-    assert "2079 coefficients" in said[0]
-    kept = candidates("classification", ["logistic"], Size(5000, 20, 100))[0]
-    assert [c.name for c in kept] == ["baseline", "logistic"]
+    assert "2079 coefficients" in messages[0]
+    chosen = candidates("classification", ["logistic"], Size(5000, 20, 100))[0]
+    assert [c.name for c in chosen] == ["baseline", "logistic"]
     assert "logistic" in [
         c.name for c in candidates("classification", None, Size(500_000, 50, 2))[0]
     ]
 
 
-def test_more_columns_than_rows_and_gaps_left_open() -> None:
+def test_more_columns_than_rows_with_missing_values() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(60, 80))
     label = np.where(x[:, 0] + x[:, 1] > 0, "up", "down")

@@ -211,7 +211,7 @@ def test_numbers_agree_with_scikit_learn(wine) -> None:
     assert adjusted_rand_score(frame["cultivar"], labels) > 0.85
 
 
-def test_clusters_are_told_in_the_units_of_the_table(wine) -> None:
+def test_clusters_are_described_in_the_units_of_the_table(wine) -> None:
     frame = pd.read_csv(sample("wine").path)
     frame["cluster"] = wine.assigned.clusters
     sizes = [group.size for group in wine.groups]
@@ -233,7 +233,7 @@ def test_the_model_gives_the_same_clusters(wine, tmp_path) -> None:
     np.testing.assert_allclose(own, wine.assigned.distances)
 
 
-def test_units_do_not_matter_unless_asked_for() -> None:
+def test_units_do_not_matter_unless_standardization_is_off() -> None:
     frame = pd.DataFrame(blobs(60), columns=["a", "b"])
     large = frame.assign(b=frame["b"] * 1e8)
     one, two = (run_clusters(sx.scan(f), k=3) for f in (frame, large))
@@ -299,7 +299,7 @@ def test_large_tables_are_searched_by_samples() -> None:
     assert len(found.drawn.clusters) == 20_000
 
 
-def test_a_number_that_was_asked_for_is_tested_by_itself() -> None:
+def test_a_given_number_of_clusters_is_tested_by_itself() -> None:
     found = run_clusters(sx.scan(blobs(90)), k=4)
     assert found.k == 4
     assert found.asked == 4
@@ -322,7 +322,7 @@ def test_outliers_are_no_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "options", "said"),
+    ("table", "options", "message"),
     [
         (np.ones((10, 2)), {}, "every row is the same"),
         ([[0.0, 1.0], [1.0, 2.0]], {}, "too few"),
@@ -336,8 +336,8 @@ def test_outliers_are_no_group() -> None:
         (blobs(9), {"metric": "cosine", "method": "ward"}, "takes no metric"),
     ],
 )
-def test_what_cannot_be_clustered_is_refused(table, options, said) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_clustered_is_refused(table, options, message) -> None:
+    with pytest.raises(InputError, match=message):
         run_clusters(sx.scan(np.asarray(table)), **options)
 
 

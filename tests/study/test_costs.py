@@ -23,19 +23,19 @@ def table() -> pl.DataFrame:
 
 def test_a_cost_of_rejection_rejects_uncertain_rows(table) -> None:
     found = run_study(sx.scan(table, target="y"), models=["lda"], reject=0.25)
-    p, held = found.test_predictions.probabilities, found.test_predictions
+    p, predictions = found.test_predictions.probabilities, found.test_predictions
     rejected = p.max(axis=1) < 0.75
     assert 0 < rejected.sum() < len(p)
-    assert ((held.predicted == "reject") == rejected).all()
-    wrong = held.predicted[~rejected] != held.truth[~rejected]
+    assert ((predictions.predicted == "reject") == rejected).all()
+    wrong = predictions.predicted[~rejected] != predictions.truth[~rejected]
     made = found.decision
     assert made.coverage.value == pytest.approx(np.mean(~rejected))
     assert made.risk.value == pytest.approx(np.mean(wrong))
     assert made.cost.value == pytest.approx((0.25 * rejected.sum() + wrong.sum()) / len(p))
     most = NAMES[p.argmax(axis=1)]
-    assert made.cost_without.value == pytest.approx(np.mean(most != held.truth))
+    assert made.cost_without.value == pytest.approx(np.mean(most != predictions.truth))
     test = {s.metric: s for s in found.test}
-    assert test["error"].value == pytest.approx(np.mean(most != held.truth))
+    assert test["error"].value == pytest.approx(np.mean(most != predictions.truth))
     assert (test["coverage"], test["risk"], test["cost"]) == (
         *(made.coverage, made.risk, made.cost),
     )
@@ -45,10 +45,10 @@ def test_a_cost_of_rejection_rejects_uncertain_rows(table) -> None:
 
 def test_the_comparison_does_not_depend_on_costs(table) -> None:
     plain = run_study(sx.scan(table, target="y"), models=["lda", "logistic"])
-    priced = run_study(sx.scan(table, target="y"), models=["lda", "logistic"], reject=0.1)
-    assert plain.leaderboard == priced.leaderboard
+    with_costs = run_study(sx.scan(table, target="y"), models=["lda", "logistic"], reject=0.1)
+    assert plain.leaderboard == with_costs.leaderboard
     np.testing.assert_array_equal(
-        plain.test_predictions.probabilities, priced.test_predictions.probabilities
+        plain.test_predictions.probabilities, with_costs.test_predictions.probabilities
     )
     assert plain.decision is None
 
@@ -61,8 +61,8 @@ def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
     expected = NAMES[(found.test_predictions.probabilities @ matrix).argmin(axis=1)]
     assert (found.test_predictions.predicted == expected).all()
     truth = [NAMES.tolist().index(label) for label in found.test_predictions.truth]
-    said = [NAMES.tolist().index(label) for label in found.test_predictions.predicted]
-    assert found.decision.cost.value == pytest.approx(matrix[truth, said].mean())
+    codes = [NAMES.tolist().index(label) for label in found.test_predictions.predicted]
+    assert found.decision.cost.value == pytest.approx(matrix[truth, codes].mean())
     assert found.decision.cost.value < found.decision.cost_without.value
     assert found.decision.costs.reject_cost is None
     assert "coverage" not in {s.metric for s in found.test}
@@ -80,7 +80,7 @@ def test_costs_as_a_matrix_and_with_rejection_inside(table) -> None:
         "class c": {"reject": 0.3},
     }
     rows = sx.scan(table, target="y")
-    by_matrix, by_words, by_price = (
+    by_matrix, by_words, by_cost = (
         run_study(rows, models=["lda"], **given)
         for given in (
             {"costs": matrix},
@@ -89,8 +89,8 @@ def test_costs_as_a_matrix_and_with_rejection_inside(table) -> None:
         )
     )
     assert (by_matrix.test_predictions.predicted == by_words.test_predictions.predicted).all()
-    assert (by_matrix.test_predictions.predicted == by_price.test_predictions.predicted).all()
-    assert by_matrix.decision.cost == by_words.decision.cost == by_price.decision.cost
+    assert (by_matrix.test_predictions.predicted == by_cost.test_predictions.predicted).all()
+    assert by_matrix.decision.cost == by_words.decision.cost == by_cost.decision.cost
 
 
 def test_weights_count_in_costs(table) -> None:

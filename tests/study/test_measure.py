@@ -114,8 +114,8 @@ def test_scores_from_moments_agree_with_those_from_rows() -> None:
     fitted = y + rng.normal(0, 0.5, 300)
     rows = named(regression_scores(y, fitted, None, 0))
     test = ArrayRows(fitted[:, None], y).reduce(Moments())
-    kept = named(scores_from_moments(test, float(np.mean((y - fitted) ** 2))))
+    from_moments = named(scores_from_moments(test, float(np.mean((y - fitted) ** 2))))
     for name in ("rmse", "r2"):
-        assert kept[name].value == pytest.approx(rows[name].value, rel=1e-9)
-        assert kept[name].low == pytest.approx(rows[name].low, abs=0.05)
-        assert kept[name].high == pytest.approx(rows[name].high, abs=0.05)
+        assert from_moments[name].value == pytest.approx(rows[name].value, rel=1e-9)
+        assert from_moments[name].low == pytest.approx(rows[name].low, abs=0.05)
+        assert from_moments[name].high == pytest.approx(rows[name].high, abs=0.05)

@@ -38,7 +38,7 @@ def study(mixed):
     return run_study(separatrix.scan(mixed, target="kind"), models=["logistic"], source="mixed.csv")
 
 
-def test_numbers_move_and_all_else_is_held_at_its_most_frequent_level(study):
+def test_numbers_vary_and_all_else_is_fixed_at_its_most_frequent_level(study):
     land = study.decision_surface
     assert land.plane.names == ("size", "weight")
     assert land.fixed == ("shop at north", "new at false")

@@ -25,9 +25,9 @@ def made(n: int = 200, seed: int = 0, noise: float = 0.5) -> pl.DataFrame:
     a, b = rng.normal(size=n), rng.normal(100.0, 20.0, n)
     town = rng.choice(["north", "south", "west"], n)
     y = 2 * a - 0.1 * b + 3 * (town == "south") + noise * rng.normal(size=n)
-    gaps = rng.random(n) < 0.1
+    missing = rng.random(n) < 0.1
     return pl.DataFrame(
-        {"a": a, "b": [None if g else float(v) for v, g in zip(b, gaps, strict=True)]}
+        {"a": a, "b": [None if g else float(v) for v, g in zip(b, missing, strict=True)]}
         | {"town": town, "y": y}
     )
 
@@ -57,8 +57,8 @@ def test_cross_validation_is_what_it_says(study) -> None:
     for fold, error in enumerate(study.leaderboard[1].folds):
         inside, outside = np.flatnonzero((labels >= 0) & (labels != fold)), labels == fold
         model = sx.LinearRegression().fit(rows.take(inside))
-        held = rows.take(np.flatnonzero(outside))
-        expected = np.sqrt(np.mean((held.block.y[:, 0] - model.predict(held)) ** 2))
+        test_rows = rows.take(np.flatnonzero(outside))
+        expected = np.sqrt(np.mean((test_rows.block.y[:, 0] - model.predict(test_rows)) ** 2))
         assert error == pytest.approx(expected, rel=1e-9)
 
 
@@ -131,8 +131,8 @@ def test_a_winner_without_penalty_comes_with_the_ridge_path_of_its_rows(study) -
         other = Ridge(alphas[at]).fit(x / x.std(axis=0), y)
         np.testing.assert_allclose(coefs[at], other.coef_ / x.std(axis=0), rtol=1e-8)
     np.testing.assert_allclose(coefs[-1], study.model.coef_, rtol=1e-3)
-    kept = run_study(stored(made(), Parts(4, 0.2, 5)), models=["linear"])
-    np.testing.assert_allclose(kept.path[1], coefs, rtol=1e-8)
+    stored_study = run_study(stored(made(), Parts(4, 0.2, 5)), models=["linear"])
+    np.testing.assert_allclose(stored_study.path[1], coefs, rtol=1e-8)
     robust = run_study(sx.scan(made(), target="y"), models=["huber"], seed=4)
     np.testing.assert_allclose(robust.path[1], coefs, rtol=1e-8)
     tuned = run_study(sx.scan(made(), target="y"), models=["ridge"], seed=4)
@@ -170,18 +170,20 @@ def test_more_columns_than_rows() -> None:
     table = pl.DataFrame({f"x{j}": x[:, j] for j in range(90)})
     table = table.with_columns(y=3 * x[:, 0] + rng.normal(size=60))
     wide = run_study(sx.scan(table, target="y"), models=QUICK)
-    kept = run_study(stored(table, Parts(0, 0.2, 5)), models=QUICK)
-    for a, b in zip(wide.leaderboard, kept.leaderboard, strict=True):
+    stored_study = run_study(stored(table, Parts(0, 0.2, 5)), models=QUICK)
+    for a, b in zip(wide.leaderboard, stored_study.leaderboard, strict=True):
         assert a.folds == pytest.approx(b.folds, rel=1e-4)
-    assert wide.model.get_params() == kept.model.get_params()
-    np.testing.assert_allclose(wide.model.predict(table), kept.model.predict(table), rtol=1e-3)
+    assert wide.model.get_params() == stored_study.model.get_params()
+    np.testing.assert_allclose(
+        wide.model.predict(table), stored_study.model.predict(table), rtol=1e-3
+    )
 
 
 def test_models_that_need_rows_are_refused_where_there_are_none() -> None:
-    kept = stored(made(), Parts())
+    stored_study = stored(made(), Parts())
     with pytest.raises(InputError, match="huber needs the rows"):
-        run_study(kept, models=["huber"])
-    rows = MomentRows(kept.schema, kept.groups.parts)
+        run_study(stored_study, models=["huber"])
+    rows = MomentRows(stored_study.schema, stored_study.groups.parts)
     with pytest.raises(InputError, match="needs the rows"):
         sx.HuberRegressor().fit(rows)
     with pytest.raises(InputError, match="not 3"):
@@ -256,7 +258,7 @@ def test_every_fold_of_two_classes_is_judged_by_a_model_that_did_not_see_it() ->
         np.testing.assert_allclose(part.scores, other.decision_function(inside), atol=1e-9)
 
 
-def test_folds_are_kept_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
+def test_folds_are_stored_only_where_they_are_drawn_and_thinned(monkeypatch) -> None:
     from separatrix.study.classes import out_of_fold
 
     monkeypatch.setattr(out_of_fold, "SHOWN_ROWS", 50)
@@ -337,31 +339,31 @@ def test_progress_goes_through_the_callbacks_of_scikit_learn() -> None:
 
     class Recorder:
         def __init__(self) -> None:
-            self.heard: list[str] = []
+            self.events: list[str] = []
 
         def setup(self, estimator, context) -> None:
-            self.heard.append("setup")
+            self.events.append("setup")
 
         def on_fit_task_begin(self, estimator, context) -> None:
-            self.heard.append(f"begin {context.task_name}")
+            self.events.append(f"begin {context.task_name}")
 
         def on_fit_task_end(self, estimator, context) -> None:
-            self.heard.append(f"end {context.task_name}")
+            self.events.append(f"end {context.task_name}")
 
         def teardown(self, estimator, context) -> None:
-            self.heard.append("teardown")
+            self.events.append("teardown")
 
     recorder = Recorder()
     assert isinstance(recorder, FitCallback)
     run_study(sx.scan(made(), target="y"), models=["linear"], progress=recorder)
-    assert recorder.heard[:3] == ["setup", "begin study", "begin comparing baseline"]
-    assert recorder.heard[-2:] == ["end study", "teardown"]
-    assert recorder.heard.count("end comparing linear") == 1
+    assert recorder.events[:3] == ["setup", "begin study", "begin comparing baseline"]
+    assert recorder.events[-2:] == ["end study", "teardown"]
+    assert recorder.events.count("end comparing linear") == 1
 
     stopped = Recorder()
     with pytest.raises(InputError):
         run_study(sx.scan(made()[:3], target="y"), task="regression", progress=stopped)
-    assert stopped.heard in ([], ["setup", "begin study", "teardown"])
+    assert stopped.events in ([], ["setup", "begin study", "teardown"])
 
 
 def test_the_synthetic_sample_is_what_its_generator_writes() -> None:

@@ -55,11 +55,11 @@ def test_on_rings_the_kernel_wins_by_far(ringed) -> None:
 
 
 def test_stored_rows_have_a_message(ringed) -> None:
-    kept = len(core_of(ringed.model).support_)
+    n_support_vectors = len(core_of(ringed.model).support_)
     found = [s for s in ringed.messages if "training rows" in s]
     assert found == [
-        f"The model contains {kept} support vectors, of {ringed.n_train} training rows, and so "
-        "does model.sx: share it only with those who may see these rows."
+        f"The model contains {n_support_vectors} support vectors, of {ringed.n_train} "
+        "training rows, and so does model.sx: share it only with those who may see these rows."
     ]
 
 
