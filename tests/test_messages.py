@@ -21,7 +21,7 @@ def test_every_code_has_its_entry() -> None:
     assert entries == {code: entry.title for code, entry in WARNINGS.items()}
 
 
-def test_an_error_says_where_and_what_to_do() -> None:
+def test_an_error_states_where_and_what_to_do() -> None:
     error = InputError("is no number.", file="t.csv", row=7, column="age", remedy="Mend it.")
     assert str(error) == "file t.csv, row 7, column 'age': is no number. Mend it."
     again = pickle.loads(pickle.dumps(error))

@@ -205,7 +205,7 @@ def test_a_full_disk_under_predictions_and_moments(command, process, here, table
     assert Path("/dev/full").is_char_device()
 
 
-def test_a_reader_who_has_seen_enough_is_no_error(here) -> None:
+def test_a_closed_pipe_is_no_error(here) -> None:
     words = [sys.executable, "-m", "separatrix", "samples", "diabetes"]
     closed = subprocess.run(f"{shlex.join(words)} >&-", shell=True, capture_output=True)
     assert (closed.returncode, closed.stderr) == (0, b"")

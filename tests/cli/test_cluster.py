@@ -117,7 +117,7 @@ def test_the_same_seed_writes_the_same_bytes(command, here, groups) -> None:
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
-def test_json_holds_the_verdict(command, groups) -> None:
+def test_json_contains_the_verdict(command, groups) -> None:
     ran = command("cluster", groups, "--json", "-k", 3)
     document = ran.document
     assert document["schema_version"] == 3

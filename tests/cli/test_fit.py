@@ -152,7 +152,7 @@ def test_results_replace_older_ones_and_leave_other_files_alone(command, here, t
 
 
 @pytest.mark.usefixtures("plain_page")
-def test_a_gap_policy_and_a_weight_reach_the_model(command, here) -> None:
+def test_a_missing_policy_and_a_weight_reach_the_model(command, here) -> None:
     ran = command(
         *("fit", "sample:houses", "--target", "price", "--models", "linear", "--out", "o"),
         *("--missing", "indicator", "--unseen", "zeros", "--weight", "rooms"),
@@ -174,7 +174,7 @@ def test_standard_input(command, here, table, monkeypatch) -> None:
     assert "\x1b" not in ran.err + ran.out
 
 
-def test_a_terminal_gets_a_bar_and_no_colour_where_none_is_wanted(here, table) -> None:
+def test_a_terminal_gets_a_bar_and_no_color_where_none_is_wanted(here, table) -> None:
     main, side = pty.openpty()
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "TERM": "xterm-256color", "NO_COLOR": "1"}
     words = ["fit", str(table), "--target", "y", "--models", "linear"]

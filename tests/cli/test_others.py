@@ -65,7 +65,7 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
 
 
 @pytest.mark.usefixtures("plain_page")
-def test_ids_stand_beside_predictions_as_they_are_written(command, here, table) -> None:
+def test_ids_are_written_beside_predictions_unchanged(command, here, table) -> None:
     lines = table.read_text().splitlines()
     numbered = [f"{i:05d},{line}" for i, line in enumerate(lines[1:])]
     (here / "n.csv").write_text("\n".join(["orderId,a,b,y", *numbered]) + "\n")
@@ -251,7 +251,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_help_answers_at_once() -> None:
+def test_help_is_fast() -> None:
     """In time of the processor, which other work on the machine does not stretch."""
 
     def once() -> float:

@@ -41,13 +41,13 @@ def test_rings_from_table_to_page(command, here, rings) -> None:
     assert command("predict", "r/model.sx", rings, "--out", "p.csv").code == 0
 
 
-def test_neighbors_say_that_they_store_all_rows(command, here, rings, plain_page) -> None:
+def test_neighbors_report_that_they_store_all_rows(command, here, rings, plain_page) -> None:
     ran = command("fit", rings, "--target", "y", "--models", "neighbors", "--out", "n")
     assert ran.code == 0, ran.err
     training = json.loads((here / "n/result.json").read_text())["rows"]["training"]
     assert f"The model contains all {training} training rows" in ran.err
 
 
-def test_coefficients_keep_no_row(command, here, table, plain_page) -> None:
+def test_coefficients_store_no_row(command, here, table, plain_page) -> None:
     ran = command("fit", table, "--target", "y", "--models", "linear", "--out", "l")
     assert "The model contains" not in ran.err

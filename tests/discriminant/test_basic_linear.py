@@ -106,7 +106,7 @@ def test_units_do_not_matter(scatter):
     np.testing.assert_array_equal(scaled.predict(x * unit), plain.predict(x))
 
 
-def test_identity_depends_on_units_and_says_so():
+def test_identity_depends_on_units_and_states_it():
     x, y = load_wine(return_X_y=True)
     plain = BasicLinearClassifier().fit(x, y)
     scaled = BasicLinearClassifier().fit(x * np.r_[1e4, np.ones(12)], y)

@@ -200,7 +200,7 @@ def test_two_thresholds_with_unequal_variances():
         assert_allclose(sx.GaussianDiscriminant(case).fit(x, y).thresholds_, found, rtol=1e-9)
 
 
-def test_thresholds_of_many_classes_are_where_the_answer_changes():
+def test_thresholds_of_many_classes_are_where_the_prediction_changes():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 2000)
     x = (np.array([0.0, 2.0, 2.1, 9.0])[y] + rng.standard_normal(2000) * (1 + y))[:, None]

@@ -35,7 +35,7 @@ def test_centred_by_hand():
     np.testing.assert_array_equal(Center().fit_transform(x), [[2, -4], [0, 1], [-2, 3]])
 
 
-def test_standardised_as_scikit_learn_does():
+def test_standardized_as_scikit_learn_does():
     x = table()
     w = np.random.default_rng(1).uniform(0.1, 3, 200)
     own, peer = Standardize().fit(x, sample_weight=w), StandardScaler().fit(x, sample_weight=w)

@@ -48,7 +48,7 @@ def test_coefficients_that_may_not_be_negative(n, fit_intercept):
             ours.summary()
 
 
-def test_the_gap_has_its_old_name():
+def test_the_duality_gap_has_scikit_learns_name():
     x, y, _ = table()
     for model in (sx.Lasso(0.1), sx.ElasticNet(0.1), sx.LassoCV(cv=3)):
         assert model.fit(x, y[:, 0]).dual_gap_ == model.certificate_.gap

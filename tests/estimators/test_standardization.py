@@ -60,7 +60,7 @@ def test_refused_without_columns() -> None:
         sx.KMedoids(1, metric="edit", standardize=True).fit(["a", "b"])
 
 
-def test_a_second_fit_without_it_forgets_the_first(x) -> None:
+def test_a_second_fit_without_it_discards_the_first(x) -> None:
     model = sx.KMedoids(3, standardize=True, random_state=0).fit(x)
     model.set_params(standardize=False).fit(x)
     assert not hasattr(model, "scale_")

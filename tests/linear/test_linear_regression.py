@@ -41,7 +41,7 @@ def test_one_column_slope_is_covariance_over_variance() -> None:
     assert abs((weight - model.predict(height[:, None])).sum()) < 1e-11
 
 
-def test_ignoring_correlation_does_harm_that_can_be_seen() -> None:
+def test_marginal_coefficients_ignore_correlation() -> None:
     first = rng.standard_normal(500)
     second = -first + 0.05 * rng.standard_normal(500)
     x = np.stack([first, second], axis=1)
@@ -270,7 +270,7 @@ def test_an_open_coefficient_has_no_standard_error() -> None:
     assert_allclose(s.sigma, alone.sigma, rtol=1e-9)
 
 
-def test_a_loaded_model_asks_for_its_rows(tmp_path) -> None:
+def test_a_loaded_model_needs_its_rows(tmp_path) -> None:
     x, y = sample()
     model = sx.LinearRegression().fit(x, y)
     sx.save(model, tmp_path / "m.sx")
@@ -281,7 +281,7 @@ def test_a_loaded_model_asks_for_its_rows(tmp_path) -> None:
     assert_allclose(loaded.summary(x, y).leverage, model.summary().leverage)
 
 
-def test_an_outlier_is_seen() -> None:
+def test_an_outlier_is_detected() -> None:
     x = np.linspace(0, 10, 20)[:, None]
     y = 2 * x[:, 0] + 0.1 * rng.standard_normal(20)
     y[-1] += 10
@@ -323,7 +323,7 @@ def test_classes_are_no_numbers() -> None:
             model.fit(sx.scan(table, target="y"))
 
 
-def test_interpolation_has_a_gap_too() -> None:
+def test_interpolation_has_a_duality_gap_too() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(12, 30)), rng.normal(size=12)
     x[5] = x[6]  # the same row twice with different targets: no perfect fit

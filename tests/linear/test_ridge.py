@@ -63,7 +63,7 @@ def test_the_intercept_is_not_penalized() -> None:
     assert_allclose(model.intercept_, (y + 1000.0).mean(), rtol=1e-6)
 
 
-def test_badly_mixed_units_keep_their_digits() -> None:
+def test_badly_mixed_units_lose_no_digits() -> None:
     x, y = sample(d=3)
     units = np.array([1e8, 1.0, 1e-6])
     mixed = x * units

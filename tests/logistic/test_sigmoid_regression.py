@@ -81,7 +81,7 @@ def test_separable_classes_have_finite_coefficients() -> None:
     assert np.isfinite(p).all()
 
 
-def test_wrong_labels_far_away_do_less_harm_than_under_least_squares() -> None:
+def test_distant_wrong_labels_matter_less_than_under_least_squares() -> None:
     x = np.r_[np.linspace(-2, -0.2, 30), np.linspace(0.2, 2, 30), np.full(4, 7.0)][:, None]
     y = np.r_[np.zeros(30), np.ones(30), np.zeros(4)]
     model = sx.SigmoidRegressionClassifier(1e-4).fit(x, y)

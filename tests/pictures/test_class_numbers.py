@@ -158,7 +158,7 @@ def test_log_odds_of_own_class():
     assert "1 row at ±20 or beyond" in display.description
 
 
-def test_distances_in_standard_deviations_know_no_units():
+def test_distances_in_standard_deviations_do_not_depend_on_units():
     scale = np.array([1.0, 1e6, 1e-4])
     model = LogisticRegression(C=np.inf).fit(FEW, MALIGNANT)
     other = LogisticRegression(C=np.inf).fit(FEW * scale, MALIGNANT)
@@ -176,7 +176,7 @@ def test_distances_in_standard_deviations_know_no_units():
     np.testing.assert_allclose(one.values, (z @ w - t) / np.linalg.norm(w), atol=1e-8)
 
 
-def test_rows_of_a_class_that_the_model_does_not_know_are_left_out():
+def test_rows_of_a_class_unknown_to_the_model_are_left_out():
     scores, normals = np.arange(12.0).reshape(4, 3), np.eye(3)
     display = SignedDistanceDisplay.from_scores(
         ["a", "z", "b", "c"], scores, normals, ["a", "b", "c"]

@@ -63,7 +63,7 @@ def test_silhouettes_of_a_model_are_in_its_metric() -> None:
     assert_allclose(display.silhouette.samples[0], (b - a) / b)
 
 
-def test_silhouettes_of_a_model_that_standardised() -> None:
+def test_silhouettes_of_a_model_that_standardized() -> None:
     x = X * [1e8, 1, 1e-8, 1]
     model = sx.KMeans(3, standardize=True, random_state=0).fit(x)
     z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -93,7 +93,7 @@ def test_every_merge_is_drawn_at_its_height(method: str) -> None:
     assert_allclose(drawn_heights(display), np.sort(table[:, 2]))
 
 
-def test_leaves_stand_where_scipy_puts_them() -> None:
+def test_leaves_are_where_scipy_puts_them() -> None:
     table = hierarchy.linkage(X[:20], "average")
     peer = hierarchy.dendrogram(table, no_plot=True)
     ticks = DendrogramDisplay.from_linkage(table).plot().ax_.get_xticklabels()
@@ -186,7 +186,7 @@ def test_the_elbow_of_few_rows_and_of_many(monkeypatch) -> None:
 # -- profiles --------------------------------------------------------------------------------------
 
 
-def test_profiles_are_means_of_standardised_columns() -> None:
+def test_profiles_are_means_of_standardized_columns() -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     display = ClusterProfileDisplay.from_rows(frame, KIND)
     z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -263,7 +263,7 @@ def test_a_cluster_without_a_dot_is_left_out() -> None:
     assert "1 with 0 rows" in some.description
 
 
-def test_standardised_projections_do_not_depend_on_units() -> None:
+def test_standardized_projections_do_not_depend_on_units() -> None:
     a = ClusterProjectionDisplay.from_rows(X, KIND, standardize=True)
     b = ClusterProjectionDisplay.from_rows(X * [1e8, 1, 1e-8, 1], KIND, standardize=True)
     assert_allclose(b.projection.coordinates, a.projection.coordinates, atol=1e-8)

@@ -67,7 +67,7 @@ def test_ids_are_unique_own_and_all_used(name):
 
 
 @each
-def test_every_colour_can_be_changed_by_the_page(name):
+def test_every_color_can_be_changed_by_the_page(name):
     text = PICTURES[name].to_svg()
     bare = re.sub(r"var\(--[a-z0-9-]+, #[0-9a-f]{6}\)", "", text)
     assert not re.findall(r"(?:fill|stroke): ?#[0-9a-f]{3,6}", bare)

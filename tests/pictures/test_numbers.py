@@ -123,7 +123,7 @@ class Path(BaseEstimator):
         return self
 
 
-def test_path_takes_either_orientation_and_knows_the_chosen_point():
+def test_path_takes_either_orientation_and_marks_the_chosen_point():
     alphas, coefs, _ = lasso_path(X, Y - Y.mean())
     names = [f"c{j}" for j in range(10)]
     model, tall = (Path(alphas, c, alphas[50]) for c in (coefs, coefs.T))
@@ -140,7 +140,7 @@ def test_path_takes_either_orientation_and_knows_the_chosen_point():
         RegularizationPathDisplay.from_estimator(LinearRegression().fit(X, Y))
 
 
-def test_a_model_without_penalty_stands_at_the_end_of_the_path_or_beside_it():
+def test_a_model_without_penalty_is_marked_at_the_end_of_the_path_or_beside_it():
     alphas, names = np.geomspace(1e-3, 1e3, 20), ("a", "b")
     coefs = np.array([4.0, -2.0]) / (1 + alphas)[:, None]
     end = RegularizationPathDisplay(alphas, coefs, names, reference=np.array([4.0, -2.0]))
@@ -219,8 +219,8 @@ def test_distances_are_geometry():
     model = RidgeClassifier().fit(x, y)
     display = SignedDistanceDisplay.from_estimator(model, x, y)
     w, t = np.ravel(model.coef_), -float(np.ravel(model.intercept_)[0])
-    foot = x - np.outer(display.values, w / np.linalg.norm(w))
-    np.testing.assert_allclose(foot @ w, t, atol=1e-12)
+    projection = x - np.outer(display.values, w / np.linalg.norm(w))
+    np.testing.assert_allclose(projection @ w, t, atol=1e-12)
     wrong = model.predict(x) != y
     assert display.wrong(0) + display.wrong(1) == wrong.sum()
 
@@ -300,7 +300,7 @@ def test_tiny_and_perfect_fits_are_drawn(n):
         display.to_svg()
 
 
-def test_learning_curve_says_whether_more_rows_help():
+def test_learning_curve_states_whether_more_rows_help():
     sizes, flat = [50, 100, 200, 400], np.full((4, 5), 2.0)
     falling = np.array([9.0, 6, 4, 3])[:, None] + np.linspace(-0.1, 0.1, 5)
     assert "more rows may help" in LearningCurveDisplay(sizes, flat, falling, "rmse").description
@@ -309,7 +309,7 @@ def test_learning_curve_says_whether_more_rows_help():
     assert "more rows may help" in rising.description
 
 
-def test_folds_and_gap_speak_in_the_measures_own_direction():
+def test_folds_and_generalization_gap_follow_the_direction_of_the_measure():
     folds = CrossValidationDisplay(
         ["low", "high"], [np.array([0.1, 0.2]), np.array([0.8, 0.9])], "accuracy"
     )

@@ -103,7 +103,7 @@ def test_probabilities_are_probabilities_and_predictions_agree(method, k):
     assert log_loss(y, model.predict_proba(x)) < 0.9 * chance
 
 
-def test_calibration_mends_scores_that_are_too_sure():
+def test_calibration_corrects_overconfident_scores():
     x, y = clouds(2, 2000, apart=0.7)
     new, truth = clouds(2, 4000, seed=5, apart=0.7)
     forest = RandomForestClassifier(20, random_state=0)
@@ -235,7 +235,7 @@ def test_temperatures_of_awkward_scores():
 
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("inner", [sx.GaussianNB, sx.BasicLinearClassifier])
-def test_a_temperature_keeps_every_answer_and_the_journey(k, inner, tmp_path):
+def test_a_temperature_changes_no_prediction_and_can_be_stored(k, inner, tmp_path):
     x, y = clouds(k)
     x = np.column_stack([x, x, x])  # columns that repeat make naive Bayes too sure
     model = sx.CalibratedClassifier(inner(), method="temperature").fit(x, y)

@@ -65,7 +65,7 @@ def test_two_classes_by_scores_alone(rows):
     assert (utilities(model, x).argmax(axis=1) == model.predict(x)).all()
 
 
-def test_a_linear_model_of_three_classes_is_seen_whole(rows):
+def test_a_linear_model_of_three_classes_is_drawn_exactly(rows):
     """The plane holds both discriminant directions: nothing is lost."""
     x, codes = rows
     land = drawn(LinearDiscriminantAnalysis().fit(x, codes.astype(str)), x, codes)

@@ -74,7 +74,7 @@ def test_coverage_and_risk_by_hand():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5))
-def test_no_answer_is_cheaper_than_the_one_chosen(seed, k):
+def test_no_decision_has_less_expected_cost_than_the_chosen_one(seed, k):
     rng = np.random.default_rng(seed)
     matrix, p = rng.random((k, k + 1)), rng.dirichlet(np.ones(k), 20)
     chosen = costs_of(matrix, np.arange(k)).decide(p)

@@ -115,9 +115,9 @@ def test_margins_are_distances_to_the_boundary():
     side = np.where(y == model.classes_[1], 1, -1)
     margin = model.margin(x, y)
     assert_array_equal(margin > 0, model.predict(x) == y)
-    foot = x - np.outer(side * margin, model.coef_[0] / np.linalg.norm(model.coef_))
-    assert_allclose(model.decision_function(foot), 0, atol=1e-12)
-    assert_allclose(np.linalg.norm(foot - x, axis=1), np.abs(margin))
+    projection = x - np.outer(side * margin, model.coef_[0] / np.linalg.norm(model.coef_))
+    assert_allclose(model.decision_function(projection), 0, atol=1e-12)
+    assert_allclose(np.linalg.norm(projection - x, axis=1), np.abs(margin))
     assert_allclose(model.signed_distance(x), side * margin)
 
 

@@ -37,7 +37,7 @@ def test_standard_errors(reference: Reference) -> None:
     assert digits(np.array([summary.sigma]), deviation, size) >= reference.digits
 
 
-def test_the_certificate_says_which_statistic_reached_the_digits() -> None:
+def test_the_certificate_names_the_statistic_that_reached_the_digits() -> None:
     easy = sx.LinearRegression().fit(*_plain())
     assert easy.certificate_.statistic == "moments"
     hard = sx.LinearRegression().fit(FILIP.x, FILIP.y)

@@ -28,7 +28,7 @@ def files(pages, tmp_path_factory):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1180], ids=["phone", "desk"])
 @pytest.mark.parametrize("name", ["linear", "lasso", "wine", "rejecting"])
-def test_opens_in_silence_and_fits(browser, files, name, width, dark):
+def test_opens_without_messages_and_fits(browser, files, name, width, dark):
     path = files / f"{name}.html"
     browser.open(path, width=width, dark=dark)
     assert browser.messages == []
@@ -43,7 +43,7 @@ def test_opens_in_silence_and_fits(browser, files, name, width, dark):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_letters_stand_out_from_the_paper(browser, files, dark):
+def test_text_contrasts_with_the_background(browser, files, dark):
     """Contrast of text, captions and links with the page is at least 4.5 (WCAG AA)."""
     browser.open(files / "linear.html", dark=dark)
     ratios = browser.evaluate(

@@ -109,7 +109,7 @@ def test_the_same_bytes_again_and_from_the_file(studies, cluster_pages, tmp_path
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_opens_in_silence_and_fits(cluster_pages, tmp_path):
+def test_opens_without_messages_and_fits(cluster_pages, tmp_path):
     browser = Browser(CHROMIUM, tmp_path / "profile")
     try:
         for name, text in cluster_pages.items():

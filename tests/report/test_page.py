@@ -133,7 +133,7 @@ def test_order_of_the_sections(pages):
     ]
 
 
-def test_verdict_tells_the_test_score_against_the_baseline(linear, pages):
+def test_verdict_compares_the_test_score_with_the_baseline(linear, pages):
     words = Page(pages["linear"]).words
     score, base = linear.test[0], linear.baseline_test[0]
     assert "How well can progression be predicted from the 10 other columns" in words
@@ -232,7 +232,7 @@ def test_covariances_are_given_by_class(probable, pages):
         assert f"{label} {test.skewness:.3g}" in words
 
 
-def test_both_measures_stand_in_the_leaderboard(pages):
+def test_both_measures_are_in_the_leaderboard(pages):
     words = Page(pages["probable"]).words
     assert "Log loss, mean over folds" in words
     assert "0.2200" in words
@@ -243,9 +243,9 @@ def test_rejections_and_their_cost_are_shown(rejecting, pages):
     words = Page(pages["rejecting"]).words
     assert "Every error costs 1, and a rejection 0.2." in words
     assert "Cost of each answer (column)" not in words
-    unsure = int(np.sum(rejecting.test_predictions.predicted == "reject"))
-    assert unsure > 0
-    assert f"{unsure} rejected" in words
+    n_rejected = int(np.sum(rejecting.test_predictions.predicted == "reject"))
+    assert n_rejected > 0
+    assert f"{n_rejected} rejected" in words
     assert "At a rejection cost of 0.2" in words
     assert "Rejected (grey)" in words
     assert "At the threshold 0 the" not in words
@@ -276,7 +276,7 @@ def test_the_verdict_leads_with_the_error_rate(probable, rejecting, pages):
     assert f"With the reject option its coverage is {share:.1f} %" in Page(pages["rejecting"]).words
 
 
-def test_a_test_set_without_errors_says_so(probable):
+def test_a_test_set_without_errors_is_described(probable):
     p = np.where(np.asarray(probable.test_predictions.truth)[:, None] == probable.classes, 0.9, 0.1)
     certain = replace(
         probable.test_predictions, predicted=probable.test_predictions.truth, probabilities=p
@@ -286,7 +286,7 @@ def test_a_test_set_without_errors_says_so(probable):
     assert "Risk against coverage" not in words
 
 
-def test_a_boundary_that_cannot_be_drawn_says_why(pages):
+def test_a_boundary_that_cannot_be_drawn_states_why(pages):
     assert "two numeric columns that vary" in Page(pages["cancer"]).words
 
 
@@ -344,7 +344,7 @@ def test_when_the_baseline_wins_it_is_stated(linear):
     assert "Largest coefficients" not in words
 
 
-def test_a_study_without_rows_says_what_is_missing(pages):
+def test_a_study_without_rows_states_what_is_missing(pages):
     words = Page(pages["bare"]).words
     assert "There is no test set" in words
     assert "residuals cannot be drawn" in words

@@ -99,9 +99,9 @@ def test_damaged_parquet(tmp_path):
     whole = (tmp_path / "t.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     refused(["cut.parquet", "cut short"], lambda: read(tmp_path / "cut.parquet", target="price"))
-    hole = bytearray(whole)
-    hole[20:2000] = b"\xff" * 1980
-    (tmp_path / "hole.parquet").write_bytes(bytes(hole))
+    damaged = bytearray(whole)
+    damaged[20:2000] = b"\xff" * 1980
+    (tmp_path / "hole.parquet").write_bytes(bytes(damaged))
     refused(["hole.parquet", "damaged"], lambda: read(tmp_path / "hole.parquet", target="price"))
 
 

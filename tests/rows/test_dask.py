@@ -67,11 +67,11 @@ def test_two_workers_give_the_numbers_of_one_process(cluster):
     alone = scan(frame, target="price").with_parts(Parts())
     a, b = prepare_parts(spread), prepare_parts(alone)
     for fold in (-1, *b.folds):
-        got, want = a.split(fold), b.split(fold)
-        assert got.encoding.names == want.encoding.names
-        np.testing.assert_allclose(got.train.mean, want.train.mean, rtol=1e-10)
-        scale = np.sqrt(np.outer(*[np.diag(want.train.scatter)] * 2))
-        assert (np.abs(got.train.scatter - want.train.scatter) <= 1e-10 * scale).all()
+        got, expected = a.split(fold), b.split(fold)
+        assert got.encoding.names == expected.encoding.names
+        np.testing.assert_allclose(got.train.mean, expected.train.mean, rtol=1e-10)
+        scale = np.sqrt(np.outer(*[np.diag(expected.train.scatter)] * 2))
+        assert (np.abs(got.train.scatter - expected.train.scatter) <= 1e-10 * scale).all()
     assert spread.dropped == alone.dropped == 1
 
 
@@ -92,11 +92,11 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     killer.start()
     total = rows.reduce(slow)
     killer.join()
-    want = scan(frame, target="price").reduce(Moments())
-    want = want.aligned(total.terms, total.targets)
-    assert total.count == want.count
-    np.testing.assert_allclose(total.mean, want.mean, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(total.scatter, want.scatter, rtol=1e-8, atol=1e-8)
+    expected = scan(frame, target="price").reduce(Moments())
+    expected = expected.aligned(total.terms, total.targets)
+    assert total.count == expected.count
+    np.testing.assert_allclose(total.mean, expected.mean, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(total.scatter, expected.scatter, rtol=1e-8, atol=1e-8)
     assert workers[0] in {int(p.name.split("-")[0]) for p in tmp_path.iterdir()}
 
 
@@ -104,8 +104,8 @@ def test_partitions_may_be_empty_and_faults_are_named():
     frame = mixed(60).dropna(subset="price")
     lazy = dd.from_pandas(frame, npartitions=4)
     some = scan(lazy[lazy["rooms"] > 0], target="price")
-    holes = lazy.map_partitions(lambda p: p[p.index > 40], meta=lazy._meta)
-    assert prepare(scan(holes, target="price")).moments.count == len(frame[frame.index > 40])
+    some_empty = lazy.map_partitions(lambda p: p[p.index > 40], meta=lazy._meta)
+    assert prepare(scan(some_empty, target="price")).moments.count == len(frame[frame.index > 40])
     assert len(some.read()) == len(frame)
     bad = frame.copy()
     bad.loc[50, "height"] = np.inf
@@ -124,13 +124,13 @@ def test_regress_on_dask_equals_memory():
     np.testing.assert_allclose(a.moments.mean, b.moments.mean, rtol=1e-9)
 
 
-def test_plain_arrays_may_stand_beside_a_dask_array():
+def test_plain_arrays_may_accompany_a_dask_array():
     rng = np.random.default_rng(0)
     x, y, w = rng.normal(size=(100, 3)), rng.normal(size=100), rng.uniform(size=100)
     lazy = da.from_array(x, chunks=(30, 2))
     got = scan(lazy, target=y, weight=w.tolist()).reduce(Moments())
-    want = scan(x, target=y, weight=w).reduce(Moments())
-    np.testing.assert_allclose(got.scatter, want.scatter, rtol=1e-10, atol=1e-12)
+    expected = scan(x, target=y, weight=w).reduce(Moments())
+    np.testing.assert_allclose(got.scatter, expected.scatter, rtol=1e-10, atol=1e-12)
     with pytest.raises(InputError, match="The target has 99 rows, the table 100"):
         scan(lazy, target=y[1:])
     with pytest.raises(InputError, match="the columns of an array have no names"):

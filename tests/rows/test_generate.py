@@ -29,7 +29,7 @@ def test_laws_show():
     assert (z[:, 2] == 4).all()
 
 
-def test_feature_noise_blurs_and_keeps_the_distribution():
+def test_feature_noise_weakens_correlation_and_preserves_marginal_distributions():
     x = multivariate_normal(N, [0.0, 0.0], [[1.0, 0.95], [0.95, 1.0]])
     noisy = feature_noise(x, 0.3, seed=1)
     assert (noisy != x).mean() == pytest.approx(0.3, abs=0.01)

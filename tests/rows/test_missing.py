@@ -76,12 +76,12 @@ def test_regress_is_the_fixed_point_of_regressions(scale):
     frame = pd.DataFrame(x, columns=["a", "b", "c"])
     frame.loc[::5, "a"] = np.nan
     frame.loc[1::5, "b"] = np.nan  # never two missing values in one row: each is a plain regression
-    want = regressed(frame)
+    expected = regressed(frame)
     frame["b"] *= scale
     ready = prepare(scan(frame.assign(y=1.0 * np.arange(200)), target="y", missing="regress"))
     got = design_of(ready)
-    np.testing.assert_allclose(got["a"], want["a"], atol=1e-4)
-    np.testing.assert_allclose(got["b"] / scale, want["b"], atol=1e-4)
+    np.testing.assert_allclose(got["a"], expected["a"], atol=1e-4)
+    np.testing.assert_allclose(got["b"] / scale, expected["b"], atol=1e-4)
     assert 1 < ready.encoding.n_iter < 60
     assert ready.encoding.last_change <= 1e-6
 
@@ -91,10 +91,10 @@ def test_regress_recovers_what_the_other_columns_determine():
     a = rng.normal(size=300)
     group = np.where(a > 0, "high", "low")
     frame = pd.DataFrame({"a": a, "twice": 2 * a + 1, "g": group, "y": rng.normal(size=300)})
-    holes = frame.copy()
-    holes.loc[::9, "twice"] = np.nan
-    holes.loc[::10, "g"] = None
-    x = design_of(prepare(scan(holes, target="y", missing="regress")))
+    missing_values = frame.copy()
+    missing_values.loc[::9, "twice"] = np.nan
+    missing_values.loc[::10, "g"] = None
+    x = design_of(prepare(scan(missing_values, target="y", missing="regress")))
     np.testing.assert_allclose(x["twice"], frame["twice"], atol=1e-4)
     filled = np.where(x["g=low"] if "g=low" in x else 1 - x["g=high"], "low", "high")
     far = np.abs(a) > 0.7

@@ -30,13 +30,13 @@ def test_reordered_extra_and_absent_columns(ready, tmp_path):
     frame = mixed().drop(columns="price")
     mixed().to_csv(tmp_path / "new.csv", index=False)
     shuffled = frame[["garden", "town", "height", "rooms"]].assign(extra=1)
-    want = design(ready, frame)
-    assert want.shape == (400, 5)
+    expected = design(ready, frame)
+    assert expected.shape == (400, 5)
     rows = rows_like(shuffled, ready.encoding.schema)
     assert rows.ignored == ("extra",)
     for source in (shuffled, frame.to_dict("list"), tmp_path / "new.csv", scan(frame)):
-        np.testing.assert_allclose(design(ready, source), want, rtol=1e-12)
-    np.testing.assert_allclose(design(ready, scan(frame).read()), want, rtol=1e-12)
+        np.testing.assert_allclose(design(ready, source), expected, rtol=1e-12)
+    np.testing.assert_allclose(design(ready, scan(frame).read()), expected, rtol=1e-12)
     with pytest.raises(InputError, match=r"no column 'rooms'.*Did you mean 'room'"):
         rows_like(frame.rename(columns={"rooms": "room"}), ready.encoding.schema)
 
@@ -75,7 +75,7 @@ def test_unknown_levels_may_count_as_zeros():
         design(ready, mixed())
 
 
-def test_a_level_that_only_the_left_out_rows_have_is_no_stranger():
+def test_a_level_only_of_the_left_out_rows_is_no_unknown_level():
     frame = mixed(60)
     frame.loc[50, "town"] = "Oslo"
     table = scan(frame, target="price").read()

@@ -33,23 +33,23 @@ def test_proportions_are_as_requested():
 def test_neither_order_nor_layout_nor_block_size_matters():
     frame = mixed().dropna(subset="price").reset_index(drop=True)
     split = Parts(seed=7)
-    want = parts_of(frame, split)
+    expected = parts_of(frame, split)
     order = np.random.default_rng(0).permutation(len(frame))
-    np.testing.assert_array_equal(parts_of(frame.iloc[order], split), want[order])
-    np.testing.assert_array_equal(parts_of(frame[frame.columns[::-1]], split), want)
-    np.testing.assert_array_equal(parts_of(frame, split, block_rows=17), want)
-    np.testing.assert_array_equal(parts_of(frame[:100], split), want[:100])
-    np.testing.assert_array_equal(parts_of(frame, split, missing="indicator"), want)
+    np.testing.assert_array_equal(parts_of(frame.iloc[order], split), expected[order])
+    np.testing.assert_array_equal(parts_of(frame[frame.columns[::-1]], split), expected)
+    np.testing.assert_array_equal(parts_of(frame, split, block_rows=17), expected)
+    np.testing.assert_array_equal(parts_of(frame[:100], split), expected[:100])
+    np.testing.assert_array_equal(parts_of(frame, split, missing="indicator"), expected)
     whole = frame.assign(rooms=frame["rooms"].astype("float32"))
-    np.testing.assert_array_equal(parts_of(whole, split), want)
+    np.testing.assert_array_equal(parts_of(whole, split), expected)
 
 
 def test_the_seed_matters_and_weights_do_not():
     frame = mixed().dropna(subset="price").assign(w=1.0)
-    want = parts_of(frame, Parts(seed=0), weight="w")
+    expected = parts_of(frame, Parts(seed=0), weight="w")
     other = frame.assign(w=np.arange(len(frame)))
-    np.testing.assert_array_equal(parts_of(other, Parts(seed=0), weight="w"), want)
-    assert (parts_of(frame, Parts(seed=1), weight="w") != want).mean() > 0.5
+    np.testing.assert_array_equal(parts_of(other, Parts(seed=0), weight="w"), expected)
+    assert (parts_of(frame, Parts(seed=1), weight="w") != expected).mean() > 0.5
 
 
 def test_memory_and_stream_agree_on_distinct_rows():
@@ -97,8 +97,8 @@ def test_signs_of_zero_and_kinds_of_nothing_do_not_count():
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
 def test_ordinals_count_equal_rows_before(values):
     content = np.array(values, dtype=np.uint64)
-    want = [values[:i].count(v) for i, v in enumerate(values)]
-    assert duplicate_ordinals(content).tolist() == want
+    expected = [values[:i].count(v) for i, v in enumerate(values)]
+    assert duplicate_ordinals(content).tolist() == expected
 
 
 def test_every_level_has_a_word_of_its_own():

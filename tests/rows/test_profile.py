@@ -15,7 +15,7 @@ from .tables import mixed
 
 
 @pytest.mark.parametrize("block_rows", [30, 65536])
-def test_profile_says_what_pandas_says(block_rows):
+def test_profile_equals_that_of_pandas(block_rows):
     frame = mixed().dropna(subset="price")
     found = {p.name: p for p in profile(scan(mixed(), target="price", block_rows=block_rows))}
     assert list(found) == ["height", "rooms", "town", "garden", "price"]

@@ -72,7 +72,7 @@ def test_scratch_memory_is_never_shared_while_in_use():
     assert scratch((MAX_SIZE, 2)).shape == (MAX_SIZE, 2)
 
 
-def test_a_collected_table_keeps_its_values():
+def test_a_collected_table_has_the_same_values():
     x = np.random.default_rng(0).normal(size=(5000, 3))
     table = pa.table({"a": x[:, 0], "b": x[:, 1], "y": x[:, 2]})
     blocks = list(scan(table, target="y", block_rows=500).blocks())

@@ -49,7 +49,7 @@ def test_every_estimator_predicts_the_same_after_the_journey(row, tmp_path) -> N
     assert (tmp_path / "a.sx").read_bytes() == (tmp_path / "b.sx").read_bytes()
 
 
-def test_the_registry_knows_every_estimator_of_the_package() -> None:
+def test_the_registry_lists_every_estimator_of_the_package() -> None:
     public = {
         name
         for name in sx.__all__
@@ -105,7 +105,7 @@ def test_training_rows_stay_behind(model, file) -> None:
     )
 
 
-def test_a_file_says_what_it_is_to_anyone_who_can_read_safetensors(file) -> None:
+def test_a_file_describes_itself_to_any_reader_of_safetensors(file) -> None:
     with safe_open(str(file), framework="np") as content:
         metadata = content.metadata()
         assert (content.get_tensor("model.coef_") == load(file).coef_).all()

@@ -93,7 +93,7 @@ def test_scores_without_probabilities_are_read_by_a_sigmoid_of_the_other_folds()
     np.testing.assert_allclose(found.test_predictions.probabilities[:, 1], expected, rtol=1e-9)
 
 
-def test_probabilities_that_are_too_sure_are_calibrated(tmp_path) -> None:
+def test_overconfident_probabilities_are_calibrated(tmp_path) -> None:
     table = repeated_columns()
     found = run_study(sx.scan(table, target="y"), models=["naive_bayes"])
     check = found.calibration
@@ -203,17 +203,19 @@ def test_more_columns_than_rows_with_missing_values() -> None:
     found = run_study(sx.scan(table, target="y"), models=["naive_bayes", "logistic_ridge"])
     assert found.winner != "baseline"
     assert found.model.predict(table.drop("y")).shape == (60,)
-    holes = table.with_columns(x0=pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise("x0"))
-    incomplete = run_study(sx.scan(holes, target="y"), models=["naive_bayes"])
-    seen = core_of(incomplete.model).column_moments_.observed
+    incomplete = table.with_columns(
+        x0=pl.when(pl.int_range(60) % 3 == 0).then(None).otherwise("x0")
+    )
+    found_incomplete = run_study(sx.scan(incomplete, target="y"), models=["naive_bayes"])
+    seen = core_of(found_incomplete.model).column_moments_.observed
     assert seen.min() < seen.max()  # a missing value is skipped, not imputed
-    assert incomplete.training.names == ()
+    assert found_incomplete.training.names == ()
 
 
 # -- awkward classes -------------------------------------------------------------------------------
 
 
-def lonely() -> tuple[pl.DataFrame, int]:
+def single_row_class() -> tuple[pl.DataFrame, int]:
     """A table with one row of a third class, and a seed that puts it into the test part."""
     table = clouds(classes=2)
     last = pl.DataFrame({"p": [0.0], "q": [0.0], "y": ["alone"]})
@@ -225,7 +227,7 @@ def lonely() -> tuple[pl.DataFrame, int]:
 
 
 def test_a_class_of_the_test_set_alone() -> None:
-    table, seed = lonely()
+    table, seed = single_row_class()
     found = run_study(sx.scan(table, target="y"), models=["lda", "naive_bayes"], seed=seed)
     assert found.classes == ("class a", "class b")
     assert any("'alone' is in the test set alone" in s for s in found.messages)
@@ -234,14 +236,14 @@ def test_a_class_of_the_test_set_alone() -> None:
     largest = -np.log(np.finfo(float).eps)
     assert test["log_loss"] > largest / found.n_test
     assert test["error"] >= 1 / found.n_test
-    priced = run_study(
+    with_costs = run_study(
         sx.scan(table, target="y"),
         models=["lda"],
         seed=seed,
         costs={"alone": {"class a": 50, "class b": 50}},
     )
-    assert {s.metric: s.value for s in priced.test}["cost"] >= 50 / found.n_test
-    assert priced.decision.costs.matrix.shape == (2, 2)
+    assert {s.metric: s.value for s in with_costs.test}["cost"] >= 50 / found.n_test
+    assert with_costs.decision.costs.matrix.shape == (2, 2)
 
 
 def test_a_class_of_one_row() -> None:

@@ -94,7 +94,7 @@ def test_iris_has_groups() -> None:
 
 
 @pytest.mark.parametrize("method", ["kmedoids", "average", "ward", "kernel"])
-def test_the_other_methods_tell_them_apart_as_well(method) -> None:
+def test_the_other_methods_separate_them_as_well(method) -> None:
     assert judge(blobs(90), method, most=5).real
     assert not judge(without_groups("normal", 90, 3, 1), method, most=5).real
 
@@ -107,7 +107,7 @@ def test_a_category_alone_is_no_group() -> None:
     assert not found.real
 
 
-def test_the_draws_stop_once_the_answer_is_known() -> None:
+def test_the_draws_stop_once_the_test_is_decided() -> None:
     found = judge(without_groups("uniform", 100, 2, 0))
     first = found.references[0]
     assert first.p_value > 0.05

@@ -53,7 +53,7 @@ def test_the_comparison_does_not_depend_on_costs(table) -> None:
     assert plain.decision is None
 
 
-def test_costs_turn_answers_to_the_cheapest_class(table, tmp_path) -> None:
+def test_predictions_have_the_least_expected_cost(table, tmp_path) -> None:
     costs = {"class a": {"class b": 20, "class c": 20}}
     found = run_study(sx.scan(table, target="y"), models=["lda"], costs=costs)
     matrix = np.array([[0, 20, 20], [1, 0, 1], [1, 1, 0]], dtype=float)

@@ -48,7 +48,7 @@ def test_numbers_vary_and_all_else_is_fixed_at_its_most_frequent_level(study):
     assert len(land.dots) == study.n_test
 
 
-def test_the_plane_shows_the_answers_of_the_model_there(study, tmp_path):
+def test_the_plane_shows_the_predictions_of_the_model(study, tmp_path):
     """Rows of the plane written as a table and read again get the answers of the picture."""
     land = study.decision_surface
     at = np.array([[land.x[j], land.y[i]] for i in (3, 20, 40) for j in (2, 30, 60)])

@@ -51,7 +51,7 @@ def test_the_study_is_complete(study) -> None:
     assert any("`test`" in s and "`seed`" in s for s in study.messages)
 
 
-def test_cross_validation_is_what_it_says(study) -> None:
+def test_fold_scores_equal_those_of_separate_fits(study) -> None:
     rows = sx.scan(made(), target="y").read().with_parts(Parts(4, 0.2, 5))
     labels = rows.block.parts
     for fold, error in enumerate(study.leaderboard[1].folds):
@@ -62,7 +62,7 @@ def test_cross_validation_is_what_it_says(study) -> None:
         assert error == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_winner_has_seen_the_training_part_only(study) -> None:
+def test_the_winner_was_fitted_to_the_training_part_only(study) -> None:
     table = made()
     rows = sx.scan(table, target="y").read().with_parts(Parts(4, 0.2, 5))
     train = table[np.flatnonzero(rows.block.parts >= 0).tolist()]
@@ -72,7 +72,7 @@ def test_the_winner_has_seen_the_training_part_only(study) -> None:
     np.testing.assert_allclose(study.model.coef_, alone.coef_, rtol=1e-9)
 
 
-def test_the_test_part_is_read_as_it_stands_in_the_table(study) -> None:
+def test_test_rows_are_numbered_as_in_the_table(study) -> None:
     table = made()
     truth = table["y"].to_numpy()[np.asarray(study.test_predictions.rows) - 1]
     assert (study.test_predictions.truth == truth).all()
@@ -219,7 +219,7 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
         assert found.test_predictions.probabilities.shape == (found.n_test, len(found.classes))
 
 
-def test_two_classes_say_which_is_positive_and_have_an_area() -> None:
+def test_two_classes_name_the_positive_one_and_have_an_area() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 2))
     table = pl.DataFrame(

@@ -193,18 +193,18 @@ def test_coordinate_descent_shrinks_between_checks_of_the_gap() -> None:
     score = x @ rng.standard_normal(800)
     positive = score + 0.5 * score.std() * rng.standard_normal(3000) > 0.0
     problem = hinge_problem(x, positive, 1.0)
-    looks, budget = [], Budget(max_iter=4000)
+    evaluations, budget = [], Budget(max_iter=4000)
     real = dual_coordinate_descent._candidate
 
     def counted(*args):
-        looks.append(1)
+        evaluations.append(1)
         return real(*args)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dual_coordinate_descent, "_candidate", counted)
         found = solve_coordinate_descent(problem, 1e-6, budget)
     assert found.status is Status.SOLVED
-    assert len(looks) < budget.n_iter / 10
+    assert len(evaluations) < budget.n_iter / 10
     assert_allclose(
         problem.objective(found.w, found.b),
         problem.objective(*by_interior_point(problem)),
@@ -277,7 +277,7 @@ def test_awkward_tables_are_solved_to_a_certificate(kind: str, C: float) -> None
     assert model.certificate_.gap <= 1e-8 * model.certificate_.primal
 
 
-def test_equal_points_leave_no_slope() -> None:
+def test_equal_points_have_zero_coefficients() -> None:
     model = sx.LinearSVC().fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
     assert_allclose(model.coef_, 0.0, atol=1e-12)
     assert model.margin_ == np.inf
