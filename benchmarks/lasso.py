@@ -22,8 +22,8 @@ import separatrix as sx
 from separatrix.linear.elastic_net.columns import elastic_net_problem
 from separatrix.linear.elastic_net.path import StoppingRule
 from separatrix.linear.elastic_net.problem import ElasticNetOptions
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
+from separatrix.rows.rows import ArrayRows
 
 warnings.filterwarnings("ignore")
 

@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NearestCentroid
 
 from separatrix import BasicLinearClassifier, InputError, LeastSquaresClassifier
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from tests.laws.data import stored_and_loaded
 from tests.registry import CLUSTERERS, Row
 

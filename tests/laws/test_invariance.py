@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from tests.laws.data import outcome, stored_and_loaded, table
 from tests.registry import REGISTRY, Row
 

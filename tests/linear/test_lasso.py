@@ -85,7 +85,7 @@ def test_agrees_with_quadratic_programming():
 def test_certificate_detects_a_wrong_model(shape):
     from separatrix.linear.elastic_net.certificate import certify_elastic_net
     from separatrix.linear.elastic_net.problem import ElasticNetOptions
-    from separatrix.rows.arrays import ArrayRows
+    from separatrix.rows.rows import ArrayRows
     from separatrix.statistics.moments import Moments
 
     x, y = table(*shape)

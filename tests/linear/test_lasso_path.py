@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import separatrix as sx
 from separatrix.messages import InputError, SeparatrixWarning
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from tests.linear.lasso_reference import objective, table, violation
 
 

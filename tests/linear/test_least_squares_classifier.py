@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression as TheirRegression
 from sklearn.linear_model import RidgeClassifier
 
 from separatrix import InputError, LeastSquaresClassifier, scan
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments
 
 

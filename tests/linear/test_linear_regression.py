@@ -18,7 +18,7 @@ import separatrix as sx
 from separatrix.linear.least_squares import moments as least_squares
 from separatrix.linear.least_squares.moments import solve_moments
 from separatrix.messages import SeparatrixWarning
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments
 
 rng = np.random.default_rng(7)

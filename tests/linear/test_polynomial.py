@@ -13,8 +13,8 @@ from sklearn.linear_model import LinearRegression as TheirRegression
 from sklearn.preprocessing import PolynomialFeatures
 
 from separatrix import InputError, PolynomialRegression, scan
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.expansion import Expansion, exponents_of
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 
 

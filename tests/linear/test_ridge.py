@@ -191,7 +191,7 @@ def test_inference_is_refused_with_a_reason(model) -> None:
 
 
 def test_moments_alone_cannot_leave_rows_out() -> None:
-    from separatrix.rows.arrays import ArrayRows
+    from separatrix.rows.rows import ArrayRows
 
     x, y = sample()
     m = ArrayRows(x, y).reduce(sx.Moments())

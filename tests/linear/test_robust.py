@@ -15,7 +15,7 @@ from sklearn.linear_model import QuantileRegressor
 
 import separatrix as sx
 from separatrix import HuberRegressor, InputError, LeastAbsoluteRegressor, SeparatrixWarning
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 
 
 def table(n=200, d=4, seed=0, wild=0.1):

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from separatrix import InputError, LinearRegression, SeparatrixWarning, TotalLeastSquares
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 
 
 def table(n=100, d=3, seed=0):

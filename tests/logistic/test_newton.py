@@ -19,7 +19,7 @@ from separatrix.logistic.derivatives import (
 )
 from separatrix.logistic.fit import LogisticRows, fit_logistic
 from separatrix.logistic.problem import LogisticOptions, build_problem
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.moments import Moments
 

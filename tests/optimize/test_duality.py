@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 
 from separatrix.optimize.duality import certify_primal_dual, joint_certificate
 from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Loss, Squared
-from separatrix.optimize.penalties import ElasticNet, KernelNorm
+from separatrix.optimize.penalties import ElasticNet
+from separatrix.svm.certificate import KernelNorm
 
 
 def problem(seed: int = 0):

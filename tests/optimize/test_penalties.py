@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from separatrix.optimize.penalties import ElasticNet, KernelNorm
+from separatrix.optimize.penalties import ElasticNet
 
 vectors = arrays(float, 4, elements=st.floats(-50, 50, width=32))
 weights = arrays(float, 4, elements=st.floats(0.0625, 5, width=32))
@@ -82,10 +82,3 @@ def test_a_coordinate_without_penalty_is_charged_for_what_rounding_leaves_of_v()
     np.testing.assert_allclose(penalty.excess(b, v), [3e-9, 0.0], rtol=1e-12)
     assert penalty.feasible_scale(v) == 1.0
     assert penalty.distance(b, v)[0] == 1e-9
-
-
-def test_the_norm_of_a_function_has_no_excess_at_its_own_gradient() -> None:
-    norm, b = KernelNorm(4.0), np.array([1.0, -2.0])
-    assert norm.value(b) == 2.0
-    assert norm.excess(b, b).sum() == 0.0
-    assert norm.excess(b, 2 * b).sum() == np.inf

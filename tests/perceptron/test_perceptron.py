@@ -15,7 +15,7 @@ from sklearn import linear_model
 
 import separatrix as sx
 from separatrix.pictures import PerceptronTraceDisplay
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 
 ORDERS = {
     "given": lambda random, n: np.arange(n),

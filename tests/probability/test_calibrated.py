@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 import separatrix as sx
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 
 METHODS = ("logistic", "isotonic", "platt")

@@ -14,7 +14,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 import separatrix as sx
 from separatrix.probability.coupling import couple
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 from tests.probability.test_calibrated import clouds
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from separatrix import InputError, scan
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.parts import Parts, duplicate_ordinals
+from separatrix.rows.rows import ArrayRows
 
 from .tables import mixed
 

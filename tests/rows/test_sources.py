@@ -14,8 +14,8 @@ from scipy import sparse
 
 import separatrix
 from separatrix import InputError, Moments, scan
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.parts import Parts
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Kind, Term
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.preparation import prepare

@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 )
 
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.selection.folds import fold_moments, folds_of, stratified_labels
 
 

@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.selection.rules import aic, bic, minimum, one_standard_error, validation_error
 from separatrix.statistics.moments import Moments
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 import separatrix as sx
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.moments import Moments
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import separatrix as sx
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 from separatrix.statistics import class_sums as module
 from separatrix.statistics.class_moments import ClassMoments

@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 
 import separatrix as sx
 from separatrix.linear.least_squares.extended_moments import ExtendedMoments
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments

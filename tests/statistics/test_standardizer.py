@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.profile import profile
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import column_scales
 from separatrix.statistics.standardizer import Standardizer

@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics
 from statsmodels.stats.proportion import proportion_confint
 
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments
 from separatrix.study.measure import (
     GROUPS,

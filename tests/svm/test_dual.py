@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from separatrix.kernels import Gaussian, Linear, Polynomial, Precomputed
-from separatrix.svm.certificate import certify_kernel_svm
+from separatrix.svm.certificate import KernelNorm, certify_kernel_svm
 from separatrix.svm.dual import smo
 from separatrix.svm.dual.gram_matrix import Buffers, GramMatrix, RowCache
 from separatrix.svm.dual.smo import DualSolution, solve_dual
@@ -160,3 +160,10 @@ def test_the_intercept_has_the_least_primal_value() -> None:
 
         best = problem.best_intercept(beta, f)
         assert all(loss(best) <= loss(b) + 1e-12 for b in np.linspace(-5, 5, 1001))
+
+
+def test_the_norm_of_a_function_has_no_excess_at_its_own_gradient() -> None:
+    norm, b = KernelNorm(4.0), np.array([1.0, -2.0])
+    assert norm.value(b) == 2.0
+    assert norm.excess(b, b).sum() == 0.0
+    assert norm.excess(b, 2 * b).sum() == np.inf

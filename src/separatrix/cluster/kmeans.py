@@ -23,9 +23,8 @@ from separatrix.cluster.streaming_lloyd import (
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, warn
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
-from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.statistics.preparation import Prepared, prepare
 from separatrix.statistics.standardizer import Standardizer
 

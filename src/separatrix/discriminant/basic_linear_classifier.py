@@ -11,9 +11,9 @@ from scipy import linalg
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.class_preparation import MomentsByClass
 from separatrix.statistics.moments import Moments

@@ -236,7 +236,7 @@ def _box_test(value: float, class_df: Floats, d: int) -> BoxTest:
 
 
 def _moments(rows: Floats) -> Moments:
-    from separatrix.rows.arrays import ArrayRows
+    from separatrix.rows.rows import ArrayRows
 
     x = np.asarray(rows, dtype=float)
     return ArrayRows(x[:, None] if x.ndim == 1 else x).reduce(Moments())

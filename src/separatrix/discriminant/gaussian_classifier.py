@@ -24,10 +24,9 @@ from separatrix.geometry.normal import MultivariateNormal
 from separatrix.geometry.quadric import Quadric, real_roots
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 

@@ -21,11 +21,10 @@ from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.categorical import OneHotColumns, with_kinds
 from separatrix.rows.mapped import EncodedRows, MappedStatistic
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Kind, Schema, Term, Terms
 from separatrix.statistics.estimation import check_method, estimate_normal, estimate_proportions
 from separatrix.statistics.standardizer import EPS, zero_if_constant

@@ -22,9 +22,8 @@ from separatrix.discriminant.class_covariances import (
     span_basis,
     total_standardizer,
 )
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, Ints
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
 from separatrix.selection.folds import folds_of
 from separatrix.statistics.class_moments import ClassMoments

@@ -13,10 +13,9 @@ from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import numeric
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Solution
-from separatrix.rows.arrays import ArrayRows, column_names
 from separatrix.rows.block import Block
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows, column_names
 from separatrix.rows.schema import Column, Schema
 from separatrix.selection.folds import FoldMoments
 from separatrix.statistics.moments import Moments

@@ -13,11 +13,10 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.block import check_sample_weight as check_sample_weight
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments
 

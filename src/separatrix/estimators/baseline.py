@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from separatrix.estimators.additive import MomentEstimator, TrainingData
 from separatrix.estimators.base import RowsEstimator
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
+from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare

@@ -1,20 +1,27 @@
-"""Class labels as one-hot targets or integer codes, from arrays or tables."""
+"""Class labels as one-hot targets or integer codes, from arrays, tables or Python objects."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.targets import classes, two_or_more
+from separatrix.estimators.class_weights import weights_by_class
+from separatrix.estimators.targets import classes
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
-from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
+from separatrix.rows.block import Block, Floats, Ints, Matrix, unit_weights
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term, Terms
+from separatrix.statistics.preparation import prepare
 
 
 class ClassLabels(RowsEstimator):
@@ -132,3 +139,96 @@ def _smallest_of_range(labels: NDArray[Any]) -> int | None:
 def _offset(labels: NDArray[Any], low: int) -> NDArray[np.int64]:
     whole = labels.astype(np.int64, copy=False)
     return whole - low if low else whole
+
+
+def two_or_more(labels: Iterable[object]) -> None:
+    """Raise if there is only one class."""
+    known = list(labels)
+    if len(known) < 2:
+        only = f" ({known[0]!r})" if known else ""
+        raise InputError(
+            f"The target has only one class{only}: a classifier needs at least two.",
+            remedy="Give rows of at least two classes.",
+        )
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    """Design matrix, class codes and weights of the rows of positive weight, and the encoding.
+
+    ``rows`` are their numbers among all ``n_samples`` rows.
+    """
+
+    x: Matrix
+    codes: Ints
+    w: Floats
+    encoding: Encoding
+    rows: Ints
+    n_samples: int
+
+
+def coded_rows(
+    model: ClassLabels, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+) -> CodedRows:
+    """Coded rows of the arguments of ``fit``; sets ``classes_``."""
+    if not isinstance(X, Rows):
+        found = coded_arrays(model._coded_rows(X, y, sample_weight))
+    else:
+        rows = model._class_rows(X, y, sample_weight)
+        prepared = prepare(rows)
+        terms = model._class_terms(rows, prepared.moments.targets)
+        block = prepared.rows.collect()
+        found = _positive_weight(block, block.codes(terms), prepared.encoding)
+    return _with_class_weights(found, class_weight, model.classes_)
+
+
+def coded_items(
+    model: ClassLabels, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+) -> CodedRows:
+    """Coded Python objects, for a kernel on structures; sets ``classes_``."""
+    model._expect_labels(X, y)
+    if isinstance(X, Rows):
+        raise InputError("A kernel on structures takes lists of objects, no tables.")
+    for name in ("feature_names_in_", "encoding_"):
+        model.__dict__.pop(name, None)
+    model.n_features_in_ = 1  # one object for each row
+    labels = column_or_1d(y)
+    check_classification_targets(labels)
+    check_consistent_length(X, labels)
+    w = check_sample_weight(sample_weight, len(labels))
+    w = unit_weights(w, len(labels))
+    rows = np.flatnonzero(w > 0.0)
+    model.classes_, codes = np.unique(labels[rows], return_inverse=True)
+    two_or_more(model.classes_.tolist())
+    items: Any = take_items(list(X), rows)
+    no_columns: Any = None
+    found = CodedRows(items, codes.astype(np.int64), w[rows], no_columns, rows, len(w))
+    return _with_class_weights(found, class_weight, model.classes_)
+
+
+def coded_arrays(rows: ArrayRows) -> CodedRows:
+    """Coded rows of arrays, whose parts are the class codes."""
+    return _positive_weight(rows.block, rows.block.parts, identity(rows.schema))
+
+
+def _positive_weight(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
+    w = block.weights
+    x, codes = block.x, np.asarray(codes, dtype=np.int64)
+    rows = np.flatnonzero(w > 0.0)
+    if len(rows) < block.n:
+        x, codes, w = x[rows], codes[rows], w[rows]
+    return CodedRows(x, codes, np.asarray(w, dtype=np.float64), encoding, rows, block.n)
+
+
+def _with_class_weights(coded: CodedRows, given: Any, labels: NDArray[Any]) -> CodedRows:
+    """Weights multiplied by those of the classes; None changes nothing."""
+    if given is None:
+        return coded
+    total = np.bincount(coded.codes, coded.w, len(labels)).astype(np.float64)
+    factor = weights_by_class(given, labels.tolist(), total)
+    return replace(coded, w=coded.w * factor[coded.codes])
+
+
+def outputs_of(classes: int) -> Ints:
+    """The positive class of each output: the second of two, or each of several."""
+    return np.array([1]) if classes == 2 else np.arange(classes)

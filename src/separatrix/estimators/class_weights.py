@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from separatrix.estimators.base import check_sample_weight
-from separatrix.estimators.coded_rows import CodedRows
 from separatrix.estimators.targets import classes, codes_of
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, unit_weights
@@ -57,15 +55,6 @@ def weighted_samples(y: Any, sample_weight: Any, given: Any) -> Floats:
     total = np.bincount(codes[w > 0], w[w > 0], len(known)).astype(np.float64)
     factor = weights_by_class(given, known.tolist(), total)
     return w * np.where(codes < 0, 0.0, factor[codes])
-
-
-def weighted_coded_rows(coded: CodedRows, given: Any, labels: NDArray[Any]) -> CodedRows:
-    """Coded rows whose weights are multiplied by those of their classes; None changes nothing."""
-    if given is None:
-        return coded
-    total = np.bincount(coded.codes, coded.w, len(labels)).astype(np.float64)
-    factor = weights_by_class(given, labels.tolist(), total)
-    return replace(coded, w=coded.w * factor[coded.codes])
 
 
 @dataclass(frozen=True)

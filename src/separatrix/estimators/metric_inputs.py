@@ -16,10 +16,9 @@ from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Ints, Matrix, unit_weights
 from separatrix.rows.encoding import identity
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
 

@@ -20,10 +20,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import identity
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer

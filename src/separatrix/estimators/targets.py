@@ -49,17 +49,6 @@ def classes(targets: Iterable[Term]) -> tuple[str, ...]:
     return tuple(str(term.level) for term in terms)
 
 
-def two_or_more(labels: Iterable[object]) -> None:
-    """Raise if there is only one class."""
-    known = list(labels)
-    if len(known) < 2:
-        only = f" ({known[0]!r})" if known else ""
-        raise InputError(
-            f"The target has only one class{only}: a classifier needs at least two.",
-            remedy="Give rows of at least two classes.",
-        )
-
-
 def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     """The position of each label among the known classes; −1 for any other."""
     position = {label: k for k, label in enumerate(known.tolist())}

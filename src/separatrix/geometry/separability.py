@@ -26,9 +26,8 @@ from separatrix.geometry.separation_proof import (
 )
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.arrays import column_names
 from separatrix.rows.block import Floats, Ints, Matrix
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import Rows, column_names
 from separatrix.statistics.preparation import prepare
 
 

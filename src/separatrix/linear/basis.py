@@ -13,11 +13,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from separatrix.estimators.base import RowsEstimator
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.rows.expansion import exponents_of, name_of
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Kind, Term
 from separatrix.statistics.preparation import prepare
 

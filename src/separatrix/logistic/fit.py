@@ -25,10 +25,9 @@ from separatrix.logistic.proximal_newton import MAX_WITHOUT_WORKING_SET, minimiz
 from separatrix.logistic.separation import Separation
 from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_sums import use_compiled

@@ -21,10 +21,9 @@ from separatrix.logistic.derivatives import (
     LogisticHessianBlocks,
 )
 from separatrix.optimize.penalties import ElasticNet
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, concatenate
 from separatrix.rows.mapped import EncodedRows
-from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition

@@ -17,8 +17,8 @@ from separatrix.logistic.newton import SUFFICIENT_DECREASE, DescentResult
 from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
 from separatrix.optimize.loops.coordinate_descent import sweep
 from separatrix.optimize.solution import Status
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats, Ints
+from separatrix.rows.rows import ArrayRows
 
 #: Parameters up to which the working set has all columns.
 MAX_WITHOUT_WORKING_SET = 400

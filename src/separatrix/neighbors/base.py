@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 from separatrix.distances.base import Metric
 from separatrix.distances.concentration import distance_concentration
 from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.coded_rows import coded_items, coded_rows
+from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
 from separatrix.estimators.metric_inputs import (
     PointsEstimator,
     as_dense,

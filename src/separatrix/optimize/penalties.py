@@ -66,30 +66,3 @@ class ElasticNet:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where((size > self.l1) & (self.l1 > 0.0), self.l1 / size, 1.0)
         return float(ratio.min(initial=1.0))
-
-
-@dataclass(frozen=True)
-class KernelNorm:
-    """p(f) = ½‖f‖² = ½ βᵀKβ of a function f = Σ βᵢ k(xᵢ, ·) in the space of a kernel.
-
-    The gradient of p at f is f itself: with v = f, as the coefficients β of a support vector
-    machine have it, there is no excess, and every v has a finite conjugate.
-    """
-
-    squared_norm: float
-
-    def value(self, b: Floats) -> float:  # noqa: ARG002
-        """½‖f‖²."""
-        return 0.5 * self.squared_norm
-
-    def excess(self, b: Floats, v: Floats) -> Floats:
-        """Zero for v = f; no other v is offered."""
-        return np.zeros(1) if np.array_equal(b, v) else np.full(1, np.inf)
-
-    def distance(self, b: Floats, v: Floats) -> Floats:
-        """Zero for v = f."""
-        return self.excess(b, v)
-
-    def feasible_scale(self, v: Floats) -> float:  # noqa: ARG002
-        """One: nothing has to be scaled."""
-        return 1.0

@@ -10,8 +10,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows, outputs_of
+from separatrix.estimators.class_labels import (
+    ClassLabels,
+    CodedRows,
+    coded_items,
+    coded_rows,
+    outputs_of,
+)
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.kernels.mercer import check_mercer

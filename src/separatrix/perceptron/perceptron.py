@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.estimators.coded_rows import CodedRows, coded_arrays, coded_rows, outputs_of
+from separatrix.estimators.class_labels import CodedRows, coded_arrays, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.targets import codes_of, two_or_more
+from separatrix.estimators.class_labels import two_or_more
+from separatrix.estimators.targets import codes_of
 from separatrix.estimators.wrapped import (
     LabeledRows,
     WrappedClassifier,

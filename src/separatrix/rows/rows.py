@@ -1,10 +1,10 @@
-"""Rows: a table that can be read block by block and reduced to a mergeable statistic."""
+"""Rows: a table, in blocks or in memory, that can be reduced to a mergeable statistic."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
@@ -13,9 +13,9 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Block, Ints, concatenate
+from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
 from separatrix.rows.parts import Hashes, Parts, hash_block
-from separatrix.rows.schema import Schema
+from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.threads import one_blas_thread
 
 
@@ -174,6 +174,35 @@ class InMemory(Rows):
         )
 
 
+class ArrayRows(InMemory):
+    """Numeric rows in memory that are a design already: no level to encode, no value missing.
+
+    ``has_names`` says whether the columns were given names.
+    """
+
+    def __init__(
+        self,
+        x: Matrix,
+        y: Floats | None = None,
+        w: Floats | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        targets: Sequence[Term] | None = None,
+        parts: Ints | None = None,
+    ) -> None:
+        n, d = x.shape
+        y = np.empty((n, 0)) if y is None else y[:, None] if y.ndim == 1 else y
+        self.has_names = names is not None
+        features = tuple(names) if names is not None else column_names(d)
+        if targets is None:
+            targets = [Term("y" if y.shape[1] == 1 else f"y{j}") for j in range(y.shape[1])]
+        terms = Terms(tuple(Term(name) for name in features))
+        super().__init__(
+            Schema(tuple(Column(name) for name in features), _target_columns(targets)),
+            Block(x, y, w, terms, Terms(tuple(targets)), parts),
+        )
+
+
 def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]]) -> S:
     """Reduce the chunks on as many threads as there are cores; add up in the order of the chunks.
 
@@ -195,3 +224,20 @@ def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]])
     for part in parts[1:]:
         total = total + part
     return total
+
+
+def column_names(d: int) -> tuple[str, ...]:
+    """Names for the columns of a matrix without any: x0, x1, …"""
+    return tuple(f"x{j}" for j in range(d))
+
+
+def _target_columns(targets: Sequence[Term]) -> tuple[Column, ...]:
+    """One column for each name; those given as level indicators are discrete."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for term in targets:
+        known = levels.setdefault(term.column, ())
+        levels[term.column] = known if term.level is None else (*known, term.level)
+    return tuple(
+        Column(name, Kind.DISCRETE if known else Kind.NUMERIC, known)
+        for name, known in levels.items()
+    )

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.infer import ReadOptions, infer_schema, read_options
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term
 from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays, with_column
 from separatrix.rows.sources.new_rows import rows_like as rows_like

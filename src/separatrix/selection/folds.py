@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare, prepare_parts

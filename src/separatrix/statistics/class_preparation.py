@@ -14,11 +14,10 @@ from typing import Self
 
 import numpy as np
 
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.mapped import EncodedRows
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term, Terms
 from separatrix.rows.sources.reader import no_usable_rows
 from separatrix.statistics.moments import Moments

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.encoding import Encoding, TermMap, identity
 from separatrix.rows.imputation import Imputation
 from separatrix.rows.mapped import EncodedRows, MappedStatistic, SelectedParts
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term
 from separatrix.rows.sources.reader import MAX_LEVELS, no_usable_rows, too_many_levels
 from separatrix.statistics.fit_imputation import fit_imputation, observed_fraction, observed_mean

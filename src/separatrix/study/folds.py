@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import PredefinedSplit
 
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind
 from separatrix.selection.rules import validation_error
 from separatrix.statistics.grouped import Grouped

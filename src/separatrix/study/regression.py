@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from separatrix.linear.ridge.ridge_path import RidgePath
-from separatrix.rows.arrays import ArrayRows
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments

@@ -197,7 +197,8 @@ class KernelSVM(SupportVectorModel):
         if isinstance(self.kernel_, Precomputed):
             x = np.ascontiguousarray(x[:, rows]) if len(rows) < x.shape[1] else x
             require_symmetric(x)
-        return GramMatrix(self.kernel_, x, mercer=check_mercer(self.kernel_, x))
+        mercer = self.kernel_.mercer or check_mercer(self.kernel_, x)
+        return GramMatrix(self.kernel_, x, mercer=mercer)
 
     @property
     def _records(self) -> list[BinarySVM]:

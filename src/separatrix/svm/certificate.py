@@ -7,13 +7,13 @@ the dual value is no bound, and only the KKT conditions can be shown.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from separatrix.optimize.duality import Penalty, certify_primal_dual
 from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Loss
-from separatrix.optimize.penalties import ElasticNet, KernelNorm
+from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.svm.problem import LinearProblem, SVMProblem
@@ -25,6 +25,33 @@ INDEFINITE_CLAIM = (
     "Support vectors of a kernel that is not Mercer: a KKT point, which need not have the lowest "
     "objective"
 )
+
+
+@dataclass(frozen=True)
+class KernelNorm:
+    """p(f) = ½‖f‖² = ½ βᵀKβ of a function f = Σ βᵢ k(xᵢ, ·) in the space of a kernel.
+
+    The gradient of p at f is f itself: with v = f, as the coefficients β of a support vector
+    machine have it, there is no excess, and every v has a finite conjugate.
+    """
+
+    squared_norm: float
+
+    def value(self, b: Floats) -> float:  # noqa: ARG002
+        """½‖f‖²."""
+        return 0.5 * self.squared_norm
+
+    def excess(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f; no other v is offered."""
+        return np.zeros(1) if np.array_equal(b, v) else np.full(1, np.inf)
+
+    def distance(self, b: Floats, v: Floats) -> Floats:
+        """Zero for v = f."""
+        return self.excess(b, v)
+
+    def feasible_scale(self, v: Floats) -> float:  # noqa: ARG002
+        """One: nothing has to be scaled."""
+        return 1.0
 
 
 def certify_kernel_svm(

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.estimators.class_weights import weighted_coded_rows
-from separatrix.estimators.coded_rows import coded_rows, outputs_of
+from separatrix.estimators.class_labels import coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.wrapped import warn_once
 from separatrix.messages import InputError
@@ -157,8 +156,7 @@ class LinearSVC(ProbabilityMixin, LinearClassifier, LinearSVM):
             )
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
-        data = coded_rows(self, X, y, sample_weight)
-        data = weighted_coded_rows(data, self.class_weight, self.classes_)
+        data = coded_rows(self, X, y, sample_weight, self.class_weight)
         ridge, cost = self._ridge(data.x, data.w), float(self.C) * data.w
         names = [f"class {label!r}" for label in self.classes_.tolist()]
         svms = []

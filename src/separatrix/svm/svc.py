@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_weights import weighted_coded_rows
-from separatrix.estimators.coded_rows import CodedRows, coded_items, coded_rows
+from separatrix.estimators.class_labels import CodedRows, coded_items, coded_rows
 from separatrix.messages import InputError
 from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
@@ -186,11 +185,10 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
         if self._structures:
-            data = coded_items(self, X, y, sample_weight)
+            data = coded_items(self, X, y, sample_weight, self.class_weight)
         else:
-            data = coded_rows(self, X, y, sample_weight)
+            data = coded_rows(self, X, y, sample_weight, self.class_weight)
             self.encoding_ = data.encoding
-        data = weighted_coded_rows(data, self.class_weight, self.classes_)
         gram = self._gram_matrix(data.x, data.w, data.rows)
         svms = self._fit_svms(gram, data.codes, float(self.C) * data.w, options)
         self._expose(gram, data, svms)

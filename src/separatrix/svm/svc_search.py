@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from separatrix.estimators.class_weights import weighted_coded_rows
-from separatrix.estimators.coded_rows import coded_rows
+from separatrix.estimators.class_labels import coded_rows
 from separatrix.kernels import Gaussian
 from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.search import ParameterSearch, cross_validation
@@ -23,8 +22,7 @@ def _class_validation(
     model: Any, X: Any, y: Any, sample_weight: Any, deadline: float
 ) -> CrossValidation:
     """A subsample of the rows of classes with its folds."""
-    data = coded_rows(model, X, y, sample_weight)
-    data = weighted_coded_rows(data, model.class_weight, model.classes_)
+    data = coded_rows(model, X, y, sample_weight, model.class_weight)
     rows = subsample(len(data.codes), int(model.search_rows), data.codes)
     codes = data.codes[rows]
     task = ClassificationTask(codes, len(model.classes_), data.w[rows])

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import ClassLabels
-from separatrix.estimators.class_weights import weighted_coded_rows
-from separatrix.estimators.coded_rows import coded_items, coded_rows, outputs_of
+from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows, outputs_of
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Kernel, Linear
@@ -151,8 +149,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trace the path of ``X`` and labels ``y``, or of :class:`~separatrix.rows.rows.Rows`."""
         self._check()
-        coded = (coded_items if self._structures else coded_rows)(self, X, y, sample_weight)
-        coded = weighted_coded_rows(coded, self.class_weight, self.classes_)
+        read = coded_items if self._structures else coded_rows
+        coded = read(self, X, y, sample_weight, self.class_weight)
         if len(coded.codes) > MOST_ROWS:
             raise InputError(
                 f"The path needs the Gram matrix, {len(coded.codes)} x {len(coded.codes)}.",

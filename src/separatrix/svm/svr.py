@@ -13,9 +13,9 @@ from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.targets import one_number
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.preparation import prepare
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.dual.gram_matrix import GramMatrix

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.estimators.coded_rows import outputs_of
+from separatrix.estimators.class_labels import outputs_of
 from separatrix.kernels import Gaussian, Linear
 from separatrix.probability.calibrated import calibrated_probabilities, calibrations
 from separatrix.rows.block import Floats, Ints

@@ -9,10 +9,9 @@ import numpy as np
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.least_squares.moments import solve_moments
 from separatrix.messages import InputError
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.mapped import MappedRows
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term, Terms
 from separatrix.statistics.class_preparation import TargetMap
 from separatrix.statistics.moments import Moments

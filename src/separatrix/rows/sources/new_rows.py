@@ -14,10 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.arrays import ArrayRows
 from separatrix.rows.block import Block
 from separatrix.rows.encoding import TermMap
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.columns import UNSEEN_CODE, Levels
 from separatrix.rows.sources.dataframes import as_table

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.coded_rows import CodedRows
+from separatrix.estimators.class_labels import CodedRows
 from separatrix.kernels import Kernel, Linear, Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import require_symmetric
