@@ -58,7 +58,7 @@ def test_parses_and_every_part_is_named(cluster_pages, name):
     assert all(b - a <= 1 for a, b in zip(page.headings, page.headings[1:], strict=False))
     linked = {attrs["href"][1:] for tag, attrs in page.tags if tag == "a"}
     assert linked <= set(page.ids)
-    assert {"clusters", "real", "number", "rows", "certificate", "again"} <= linked
+    assert {"clusters", "structure", "number", "rows", "certificate", "again"} <= linked
     for drawing in page.svgs:
         assert {tag for tag, _ in drawing[1:]} == {"title", "desc"}
     assert len(cluster_pages[name]) < 500_000
@@ -69,11 +69,11 @@ def test_parses_and_every_part_is_named(cluster_pages, name):
 def test_the_verdict_comes_first(cluster_pages, studies, name):
     words = Page(cluster_pages[name]).words
     study = studies[name]
-    assert words.index(study.structure.words[:20]) < words.index("What was inferred")
-    assert study.stability.words in words
+    assert words.index(study.structure.summary[:20]) < words.index("What was inferred")
+    assert study.stability.summary in words
     assert study.reason in words
     denied = "they are not distinct groups" in words
-    assert denied != study.structure.real
+    assert denied != study.structure.significant
     assert ("No significant cluster structure" in words) == (name == "even")
 
 
@@ -83,8 +83,8 @@ def test_every_column_is_summarized_by_cluster(cluster_pages, studies):
         assert name in words
     assert re.search(r"(north|south) \d+ %", words)
     assert re.search(r"true \d+ %", words)
-    for group in studies["gower"].groups:
-        assert f"cluster {group.number}" in words
+    for cluster in studies["gower"].clusters:
+        assert f"cluster {cluster.number}" in words
 
 
 def test_each_method_has_its_pictures(cluster_pages):
@@ -102,7 +102,7 @@ def test_the_same_bytes_again_and_from_the_file(studies, cluster_pages, tmp_path
         assert render_clusters(study) == cluster_pages[name]
         sx.save(study.model, tmp_path / "m.sx", study=stored_study(study))
         back = load_study(tmp_path / "m.sx")
-        assert back.assigned is None
+        assert back.assignments is None
         back = replace(back, model=sx.load(tmp_path / "m.sx"))
         write_clusters(back, tmp_path / "page.html")
         assert (tmp_path / "page.html").read_text("utf-8") == cluster_pages[name]

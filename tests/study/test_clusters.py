@@ -14,26 +14,25 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
-from separatrix.study.clustering import stability as agreement
-from separatrix.study.clustering.methods import METHODS, Method
+from separatrix.study.clustering.methods import METHODS, Method, Search
 from separatrix.study.clustering.references import marginal, references
 from separatrix.study.clustering.run import run_clusters
-from separatrix.study.clustering.structure import structure
+from separatrix.study.clustering.validation import adjusted_rand, stability, structure
 
 NUMBERS = tuple(range(2, 11))
 
 
 def blobs(n: int = 150, d: int = 2, seed: int = 0, apart: float = 7.0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    centres = apart * (np.arange(d) % 3 == np.arange(3)[:, None])
-    return centres[np.arange(n) % 3] + rng.normal(size=(n, d))
+    centers = apart * (np.arange(d) % 3 == np.arange(3)[:, None])
+    return centers[np.arange(n) % 3] + rng.normal(size=(n, d))
 
 
 def standard(x: np.ndarray) -> np.ndarray:
     return (x - x.mean(axis=0)) / x.std(axis=0)
 
 
-def judge(x: np.ndarray, method: str = "kmeans", seed: int = 0, most: int = 10):
+def structure_of(x: np.ndarray, method: str = "kmeans", seed: int = 0, most: int = 10):
     numbers = tuple(k for k in NUMBERS if k <= min(len(x) // 4, most))
     return structure(Method(method), standard(x), [], numbers, np.random.default_rng(seed))
 
@@ -58,7 +57,7 @@ def without_groups(kind: str, n: int, d: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["uniform", "normal", "correlated"])
 def test_one_cloud_is_not_taken_for_groups(kind) -> None:
     alarms = [
-        judge(without_groups(kind, n, d, seed)).real
+        structure_of(without_groups(kind, n, d, seed)).significant
         for n in (50, 300)
         for d in (2, 5, 10)
         for seed in range(2)
@@ -76,27 +75,27 @@ def test_neither_skew_nor_outliers_are_groups(draw) -> None:
             "lognormal": np.exp(rng.normal(size=(200, 3))),
             "heavy": rng.standard_t(2, size=(200, 3)),
         }
-        alarms += judge(drawn[draw]).real
+        alarms += structure_of(drawn[draw]).significant
     assert alarms <= 1
 
 
 @pytest.mark.parametrize("d", [2, 5, 10])
 def test_separated_groups_are_always_found(d) -> None:
     for n in (50, 150):
-        found = judge(blobs(n, d, seed=n + d), most=5)
-        assert found.real
+        found = structure_of(blobs(n, d, seed=n + d), most=5)
+        assert found.significant
         assert found.p_value <= 0.05
-        assert "Significant cluster structure" in found.words
+        assert "Significant cluster structure" in found.summary
 
 
 def test_iris_has_groups() -> None:
-    assert judge(load_iris().data, most=4).real
+    assert structure_of(load_iris().data, most=4).significant
 
 
 @pytest.mark.parametrize("method", ["kmedoids", "average", "ward", "kernel"])
 def test_the_other_methods_separate_them_as_well(method) -> None:
-    assert judge(blobs(90), method, most=5).real
-    assert not judge(without_groups("normal", 90, 3, 1), method, most=5).real
+    assert structure_of(blobs(90), method, most=5).significant
+    assert not structure_of(without_groups("normal", 90, 3, 1), method, most=5).significant
 
 
 def test_a_category_alone_is_no_group() -> None:
@@ -104,11 +103,11 @@ def test_a_category_alone_is_no_group() -> None:
     x = np.column_stack([rng.normal(size=(200, 3)), rng.integers(0, 2, 200)])
     rng = np.random.default_rng(0)
     found = structure(Method("kmeans"), standard(x), [[3]], NUMBERS, rng)
-    assert not found.real
+    assert not found.significant
 
 
 def test_the_draws_stop_once_the_test_is_decided() -> None:
-    found = judge(without_groups("uniform", 100, 2, 0))
+    found = structure_of(without_groups("uniform", 100, 2, 0))
     first = found.references[0]
     assert first.p_value > 0.05
     assert len(found.references) == 1
@@ -120,18 +119,18 @@ def test_the_draws_stop_once_the_test_is_decided() -> None:
 # -- tables without groups -------------------------------------------------------------------------
 
 
-def test_a_marginal_has_one_bump() -> None:
+def test_a_marginal_is_unimodal() -> None:
     rng = np.random.default_rng(0)
     column = np.concatenate([rng.normal(-4, 1, 100), rng.normal(4, 1, 100)])
     fitted = marginal(column)
-    density = np.diff(fitted.heights) / np.diff(fitted.values)
+    density = np.diff(fitted.probabilities) / np.diff(fitted.values)
     steps = np.diff(density)
     turns = np.sign(steps[np.abs(steps) > 1e-9 * density.max()])
     assert (np.diff(turns) != 0).sum() <= 1  # rises, then falls
-    assert (fitted.heights[0], fitted.heights[-1]) == (0.0, 1.0)
+    assert (fitted.probabilities[0], fitted.probabilities[-1]) == (0.0, 1.0)
 
 
-def test_a_column_with_one_bump_is_left_as_it_is() -> None:
+def test_a_unimodal_column_is_left_as_it_is() -> None:
     rng = np.random.default_rng(1)
     for column in (rng.normal(size=500), rng.exponential(size=500), rng.uniform(size=500)):
         fitted = marginal(column)
@@ -153,12 +152,12 @@ def test_references_keep_spread_ties_and_categories() -> None:
     dummies = np.eye(3)[rng.integers(0, 3, 400)][:, 1:]
     table = np.column_stack([x, dummies])
     drawn = {name: draw(rng) for name, draw in references(table, [[3, 4]]).items()}
-    smooth = drawn["smooth"]
+    smooth = drawn["unimodal"]
     np.testing.assert_allclose(np.corrcoef(smooth.T)[:3, :3], np.corrcoef(x.T), atol=0.12)
     np.testing.assert_allclose(smooth[:, :3].std(axis=0), x.std(axis=0), rtol=0.15)
     for found in drawn.values():
         assert sorted(map(tuple, found[:, 3:])) == sorted(map(tuple, dummies))
-    box = drawn["box"][:, :3] - x.mean(axis=0)
+    box = drawn["uniform"][:, :3] - x.mean(axis=0)
     axes = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2]
     reach = (x - x.mean(axis=0)) @ axes.T
     assert ((box @ axes.T) <= reach.max(axis=0) + 1e-9).all()
@@ -172,20 +171,20 @@ def test_references_keep_spread_ties_and_categories() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=40))
 def test_agreement_is_the_adjusted_rand_index(pairs) -> None:
     one, two = (np.array(column) for column in zip(*pairs, strict=True))
-    found = agreement.adjusted_rand(one, two)
+    found = adjusted_rand(one, two)
     assert found == pytest.approx(adjusted_rand_score(one, two), abs=1e-12)
 
 
 def test_groups_come_again_and_a_cloud_does_not() -> None:
     rng = np.random.default_rng(0)
     for x, low, high in ((blobs(), 0.99, 1.0), (rng.normal(size=(200, 6)), -0.1, 0.8)):
-        search = Method("kmeans").search(standard(x))
-        found = agreement.stability(search, search.labels(3, rng, 5), 3, rng)
+        search = Search(Method("kmeans"), standard(x))
+        found = stability(search, search.labels(3, rng, 5), 3, rng)
         assert low <= found.mean <= high
         assert len(found.halves) == 20
         assert len(found.restarts) == 10
-    tree = Method("ward").search(blobs())
-    assert agreement.stability(tree, tree.labels(3, rng), 3, rng).restarts == ()
+    tree = Search(Method("ward"), blobs())
+    assert stability(tree, tree.labels(3, rng), 3, rng).restarts == ()
 
 
 # -- the whole study -------------------------------------------------------------------------------
@@ -193,63 +192,63 @@ def test_groups_come_again_and_a_cloud_does_not() -> None:
 
 def test_the_number_of_clusters_is_found(wine) -> None:
     assert wine.k == 3
-    assert wine.structure.real
+    assert wine.structure.significant
     assert wine.stability.mean > 0.8
-    assert [step.k for step in wine.steps] == list(range(2, 11))
-    scatters = [step.scatter for step in wine.steps]
+    assert [trial.k for trial in wine.trials] == list(range(2, 11))
+    scatters = [trial.within_ss for trial in wine.trials]
     assert scatters == sorted(scatters, reverse=True)
-    assert scatters[0] < wine.scatter
-    best = max(wine.steps, key=lambda step: step.silhouette)
+    assert scatters[0] < wine.total_ss
+    best = max(wine.trials, key=lambda trial: trial.silhouette)
     assert best.k == 3
 
 
 def test_numbers_agree_with_scikit_learn(wine) -> None:
     frame = pd.read_csv(sample("wine").path)
     x = standard(frame.drop(columns="cultivar").to_numpy(dtype=float))
-    labels = wine.assigned.clusters
+    labels = wine.assignments.clusters
     assert wine.silhouette == pytest.approx(silhouette_score(x, labels), abs=1e-5)
     assert adjusted_rand_score(frame["cultivar"], labels) > 0.85
 
 
 def test_clusters_are_described_in_the_units_of_the_table(wine) -> None:
     frame = pd.read_csv(sample("wine").path)
-    frame["cluster"] = wine.assigned.clusters
-    sizes = [group.size for group in wine.groups]
+    frame["cluster"] = wine.assignments.clusters
+    sizes = [cluster.size for cluster in wine.clusters]
     assert sizes == sorted(sizes, reverse=True)
-    for group in wine.groups:
-        own = frame[frame["cluster"] == group.number]
-        assert group.size == len(own)
-        assert group.means["alcohol"] == pytest.approx(own["alcohol"].mean())
+    for cluster in wine.clusters:
+        own = frame[frame["cluster"] == cluster.number]
+        assert cluster.size == len(own)
+        assert cluster.means["alcohol"] == pytest.approx(own["alcohol"].mean())
         z = (own["proline"].mean() - frame["proline"].mean()) / frame["proline"].std(ddof=0)
-        assert group.standard["proline"] == pytest.approx(z)
+        assert cluster.standardized_means["proline"] == pytest.approx(z)
 
 
 def test_the_model_gives_the_same_clusters(wine, tmp_path) -> None:
     sx.save(wine.model, tmp_path / "m.sx")
     back = sx.load(tmp_path / "m.sx")
-    assert (back.predict(str(sample("wine").path)) == wine.assigned.clusters).all()
+    assert (back.predict(str(sample("wine").path)) == wine.assignments.clusters).all()
     away = back.transform(str(sample("wine").path))
-    own = away[np.arange(178), wine.assigned.clusters]
-    np.testing.assert_allclose(own, wine.assigned.distances)
+    own = away[np.arange(178), wine.assignments.clusters]
+    np.testing.assert_allclose(own, wine.assignments.distances)
 
 
 def test_units_do_not_matter_unless_standardization_is_off() -> None:
     frame = pd.DataFrame(blobs(60), columns=["a", "b"])
     large = frame.assign(b=frame["b"] * 1e8)
     one, two = (run_clusters(sx.scan(f), k=3) for f in (frame, large))
-    assert (one.assigned.clusters == two.assigned.clusters).all()
+    assert (one.assignments.clusters == two.assignments.clusters).all()
     assert any("standardized: distances" in text for text in one.messages)
     plain = run_clusters(sx.scan(large), k=3, standardize=False)
     assert any("not standardized, as requested" in text for text in plain.messages)
-    assert (plain.assigned.clusters != one.assigned.clusters).any()  # b alone counts
+    assert (plain.assignments.clusters != one.assignments.clusters).any()  # b alone counts
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_three_blobs(method) -> None:
     found = run_clusters(sx.scan(blobs(60, apart=9.0)), method=method)
     assert found.k == 3
-    assert found.structure.real
-    assert adjusted_rand_score(np.arange(60) % 3, found.assigned.clusters) == 1.0
+    assert found.structure.significant
+    assert adjusted_rand_score(np.arange(60) % 3, found.assignments.clusters) == 1.0
     assert found.method == method
 
 
@@ -267,12 +266,12 @@ def test_mixed_columns_by_gower() -> None:
     frame.loc[3, "a"] = None
     found = run_clusters(sx.scan(frame), method="kmedoids", metric="gower")
     assert found.k == 2
-    assert adjusted_rand_score(kind, found.assigned.clusters) == 1.0
+    assert adjusted_rand_score(kind, found.assignments.clusters) == 1.0
     assert not found.standardized
     assert any("gower distances do not" in text for text in found.messages)
     assert any("Constant, without effect: 'flat'" in text for text in found.messages)
     assert any("Missing values in 'a' (1)" in text for text in found.messages)
-    north = next(g for g in found.groups if g.levels["town"].get("north"))
+    north = next(g for g in found.clusters if g.levels["town"].get("north"))
     assert north.levels["town"] == {"north": 1.0}
     assert north.means["wet"] == 0.0
 
@@ -282,8 +281,8 @@ def test_the_same_seed_gives_the_same_study() -> None:
     one, two = run_clusters(rows, k=3, seed=5), run_clusters(rows, k=3, seed=5)
     assert one.structure == two.structure
     assert one.stability == two.stability
-    assert one.steps == two.steps
-    assert (one.assigned.clusters == two.assigned.clusters).all()
+    assert one.trials == two.trials
+    assert (one.assignments.clusters == two.assignments.clusters).all()
     assert run_clusters(rows, k=3, seed=6).structure != one.structure
 
 
@@ -291,18 +290,18 @@ def test_large_tables_are_searched_by_samples() -> None:
     rng = np.random.default_rng(0)
     x = np.repeat(blobs(3, 4, apart=9.0), 8_000, axis=0) + rng.normal(size=(24_000, 4))
     found = run_clusters(sx.scan(x), k=3)
-    assert found.structure.real
+    assert found.structure.significant
     assert found.structure.rows == 400
     assert any("3,000 rows drawn at random" in text for text in found.messages)
-    assert found.measure == "sqeuclidean"
-    assert len(found.assigned.clusters) == 24_000
-    assert len(found.drawn.clusters) == 20_000
+    assert found.silhouette_metric == "sqeuclidean"
+    assert len(found.assignments.clusters) == 24_000
+    assert len(found.plotted.clusters) == 20_000
 
 
 def test_a_given_number_of_clusters_is_tested_by_itself() -> None:
     found = run_clusters(sx.scan(blobs(90)), k=4)
     assert found.k == 4
-    assert found.asked == 4
+    assert found.requested == 4
     assert "requested" in found.reason
     assert "3 have the greatest" in found.reason
     exact = run_clusters(sx.scan(blobs(90)), k=3)
@@ -313,9 +312,9 @@ def test_outliers_are_no_group() -> None:
     rng = np.random.default_rng(3)
     x = np.vstack([rng.normal(size=(150, 3)), [[30.0, 30, 30], [-40, 10, 0]]])
     found = run_clusters(sx.scan(x), method="single", k=3)
-    assert not found.structure.real
-    assert "outliers" in found.structure.words
-    assert [group.few for group in found.groups] == [False, True, True]
+    assert not found.structure.significant
+    assert "outliers" in found.structure.summary
+    assert [cluster.outliers for cluster in found.clusters] == [False, True, True]
 
 
 # -- refusals --------------------------------------------------------------------------------------

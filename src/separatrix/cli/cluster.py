@@ -24,12 +24,12 @@ from separatrix.messages import InputError
     metavar="NAME",
     default="kmeans",
     show_default=True,
-    help="kmeans, kmedoids, kernel, or a tree: single, complete, average, centroid, ward.",
+    help="kmeans, kmedoids, kernel, or a linkage: single, complete, average, centroid, ward.",
 )
 @click.option(
     "--metric",
     metavar="NAME",
-    help="Distance for kmedoids and trees: euclidean (default), manhattan, chebyshev, cosine, "
+    help="Distance for kmedoids and linkages: euclidean (default), manhattan, chebyshev, cosine, "
     "mahalanobis, gower (mixed columns).",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for the results.")
@@ -103,9 +103,9 @@ def cluster(
     if as_json:
         print_json({**document, "directory": str(place)})
         return
-    from separatrix.cli.cluster_summary import tell_clusters
+    from separatrix.cli.cluster_summary import print_clusters
 
-    tell_clusters(study, place, _in_python(context, table, beside.columns))
+    print_clusters(study, place, _in_python(context, table, beside.columns))
 
 
 def _id_messages(ids: Ids) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The files of a search for groups: all of them or none."""
+"""The files of a cluster analysis: all of them or none."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from separatrix.cli.ids import Ids
 from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT, all_or_nothing, as_csv
 from separatrix.storage import save
 from separatrix.storage.files import write_text
-from separatrix.study.clustering.document import document_of
-from separatrix.study.clustering.result import Assigned, ClusterStudy
+from separatrix.study.clustering.result import Assignments, ClusterStudy, document_of
 from separatrix.study.document import plain
 
 
@@ -26,8 +25,8 @@ def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]
     def write(partial: Path) -> None:
         save(study.model, partial / MODEL, study=stored_study(study))
         report.write_clusters(study, partial / REPORT)
-        if study.assigned is not None:
-            write_text(partial / ASSIGNMENTS, assignments(study.assigned, ids))
+        if study.assignments is not None:
+            write_text(partial / ASSIGNMENTS, assignments(study.assignments, ids))
         write_text(partial / RESULT, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
     all_or_nothing(place, write)
@@ -35,13 +34,13 @@ def write_clusters(study: ClusterStudy, place: Path, ids: Ids) -> dict[str, Any]
 
 
 def stored_study(study: ClusterStudy) -> ClusterStudy:
-    """What to keep in the model file, next to the model itself: no list of all rows."""
-    return replace(study, model=None, assigned=None)
+    """What is stored in the model file beside the model: no list of all rows."""
+    return replace(study, model=None, assignments=None)
 
 
-def assignments(found: Assigned, ids: Ids) -> str:
+def assignments(found: Assignments, ids: Ids) -> str:
     """Every row as CSV: its number in the table, ids, cluster, silhouette, distance."""
-    rows = plain(found.rows)
+    rows = plain(found.row_ids)
     beside = [[values[row - 1] for row in rows] for values in ids.take(max(rows, default=0))]
     header, columns = ["row", *ids.columns, "cluster"], [rows, *beside, plain(found.clusters)]
     for name, values in (("silhouette", found.silhouettes), ("distance", found.distances)):

@@ -10,68 +10,68 @@ from separatrix.rows.schema import Kind
 from separatrix.study.clustering.result import FAMILIES, ClusterStudy
 
 
-def group_table(study: ClusterStudy) -> Table:
-    """Every cluster: size, share, silhouette."""
+def cluster_table(study: ClusterStudy) -> Table:
+    """Every cluster: size, proportion, silhouette."""
     lines = tuple(
         Line(
-            f"cluster {group.number}",
+            f"cluster {cluster.number}",
             (
-                figure(group.size, f"{group.size:,}"),
-                figure(group.share, f"{100 * group.share:.1f} %"),
-                figure(group.silhouette, _two(group.silhouette)),
+                figure(cluster.size, f"{cluster.size:,}"),
+                figure(cluster.proportion, f"{100 * cluster.proportion:.1f} %"),
+                figure(cluster.silhouette, _two(cluster.silhouette)),
             ),
-            badge="outliers" if group.few else "",
+            badge="outliers" if cluster.outliers else "",
         )
-        for group in study.groups[:MAX_LINES]
+        for cluster in study.clusters[:MAX_LINES]
     )
-    heads = (("Cluster", False), ("Rows", True), ("Share", True), ("Mean silhouette", True))
+    heads = (("Cluster", False), ("Rows", True), ("Proportion", True), ("Mean silhouette", True))
     return Table(heads, lines)
 
 
 def profile_table(study: ClusterStudy) -> Table:
     """A line for each column: its mean, or most frequent levels, in every cluster."""
-    shown = study.groups[:12]
+    shown = study.clusters[:12]
     lines = []
     for column in study.columns[:MAX_LINES]:
         name = column.name
-        if column.kind is Kind.BOOLEAN and name in study.groups[0].means:
-            cells = tuple(figure(g.means[name], f"true {_share(g.means[name])}") for g in shown)
-        elif name in study.groups[0].means:
-            cells = tuple(figure(group.means[name]) for group in shown)
-        elif name in study.groups[0].levels:
-            cells = tuple(Cell(_levels(group.levels[name])) for group in shown)
+        if column.kind is Kind.BOOLEAN and name in study.clusters[0].means:
+            cells = tuple(figure(c.means[name], f"true {_percent(c.means[name])}") for c in shown)
+        elif name in study.clusters[0].means:
+            cells = tuple(figure(cluster.means[name]) for cluster in shown)
+        elif name in study.clusters[0].levels:
+            cells = tuple(Cell(_levels(cluster.levels[name])) for cluster in shown)
         else:
             continue
         lines.append(Line(name, cells))
     note = ""
-    if len(study.groups) > len(shown):
-        note = f"The {len(shown)} largest of {len(study.groups)} clusters are shown."
-    heads = [("Column", False), *((f"cluster {group.number}", True) for group in shown)]
+    if len(study.clusters) > len(shown):
+        note = f"The {len(shown)} largest of {len(study.clusters)} clusters are shown."
+    heads = [("Column", False), *((f"cluster {cluster.number}", True) for cluster in shown)]
     return Table(tuple(heads), tuple(lines), note)
 
 
 def _levels(levels: dict[str, float]) -> str:
-    return ", ".join(f"{level} {_share(share)}" for level, share in levels.items()) or "–"
+    return ", ".join(f"{level} {_percent(value)}" for level, value in levels.items()) or "–"
 
 
-def _share(value: float) -> str:
+def _percent(value: float) -> str:
     return f"{100 * value:.0f}\u202f%"
 
 
-def step_table(study: ClusterStudy) -> Table:
+def trial_table(study: ClusterStudy) -> Table:
     """Every number of clusters that was tried."""
     lines = tuple(
         Line(
-            counted(step.k, "cluster"),
+            counted(trial.k, "cluster"),
             (
-                figure(step.silhouette, _two(step.silhouette)),
-                figure(step.scatter, f"{100 * step.scatter / (study.scatter or 1.0):.1f} %"),
-                figure(step.smallest, f"{step.smallest:,}"),
+                figure(trial.silhouette, _two(trial.silhouette)),
+                figure(trial.within_ss, f"{100 * trial.within_ss / (study.total_ss or 1.0):.1f} %"),
+                figure(trial.smallest, f"{trial.smallest:,}"),
             ),
-            badge="taken" if step.k == study.k else "",
-            strong=step.k == study.k,
+            badge="chosen" if trial.k == study.k else "",
+            strong=trial.k == study.k,
         )
-        for step in study.steps
+        for trial in study.trials
     )
     heads = (
         ("Tried", False),
@@ -83,18 +83,18 @@ def step_table(study: ClusterStudy) -> Table:
 
 
 def reference_table(study: ClusterStudy) -> Table:
-    """What the same search found in tables without groups."""
+    """What the same search found in tables without clusters."""
     lines = tuple(
         Line(
-            FAMILIES[one.name],
+            FAMILIES[reference.name],
             (
-                figure(len(one.silhouettes), f"{len(one.silhouettes)}"),
-                figure(_mean(one.silhouettes), _two(_mean(one.silhouettes))),
-                figure(max(one.silhouettes), _two(max(one.silhouettes))),
-                figure(one.p_value, f"{one.p_value:.3f}"),
+                figure(len(reference.silhouettes), f"{len(reference.silhouettes)}"),
+                figure(_mean(reference.silhouettes), _two(_mean(reference.silhouettes))),
+                figure(max(reference.silhouettes), _two(max(reference.silhouettes))),
+                figure(reference.p_value, f"{reference.p_value:.3f}"),
             ),
         )
-        for one in study.structure.references
+        for reference in study.structure.references
     )
     heads = (
         ("Reference tables", False),

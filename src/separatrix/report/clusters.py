@@ -37,26 +37,25 @@ def write_clusters(study: ClusterStudy, path: str | os.PathLike[str]) -> None:
 
 
 def _context(study: ClusterStudy) -> dict[str, Any]:
-    certificate = study.model.certificate_
     return {
         "study": study,
         "source": PurePath(study.source).name or study.source,
         "verdict": _verdict(study),
         "tiles": _tiles(study),
         "method": METHODS[study.method],
-        "groups": cluster_tables.group_table(study),
+        "groups": cluster_tables.cluster_table(study),
         "profiles": cluster_tables.profile_table(study),
-        "steps": cluster_tables.step_table(study),
+        "steps": cluster_tables.trial_table(study),
         "references": cluster_tables.reference_table(study),
         "data": tables.data_table(study.columns),
         "data_sentence": tables.data_sentence(study.n_rows, study.columns),
-        "certificate": certificate,
-        "certificate_numbers": model_tables.certificate_numbers(certificate),
+        "certificate": study.certificate,
+        "certificate_numbers": model_tables.certificate_numbers(study.certificate),
         "warned": tables.warned(study.warnings),
         "galleries": {
             "number": drawn("number", figures.number_of_clusters(study)),
             "profiles": drawn("profiles", figures.profiles(study)),
-            "rows": drawn("rows", figures.fit_of_rows(study)),
+            "rows": drawn("rows", figures.silhouettes(study)),
         },
         "shown_rows": shown_rows(study),
         "commands": _commands(study),
@@ -65,20 +64,20 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
 
 
 def _verdict(study: ClusterStudy) -> list[str]:
-    found = [study.structure.words, study.reason]
-    if not study.structure.real:
+    found = [study.structure.summary, study.reason]
+    if not study.structure.significant:
         found.append(
             f"The {study.k} clusters below partition one cloud of rows: they are not distinct "
             "groups."
         )
-    return [*found, study.stability.words]
+    return [*found, study.stability.summary]
 
 
 def _tiles(study: ClusterStudy) -> list[Tile]:
     test, halves = study.structure, study.stability.mean
     return [
-        Tile("Yes" if test.real else "No", "Cluster structure", f"p = {test.p_value:.3f}"),
-        Tile(str(study.k), "Clusters", "requested" if study.asked else "by the silhouette"),
+        Tile("Yes" if test.significant else "No", "Cluster structure", f"p = {test.p_value:.3f}"),
+        Tile(str(study.k), "Clusters", "requested" if study.requested else "by the silhouette"),
         Tile(f"{study.silhouette:.2f}".replace("-", "−"), "Mean silhouette", "1 is well inside"),
         Tile(
             "–" if halves != halves else f"{halves:.2f}".replace("-", "−"),
@@ -108,6 +107,8 @@ def _python(study: ClusterStudy) -> str:
 
 def shown_rows(study: ClusterStudy) -> str:
     """Which rows the pictures show, where they do not show all."""
-    if study.drawn is None or len(study.drawn.clusters) == study.n_rows:
+    if len(study.plotted.clusters) == study.n_rows:
         return ""
-    return f"Pictures of rows show {counted(len(study.drawn.clusters), 'row')} of {study.n_rows:,}."
+    return (
+        f"Pictures of rows show {counted(len(study.plotted.clusters), 'row')} of {study.n_rows:,}."
+    )

@@ -66,7 +66,8 @@ _RECORDS = {
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch",
     "estimators.coefficient_inference": "Inference",
-    "study.clustering.result": "Step Reference Structure Stability Group Drawn ClusterStudy",
+    "study.clustering.result": "Trial Reference Structure Stability Cluster "
+    "PlottedRows ClusterStudy",
 }
 
 #: Kernels by module. They have a table of their own: some share a name with other data classes.

@@ -1,4 +1,4 @@
-"""Pictures of clusters: how many, how well they sit, what they are, where they lie."""
+"""Pictures of clusters: their number, silhouettes, profiles and projection."""
 
 from __future__ import annotations
 
@@ -17,62 +17,55 @@ from separatrix.study.clustering.result import ClusterStudy
 
 
 def number_of_clusters(study: ClusterStudy) -> Gallery:
-    """Scatter and silhouette over k; the tree where there is one."""
-    gallery = Gallery()
-    counts = [step.k for step in study.steps]
+    """Sum of squares and silhouette over k; the dendrogram where there is one."""
+    from separatrix.cluster.agglomerative import AgglomerativeClustering  # slow to import
+
+    gallery, model = Gallery(), study.model
+    counts = [trial.k for trial in study.trials]
     if len(counts) > 1:
-        scatter = np.array([step.scatter for step in study.steps]) / (study.scatter or 1.0)
-        silhouettes = np.array([step.silhouette for step in study.steps])
-        gallery.add(lambda: ElbowDisplay(counts, scatter, silhouettes, study.k))
-    if study.hierarchical:
-        gallery.add(lambda: DendrogramDisplay.from_estimator(study.model))
+        within = np.array([trial.within_ss for trial in study.trials]) / (study.total_ss or 1.0)
+        silhouettes = np.array([trial.silhouette for trial in study.trials])
+        gallery.add(lambda: ElbowDisplay(counts, within, silhouettes, study.k))
+    if isinstance(model, AgglomerativeClustering):
+        gallery.add(lambda: DendrogramDisplay.from_estimator(model))
     return gallery
 
 
 def profiles(study: ClusterStudy) -> Gallery:
-    """Means of the columns by cluster; the plane in which clusters lie apart."""
-    gallery = Gallery()
+    """Means of the columns by cluster; the plane of largest scatter between clusters."""
+    gallery, plotted = Gallery(), study.plotted
     gallery.add(lambda: _profile(study))
-    drawn = study.drawn
-    if drawn is not None:
-        names = [str(group.number) for group in study.groups]
-        gallery.add(
-            lambda: ClusterProjectionDisplay(
-                drawn.plane, np.asarray(drawn.clusters, dtype=np.int64), names, drawn.names, MANY
-            )
+    names = [str(cluster.number) for cluster in study.clusters]
+    gallery.add(
+        lambda: ClusterProjectionDisplay(
+            plotted.projection, plotted.clusters, names, plotted.names, MANY
         )
+    )
     return gallery
 
 
 def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
-    names = list(study.groups[0].standard)
+    names = list(study.clusters[0].standardized_means)
     if not names:
         raise InputError("No numeric column varies, so there is no picture of means.")
-    means = np.array([[group.standard[name] for name in names] for group in study.groups])
+    means = [[cluster.standardized_means[name] for name in names] for cluster in study.clusters]
     return ClusterProfileDisplay(
-        np.nan_to_num(means),
+        np.nan_to_num(np.array(means)),
         names,
-        [str(group.number) for group in study.groups],
-        [group.size for group in study.groups],
+        [str(cluster.number) for cluster in study.clusters],
+        [cluster.size for cluster in study.clusters],
     )
 
 
-def fit_of_rows(study: ClusterStudy) -> Gallery:
+def silhouettes(study: ClusterStudy) -> Gallery:
     """Silhouettes, cluster by cluster."""
     from separatrix.cluster.silhouette import Silhouette  # compiles, and not every page needs it
 
-    gallery, drawn = Gallery(), study.drawn
-    if drawn is None:
-        return gallery
-    clusters = np.unique(drawn.clusters)
-    means = np.array([study.groups[int(j)].silhouette for j in clusters])
+    gallery, plotted = Gallery(), study.plotted
+    clusters = np.unique(plotted.clusters)
+    means = np.array([study.clusters[int(j)].silhouette for j in clusters])
     shape = Silhouette(
-        drawn.silhouettes,
-        np.asarray(drawn.clusters),
-        clusters,
-        means,
-        np.asarray(drawn.neighbours),
-        study.silhouette,
+        plotted.silhouettes, plotted.clusters, clusters, means, plotted.neighbors, study.silhouette
     )
     gallery.add(lambda: SilhouetteDisplay(shape))
     return gallery

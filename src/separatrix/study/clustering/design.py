@@ -1,4 +1,4 @@
-"""Design matrix of a cluster analysis: encoded, imputed and standardized columns."""
+"""Design matrix of a cluster analysis, and messages on how it was made."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
 from separatrix.statistics.preparation import prepare
+from separatrix.study import inferred
 from separatrix.study.clustering.methods import UNITLESS, Method
 
 
 @dataclass(frozen=True)
 class ClusterDesign:
-    """``x`` is the design as distances see it: filled, dummies in place, standardised if asked.
+    """Design matrix ``x`` as distances see it: imputed, encoded, standardized if requested.
 
-    ``z`` is what scatter and pictures go by: a metric that needs no common footing does not make
-    one of columns in their own units. ``groups`` are the columns of one category each; ``discrete``
-    those and the 0/1 columns.
+    ``z`` is what sums of squares and pictures go by: standardized if requested, even where the
+    metric does not depend on units. ``categories`` are the columns of each discrete column;
+    ``discrete`` those and the 0/1 columns.
     """
 
     table: InMemory
     x: Floats
     z: Floats
     names: tuple[str, ...]
-    groups: tuple[tuple[int, ...], ...]
+    categories: tuple[tuple[int, ...], ...]
     discrete: list[list[int]]
     standardized: bool
 
@@ -47,12 +49,11 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
     for j, term in enumerate(terms):
         if term.level is not None:
             by_column.setdefault(term.column, []).append(j)
-    alone = [
+    binary = [
         [j]
         for j, term in enumerate(terms)
         if term.level is None and (term.missing or kinds.get(term.column) is Kind.BOOLEAN)
     ]
-    groups = tuple(tuple(group) for group in by_column.values())
     scaled = standardize and method.metric not in UNITLESS
     if not x.shape[1] or not np.ptp(x, axis=0).any():
         raise InputError(
@@ -66,7 +67,59 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
         np.ascontiguousarray(z if scaled else x),
         z,
         tuple(str(term) for term in terms),
-        groups,
-        [*map(list, groups), *alone],
+        tuple(map(tuple, by_column.values())),
+        [*by_column.values(), *binary],
         scaled,
     )
+
+
+def inferred_messages(
+    design: ClusterDesign,
+    method: Method,
+    columns: tuple[ColumnProfile, ...],
+    searched: int,
+    tested: int,
+) -> tuple[str, ...]:
+    """Messages on columns, standardization, discrete columns and samples of rows."""
+    table = design.table
+    messages = [*table.notes]
+    if table.dropped:
+        messages.append(
+            f"{table.dropped} rows are left out: a value is missing (override: --missing)."
+        )
+    messages += inferred.about_columns(columns, table.schema)
+    messages += [_standardization(design, method), *_categories(design, method)]
+    n = len(design.x)
+    if searched < n:
+        messages.append(
+            f"The number of clusters was chosen on {searched:,} rows drawn at random, and cluster "
+            f"structure was tested on {tested:,}; the model is fitted to all {n:,}."
+        )
+    elif tested < n:
+        messages.append(f"Cluster structure was tested on {tested:,} rows drawn at random.")
+    return tuple(messages)
+
+
+def _standardization(design: ClusterDesign, method: Method) -> str:
+    if design.standardized:
+        return (
+            "Columns are standardized: distances are in standard deviations, so that units do not "
+            "matter (override: --no-standardize, if all columns share one unit)."
+        )
+    if method.metric in UNITLESS:
+        return f"Columns are not standardized: {method.metric} distances do not depend on units."
+    return (
+        "Columns are not standardized, as requested: a column in small units counts for more "
+        "(leave out --no-standardize unless all share one unit)."
+    )
+
+
+def _categories(design: ClusterDesign, method: Method) -> list[str]:
+    if not design.categories:
+        return []
+    if method.metric == "gower":
+        return ["Discrete columns count 0 where two rows agree and 1 where they do not (gower)."]
+    return [
+        "Discrete columns are compared as 0/1 columns, one for each level but the most frequent "
+        "(as plain agreement: --method kmedoids --metric gower)."
+    ]

@@ -1,11 +1,10 @@
-"""Tables without groups that look like a given one: what a search for groups finds in those is
-what it finds where there are none.
+"""Reference tables without clusters that resemble a given table.
 
-    smooth   every column has one bump, as near to its own distribution as one bump can be, and
-             columns go together as in a normal distribution: u = Φ(z), z ~ N(0, R), x = F⁻¹(u)
-    box      uniform over the box that the principal directions span
+    unimodal   every column has the nearest unimodal distribution F to its own, joined by a
+               Gaussian copula: u = Φ(z), z ~ N(0, R), x = F⁻¹(u)
+    uniform    uniform over the box that the principal components span
 
-Discrete columns keep their values and are shuffled: a category by itself is no group.
+Discrete columns keep their values and are permuted: a category by itself is no cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from separatrix.rows.block import Floats
 
 #: Columns with so few values keep them, if every value is met this often.
 FEW_VALUES, ROWS_PER_VALUE = 10, 5
-#: Places at which the bump of a column may be.
+#: Candidate positions of the mode of a column.
 MODES = 32
 
 Draw = Callable[[np.random.Generator], Floats]
@@ -29,60 +28,60 @@ Draw = Callable[[np.random.Generator], Floats]
 
 @dataclass(frozen=True)
 class Marginal:
-    """A distribution function through ``knots``: linear between them, or in steps at ``values``."""
+    """A distribution function: linear between ``values``, or a step at each of them."""
 
     values: Floats
-    heights: Floats
+    probabilities: Floats
     steps: bool
 
     def quantile(self, u: Floats) -> Floats:
-        """Where the distribution function is u."""
+        """The quantiles of probabilities u."""
         if self.steps:
-            place = np.searchsorted(self.heights, u).clip(0, len(self.values) - 1)
-            return np.asarray(self.values[place])
-        return np.interp(u, self.heights, self.values)
+            position = np.searchsorted(self.probabilities, u).clip(0, len(self.values) - 1)
+            return np.asarray(self.values[position])
+        return np.interp(u, self.probabilities, self.values)
 
 
 def marginal(column: Floats) -> Marginal:
-    """The distribution with one bump that is nearest to that of a column.
+    """The unimodal distribution that is nearest to that of a column.
 
-    Up to the bump the distribution function is convex, from there on concave: the density that
-    a sample suggests is pooled until it rises, then falls. The bump is where that changes the
-    distribution function least.
+    Its density increases up to the mode and decreases from there: isotonic regression of the
+    empirical density on both sides. The mode is the one that changes the distribution function
+    least (Kolmogorov distance).
     """
     values, counts = np.unique(column, return_counts=True)
     n = len(column)
     if len(values) <= min(FEW_VALUES, n // ROWS_PER_VALUE):
         return Marginal(values, np.cumsum(counts) / n, True)
     middle = (np.cumsum(counts) - counts / 2) / n
-    seen = (middle - middle[0]) / (middle[-1] - middle[0])
-    width, mass = np.diff(values), np.diff(seen)
-    slope = mass / width
-    places = np.unique(np.linspace(0, len(width), MODES).astype(int))
-    fitted = [_one_bump(slope, width, place) for place in places]
-    best = min(fitted, key=lambda heights: float(np.abs(heights - seen).max()))
+    empirical = (middle - middle[0]) / (middle[-1] - middle[0])
+    width = np.diff(values)
+    density = np.diff(empirical) / width
+    modes = np.unique(np.linspace(0, len(width), MODES).astype(int))
+    fitted = [_unimodal_distribution(density, width, mode) for mode in modes]
+    best = min(fitted, key=lambda probabilities: float(np.abs(probabilities - empirical).max()))
     return Marginal(values, best, False)
 
 
-def _one_bump(slope: Floats, width: Floats, place: int) -> Floats:
-    """The distribution function of a density that rises up to ``place`` and falls from there."""
-    density = np.empty_like(slope)
-    for part, rising in ((slice(0, place), True), (slice(place, None), False)):
-        if len(slope[part]):
-            density[part] = isotonic_regression(
-                slope[part], sample_weight=width[part], increasing=rising
+def _unimodal_distribution(density: Floats, width: Floats, mode: int) -> Floats:
+    """The distribution function of a density made to increase up to ``mode``, then to decrease."""
+    fitted = np.empty_like(density)
+    for part, increasing in ((slice(0, mode), True), (slice(mode, None), False)):
+        if len(density[part]):
+            fitted[part] = isotonic_regression(
+                density[part], sample_weight=width[part], increasing=increasing
             )
-    heights = np.concatenate([[0.0], np.cumsum(density * width)])
-    return np.asarray(heights / heights[-1])
+    probabilities = np.concatenate([[0.0], np.cumsum(fitted * width)])
+    return np.asarray(probabilities / probabilities[-1])
 
 
 def references(x: Floats, discrete: list[list[int]]) -> dict[str, Draw]:
-    """Ways to draw a table like ``x`` without groups; ``discrete`` columns belong together."""
-    held = {j for group in discrete for j in group}
-    free = [j for j in range(x.shape[1]) if j not in held]
+    """Samplers of tables like ``x`` without clusters; ``discrete`` columns belong together."""
+    permuted = {j for group in discrete for j in group}
+    free = [j for j in range(x.shape[1]) if j not in permuted]
 
-    def with_shuffled(draw: Draw) -> Draw:
-        def whole(rng: np.random.Generator) -> Floats:
+    def with_permuted(draw: Draw) -> Draw:
+        def table_of(rng: np.random.Generator) -> Floats:
             table = np.empty_like(x)
             if free:
                 table[:, free] = draw(rng)
@@ -90,15 +89,15 @@ def references(x: Floats, discrete: list[list[int]]) -> dict[str, Draw]:
                 table[:, group] = x[rng.permutation(len(x))][:, group]
             return table
 
-        return whole
+        return table_of
 
     return {
-        "smooth": with_shuffled(_smooth(x[:, free])),
-        "box": with_shuffled(_box(x[:, free])),
+        "unimodal": with_permuted(_unimodal(x[:, free])),
+        "uniform": with_permuted(_uniform(x[:, free])),
     }
 
 
-def _smooth(x: Floats) -> Draw:
+def _unimodal(x: Floats) -> Draw:
     n, d = x.shape
     marginals = [marginal(x[:, j]) for j in range(d)]
     ranks = np.column_stack([stats.rankdata(x[:, j]) for j in range(d)]) if d else x
@@ -114,13 +113,13 @@ def _smooth(x: Floats) -> Draw:
     return draw
 
 
-def _box(x: Floats) -> Draw:
+def _uniform(x: Floats) -> Draw:
     mean = x.mean(axis=0)
     _, _, axes = np.linalg.svd(x - mean, full_matrices=False)
-    along = (x - mean) @ axes.T
-    low, high = along.min(axis=0), along.max(axis=0)
+    scores = (x - mean) @ axes.T
+    low, high = scores.min(axis=0), scores.max(axis=0)
 
     def draw(rng: np.random.Generator) -> Floats:
-        return np.asarray(mean + rng.uniform(low, high, size=along.shape) @ axes)
+        return np.asarray(mean + rng.uniform(low, high, size=scores.shape) @ axes)
 
     return draw

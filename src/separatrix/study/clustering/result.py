@@ -5,23 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from separatrix.cluster.scatter import ClusterProjection
-from separatrix.rows.block import Floats
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats, Ints
 from separatrix.rows.profile import ColumnProfile
+from separatrix.study.document import certificate_document, plain, record
 
 #: Methods of hierarchical clustering.
 LINKAGES = ("single", "complete", "average", "centroid", "ward")
 
 #: Reference distributions without clusters.
 FAMILIES = {
-    "smooth": "unimodal columns",
-    "box": "uniform distribution over a box",
+    "unimodal": "unimodal columns",
+    "uniform": "uniform distribution over a box",
 }
 
 
 @dataclass(frozen=True)
-class Step:
-    """A number of clusters that was tried: silhouette, and scatter left within the clusters.
+class Trial:
+    """A number of clusters that was tried: mean silhouette, and within-cluster sum of squares.
 
     Clusters of a few rows are outliers, and count 0 in the silhouette; it is NaN where fewer than
     two others remain. ``smallest`` is the size of the smallest cluster.
@@ -29,15 +33,15 @@ class Step:
 
     k: int
     silhouette: float
-    scatter: float
+    within_ss: float
     smallest: int
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Silhouettes that the same search found in tables without groups; ``p_value``: as good ones.
+    """Silhouettes of the same search in reference tables without clusters, and their p-value.
 
-    It is sequential (Besag and Clifford): draws end once too many of them have done as well.
+    The test is sequential (Besag and Clifford): draws end once too many reach the statistic.
     """
 
     name: str
@@ -47,72 +51,75 @@ class Reference:
 
 @dataclass(frozen=True)
 class Structure:
-    """Whether the groups are more than what any search finds: the largest p over the references."""
+    """Monte Carlo test for cluster structure: the largest p-value over the reference families."""
 
-    real: bool
+    significant: bool
     p_value: float
     silhouette: float
     rows: int
     references: tuple[Reference, ...]
-    words: str
+    summary: str
 
 
 @dataclass(frozen=True)
 class Stability:
-    """Agreement (adjusted Rand index) of other searches with this one: 1 the same, 0 chance.
+    """Adjusted Rand indices of repeated searches with this one: 1 is equal, 0 is chance.
 
-    ``halves``: half of the rows alone, each time others. ``restarts``: other starts on the same
-    rows; empty for trees, which have none.
+    ``halves``: random halves of the rows. ``restarts``: other initializations on the same rows;
+    empty for hierarchical clustering, which has none.
     """
 
     halves: tuple[float, ...]
     restarts: tuple[float, ...]
     mean: float
-    words: str
+    summary: str
 
 
 @dataclass(frozen=True)
-class Group:
-    """A cluster: its size, silhouette, mean of numeric columns and shares of levels of others.
+class Cluster:
+    """A cluster: size, silhouette, means of numeric columns, proportions of levels of others.
 
-    ``standard`` are the means in deviations of the whole table from its mean; ``few`` says that
-    these are outliers rather than a group.
+    ``standardized_means`` are in standard deviations from the mean of the table; ``outliers`` says
+    that the cluster has only a few rows. ``center`` is the mean of the design matrix by column
+    (K-means), ``medoid`` the row number of the medoid (K-medoids).
     """
 
     number: int
     size: int
-    share: float
+    proportion: float
     silhouette: float
-    few: bool = False
+    outliers: bool = False
     means: dict[str, float] = field(default_factory=dict)
-    standard: dict[str, float] = field(default_factory=dict)
+    standardized_means: dict[str, float] = field(default_factory=dict)
     levels: dict[str, dict[str, float]] = field(default_factory=dict)
+    center: dict[str, float] = field(default_factory=dict)
+    medoid: int | None = None
 
 
 @dataclass(frozen=True)
-class Assigned:
-    """Every row that was used: its number in the table, cluster, and how well it sits there.
+class Assignments:
+    """Every row that was used: its number in the table, cluster, silhouette and distance.
 
-    ``distance`` is that to the centre or medoid, ``silhouette`` of the row; None if not known.
+    ``distances`` are those to the center or medoid; None where there is none, or not measured.
     """
 
-    rows: Any
-    clusters: Any
+    row_ids: Ints
+    clusters: Ints
     silhouettes: Floats | None
     distances: Floats | None
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """What pictures need of some of the rows: clusters, silhouettes, places in a plane.
+class PlottedRows:
+    """Rows that pictures show: clusters, silhouettes, nearest other clusters, a projection.
 
-    ``names`` are the columns as distances see them, dummies included.
+    ``names`` are the columns of the design matrix, dummies included.
     """
 
-    clusters: Any
+    clusters: Ints
     silhouettes: Floats
-    neighbours: Any
-    plane: ClusterProjection
+    neighbors: Ints
+    projection: ClusterProjection
     names: tuple[str, ...]
 
 
@@ -120,36 +127,64 @@ class Drawn:
 class ClusterStudy:
     """Result of :func:`separatrix.run_clusters`.
 
-    ``asked`` is the number of clusters asked for (None: chosen by the silhouette), ``k`` the one
-    taken; cluster 0 is the largest. ``scatter`` is the total sum of squares of the rows searched.
-    ``messages`` list what was inferred, with reason and remedy.
+    ``requested`` is the number of clusters requested (None: chosen by the silhouette), ``k`` the
+    one used; cluster 0 is the largest. ``total_ss`` is the total sum of squares of the rows
+    searched. ``messages`` list what was inferred, with reason and remedy. ``model`` is the fitted
+    clusterer; None in a stored study, whose model is beside it.
     """
 
-    source: str
     seed: int
     n_rows: int
     columns: tuple[ColumnProfile, ...]
     method: str
     metric: str
     standardized: bool
-    asked: int | None
+    requested: int | None
     k: int
     reason: str
-    steps: tuple[Step, ...]
-    scatter: float
+    trials: tuple[Trial, ...]
+    total_ss: float
     structure: Structure
     stability: Stability
-    groups: tuple[Group, ...]
+    clusters: tuple[Cluster, ...]
     silhouette: float
-    measure: str
-    model: Any
-    messages: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    assigned: Assigned | None = None
-    drawn: Drawn | None = None
+    silhouette_metric: str
+    model: BaseEstimator | None
+    certificate: Certificate
+    messages: tuple[str, ...]
+    warnings: tuple[str, ...]
+    assignments: Assignments | None
+    plotted: PlottedRows
+    source: str = ""
     command: str = ""
 
     @property
     def hierarchical(self) -> bool:
         """Whether the method is a linkage: a dendrogram, and no prediction of new rows."""
         return self.method in LINKAGES
+
+
+def document_of(study: ClusterStudy) -> dict[str, Any]:
+    """Everything in ``result.json`` but its version: the same seed gives the same bytes."""
+    return {
+        "source": study.source,
+        "task": "clustering",
+        "seed": study.seed,
+        "rows": study.n_rows,
+        "columns": [record(column) for column in study.columns],
+        "method": study.method,
+        "metric": study.metric,
+        "standardized": study.standardized,
+        "requested": study.requested,
+        "k": study.k,
+        "reason": study.reason,
+        "structure": record(study.structure),
+        "stability": record(study.stability),
+        "silhouette": {"score": plain(study.silhouette), "metric": study.silhouette_metric},
+        "trials": [record(trial) for trial in study.trials],
+        "clusters": [record(cluster) for cluster in study.clusters],
+        "model": {"class": type(study.model).__name__},
+        "certificate": certificate_document(study.certificate),
+        "messages": list(study.messages),
+        "warnings": list(study.warnings),
+    }

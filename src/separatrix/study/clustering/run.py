@@ -7,30 +7,36 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.cluster.kmeans import KMeans
+from separatrix.cluster.kmedoids import KMedoids
 from separatrix.cluster.scatter import cluster_projection
 from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
-from separatrix.rows.profile import ColumnProfile, profile
+from separatrix.rows.block import Floats, Ints
+from separatrix.rows.profile import profile
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.study.clustering import choice
-from separatrix.study.clustering import messages as announcements
-from separatrix.study.clustering.design import ClusterDesign, cluster_design
-from separatrix.study.clustering.groups import groups_of
-from separatrix.study.clustering.methods import Labels, Method, method_named, refuse_size
-from separatrix.study.clustering.numbering import largest_first
-from separatrix.study.clustering.result import Assigned, ClusterStudy, Drawn
-from separatrix.study.clustering.stability import stability
-from separatrix.study.clustering.structure import TEST_ROWS, structure
+from separatrix.study.clustering.choice import STARTS, best, numbers_to_try, reason, trials_of
+from separatrix.study.clustering.design import ClusterDesign, cluster_design, inferred_messages
+from separatrix.study.clustering.methods import (
+    FittedClusterer,
+    Method,
+    Search,
+    largest_first,
+    method_named,
+    refuse_size,
+)
+from separatrix.study.clustering.profiles import clusters_of
+from separatrix.study.clustering.result import Assignments, ClusterStudy, PlottedRows
+from separatrix.study.clustering.validation import TEST_ROWS, stability, structure
 from separatrix.study.design import with_warnings
 from separatrix.study.folds import thinned
-from separatrix.study.progress import stages
+from separatrix.study.progress import Step, stages
 from separatrix.study.size import reason_to_stream
 
 #: Rows by which the number of clusters is chosen, and whose silhouettes are all measured.
 SEARCH_ROWS, SILHOUETTE_ROWS = 3_000, 20_000
 #: Rows that pictures show.
-SHOWN_ROWS = 20_000
+PLOTTED_ROWS = 20_000
 
 
 def run_clusters(
@@ -91,17 +97,17 @@ def run_clusters(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(40, 2)) + 9.0 * (np.arange(40) % 2)[:, None]
     >>> study = sx.run_clusters(sx.scan(X), k=2)
-    >>> study.k, [group.size for group in study.groups]
+    >>> study.k, [cluster.size for cluster in study.clusters]
     (2, [20, 20])
     """
-    way = method_named(method, metric)
+    chosen = method_named(method, metric)
     table = _in_memory(rows)
-    refuse_size(way, len(table))
-    columns = profile(table)
-    design = cluster_design(table, way, standardize=standardize)
-    way = replace(way, groups=design.groups)
+    refuse_size(chosen, len(table))
+    design = cluster_design(table, chosen, standardize=standardize)
+    chosen = replace(chosen, categories=design.categories)
     with stages(progress, 5) as step:
-        return _studied(design, way, columns, k, seed, step, {"source": source, "command": command})
+        study = _analyze(design, chosen, k, seed, step)
+    return replace(study, source=source, command=command)
 
 
 def _in_memory(rows: Rows) -> InMemory:
@@ -115,121 +121,91 @@ def _in_memory(rows: Rows) -> InMemory:
     return rows.read()
 
 
-def _studied(
-    design: ClusterDesign,
-    way: Method,
-    columns: tuple[ColumnProfile, ...],
-    asked: int | None,
-    seed: int,
-    step: Any,
-    metadata: dict[str, Any],
+def _analyze(
+    design: ClusterDesign, method: Method, requested: int | None, seed: int, step: Step
 ) -> ClusterStudy:
     rng = np.random.default_rng(seed)
-    x = design.x
-    numbers = choice.numbers_to_try(x, asked)
-    some = _sample(len(x), max(SEARCH_ROWS, 8 * numbers[-1]), rng)
-    search = way.search(x[some])
-    step(f"trying {_span(numbers)} clusters")
-    found = choice.tried(search, numbers, rng)
-    steps = choice.steps_of(search, found, design.z[some])
-    chosen = choice.best(steps) if asked is None else next(s for s in steps if s.k == asked)
+    x, table, columns = design.x, design.table, profile(design.table)
+    numbers = numbers_to_try(x, requested)
+    searched = _sample(len(x), max(SEARCH_ROWS, 8 * numbers[-1]), rng)
+    search, z = Search(method, x[searched]), design.z[searched]
+    step(f"trying {numbers[0]} to {numbers[-1]} clusters" if numbers[1:] else "trying 2 clusters")
+    partitions = {k: search.labels(k, rng, STARTS) for k in numbers}
+    trials = trials_of(search, partitions, z)
+    chosen = best(trials) if requested is None else next(t for t in trials if t.k == requested)
     step("reference tables without clusters")
-    few = _sample(len(x), max(TEST_ROWS, 8 * chosen.k), rng)
-    tested = structure(way, x[few], design.discrete, numbers if asked is None else (asked,), rng)
+    tested = _sample(len(x), max(TEST_ROWS, 8 * chosen.k), rng)
+    tried = numbers if requested is None else (requested,)
+    test = structure(method, x[tested], design.discrete, tried, rng)
     step("stability on half of the rows")
-    again = stability(search, found[chosen.k], chosen.k, rng)
+    repeated = stability(search, partitions[chosen.k], chosen.k, rng)
     step("fitting the model")
-    new = way.model(chosen.k, standardize=design.standardized, seed=seed, n=len(x))
-    model, warnings = with_warnings(lambda: largest_first(new.fit(design.table)))
+    new = method.model(chosen.k, standardize=design.standardized, seed=seed, n=len(x))
+    model, warnings = with_warnings(lambda: largest_first(new.fit(table)))
     step("describing the clusters")
+    labels = np.asarray(model.labels_, dtype=np.int64)
+    shape, measured, silhouette_metric = _silhouettes(method, x, labels, rng)
+    means = np.full(int(labels.max()) + 1, np.nan)  # NaN: no row of the cluster was measured
+    means[shape.clusters.astype(int)] = shape.by_cluster
+    samples = shape.samples if len(measured) == len(labels) else None
     return ClusterStudy(
         seed=seed,
         n_rows=len(x),
         columns=columns,
-        method=way.name,
-        metric=way.metric,
+        method=method.name,
+        metric=method.metric,
         standardized=design.standardized,
-        asked=asked,
+        requested=requested,
         k=chosen.k,
-        reason=announcements.reason(steps, chosen, asked),
-        steps=steps,
-        scatter=float(((design.z[some] - design.z[some].mean(axis=0)) ** 2).sum()),
-        structure=tested,
-        stability=again,
+        reason=reason(trials, chosen, requested),
+        trials=trials,
+        total_ss=float(((z - z.mean(axis=0)) ** 2).sum()),
+        structure=test,
+        stability=repeated,
+        clusters=clusters_of(table, columns, model, labels, means),
+        silhouette=shape.score,
+        silhouette_metric=silhouette_metric,
         model=model,
-        messages=announcements.inferred_messages(design, way, columns, len(some), len(few)),
+        certificate=model.certificate_,
+        messages=inferred_messages(design, method, columns, len(searched), len(tested)),
         warnings=warnings,
-        **_described(design, way, columns, model, rng),
-        **metadata,
+        assignments=Assignments(table.row_ids, labels, samples, _distances(model, table, labels)),
+        plotted=_plotted(design, labels, shape, measured),
     )
 
 
-def _described(
-    design: ClusterDesign,
-    way: Method,
-    columns: tuple[ColumnProfile, ...],
-    model: Any,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    """Silhouettes, profiles, and where every row went."""
-    labels = np.asarray(model.labels_, dtype=np.int64)
-    shape, measured, measure = _silhouettes(way, design.x, labels, rng)
-    means = _by_cluster(shape, int(labels.max()) + 1)
-    samples = shape.samples if len(measured) == len(labels) else None
-    away = _distances(model, design.table, labels)
-    return {
-        "groups": groups_of(design.table, columns, labels, means),
-        "silhouette": shape.score,
-        "measure": measure,
-        "assigned": Assigned(design.table.row_ids, labels, samples, away),
-        "drawn": _drawn(design, labels, shape, measured),
-    }
-
-
-def _span(numbers: choice.Numbers) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-
-
-def _sample(n: int, most: int, rng: np.random.Generator) -> Labels:
+def _sample(n: int, most: int, rng: np.random.Generator) -> Ints:
     """Some rows in their order; all of a small table."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
 def _silhouettes(
-    way: Method, x: Floats, labels: Labels, rng: np.random.Generator
-) -> tuple[Silhouette, Labels, str]:
+    method: Method, x: Floats, labels: Ints, rng: np.random.Generator
+) -> tuple[Silhouette, Ints, str]:
     """Silhouettes, the rows that they are of, and the distance that they go by."""
-    if way.euclidean:
-        few = len(x) <= SILHOUETTE_ROWS
-        measure = "euclidean" if few else "sqeuclidean"
-        return silhouette(x, labels, measure), np.arange(len(x)), measure
-    some = _sample(len(x), SEARCH_ROWS, rng)
-    measure = "distance in the space of the kernel" if way.name == "kernel" else way.metric
-    return way.search(x[some]).silhouette(labels[some]), some, measure
+    if method.euclidean:
+        metric = "euclidean" if len(x) <= SILHOUETTE_ROWS else "sqeuclidean"
+        return silhouette(x, labels, metric), np.arange(len(x)), metric
+    rows = _sample(len(x), SEARCH_ROWS, rng)
+    metric = "distance in the space of the kernel" if method.name == "kernel" else method.metric
+    return Search(method, x[rows]).silhouette(labels[rows]), rows, metric
 
 
-def _drawn(design: ClusterDesign, labels: Labels, shape: Silhouette, measured: Labels) -> Drawn:
-    """What pictures need, thinned."""
-    some = thinned(np.arange(len(measured)), SHOWN_ROWS)
-    plane = cluster_projection(design.z, labels)
-    return Drawn(
+def _plotted(design: ClusterDesign, labels: Ints, shape: Silhouette, measured: Ints) -> PlottedRows:
+    """Measured rows for pictures, thinned."""
+    some = thinned(np.arange(len(measured)), PLOTTED_ROWS)
+    projection = cluster_projection(design.z, labels)
+    return PlottedRows(
         labels[measured[some]],
         shape.samples[some],
         shape.neighbor[some],
-        replace(plane, coordinates=plane.coordinates[measured[some]]),
+        replace(projection, coordinates=projection.coordinates[measured[some]]),
         design.names,
     )
 
 
-def _by_cluster(shape: Silhouette, k: int) -> Floats:
-    """The mean of every cluster; NaN for one of which no row was measured."""
-    means = np.full(k, np.nan)
-    means[shape.clusters.astype(int)] = shape.by_cluster
-    return means
-
-
-def _distances(model: Any, table: InMemory, labels: Labels) -> Floats | None:
-    """Distance of every row to its centre or medoid, where there are any."""
-    if not hasattr(model, "transform"):
+def _distances(model: FittedClusterer, table: InMemory, labels: Ints) -> Floats | None:
+    """Distance of every row to its center or medoid; None where there are none."""
+    if not isinstance(model, KMeans | KMedoids):
         return None
     return np.asarray(model.transform(table)[np.arange(len(labels)), labels], dtype=float)
