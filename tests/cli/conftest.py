@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import separatrix
 from separatrix.cli.main import run
 
 
@@ -48,6 +49,12 @@ def signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def same_package(monkeypatch) -> None:
+    """Child processes import the package under test, whatever directory they start in."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(separatrix.__file__).parents[1]))
 
 
 def interrupted(words: list[str], *, at: str, within: int = 30) -> None:

@@ -125,7 +125,7 @@ def test_gates(command, here, table) -> None:
     ran = command(*base, "--min-score", "r2=0.99999")
     assert ran.code == 1
     assert "r2 is" in ran.err
-    assert "at least 0.99999 was asked for" in ran.err
+    assert "at least 0.99999 is required" in ran.err
     assert (here / "table-separatrix" / "model.sx").exists()  # finished work is kept
     ran = command(*base, "--min-score", "rmse=0.0001", "--json")
     assert ran.code == 1

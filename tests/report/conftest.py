@@ -98,7 +98,7 @@ def regression_study(model, name, described=None):
             entry("linear", "least squares", LinearRegression(), *how),
             entry(
                 "lasso",
-                "lasso, penalty by cross-validation",
+                "ℓ₁-penalized least squares, α tuned",
                 Lasso(),
                 *how,
                 hyperparameters={"alpha": (0.0321, 0.0321)},
@@ -241,7 +241,7 @@ def probable_study(reject):
             ),
         ),
         winner="logistic",
-        reason="logistic is the only model asked for, and beats the baseline.",
+        reason="logistic is the only model compared, and beats the baseline.",
         test=(interval("error", wrong, 0.03), interval("log_loss", 0.21, 0.05)),
         baseline_test=(interval("error", 0.37, 0.06), interval("log_loss", 0.66, 0.03)),
         model=model,

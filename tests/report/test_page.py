@@ -138,7 +138,7 @@ def test_verdict_compares_the_test_score_with_the_baseline(linear, pages):
     score, base = linear.test[0], linear.baseline_test[0]
     assert "How well can progression be predicted from the 10 other columns" in words
     assert f"root mean squared error is {score.value:.2f}" in words
-    assert f"{100 * (1 - score.value / base.value):.0f} % less error with the model" in words
+    assert f"the model’s is {100 * (1 - score.value / base.value):.0f} % lower" in words
     assert "linear was chosen: it is the simplest model" in words
     assert "used once" in words
     assert "overlap" not in words
@@ -269,7 +269,7 @@ def test_costs_that_differ_by_class_are_a_table(rejecting):
 def test_the_verdict_leads_with_the_error_rate(probable, rejecting, pages):
     words = Page(pages["probable"]).words
     error = next(s for s in probable.test if s.metric == "error")
-    assert f"its proportion of rows misclassified is {100 * error.value:.1f} %" in words
+    assert f"its error rate is {100 * error.value:.1f} %" in words
     assert "The log loss is 0.2100 (the baseline’s: 0.6600)" in words
     assert "With the reject option" not in words
     share = 100 * rejecting.decision.coverage.value

@@ -20,7 +20,7 @@ from separatrix.study import run_study
 @pytest.fixture(scope="module")
 def study():
     rows = separatrix.scan(sample("wine").path, target="cultivar")
-    return separatrix.run_study(rows, seed=3, models=["basic"], source="sample:wine")
+    return separatrix.run_study(rows, seed=3, models=["nearest_centroid"], source="sample:wine")
 
 
 def test_code_on_the_page_runs(study, tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def of_rows(name, target):
         (of_rows, "houses", "price", "huber", "(huber) is not on it"),
         (of_moments, "houses", "price", "linear", "standardized coefficient"),
         (of_moments, "houses", "price", "ridge", "Validation curve over the penalty"),
-        (of_rows, "diabetes", "sex", "basic", "Over the cross-validation folds"),
+        (of_rows, "diabetes", "sex", "nearest_centroid", "Over the cross-validation folds"),
     ],
 )
 def test_a_stored_study_gives_the_same_page(tmp_path, source, name, target, model, text):

@@ -17,7 +17,7 @@ from separatrix.study.describe import core_of
 from separatrix.study.document import document_of
 
 #: Quick ones of every kind, for tests that are about something else.
-SOME = ["basic", "naive_bayes", "lda", "logistic", "rda", "linear_svm"]
+SOME = ["nearest_centroid", "naive_bayes", "lda", "logistic", "rda", "linear_svm"]
 
 
 def clouds(n: int = 240, seed: int = 0, classes: int = 3, gap: float = 2.0) -> pl.DataFrame:
@@ -124,8 +124,9 @@ def test_true_probabilities_are_left_as_they_are() -> None:
     assert type(found.model).__name__ == "LogisticRegression"
     assert any("Not calibrated:" in s for s in found.messages)
     assert found.test_predictions.uncalibrated is None
-    assert len(found.odds.odds_ratios) == 6
-    assert run_study(sx.scan(clouds(), target="y"), models=["lda"]).odds is None
+    assert len(found.description.odds.estimates) == 6
+    lda = run_study(sx.scan(clouds(), target="y"), models=["lda"])
+    assert lda.description.odds is None
 
 
 def test_the_choice_can_go_by_errors() -> None:
@@ -264,9 +265,9 @@ def test_many_classes() -> None:
     code = np.repeat(np.arange(150), 12)
     x = rng.normal(size=(150, 2))[code] * 40 + rng.normal(size=(1800, 2))
     table = pl.DataFrame({"p": x[:, 0], "q": x[:, 1], "y": [f"c{c}" for c in code]})
-    found = run_study(sx.scan(table, target="y"), models=["basic", "lda"])
+    found = run_study(sx.scan(table, target="y"), models=["nearest_centroid", "lda"])
     assert found.winner == "lda"
-    basic = entry(found, "basic")
+    basic = entry(found, "nearest_centroid")
     assert np.isnan(basic.mean)
     assert "too many to calibrate" in basic.note
     assert basic.secondary.mean < 0.2
@@ -303,4 +304,6 @@ def test_what_cannot_be_tested_has_a_reason() -> None:
     assert found.equality is None
     assert "cannot be tested" in found.summary or found.favored == "none"
     words = pl.DataFrame({"u": ["k", "l", "m"] * 40, "y": ["no", "yes"] * 60})
-    assert run_study(sx.scan(words, target="y"), models=["basic"]).covariance_tests is None
+    assert (
+        run_study(sx.scan(words, target="y"), models=["nearest_centroid"]).covariance_tests is None
+    )

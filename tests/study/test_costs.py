@@ -39,7 +39,7 @@ def test_a_cost_of_rejection_rejects_uncertain_rows(table) -> None:
     assert (test["coverage"], test["risk"], test["cost"]) == (
         *(made.coverage, made.risk, made.cost),
     )
-    assert any("probability of 0.75 or more" in s for s in found.messages)
+    assert any("probability of at least 0.75" in s for s in found.messages)
     assert {s.metric for s in found.baseline_test} == set(test)
 
 

@@ -132,11 +132,11 @@ def test_a_winner_without_penalty_comes_with_the_ridge_path_of_its_rows(study) -
         np.testing.assert_allclose(coefs[at], other.coef_ / x.std(axis=0), rtol=1e-8)
     np.testing.assert_allclose(coefs[-1], study.model.coef_, rtol=1e-3)
     stored_study = run_study(stored(made(), Parts(4, 0.2, 5)), models=["linear"])
-    np.testing.assert_allclose(stored_study.path[1], coefs, rtol=1e-8)
+    np.testing.assert_allclose(stored_study.ridge_path.coefs, coefs, rtol=1e-8)
     robust = run_study(sx.scan(made(), target="y"), models=["huber"], seed=4)
-    np.testing.assert_allclose(robust.path[1], coefs, rtol=1e-8)
+    np.testing.assert_allclose(robust.ridge_path.coefs, coefs, rtol=1e-8)
     tuned = run_study(sx.scan(made(), target="y"), models=["ridge"], seed=4)
-    assert (tuned.winner, tuned.path) == ("ridge", None)
+    assert (tuned.winner, tuned.ridge_path) == ("ridge", None)
 
 
 def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> None:
@@ -212,7 +212,7 @@ def test_every_candidate_competes_on_the_samples(name) -> None:
         }
     else:
         assert names == {
-            *("baseline", "basic", "naive_bayes", "least_squares", "lda"),
+            *("baseline", "nearest_centroid", "naive_bayes", "least_squares", "lda"),
             *("logistic", "logistic_ridge", "linear_svm", "qda", "rda", "neighbors", "svm"),
         }
         assert found.test_predictions.scores.shape == (found.n_test, len(found.classes))
@@ -264,7 +264,9 @@ def test_folds_are_stored_only_where_they_are_drawn_and_thinned(monkeypatch) -> 
     monkeypatch.setattr(out_of_fold, "SHOWN_ROWS", 50)
     few = run_study(sx.scan(two_classes().drop("w"), target="y"))
     assert [len(part.rows) for part in few.out_of_fold] == [10] * 5
-    wine = run_study(sx.scan(str(sample("wine").path), target="cultivar"), models=["basic"])
+    wine = run_study(
+        sx.scan(str(sample("wine").path), target="cultivar"), models=["nearest_centroid"]
+    )
     assert wine.out_of_fold == ()
     noise = two_classes().select(a=pl.lit(1.0) + pl.int_range(150) % 7, y=pl.col("y"))
     found = run_study(sx.scan(noise, target="y"), models=["lda"], seed=1)

@@ -133,7 +133,7 @@ def test_clouds_are_left_to_simple_models() -> None:
     x = rng.normal(size=(200, 2)) + 2.0 * code[:, None]
     table = pl.DataFrame({"p": x[:, 0], "q": x[:, 1], "y": np.where(code, "b", "a")})
     found = run_study(sx.scan(table, target="y"))
-    assert found.winner in ("basic", "naive_bayes", "least_squares", "lda", "logistic")
+    assert found.winner in ("nearest_centroid", "naive_bayes", "least_squares", "lda", "logistic")
 
 
 def test_three_classes_have_three_certificates() -> None:

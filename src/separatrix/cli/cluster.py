@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from separatrix.cli.fit import placed, was_given
-from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, kept_columns
+from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, copied_columns
 from separatrix.cli.options import column_options, json_option, kinds_of, scanned, stem_of, table_at
 from separatrix.cli.output import print_json, progress
 from separatrix.messages import InputError
@@ -130,7 +130,7 @@ def _without_ids(rows: Any, asked: tuple[str, ...]) -> tuple[Any, Ids]:
     from separatrix.rows.sources.stream import TableRows
 
     names = list(rows.source.arrow.names)
-    columns = kept_columns(names, asked, option="--id", taken=TAKEN_BY_CLUSTERS)
+    columns = copied_columns(names, asked, option="--id", taken=TAKEN_BY_CLUSTERS)
     kept = tuple(column for column in rows.schema.columns if column.name not in columns)
     schema = replace(rows.schema, columns=kept)
     about_them = tuple(f"Column {name!r} " for name in columns)

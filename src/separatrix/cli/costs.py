@@ -33,7 +33,7 @@ def parse_costs(text: str | None) -> Mapping | None:
         content = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(
-            "does not exist (asked for by --costs).", file=text, remedy="Check the path."
+            "does not exist (given as --costs).", file=text, remedy="Check the path."
         ) from None
     except UnicodeDecodeError:
         raise InputError("is not text in UTF-8.", file=text, remedy=FORM) from None
@@ -57,7 +57,7 @@ def _inline(text: str) -> Mapping:
         if ":" in answer:
             raise InputError(
                 f"--costs {piece!r} has more than one colon.",
-                remedy="Give names that hold one in a .csv or .json file.",
+                remedy="Give names that contain one in a .csv or .json file.",
             )
         _put(found, truth, answer, _number(number, f"--costs {piece!r}: "), None)
     if not found:
@@ -70,12 +70,12 @@ def _of_json(content: str, file: str) -> Mapping:
         given = json.loads(content)
     except json.JSONDecodeError as problem:
         raise InputError(
-            f"is no JSON: {problem.msg}.", file=file, row=problem.lineno, remedy=FORM
+            f"is not JSON: {problem.msg}.", file=file, row=problem.lineno, remedy=FORM
         ) from problem
     nested = isinstance(given, dict) and all(isinstance(v, dict) for v in given.values())
     if not nested:
         raise InputError(
-            "does not hold costs.", file=file, remedy='Write it as {"truth": {"answer": cost}}.'
+            "contains no costs.", file=file, remedy='Write it as {"truth": {"answer": cost}}.'
         )
     found: Mapping = {}
     for truth, answers in given.items():
@@ -88,7 +88,7 @@ def _of_csv(content: str, file: str) -> Mapping:
     lines = [line for line in csv.reader(content.splitlines()) if any(c.strip() for c in line)]
     if len(lines) < 2 or len(lines[0]) < 2:
         raise InputError(
-            "does not hold a table of costs.",
+            "contains no table of costs.",
             file=file,
             remedy="Give a line for each truth and a column for each answer, with names on both.",
         )
@@ -109,7 +109,7 @@ def _put(found: Mapping, truth: str, answer: str, cost: float, file: str | None)
     row = found.setdefault(truth, {})
     if answer in row:
         raise InputError(
-            f"the cost of answering {answer!r} for {truth!r} is given twice.",
+            f"the cost of predicting {answer!r} for {truth!r} is given twice.",
             file=file,
             remedy="Leave one of them out.",
         )
@@ -123,6 +123,6 @@ def _number(given: Any, where: str, file: str | None = None, row: int | None = N
         value = math.nan
     if not math.isfinite(value):
         raise InputError(
-            f"{where}{given!r} is no cost.", file=file, row=row, remedy="Give a finite number."
+            f"{where}{given!r} is not a cost.", file=file, row=row, remedy="Give a finite number."
         )
     return value

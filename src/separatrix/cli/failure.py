@@ -14,7 +14,7 @@ SCHEMA_VERSION = 3
 
 
 class GateFailed(Exception):
-    """A score is worse than the limit that was asked for."""
+    """A test score is worse than its limit (``--min-score``)."""
 
 
 def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
@@ -32,7 +32,7 @@ def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
         return
-    label = {"gate": "not reached", "interrupted": "interrupted"}.get(kind, "error")
+    label = {"gate": "failed", "interrupted": "interrupted"}.get(kind, "error")
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{label}: {message}\n")
         sys.stderr.flush()

@@ -10,7 +10,7 @@ import click
 
 from separatrix.cli.failure import GateFailed
 from separatrix.cli.flags import study_with_flags
-from separatrix.cli.ids import Ids, kept_columns
+from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.options import (
     json_option,
     reading_options,
@@ -92,7 +92,7 @@ def fit(
     from separatrix.study.run import run_study
     from separatrix.threads import one_blas_thread
 
-    # one thread of BLAS: how it splits a product changes last digits, and rarely saves time here
+    # one BLAS thread: how it splits a product changes last digits, and rarely saves time here
     with one_blas_thread(), progress(quiet=as_json) as report:
         try:
             study = run_study(
@@ -134,7 +134,7 @@ def _opened(context: click.Context, table: str, target: str | None, reading: dic
 def _moments(
     context: click.Context, table: str, target: str | None, reading: dict[str, Any]
 ) -> Any:
-    """A file of moments, which has its target and its options inside."""
+    """A file of moments, which contains its target and its options."""
     from separatrix.storage import load_moments
 
     stored = load_moments(table)
@@ -172,7 +172,7 @@ def _names(models: str | None) -> list[str] | None:
 
 
 def placed(problem: InputError, table: str) -> InputError:
-    """A sentence that begins with a small letter or a number goes on after the file's name."""
+    """The error with the name of the table, if its text can follow one."""
     if problem.file is not None or not (problem.what[0].islower() or problem.what[0].isdigit()):
         return problem
     return InputError(
@@ -187,7 +187,7 @@ def _ids(source: Any, target: str | None) -> Ids:
     table: Any = source.source if isinstance(source, TableRows) else None
     one = table is not None and len(table.paths) == 1
     names = [name for name in table.arrow.names if name != target] if one else []
-    return Ids(table, kept_columns(names, ()))
+    return Ids(table, copied_columns(names, ()))
 
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:
@@ -195,7 +195,7 @@ def _no_target(table: str, reading: dict[str, Any]) -> InputError:
     names = scanned(table, None, **reading).schema.names
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return InputError(
-        "no target is named.",
+        "no target is given.",
         file=table,
         remedy=f"Add --target COLUMN, one of: {shown}.",
     )

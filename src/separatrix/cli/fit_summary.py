@@ -1,4 +1,4 @@
-"""What ``fit`` prints when it is done: the leaderboard, the test scores, and what to type next."""
+"""What ``fit`` prints at the end: the leaderboard, the test scores, and what to type next."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ def parse(given: tuple[str, ...]) -> dict[str, float]:
             )
         if metric.strip().lower() not in KNOWN:
             raise InputError(
-                f"--min-score names {metric!r}, which is no score.",
+                f"--min-score names {metric!r}, which is not a metric.",
                 remedy=did_you_mean(metric, KNOWN),
             )
     return limits
 
 
 def check(limits: dict[str, float], study: Study) -> list[dict[str, Any]]:
-    """Whether each limit is kept; a metric that the study does not have is refused."""
+    """Each limit against the test score; a metric that the study does not have is refused."""
     scores = {score.metric: score.value for score in study.test}
     checked = []
     for metric, limit in limits.items():
@@ -49,7 +49,7 @@ def check(limits: dict[str, float], study: Study) -> list[dict[str, Any]]:
         value = scores[metric]
         passed = value <= limit if metric in ERRORS else value >= limit
         bound = "at most" if metric in ERRORS else "at least"
-        message = f"{metric} is {value:.4g} on the test set; {bound} {limit:g} was asked for"
+        message = f"{metric} is {value:.4g} on the test set; {bound} {limit:g} is required"
         checked.append(
             {"metric": metric, "limit": limit, "value": value, "passed": passed, "message": message}
         )

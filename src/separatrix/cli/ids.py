@@ -1,7 +1,7 @@
 """Columns of row identifiers, copied beside predictions.
 
 A column counts as one by its name (``id``, ``customer_id``, ``orderId``, ``uuid``), never by its
-content: the columns of the result must not depend on which rows came today.
+content: the columns of the result must not depend on the rows of one table.
 """
 
 from __future__ import annotations
@@ -20,24 +20,28 @@ TAKEN = ("row", "predicted")
 TAKEN_BY_CLUSTERS = ("row", "cluster", "silhouette", "distance")
 
 
-def kept_columns(
+def copied_columns(
     names: list[str],
-    asked: tuple[str, ...],
+    requested: tuple[str, ...],
     *,
     option: str = "--keep",
     taken: tuple[str, ...] = TAKEN,
 ) -> list[str]:
-    """The columns asked for, then those whose name says that they hold ids."""
-    for name in asked:
+    """The requested columns, then those named like identifiers."""
+    for name in requested:
         if name not in names or name in taken:
-            what = "there is no such column" if name not in names else "the result has this name"
+            what = (
+                "there is no such column"
+                if name not in names
+                else "the result has a column of this name"
+            )
             raise InputError(
-                f"{what} (asked for by {option}).",
+                f"{what} (given as {option}).",
                 column=name,
                 remedy=did_you_mean(name, names) if name not in names else "Rename the column.",
             )
     found = [name for name in names if _ID.search(name) and name not in taken]
-    return list(dict.fromkeys([*asked, *found]))
+    return list(dict.fromkeys([*requested, *found]))
 
 
 class Ids:

@@ -38,7 +38,7 @@ class Opening(click.Group):
     """A group whose help opens with commands that can be pasted and run."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """In the order in which people need them."""
+        """In the order of a workflow."""
         return list(self.commands)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -50,7 +50,7 @@ class Opening(click.Group):
 @click.group(cls=Opening, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="separatrix", message="%(prog)s %(version)s")
 def separatrix() -> None:
-    """Lines, boundaries and groups from tables, each with a certificate."""
+    """Regression, classification and clustering of tables, each fit with a certificate."""
 
 
 for _command in (fit, cluster, predict, report, summarize, merge, samples, explain):
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by whoever started the command
+        if getattr(sys, stream) is None:  # closed by the parent process
             setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     sys.exit(run(given))
 
@@ -77,13 +77,13 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
     try:
         code = separatrix.main(given or ["--help"], prog_name="separatrix", standalone_mode=False)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # the reader of a pipe has seen enough; Click exits then
+    except (BrokenPipeError, SystemExit):  # the reader closed the pipe; Click exits then
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, click.Abort) as end:
         if isinstance(end.__cause__, EOFError):  # Click takes a file that ends too soon for Ctrl-D
             return _broken_off(end.__cause__, as_json)
-        describe("interrupted", "Interrupted; nothing half-written is left behind.", as_json)
+        describe("interrupted", "Interrupted; no partial results were written.", as_json)
         return interruptions.code
     except GateFailed as failed:
         describe("gate", str(failed), as_json)
@@ -116,14 +116,14 @@ def _usage(problem: click.ClickException) -> str:
 
 
 def _broken_off(problem: OSError | EOFError, as_json: bool) -> int:
-    """Reading or writing ended half-way; an error without a file's name came from printing."""
+    """Reading or writing failed; an error without a file's name came from printing."""
     number = getattr(problem, "errno", None)
     file = getattr(problem, "filename", None)
     what = "the disk is full" if number == errno.ENOSPC else os.strerror(number or 0)
     if number is None:
         message = f"The input cannot be read ({problem}). Copy it again from its source."
     elif file is not None:
-        message = f"{os.fsdecode(file)}: {what}. Check the path and who may use it."
+        message = f"{os.fsdecode(file)}: {what}. Check the path and its permissions."
     else:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         message = f"standard output: {what}. Write somewhere else."

@@ -32,7 +32,7 @@ def summarize(
     folds: int,
     **reading: Any,
 ) -> None:
-    """Read TABLE once and store its moments by fold; single rows cannot be read back from them.
+    """Read TABLE once and store its moments by fold; individual rows cannot be recovered from them.
 
     \b
     Try:
@@ -63,23 +63,23 @@ def summarize(
 def _refuse(missing: str, target: Any) -> None:
     if missing == "regress":
         raise InputError(
-            "Imputation by regression needs the rows again.",
+            "Imputation by regression needs several passes over the rows.",
             remedy="Summarize with --missing mean or --missing indicator.",
         )
     if target.kind != "numeric":
         raise InputError(
-            "moments are enough for regression, and this target holds text or true/false.",
+            "moments are enough for regression, and this target contains text or true/false.",
             column=target.name,
             remedy="Name a numeric column as target, or fit the table itself.",
         )
 
 
-@click.command(short_help="Add up moments of several tables.")
+@click.command(short_help="Merge the moments of several tables.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @json_option
 def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
-    """Add up two or more .moments FILES: the model fitted to the sum is that of all rows.
+    """Merge the moments in FILES; a model fitted to their sum equals one fitted to all rows.
 
     \b
     Try:

@@ -45,7 +45,7 @@ def column_options(command: F) -> F:
             type=click.Choice(["error", "zeros"]),
             default="error",
             show_default=True,
-            help="What to do about a level that is not in the training rows.",
+            help="A level that is not in the training rows: an error, or encoded as zeros.",
         ),
     )
     for option in reversed(options):
@@ -104,7 +104,7 @@ def table_at(text: str) -> str:
 
 
 def stem_of(text: str) -> str:
-    """A short name for a table, to call results after."""
+    """A short name for a table, used to name results."""
     from separatrix.samples import PREFIX
 
     if text == "-":

@@ -31,7 +31,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def console(*, stderr: bool) -> Console:
-    """A Rich console that does not read meaning into the text of the user's columns."""
+    """A Rich console without markup: the text of columns is printed as it is."""
     from rich.console import Console
 
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 100
@@ -119,7 +119,7 @@ class Plain:
 
 
 class Bar:
-    """Progress on a terminal: one bar that goes away when the work is done."""
+    """Progress on a terminal: one bar, removed when the work is done."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
@@ -132,7 +132,7 @@ class Bar:
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Any]:
-    """Something to call with (stage, done, total) while working."""
+    """A callable that takes (stage, done, total) while working."""
     if quiet:
         yield None
     elif not sys.stderr.isatty():

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from separatrix.cli.ids import TAKEN, TAKEN_BY_CLUSTERS, Ids, kept_columns
+from separatrix.cli.ids import TAKEN, TAKEN_BY_CLUSTERS, Ids, copied_columns
 from separatrix.cli.options import json_option, table_at
 from separatrix.cli.output import print_json, say
 from separatrix.messages import InputError
@@ -20,7 +20,9 @@ from separatrix.messages import InputError
 @click.command(short_help="Apply a stored model to new rows.")
 @click.argument("model")
 @click.argument("table")
-@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write, not the screen.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="CSV file to write instead of standard output."
+)
 @click.option(
     "--keep",
     multiple=True,
@@ -31,8 +33,8 @@ from separatrix.messages import InputError
 def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool) -> None:
     """Predict every row of TABLE with MODEL (a model.sx file); CSV to standard output.
 
-    Columns are matched by name: their order does not matter, further ones are ignored, a missing
-    one is an error that names it. Columns called id, or ending in it, are copied beside the
+    Columns are matched by name: their order does not matter, other columns are ignored, and a
+    missing one is an error. Columns called id, or ending in it, are copied beside the
     predictions.
 
     \b
@@ -46,7 +48,7 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
         place: Any = {"file": problem.file, "row": problem.row, "column": problem.column}
-        raise InputError(  # how a column is read was settled in training
+        raise InputError(  # how a column is read was fixed in training
             problem.what, **place, remedy="Correct the value, or leave the cell empty."
         ) from problem
 
@@ -77,7 +79,7 @@ def _predict(
     rows: Any = rows_like(table_at(table), schema)
     answer = "cluster" if is_clusterer(fitted) else "predicted"
     taken = TAKEN_BY_CLUSTERS if answer == "cluster" else TAKEN
-    ids = Ids(rows.source, kept_columns(rows.source.arrow.names, keep, taken=taken))
+    ids = Ids(rows.source, copied_columns(rows.source.arrow.names, keep, taken=taken))
     for remark in _remarks(rows, ids.columns):
         say(f"· {remark}", quiet=as_json)
     extra = _extra(fitted)
@@ -174,17 +176,19 @@ def _predicted(fitted: Any, rows: Any, ids: Ids, extra: Extra) -> Iterator[list[
             caught.clear()
 
 
-def _remarks(rows: Any, kept: list[str]) -> list[str]:
+def _remarks(rows: Any, copied: list[str]) -> list[str]:
     """What differs between the columns of the new table and those of training."""
     remarks = []
-    unused = [name for name in rows.ignored if name not in kept]
+    unused = [name for name in rows.ignored if name not in copied]
     if unused:
         shown = ", ".join(unused[:6]) + (", …" if len(unused) > 6 else "")
-        remarks.append(f"Not used by the model: {shown} (copy one: --keep NAME).")
-    if kept:
-        remarks.append(f"Copied beside the predictions: {', '.join(kept)}.")
+        remarks.append(f"Columns that the model does not use: {shown} (to copy one: --keep NAME).")
+    if copied:
+        remarks.append(f"Columns copied beside the predictions: {', '.join(copied)}.")
     wanted = rows.schema.names
     found = [name for name in rows.source.arrow.names if name in wanted]
     if found != list(wanted):
-        remarks.append("The columns are in another order than in training; matched by name.")
+        remarks.append(
+            "The columns are in a different order than in training; they are matched by name."
+        )
     return remarks

@@ -1,4 +1,4 @@
-"""``separatrix report``: the page of a study, rebuilt from what the model file keeps of it."""
+"""``separatrix report``: the page of a study, rebuilt from the model file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from separatrix.messages import InputError
 @click.option("--out", type=click.Path(path_type=Path), help="HTML file to write.")
 @json_option
 def report(model: Path, out: Path | None, as_json: bool) -> None:
-    """Write the report of MODEL, a model.sx file or the directory that holds it.
+    """Write the report of MODEL, a model.sx file or the directory that contains it.
 
     \b
     Try:
@@ -37,9 +37,9 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
     make: Callable[[Any, Path], None] = write_clusters if isinstance(study, ClusterStudy) else write
     if study is None:
         raise InputError(
-            "holds a model without the study that selected it, so there is nothing to report.",
+            "contains a model without the study that selected it, so there is nothing to report.",
             file=str(file),
-            remedy="Models written by separatrix fit and separatrix cluster have it.",
+            remedy="Name a model.sx file that separatrix fit or cluster wrote.",
         )
     page = file.with_name(REPORT) if out is None else out
     try:
@@ -47,9 +47,9 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        # fit or cluster has built this page before it wrote the file: the file is not what it was
+        # fit or cluster built this page before it wrote the file: the file was changed
         raise InputError(
-            f"holds a study that no page can be made of ({type(problem).__name__}: {problem}).",
+            f"contains a study that cannot be rendered ({type(problem).__name__}: {problem}).",
             file=str(file),
             remedy="Write it again with separatrix fit or cluster.",
         ) from problem

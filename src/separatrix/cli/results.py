@@ -29,7 +29,7 @@ ASSIGNMENTS = "assignments.csv"
 
 
 def ready(place: Path) -> Path:
-    """A directory that can be written to; asked before any work is done."""
+    """A directory that can be written to; checked before any work is done."""
     if place.exists() and not place.is_dir():
         raise InputError(
             "exists and is not a directory.", file=str(place), remedy="Choose another --out."
@@ -94,7 +94,7 @@ def _move(partial: Path, place: Path) -> None:
     if not place.exists():
         partial.rename(place)
         return
-    for name in (PREDICTIONS, ASSIGNMENTS):  # one of an earlier study would mislead
+    for name in (PREDICTIONS, ASSIGNMENTS):  # those of an earlier study would be wrong
         (place / name).unlink(missing_ok=True)
     for file in sorted(partial.iterdir()):
         file.replace(place / file.name)

@@ -1,6 +1,6 @@
-"""Signals that ask a command to end: whatever was begun is cleaned up before it does.
+"""Signals that end a command, which cleans up first.
 
-Ctrl-C, a closed terminal and a polite kill all arrive as ``KeyboardInterrupt``. A signal that was
+Ctrl-C, a closed terminal and SIGTERM all arrive as ``KeyboardInterrupt``. A signal that was
 ignored from the start, as under ``nohup``, stays ignored.
 """
 

@@ -1,4 +1,4 @@
-"""One self-contained HTML page that tells the whole story of a study, or of a search for groups."""
+"""Reports: one self-contained HTML page for a study, or for a cluster analysis."""
 
 from separatrix.report.clusters import render_clusters, write_clusters
 from separatrix.report.page import render, write

@@ -106,7 +106,7 @@ def decision_table(study: Study) -> Table | None:
         return None
     lines = [
         _measured("Mean cost", made.cost, made.cost.metric),
-        _measured("Mean cost of the most probable class", made.cost_without, "cost"),
+        _measured("Mean cost, most probable class predicted", made.cost_without, "cost"),
     ]
     if made.costs.reject_cost is not None:
         lines += [

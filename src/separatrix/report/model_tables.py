@@ -48,7 +48,7 @@ def coefficient_table(found: Inference) -> Table:
     shown = np.sort(order[:MAX_LINES])
     note = ""
     if shown.size < order.size:
-        note = f"The {MAX_LINES} largest coefficients of {order.size:,}, are shown."
+        note = f"The {MAX_LINES} largest of {order.size:,} coefficients."
     if found.intervals is None:
         lines = [Line(found.names[j], (figure(found.estimates[j]),)) for j in shown]
         if found.intercept is not None:
@@ -95,7 +95,7 @@ def odds_table(study: Study) -> Table | None:
     lines = tuple(Line(found.names[j], _odds_cells(found, int(j), scale[j])) for j in shown)
     note = ""
     if shown.size < sizes.size:
-        note = f"The {MAX_LINES} largest coefficients of {sizes.size:,}, are shown."
+        note = f"The {MAX_LINES} largest of {sizes.size:,} coefficients."
     heads = ["Term", "Coefficient", "Standard error", "p", "Odds ratio per unit (95 %)"]
     if np.isfinite(scale).any():
         heads.append("per standard deviation (95 %)")
@@ -132,7 +132,7 @@ def _ratio(value: float) -> str:
 
 
 def _power(exponent: float) -> float:
-    """e to the power, infinite where that is past all numbers."""
+    """e to the power, infinite where it overflows."""
     return math.exp(exponent) if exponent < 709 else math.inf
 
 

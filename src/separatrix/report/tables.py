@@ -87,7 +87,7 @@ def _levels(column: ColumnProfile, most: int = 5) -> str:
 
 
 def data_sentence(n: int, columns: tuple[ColumnProfile, ...], target: str = "") -> str:
-    """The table at a glance."""
+    """Numbers of rows, columns and missing values."""
     features = [c for c in columns if c.name != target]
     kinds = [f"{m} {kind}" for kind in Kind if (m := sum(c.kind == kind for c in features))]
     incomplete = [c for c in columns if c.missing]

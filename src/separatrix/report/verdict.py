@@ -47,7 +47,7 @@ def label_of(entry: Entry) -> str:
 
 
 def is_baseline(name: str) -> bool:
-    """Whether a candidate is the baseline, which looks at no column."""
+    """Whether a candidate is the baseline, which uses no column."""
     return name == BASELINE
 
 
@@ -81,10 +81,10 @@ def counterpart(study: Study, metric: str) -> Score | None:
 
 def sentences(study: Study) -> list[str]:
     """The verdict, one sentence after the other."""
-    return [_asked(study), _won(study), *_measured(study)]
+    return [_question(study), _won(study), *_measured(study)]
 
 
-def _asked(study: Study) -> str:
+def _question(study: Study) -> str:
     count = len([c for c in study.columns if c.name != study.target])
     others = f"the {count:,} other columns" if count > 1 else "the other column"
     rows = counted(study.n_train + study.n_test, "row")
@@ -107,7 +107,7 @@ def _won(study: Study) -> str:
     count = len([e for e in study.leaderboard if not is_baseline(e.name)])
     if is_baseline(study.winner):
         tried = counted(count, "model")
-        return f"None of {tried} beats the baseline, which looks at no column."
+        return f"None of {tried} beats the baseline, which uses no column."
     if count < 2:
         return f"{display_name(study.winner).capitalize()} was fitted."
     why = study.reason.strip().rstrip(".")
@@ -124,22 +124,22 @@ def _measured(study: Study) -> list[str]:
         return ["There is no test set, so its generalization error is unknown."]
     own, base = pair
     known = measure(own.metric)
-    said = [
+    lines = [
         f"On the held-out test set of {counted(study.n_test, 'row')}, its {known.words} is "
         f"{scored(own.value, own.metric)}{_interval(own)}."
     ]
     if base is None or is_baseline(study.winner):
-        return said
-    said.append(
+        return lines
+    lines.append(
         f"The baseline’s is {scored(base.value, base.metric)}{_interval(base)}: "
         f"{_comparison(own, base, known)}."
     )
     if _overlap(own, base):
-        said.append(
-            f"The intervals overlap: {counted(study.n_test, 'test row')} are too few to show that "
-            "it is better."
+        lines.append(
+            f"The intervals overlap: {counted(study.n_test, 'test row')} are too few to show a "
+            "difference."
         )
-    return [*said, *_also(study, own), *_rejections(study)]
+    return [*lines, *_also(study, own), *_rejections(study)]
 
 
 def _also(study: Study, own: Score) -> list[str]:
@@ -180,11 +180,11 @@ def _comparison(own: Score, base: Score, known: Measure) -> str:
     if known.higher_is_better:
         change = own.value - base.value
         size = f"{abs(100 * change):.1f} points" if known.share else number(abs(change), 3)
-        return f"{size} {'more' if change >= 0 else 'less'} with the model"
+        return f"the model’s is {size} {'higher' if change >= 0 else 'lower'}"
     if base.value == 0:
         return "the baseline makes no error at all"
     change = 100 * (1 - own.value / base.value)
-    return f"{abs(change):.0f} % {'less' if change >= 0 else 'more'} error with the model"
+    return f"the model’s is {abs(change):.0f} % {'lower' if change >= 0 else 'higher'}"
 
 
 def _overlap(own: Score, base: Score) -> bool:

@@ -1,6 +1,6 @@
-"""The main job: split, compare, choose, measure once.
+"""Studies: split a table, cross-validate candidate models, score the winner on the test set once.
 
-What a study found is plain data; whoever only reads it does not pay for what it takes to run one.
+The result is plain data; reading one does not import what it takes to run one.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Candidate:
 
     ``tuned`` names the fitted attributes of its tuned hyperparameters; ``folds`` says that it tunes
     them on as many folds as the study has. ``raw`` marks a model that reads the table without
-    imputation. ``too_expensive`` says why it is left out unless asked for by name ("" if it is
+    imputation. ``too_expensive`` says why it is left out unless requested by name ("" if it is
     not), by the size of the data and not by the clock, so that the same table always gives the same
     comparison. ``regularized`` marks one that joins only where regularization may help: few rows
     for the coefficients, or separable classes. A ``slow`` one has its learning curve from fewer
@@ -75,9 +75,8 @@ class Candidate:
         return cls(**self.options, **({"cv": folds} if self.folds else {}))
 
 
-def _tuned(name: str, model: str) -> Candidate:
+def _tuned(name: str, label: str, model: str) -> Candidate:
     """A penalized model of standardized columns, its penalty tuned by cross-validation."""
-    label = f"{name}, penalty by cross-validation"
     return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, ("alpha_",), True)
 
 
@@ -132,20 +131,20 @@ def _neighbor_cost(size: Size) -> str:
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
     Candidate("linear", "least squares", REGRESSION, "LinearRegression", from_moments=True),
-    _tuned("ridge", "RidgeCV"),
-    _tuned("lasso", "LassoCV"),
+    _tuned("ridge", "ℓ₂-penalized least squares, α tuned", "RidgeCV"),
+    _tuned("lasso", "ℓ₁-penalized least squares, α tuned", "LassoCV"),
     Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor"),
     Candidate("least_absolute", "least absolute deviations", REGRESSION, "LeastAbsoluteRegressor"),
     Candidate(
         "polynomial",
-        "squares and products",
+        "least squares, degree 2",
         REGRESSION,
         "PolynomialRegression",
         too_expensive=_polynomial_cost,
     ),
     Candidate(
         "neighbors",
-        "k-nearest neighbors",
+        "k-nearest neighbors, k tuned",
         REGRESSION,
         "KNeighborsRegressor",
         {"n_neighbors": "auto", "standardize": True},
@@ -155,7 +154,7 @@ CANDIDATES = (
     ),
     Candidate(
         "svr",
-        "ε-SVR, RBF kernel",
+        "ε-SVR, RBF kernel, tuned",
         REGRESSION,
         "SVRSearch",
         tuned=("C_", "bandwidth_", "epsilon_"),
@@ -164,19 +163,19 @@ CANDIDATES = (
     ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
     _classes("logistic", "maximum likelihood", "LogisticRegression", too_expensive=_newton_cost),
-    _classes("lda", "linear discriminant", "LinearDiscriminantAnalysis"),
+    _classes("lda", "linear discriminant analysis", "LinearDiscriminantAnalysis"),
     _classes("naive_bayes", "naive Bayes", "NaiveBayes", raw=True),
-    # These give scores alone; a calibration makes them probabilities.
+    # Without probabilities of their own: calibrated.
     _classes(
-        "basic",
-        "nearest centroid",
+        "nearest_centroid",
+        "nearest centroid, standardized columns",
         "BasicLinearClassifier",
         options={"scatter": "diagonal"},
     ),
-    _classes("least_squares", "least squares", "LeastSquaresClassifier"),
+    _classes("least_squares", "least squares on class indicators", "LeastSquaresClassifier"),
     _classes(
         "logistic_ridge",
-        "ℓ₂-regularized, C tuned",
+        "ℓ₂-penalized likelihood, C tuned",
         "LogisticCV",
         options={"standardize": True, "Cs": CS, "tol": 1e-4},
         tuned=("C_",),
@@ -193,17 +192,17 @@ CANDIDATES = (
         slow=True,
         too_expensive=_linear_svm_cost,
     ),
-    _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis"),
+    _classes("qda", "quadratic discriminant analysis", "QuadraticDiscriminantAnalysis"),
     _classes(
         "rda",
-        "regularized discriminant",
+        "regularized discriminant analysis, tuned",
         "RegularizedDiscriminantAnalysis",
         tuned=("alpha_", "beta_"),
         folds=True,
     ),
     _classes(
         "neighbors",
-        "k-nearest neighbors",
+        "k-nearest neighbors, k tuned",
         "KNeighborsClassifier",
         options={"n_neighbors": "auto", "standardize": True},
         tuned=("n_neighbors_",),
@@ -212,7 +211,7 @@ CANDIDATES = (
     ),
     _classes(
         "svm",
-        "RBF SVM, tuned",
+        "SVM, RBF kernel, tuned",
         "SVCSearch",
         tuned=("C_", "bandwidth_"),
         slow=True,
@@ -222,20 +221,22 @@ CANDIDATES = (
 
 
 def candidates(
-    task: str, asked: Sequence[str] | None, size: Size
+    task: str, requested: Sequence[str] | None, size: Size
 ) -> tuple[list[Candidate], list[str]]:
     """Those to compare, the baseline always among them; and a message on each that is left out."""
     known = {c.name: c for c in CANDIDATES if c.task == task}
-    if asked is None:
+    if requested is None:
         reasons = {c.name: c.too_expensive(size) if c.too_expensive else "" for c in known.values()}
         messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
         return [c for c in known.values() if not reasons[c.name]], messages
-    for name in asked:
+    for name in requested:
         if name not in known:
             other = any(c.name == name for c in CANDIDATES)
-            what = f"{name!r} is not a model for {task}." if other else f"No model {name!r}."
+            what = (
+                f"{name!r} is not a model for {task}." if other else f"There is no model {name!r}."
+            )
             raise InputError(what, remedy=did_you_mean(name, list(known)))
-    return [c for c in known.values() if c.name in {BASELINE, *asked}], []
+    return [c for c in known.values() if c.name in {BASELINE, *requested}], []
 
 
 def left_out(name: str, reason: str) -> str:

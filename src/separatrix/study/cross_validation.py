@@ -130,7 +130,7 @@ def choose(entries: Sequence[Entry]) -> tuple[str, str]:
         if not others:
             return (
                 winner.name,
-                f"{winner.name} is the only model asked for, and beats the baseline.",
+                f"{winner.name} is the only model compared, and beats the baseline.",
             )
         return winner.name, (
             f"{winner.name} has the smallest cross-validated {measure}, and no simpler model "

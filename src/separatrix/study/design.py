@@ -54,7 +54,7 @@ class StudyDesign:
 
     @property
     def baseline(self) -> Candidate:
-        """The candidate that looks at no column."""
+        """The candidate that uses no column."""
         return self.named(BASELINE)
 
     def named(self, name: str) -> Candidate:

@@ -74,8 +74,8 @@ def about_moments(
 
 def _split(n_train: int, n_test: int, parts: Parts) -> str:
     return (
-        f"{n_test} rows are the held-out test set; {n_train} rows in {parts.folds} folds serve for "
-        f"cross-validation. The part of a row depends on its content and seed {parts.seed} alone "
+        f"Held-out test set: {n_test} rows; {parts.folds}-fold cross-validation on the other "
+        f"{n_train}. The split depends on the content of each row and seed {parts.seed} alone "
         "(override: `test`, `folds`, `seed`)."
     )
 
@@ -186,10 +186,12 @@ def refuse_no_variance(training: Moments, name: str) -> None:
         refuse_constant_target(np.repeat(training.y_mean[0], 2), name)
 
 
-def refuse_rows_needed(compared: list[Candidate], asked: Sequence[str] | None) -> list[Candidate]:
-    """Those that need only moments; a model asked for by name that needs rows is refused."""
+def refuse_rows_needed(
+    compared: list[Candidate], requested: Sequence[str] | None
+) -> list[Candidate]:
+    """Those that need only moments; a model requested by name that needs rows is refused."""
     refused = [c.name for c in compared if not c.from_moments]
-    if asked is not None and refused:
+    if requested is not None and refused:
         raise InputError(
             f"{refused[0]} needs the rows, and only their moments are available.",
             remedy="Fit it to the table itself, or choose linear, ridge or lasso.",

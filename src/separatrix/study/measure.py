@@ -122,12 +122,12 @@ def _effective_size(w: Floats) -> float:
 
 def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
     """AUC: the proportion of pairs in the right order, ties counting one half."""
-    of_up = _placement(up, down, w_down)
-    of_down = 1.0 - _placement(down, up, w_up)
-    area = float(np.average(of_up, weights=w_up))
+    up_placement = _placement(up, down, w_down)
+    down_placement = 1.0 - _placement(down, up, w_up)
+    area = float(np.average(up_placement, weights=w_up))
     variance = sum(
         float(np.average((place - area) ** 2, weights=w)) / max(_effective_size(w) - 1, 1)
-        for place, w in ((of_up, w_up), (of_down, w_down))
+        for place, w in ((up_placement, w_up), (down_placement, w_down))
     )
     half = _Z * variance**0.5
     return Score("auc", area, max(0.0, area - half), min(1.0, area + half))
@@ -136,7 +136,7 @@ def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
 def _placement(values: Floats, others: Floats, w: Floats) -> Floats:
     """The proportion of ``others`` below each value, half of those that equal it."""
     order = np.argsort(others)
-    heaps = np.append(0.0, np.cumsum(w[order]))
+    cumulative = np.append(0.0, np.cumsum(w[order]))
     ranked = others[order]
-    below, upto = (heaps[np.searchsorted(ranked, values, side)] for side in ("left", "right"))
-    return np.asarray((below + upto) / (2 * heaps[-1]))
+    below, upto = (cumulative[np.searchsorted(ranked, values, side)] for side in ("left", "right"))
+    return np.asarray((below + upto) / (2 * cumulative[-1]))

@@ -1,6 +1,6 @@
-"""Progress through one door: a plain callable, or any callback of scikit-learn's interface.
+"""Progress reports: to a plain callable, or to any callback of scikit-learn's interface.
 
-Whatever the caller gave becomes ``step(stage)``, called when a stage of the study begins. A
+Either becomes ``step(stage)``, called when a stage of the study begins. A
 scikit-learn callback (``sklearn.callback.ProgressBar()``, say) sees the study as an estimator
 with one task for each stage.
 """
@@ -37,7 +37,7 @@ def stages(progress: Any, total: int) -> Iterator[Step]:
 
 
 def _silent(stage: str) -> None:
-    """Nobody asked."""
+    """No progress is reported."""
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def _with_callback(callback: Any, total: int) -> Iterator[Step]:
     from sklearn.callback import CallbackSupportMixin
 
     class Study(CallbackSupportMixin):  # type: ignore[misc]
-        """What callbacks are told is being fitted."""
+        """The estimator that callbacks see."""
 
     study = Study().set_callbacks(callback)
     root = study._init_callback_context(task_name="study", max_subtasks=total)

@@ -38,7 +38,7 @@ class Entry:
     """One line of the leaderboard: a candidate and its cross-validated error.
 
     ``metric`` is what candidates are ranked by: for classes the log loss. ``secondary`` is their
-    other metric, the error rate (the other way round where the error rate was asked for).
+    other metric, the error rate (the other way round with ``metric="error"``).
     ``hyperparameters`` are the tuned ones, a value for each fold. ``calibrated`` names the
     calibration of a candidate without probabilities of its own, or of one that it improves;
     ``note`` says why a candidate has no score.

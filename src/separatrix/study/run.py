@@ -150,7 +150,7 @@ def _study_rows(
     design = StudyDesign(table, parts, folds, columns, compared, messages, metadata, progress)
     if task == REGRESSION:
         return study_regression(design)
-    return study_classes(design, options, size, asked=models is not None)
+    return study_classes(design, options, size, requested=models is not None)
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:

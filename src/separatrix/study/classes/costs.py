@@ -79,7 +79,7 @@ def decision_costs(costs: Any, reject: float | None, classes: NDArray[Any]) -> D
 
 
 def _refuse_rewarded_errors(costs: Costs, classes: NDArray[Any]) -> None:
-    """A correct answer that costs more than an error turns every decision round."""
+    """A correct answer that costs more than an error inverts every decision."""
     correct = np.diag(costs.matrix)
     cheaper = costs.matrix < correct[:, None]
     if cheaper.any():
@@ -99,10 +99,10 @@ def about_costs(decisions: DecisionCosts, classes: NDArray[Any]) -> list[str]:
             "Predictions minimize the expected cost; there is no reject option (add: `reject`)."
         ]
     if decisions.flat is None:
-        return [f"The answer is {label!r} where that costs less than any class."]
+        return [f"Rows are rejected ({label!r}) where that costs less than any class."]
     messages = [
-        f"The answer is {label!r} where no class has a probability of {1 - decisions.flat:.4g} or "
-        f"more, since a rejection costs {decisions.flat:g} and an error 1."
+        f"Rows are rejected ({label!r}) where no class has a probability of at least "
+        f"{1 - decisions.flat:.4g}, since a rejection costs {decisions.flat:g} and an error 1."
     ]
     uniform = np.full(len(classes), 1 / len(classes))
     if uniform @ own.reject_cost >= own.expected(uniform[None]).min():

@@ -88,14 +88,14 @@ class Winner:
     check: CalibrationCheck | None = None
 
 
-def study_classes(design: StudyDesign, options: Options, size: Size, *, asked: bool) -> Study:
+def study_classes(design: StudyDesign, options: Options, size: Size, *, requested: bool) -> Study:
     """Compare on the folds, choose, calibrate, and score on the test set once."""
     folds = design.folds
     labels = np.array(sorted(str(t.level) for t in design.table.block.targets), dtype=object)
     classes, messages = _known_classes(design, labels)
     costs = decision_costs(options.costs, options.reject, labels)
     with stages(design.progress, len(design.candidates) + 3) as step:
-        compared = _compare(design, classes, options.metric or METRICS[0], size, asked, step)
+        compared = _compare(design, classes, options.metric or METRICS[0], size, requested, step)
         name, reason = choose(compared.entries)
         best = design.named(name)
         step(f"fitting {name} to all training rows")
@@ -175,11 +175,11 @@ def _known_classes(design: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[A
 
 
 def _compare(
-    design: StudyDesign, classes: NDArray[Any], metric: str, size: Size, asked: bool, step: Step
+    design: StudyDesign, classes: NDArray[Any], metric: str, size: Size, requested: bool, step: Step
 ) -> Comparison:
     """Cross-validate every candidate, simplest first; one that refuses the data says why."""
     entries, predictions, messages = [], {}, []
-    regularize = asked or few_rows(size)
+    regularize = requested or few_rows(size)
     for candidate in design.candidates:
         step(f"comparing {candidate.name}")
         if candidate.regularized and not regularize:
@@ -202,7 +202,7 @@ def _compare(
 def _fitted(
     best: Candidate, design: StudyDesign, compared: Comparison, costs: DecisionCosts | None
 ) -> Winner:
-    """The winner on all folds, with its calibration and the costs asked for."""
+    """The winner on all folds, with its calibration and costs."""
     core, warned = with_warnings(lambda: design.folds.fit(best))
     found = compared.predictions[best.name]
     model = with_calibration(best, core, found)
