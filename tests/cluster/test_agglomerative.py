@@ -12,7 +12,7 @@ from sklearn.cluster import AgglomerativeClustering as SklearnClustering
 from sklearn.datasets import load_iris
 
 import separatrix as sx
-from tests.laws.test_clusters import same_partition
+from tests.laws.data import same_partition
 
 X = np.random.default_rng(0).standard_normal((120, 4)) * [1, 2, 3, 4]
 

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.messages import InputError
-from tests.laws.test_clusters import same_partition
+from tests.laws.data import same_partition
 
 METHODS = ("single", "complete", "average", "centroid", "ward")
 #: Two points 1 apart, a third over their middle: their mean is nearer to it than they are.

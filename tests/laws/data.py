@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import separatrix as sx
+from separatrix.rows.rows import Rows
 from tests.registry import Row
 
 Table = tuple[NDArray[np.float64], NDArray[np.float64] | NDArray[np.str_]]
@@ -39,7 +40,7 @@ def overlapping(row: Row, classes: int, seed: int = 0) -> Table:
 
 
 def outcome(row: Row, model: object, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the model says, as numbers: predictions, or scores or probabilities of classes."""
+    """Predictions as numbers: of regressors themselves, or scores or probabilities of classes."""
     if row.task == "regression":
         return np.asarray(model.predict(x), dtype=float)  # type: ignore[attr-defined]
     if hasattr(model, "decision_function"):
@@ -54,3 +55,24 @@ def stored_and_loaded(model: object, folder: Path) -> Any:
     sx.save(loaded, folder / "b.sx")
     assert (folder / "a.sx").read_bytes() == (folder / "b.sx").read_bytes()
     return loaded
+
+
+def points(n: int = 60, seed: int = 0) -> NDArray[np.float64]:
+    """Three groups that overlap a little."""
+    rng = np.random.default_rng(seed)
+    middle = np.array([[0, 0, 0, 0], [4, 1, 0, 3], [-2, 5, 1, 0.0]])
+    return middle[rng.integers(0, 3, n)] + rng.standard_normal((n, 4))
+
+
+def same_partition(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
+    """Equal up to the names of the clusters."""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    return len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+def streamed(x: NDArray[np.float64], size: int) -> Rows:
+    """A table that is read in blocks."""
+    import pandas as pd
+
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])
+    return sx.scan(frame, block_rows=size)

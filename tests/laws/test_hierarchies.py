@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tests.laws.data import stored_and_loaded
-from tests.laws.test_clusters import points, same_partition, streamed
+from tests.laws.data import points, same_partition, stored_and_loaded, streamed
 from tests.registry import HIERARCHIES, Row
 
 every = pytest.mark.parametrize("row", HIERARCHIES, ids=lambda row: row.name)
@@ -48,13 +46,6 @@ def test_order_of_rows_does_not_matter(row: Row) -> None:
         assert same_partition(a.dendrogram_.cut(k)[order], b.dendrogram_.cut(k))
 
 
-@every
-@pytest.mark.parametrize("factor", [1e-8, 1e8])
-def test_one_unit_for_all_columns_does_not_matter(row: Row, factor: float) -> None:
-    x = points()
-    assert_array_equal(row.make().fit(x * factor).labels_, row.make().fit(x).labels_)
-
-
 @pytest.mark.parametrize("row", [r for r in HIERARCHIES if r.unit_free], ids=lambda row: row.name)
 def test_units_and_origin_of_columns_do_not_matter(row: Row) -> None:
     x, units = points(), np.array([1e8, 1.0, 1e-8, 1.0])
@@ -85,29 +76,8 @@ def test_one_point_and_as_many_clusters_as_points(row: Row) -> None:
 
 
 @every
-@pytest.mark.parametrize("k", [6, 0, -1, 2.5])
-def test_invalid_n_clusters(row: Row, k: float) -> None:
-    with pytest.raises(ValueError, match="n_clusters"):
-        row.make().set_params(n_clusters=k).fit(points(5))
-
-
-@every
 def test_all_points_equal(row: Row) -> None:
     model = row.make().fit(np.full((9, 2), 3.5))
     assert_allclose(model.linkage_[:, 2], 0.0)
     assert model.n_clusters_ == 3
     assert model.certificate_.holds
-
-
-@every
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_nan_and_infinity_are_refused(row: Row, bad: float) -> None:
-    x = points()
-    x[3, 1] = bad
-    with pytest.raises(ValueError, match=r"(?i)nan|infinit"):
-        row.make().fit(x)
-
-
-@parametrize_with_checks([row.make() for row in HIERARCHIES])
-def test_scikit_learn_checks(estimator, check) -> None:
-    check(estimator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import separatrix as sx
 from tests.registry.row import Row
 
-#: Flat clusterings; their laws are in ``tests/laws/test_clusters.py``.
+#: Flat clusterings; their laws are in ``tests/laws/test_flat_clusters.py``.
 CLUSTERERS: list[Row] = [
     Row("KMeans", lambda: sx.KMeans(3, random_state=0), "clustering", unit_free=False),
     Row(

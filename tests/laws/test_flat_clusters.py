@@ -1,4 +1,4 @@
-"""Invariances of clusterers: units, order, weights as repeats, blocks, copies."""
+"""Invariances of flat clusterings: units, order, weights as repeats, blocks, copies."""
 
 from __future__ import annotations
 
@@ -9,30 +9,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import separatrix as sx
 from separatrix.rows.rows import ArrayRows
-from tests.laws.data import stored_and_loaded
+from tests.laws.data import points, same_partition, stored_and_loaded, streamed
 from tests.registry import CLUSTERERS, Row
 
 every = pytest.mark.parametrize("row", CLUSTERERS, ids=lambda row: row.name)
 order_free = pytest.mark.parametrize(
     "row", [row for row in CLUSTERERS if row.order_free], ids=lambda row: row.name
 )
-
-
-def points(n: int = 60, seed: int = 0) -> np.ndarray:
-    """Three groups that overlap a little."""
-    rng = np.random.default_rng(seed)
-    middle = np.array([[0, 0, 0, 0], [4, 1, 0, 3], [-2, 5, 1, 0.0]])
-    return middle[rng.integers(0, 3, n)] + rng.standard_normal((n, 4))
-
-
-def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal up to the names of the clusters."""
-    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
-    return len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
 
 
 @every
@@ -81,13 +66,6 @@ def test_weights_are_repeated_rows(row: Row) -> None:
     assert_allclose(a.inertia_, b.inertia_, rtol=1e-9)
 
 
-@every
-@pytest.mark.parametrize("factor", [1e-8, 1e8])
-def test_one_unit_for_all_columns_does_not_matter(row: Row, factor: float) -> None:
-    x = points()
-    assert_array_equal(row.make().fit(x * factor).labels_, row.make().fit(x).labels_)
-
-
 @pytest.mark.parametrize("row", [r for r in CLUSTERERS if r.unit_free], ids=lambda row: row.name)
 def test_units_of_columns_do_not_matter(row: Row) -> None:
     x, units = points(), np.array([1e8, 1.0, 1e-8, 1.0])
@@ -105,26 +83,10 @@ def test_one_point_and_as_many_clusters_as_points(row: Row) -> None:
 
 
 @every
-@pytest.mark.parametrize("k", [6, 0, -1, 2.5])
-def test_invalid_n_clusters(row: Row, k: float) -> None:
-    with pytest.raises(ValueError, match="n_clusters"):
-        row.make().set_params(n_clusters=k).fit(points(5))
-
-
-@every
 def test_all_points_equal(row: Row) -> None:
     model = row.make().fit(np.full((9, 2), 3.5))
     assert model.inertia_ == pytest.approx(0.0, abs=1e-9)
     assert len(model.predict(np.full((2, 2), 3.5))) == 2
-
-
-@every
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_nan_and_infinity_are_refused(row: Row, bad: float) -> None:
-    x = points()
-    x[3, 1] = bad
-    with pytest.raises(ValueError, match=r"(?i)nan|infinit"):
-        row.make().fit(x)
 
 
 @every
@@ -155,16 +117,3 @@ def test_block_size_does_not_matter(row: Row, size: int) -> None:
     split = row.make().fit(streamed(x, size))
     assert_array_equal(split.predict(x), whole.labels_)
     assert_allclose(split.inertia_, whole.inertia_, rtol=1e-9)
-
-
-def streamed(x: np.ndarray, size: int):
-    """A table that is read in blocks."""
-    import pandas as pd
-
-    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])
-    return sx.scan(frame, block_rows=size)
-
-
-@parametrize_with_checks([row.make() for row in CLUSTERERS])
-def test_scikit_learn_checks(estimator, check) -> None:
-    check(estimator)
