@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.estimators.inference import CoefficientTable
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding
 
 
 @dataclass(frozen=True)
@@ -38,46 +42,79 @@ class Inference:
     letter: str = "t"
 
 
-def inference(model: Any) -> Inference | None:
-    """Read ``model.summary()``; where it refuses, the bare coefficients and the refusal.
+@runtime_checkable
+class FittedLinearModel(Protocol):
+    """A fitted linear model, of this library or of scikit-learn."""
+
+    coef_: Floats
+    intercept_: Any
+
+
+@runtime_checkable
+class SupportsSummary(Protocol):
+    """A model with inference: ``summary`` raises InputError where its theory does not hold."""
+
+    def summary(self) -> CoefficientTable:
+        """Estimates, standard errors, tests and confidence intervals."""
+
+
+@runtime_checkable
+class SupportsTermNames(Protocol):
+    """A model of functions of the columns, each with a name."""
+
+    term_names_: tuple[str, ...]
+
+
+@runtime_checkable
+class SupportsEncoding(Protocol):
+    """A model that stores how it encodes the columns of a table."""
+
+    encoding_: Encoding
+
+
+@runtime_checkable
+class SupportsFeatureNames(Protocol):
+    """A model fitted to a table with column names, by scikit-learn's convention."""
+
+    feature_names_in_: NDArray[Any]
+
+
+def inference(model: object) -> Inference | None:
+    """The summary of a linear model; where it refuses, the bare coefficients and the reason.
 
     None where the model has no coefficient vector, or one for each of several outputs.
     """
-    coef = getattr(model, "coef_", None)
-    if coef is None:
+    if not isinstance(model, FittedLinearModel):
         return None
-    coef = np.asarray(coef, dtype=float)
+    coef = np.asarray(model.coef_, dtype=float)
     if coef.ndim == 2 and coef.shape[0] == 1:
         coef = coef[0]
     if coef.ndim != 1:
         return None
-    names = names_of(model, coef.size)
-    constant = np.ravel(getattr(model, "intercept_", np.nan))
+    constant = np.ravel(model.intercept_)
     intercept = float(constant[0]) if constant.size == 1 else None
-    bare = Inference(names, coef, intercept)
-    if not callable(getattr(model, "summary", None)):
+    bare = Inference(names_of(model, coef.size), coef, intercept)
+    if not isinstance(model, SupportsSummary):
         kind = type(model).__name__
-        return _without(bare, f"No theory of standard errors is offered for {kind}.")
+        return replace(bare, reason=f"No theory of standard errors is offered for {kind}.")
     try:
         return _from_summary(model.summary(), bare)
-    except (ValueError, AttributeError, NotImplementedError) as refusal:
-        return _without(bare, str(refusal))
+    except InputError as refusal:
+        return replace(bare, reason=str(refusal))
 
 
-def names_of(model: Any, count: int) -> tuple[str, ...]:
-    """The names of the columns of the design, by what the model remembers of them."""
-    for holder, attribute in ((model, "term_names_"), (getattr(model, "encoding_", None), "names")):
-        names = getattr(holder, attribute, None)
-        if names is not None and len(names) == count:
-            return tuple(str(name) for name in names)
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None and len(names) == count:
-        return tuple(str(name) for name in names)
-    return tuple(f"x{j}" for j in range(count))
-
-
-def _without(bare: Inference, reason: str) -> Inference:
-    return Inference(bare.names, bare.estimates, bare.intercept, reason=reason)
+def names_of(model: object, count: int) -> tuple[str, ...]:
+    """The names of ``count`` coefficients: terms, columns of the design, or x0, x1, …."""
+    names: Sequence[str] | NDArray[Any] = ()
+    if isinstance(model, SupportsTermNames):
+        names = model.term_names_
+    elif isinstance(model, SupportsEncoding):
+        names = model.encoding_.names
+    elif isinstance(model, SupportsFeatureNames):
+        names = model.feature_names_in_
+    if len(names) != count:
+        return tuple(f"x{j}" for j in range(count))
+    return tuple(str(name) for name in names)
 
 
 def _from_summary(summary: CoefficientTable, bare: Inference) -> Inference:

@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_response_method
 
 from separatrix.geometry.discriminant_plane import DiscriminantPlane, discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError
+from separatrix.probability.costs import Costs
+from separatrix.probability.multiclass import BinaryEnsemble
+from separatrix.probability.reject import RejectOption
 from separatrix.rows.block import Floats, unit_weights
 
 #: Points of the grid, across and up; and the largest number of projected rows.
@@ -62,39 +66,40 @@ class DecisionSurface:
 
 def utilities(model: Any, rows: Any) -> Floats:
     """Utility of each prediction for each row: a column for each class, and one for rejection."""
+    if isinstance(model, RejectOption):
+        return _minus_cost(model.costs_, model.predict_proba(rows))
+    if isinstance(model, BinaryEnsemble) and model.reject:
+        predicted = _by_prediction(model, rows)
+        return np.column_stack([predicted, 1.0 - predicted.sum(axis=1)])
+    methods = ["predict_proba", "decision_function", "predict"]
+    response = _check_response_method(model, methods)
+    if response.__name__ == "predict":
+        return _by_prediction(model, rows)
+    values = np.asarray(response(rows), dtype=float)
+    if response.__name__ == "predict_proba":
+        return np.asarray(np.log(np.maximum(values, _LEAST)))
     k = len(model.classes_)
-    costs = getattr(model, "costs_", None)
-    if costs is not None:
-        p = np.asarray(model.predict_proba(rows), dtype=float)
-        paid = costs.expected(p)
-        if costs.reject_cost is not None:
-            paid = np.column_stack([paid, p @ costs.reject_cost])
-        if paid.min(initial=0.0) < 0:
-            return np.asarray(-paid)
-        return np.asarray(-np.log(np.maximum(paid, _LEAST)))
-    if getattr(model, "reject", False):
-        return _by_answer(model, rows)
-    if hasattr(model, "predict_proba"):
-        p = np.asarray(model.predict_proba(rows), dtype=float)
-        return np.asarray(np.log(np.maximum(p, _LEAST)))
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(rows), dtype=float)
-        if k == 2:
-            line = scores.reshape(len(scores), -1)[:, -1]
-            return np.column_stack([-line, line])
-        if scores.shape[1] == k:
-            return scores
-    return _by_answer(model, rows)
+    if k == 2:
+        score = values.reshape(len(values), -1)[:, -1]
+        return np.column_stack([-score, score])
+    return values if values.shape[1] == k else _by_prediction(model, rows)
 
 
-def _by_answer(model: Any, rows: Any) -> Floats:
-    """1 for the predicted class, 0 for the others; what is no class is a rejection."""
-    called = np.array([str(a) for a in model.predict(rows)])
-    labels = np.array([str(c) for c in model.classes_])
-    utility: Floats = np.asarray(called[:, None] == labels, dtype=float)
-    if not getattr(model, "reject", False):
-        return utility
-    return np.column_stack([utility, 1.0 - utility.sum(axis=1)])
+def _minus_cost(costs: Costs, p: Floats) -> Floats:
+    """Minus the logarithm of the expected cost of each decision; minus the cost if any is < 0."""
+    expected = costs.expected(p)
+    if costs.reject_cost is not None:
+        expected = np.column_stack([expected, p @ costs.reject_cost])
+    if expected.min(initial=0.0) < 0:
+        return np.asarray(-expected)
+    return np.asarray(-np.log(np.maximum(expected, _LEAST)))
+
+
+def _by_prediction(model: Any, rows: Any) -> Floats:
+    """1 for the predicted class, 0 for the others."""
+    predicted = np.array([str(label) for label in model.predict(rows)])
+    classes = np.array([str(label) for label in model.classes_])
+    return np.asarray(predicted[:, None] == classes, dtype=float)
 
 
 def decision_surface(
