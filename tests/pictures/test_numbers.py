@@ -29,7 +29,7 @@ from separatrix.pictures import (
     SignedDistanceDisplay,
     ValidationCurveDisplay,
 )
-from separatrix.pictures.formatting import exact, listed, measure, number, scored
+from separatrix.pictures.formatting import exact, join_words, number, score_info, score_text
 from separatrix.pictures.points import spread_labels
 from separatrix.probability.roc import roc_curve
 
@@ -326,11 +326,15 @@ def test_wording():
     assert number(0.000012345) == "1.234e−5"
     assert (number(np.nan), number(np.inf), number(3.0)) == ("–", "∞", "3")
     assert exact(42.2) == "42.2"
-    assert scored(0.0123, "error") == "1.2 %"
-    assert scored(-0.01, "r2") == "−0.010"
-    assert measure("ROC AUC") == measure("auc")
-    assert not measure("something new").higher_is_better
-    assert [listed("a"), listed("ab"), listed("abc")] == ["a", "a and b", "a, b and c"]
+    assert score_text(0.0123, "error") == "1.2 %"
+    assert score_text(-0.01, "r2") == "−0.010"
+    assert score_info("ROC AUC") == score_info("auc")
+    assert not score_info("something new").higher_is_better
+    assert [join_words("a"), join_words("ab"), join_words("abc")] == [
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
 
 
 def test_a_class_met_in_the_test_part_only_has_a_row_of_its_own():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
-from separatrix.pictures.formatting import measure, number, scored
+from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.study.result import CrossValidatedScore, Decision, Entry, Score, Study
 
 #: Scores that follow from others, or have a sentence of their own.
@@ -29,10 +29,10 @@ def print_leaderboard(study: Study) -> None:
     first = study.leaderboard[0]
     columns = [
         Column("model"),
-        Column(f"{measure(first.metric).short}, {len(first.folds)} folds", right=True),
+        Column(f"{score_info(first.metric).short}, {len(first.folds)} folds", right=True),
     ]
     if first.secondary is not None:
-        columns.append(Column(measure(first.secondary.metric).short, right=True))
+        columns.append(Column(score_info(first.secondary.metric).short, right=True))
     rows, chosen = [], None
     for i, entry in enumerate(study.leaderboard):
         won = entry.name == study.winner
@@ -56,7 +56,7 @@ def _with_error(found: Entry | CrossValidatedScore) -> str:
     mean, error = found.mean, found.standard_error
     if math.isnan(mean):
         return "–"
-    if measure(found.metric).share:
+    if score_info(found.metric).is_rate:
         return f"{100 * mean:.1f} ± {100 * error:.1f} %"
     if not 0 < error < math.inf or not 1e-4 <= max(abs(mean), error) < 1e7:
         return f"{number(mean)} ± {number(error, 2)}"
@@ -69,7 +69,9 @@ def verdict(study: Study) -> list[str]:
     shown = [s for s in study.test if s.metric not in NOT_LISTED]
     first = shown[0]
     baseline = next((s for s in study.baseline_test if s.metric == first.metric), None)
-    beside = "" if baseline is None else f" (baseline {scored(baseline.value, baseline.metric)})"
+    beside = (
+        "" if baseline is None else f" (baseline {score_text(baseline.value, baseline.metric)})"
+    )
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
     return [
         f"Chosen: {study.winner}. {re.sub(f'^{study.winner} ', 'It ', study.reason)}",
@@ -82,7 +84,7 @@ def verdict(study: Study) -> list[str]:
 def _decisions(found: Decision) -> str:
     """Cost of the decisions of least expected cost on the test set."""
     costs = f"mean cost {_value(found.cost)}"
-    without = f"{scored(found.cost_without.value, 'cost')} for the most probable class"
+    without = f"{score_text(found.cost_without.value, 'cost')} for the most probable class"
     if found.costs.reject_cost is None:
         return f"Decisions of least expected cost: {costs} ({without})."
     if math.isnan(found.risk.value):
@@ -94,9 +96,9 @@ def _decisions(found: Decision) -> str:
 
 
 def _score(score: Score) -> str:
-    return f"{measure(score.metric).short} {_value(score)}"
+    return f"{score_info(score.metric).short} {_value(score)}"
 
 
 def _value(score: Score) -> str:
-    value, low, high = (scored(v, score.metric) for v in (score.value, score.low, score.high))
+    value, low, high = (score_text(v, score.metric) for v in (score.value, score.low, score.high))
     return f"{value} [{low}, {high}]"

@@ -8,30 +8,30 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A score: its short name, its definition in words, its direction, whether it is a rate."""
+class ScoreInfo:
+    """A score: short name, description, direction, and whether it is a rate."""
 
     short: str
-    words: str
+    description: str
     higher_is_better: bool = False
-    share: bool = False
+    is_rate: bool = False
 
 
-MEASURES = {
-    "rmse": Measure("RMSE", "root mean squared error"),
-    "mse": Measure("MSE", "mean squared error"),
-    "mae": Measure("MAE", "mean absolute error"),
-    "r2": Measure("R²", "coefficient of determination (R²)", True),
-    "accuracy": Measure("Accuracy", "accuracy", True, True),
-    "balanced_accuracy": Measure("Balanced accuracy", "mean recall over the classes", True, True),
-    "error": Measure("Error rate", "error rate", False, True),
-    "auc": Measure("AUC", "area under the ROC curve", True),
-    "f1": Measure("F1", "harmonic mean of precision and recall", True),
-    "log_loss": Measure("Log loss", "mean negative log-likelihood"),
-    "mean_cost": Measure("Mean cost", "mean cost of the rows answered"),
-    "cost": Measure("Cost", "mean cost, rejections included"),
-    "coverage": Measure("Coverage", "proportion of rows answered", True, True),
-    "risk": Measure("Risk", "mean cost of the rows answered"),
+SCORES = {
+    "rmse": ScoreInfo("RMSE", "root mean squared error"),
+    "mse": ScoreInfo("MSE", "mean squared error"),
+    "mae": ScoreInfo("MAE", "mean absolute error"),
+    "r2": ScoreInfo("R²", "coefficient of determination (R²)", True),
+    "accuracy": ScoreInfo("Accuracy", "accuracy", True, True),
+    "balanced_accuracy": ScoreInfo("Balanced accuracy", "mean recall over the classes", True, True),
+    "error": ScoreInfo("Error rate", "error rate", False, True),
+    "auc": ScoreInfo("AUC", "area under the ROC curve", True),
+    "f1": ScoreInfo("F1", "harmonic mean of precision and recall", True),
+    "log_loss": ScoreInfo("Log loss", "mean negative log-likelihood"),
+    "mean_cost": ScoreInfo("Mean cost", "mean cost of the rows answered"),
+    "cost": ScoreInfo("Cost", "mean cost, rejections included"),
+    "coverage": ScoreInfo("Coverage", "proportion of rows answered", True, True),
+    "risk": ScoreInfo("Risk", "mean cost of the rows answered"),
 }
 
 _ALIASES = {
@@ -45,10 +45,10 @@ _ALIASES = {
 }
 
 
-def measure(name: str) -> Measure:
-    """The measure of this name; of an unknown one, lower is better."""
+def score_info(name: str) -> ScoreInfo:
+    """The score of this name; of an unknown one, lower is better."""
     key = name.strip().lower().replace(" ", "_").replace("-", "_")
-    return MEASURES.get(_ALIASES.get(key, key), Measure(name, name))
+    return SCORES.get(_ALIASES.get(key, key), ScoreInfo(name, name))
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -74,24 +74,24 @@ def exact(value: float) -> str:
     return text.replace("-", "−")
 
 
-def scored(value: float, name: str) -> str:
+def score_text(value: float, name: str) -> str:
     """A score as text: rates in per cent, others to four digits or three decimals."""
-    known = measure(name)
+    known = score_info(name)
     if not math.isfinite(value):
         return number(value)
-    if known.share:
+    if known.is_rate:
         return f"{round(100 * value, 1) + 0.0:.1f} %".replace("-", "−")
     if known.higher_is_better:
         return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")
     return number(value, 4)
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """``1 row``, ``1,200 rows``."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-def listed(words: Sequence[str], joint: str = "and") -> str:
+def join_words(words: Sequence[str], joint: str = "and") -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     items = list(words)
     if len(items) < 2:

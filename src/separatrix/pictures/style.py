@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from separatrix.pictures.formatting import Measure
+from separatrix.pictures.formatting import ScoreInfo
 
 INK = "#1f2328"
 MUTED = "#6a7280"
@@ -107,16 +107,16 @@ def wrapped_label(text: object, width: int = 18) -> str:
     return "\n".join(lines)
 
 
-def label_measure(axis: Any, measure: Measure, *, direction: bool = True) -> None:
-    """Label an axis with a measure, with the better direction on request; rates in per cent."""
-    if measure.share:
+def label_score_axis(axis: Any, score: ScoreInfo, *, direction: bool = True) -> None:
+    """Label an axis with a score, with the better direction on request; rates in per cent."""
+    if score.is_rate:
         from matplotlib.ticker import PercentFormatter
 
         axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
         if axis.axis_name == "x":
             _few_ticks(axis)
-    better = "higher" if measure.higher_is_better else "lower"
-    axis.set_label_text(f"{measure.short} ({better} is better)" if direction else measure.short)
+    better = "higher" if score.higher_is_better else "lower"
+    axis.set_label_text(f"{score.short} ({better} is better)" if direction else score.short)
 
 
 def log_ticks(ax: Any) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from separatrix.discriminant.covariance_tests import MardiaTest
-from separatrix.pictures.formatting import exact, number, scored
+from separatrix.pictures.formatting import exact, number, score_text
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value
 from separatrix.study.result import CrossValidatedScore, Score, Study
 
@@ -119,5 +119,7 @@ def decision_table(study: Study) -> Table | None:
 def _measured(name: str, score: Score, metric: str) -> Line:
     span = ""
     if math.isfinite(score.low) and math.isfinite(score.high):
-        span = f"{scored(score.low, metric)} to {scored(score.high, metric)}"
-    return Line(name, (figure(score.value, scored(score.value, metric)), Cell(span, right=True)))
+        span = f"{score_text(score.low, metric)} to {score_text(score.high, metric)}"
+    return Line(
+        name, (figure(score.value, score_text(score.value, metric)), Cell(span, right=True))
+    )

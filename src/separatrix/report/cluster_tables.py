@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure
 from separatrix.rows.schema import Kind
 from separatrix.study.clustering.result import FAMILIES, ClusterStudy
@@ -62,7 +62,7 @@ def trial_table(study: ClusterStudy) -> Table:
     """Every number of clusters that was tried."""
     lines = tuple(
         Line(
-            counted(trial.k, "cluster"),
+            plural(trial.k, "cluster"),
             (
                 figure(trial.silhouette, _two(trial.silhouette)),
                 figure(trial.within_ss, f"{100 * trial.within_ss / (study.total_ss or 1.0):.1f} %"),

@@ -6,7 +6,7 @@ import os
 from pathlib import PurePath
 from typing import Any
 
-from separatrix.pictures.formatting import counted
+from separatrix.pictures.formatting import plural
 from separatrix.report import cluster_tables, model_tables, tables
 from separatrix.report.figures import clusters as figures
 from separatrix.report.page import drawn, rendered
@@ -110,5 +110,5 @@ def shown_rows(study: ClusterStudy) -> str:
     if len(study.plotted.clusters) == study.n_rows:
         return ""
     return (
-        f"Pictures of rows show {counted(len(study.plotted.clusters), 'row')} of {study.n_rows:,}."
+        f"Pictures of rows show {plural(len(study.plotted.clusters), 'row')} of {study.n_rows:,}."
     )

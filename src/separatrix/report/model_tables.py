@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.estimators.coefficient_inference import Inference
 from separatrix.optimize.solution import Certificate
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value
 from separatrix.rows.block import Floats
 from separatrix.study.description import (
@@ -178,7 +178,7 @@ def stored_rows_text(study: Study) -> str:
     text += "those who may see them. "
     search, neighbors = model.svm_search, model.neighbors
     if neighbors is not None:
-        nearest = counted(neighbors.n_neighbors, "nearest neighbor")
+        nearest = plural(neighbors.n_neighbors, "nearest neighbor")
         what = "mean" if study.task == "regression" else "vote"
         return text + f"A prediction is the {what} of the {nearest}."
     if search is not None and search.bandwidth is not None:
@@ -186,8 +186,8 @@ def stored_rows_text(study: Study) -> str:
         text += (
             "The score of a row is a weighted sum of RBF kernels centered at them, of bandwidth "
             f"{number(search.bandwidth, 3)} standard deviations; C = {number(search.C, 3)}"
-            f"{epsilon}. Tuned by cross-validation on {counted(search.n_rows, 'row')}, over "
-            f"{counted(search.n_bandwidths, 'bandwidth')} and all values of C along each path."
+            f"{epsilon}. Tuned by cross-validation on {plural(search.n_rows, 'row')}, over "
+            f"{plural(search.n_bandwidths, 'bandwidth')} and all values of C along each path."
         )
     return text.strip()
 

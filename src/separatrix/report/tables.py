@@ -6,7 +6,14 @@ import math
 from dataclasses import dataclass
 
 from separatrix.messages import WARNINGS
-from separatrix.pictures.formatting import counted, exact, listed, measure, number, scored
+from separatrix.pictures.formatting import (
+    exact,
+    join_words,
+    number,
+    plural,
+    score_info,
+    score_text,
+)
 from separatrix.report.verdict import counterpart, display_name, label_of
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
@@ -92,13 +99,13 @@ def data_sentence(n: int, columns: tuple[ColumnProfile, ...], target: str = "") 
     kinds = [f"{m} {kind}" for kind in Kind if (m := sum(c.kind == kind for c in features))]
     incomplete = [c for c in columns if c.missing]
     use = "as features" if target else "to cluster by"
-    text = f"{counted(n, 'row')}, {counted(len(features), 'column')} {use} ({listed(kinds)})."
+    text = f"{plural(n, 'row')}, {plural(len(features), 'column')} {use} ({join_words(kinds)})."
     if not incomplete:
         return f"{text} No value is missing."
     worst = max(incomplete, key=lambda c: c.missing / max(c.count, 1))
     share = 100 * worst.missing / max(worst.count, 1)
     return (
-        f"{text} {counted(len(incomplete), 'column')} with missing values, most of them in "
+        f"{text} {plural(len(incomplete), 'column')} with missing values, most of them in "
         f"{worst.name} ({share:.1f} %)."
     )
 
@@ -107,7 +114,7 @@ def ordered_entries(study: Study) -> list[Entry]:
     """Candidates, best mean first; those without a score last."""
 
     def rank(entry: Entry) -> tuple[bool, float]:
-        sign = -1 if measure(entry.metric).higher_is_better else 1
+        sign = -1 if score_info(entry.metric).higher_is_better else 1
         return not math.isfinite(entry.mean), sign * entry.mean
 
     return sorted(study.leaderboard, key=rank)
@@ -121,23 +128,23 @@ def leaderboard_table(study: Study) -> Table:
         low, high = fold_interval(entry)
         span = ""
         if math.isfinite(low):
-            span = f"{scored(low, entry.metric)} to {scored(high, entry.metric)}"
+            span = f"{score_text(low, entry.metric)} to {score_text(high, entry.metric)}"
         tuned = [f"{key} = {_range(values)}" for key, values in entry.hyperparameters.items()]
         if entry.calibrated is not None:
             tuned.append(f"{entry.calibrated} calibration")
         won = entry.name == study.winner
         cells = (
-            figure(entry.mean, scored(entry.mean, entry.metric)),
+            figure(entry.mean, score_text(entry.mean, entry.metric)),
             Cell(span, right=True),
             *_secondary(entry, other),
             Cell("; ".join(text for text in (", ".join(tuned), entry.note) if text)),
         )
         badge = "chosen" if won else ""
         lines.append(Line(display_name(entry.name), cells, badge, label_of(entry), strong=won))
-    short = measure(study.leaderboard[0].metric).short if study.leaderboard else "Score"
+    short = score_info(study.leaderboard[0].metric).short if study.leaderboard else "Score"
     heads = [("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True)]
     if other is not None:
-        heads.append((measure(other).short, True))
+        heads.append((score_info(other).short, True))
     return Table((*heads, ("Tuned hyperparameters", False)), tuple(lines))
 
 
@@ -147,7 +154,7 @@ def _secondary(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
         return ()
     if entry.secondary is None:
         return (Cell("", math.nan, right=True),)
-    return (figure(entry.secondary.mean, scored(entry.secondary.mean, metric)),)
+    return (figure(entry.secondary.mean, score_text(entry.secondary.mean, metric)),)
 
 
 def _range(values: tuple[float, ...]) -> str:
@@ -164,10 +171,10 @@ def fold_interval(entry: Entry) -> tuple[float, float]:
         return math.nan, math.nan
     reach = float(t.ppf(0.975, len(entry.folds) - 1)) * entry.standard_error
     low, high = entry.mean - reach, entry.mean + reach
-    known = measure(entry.metric)
-    if not known.higher_is_better or known.share:
+    known = score_info(entry.metric)
+    if not known.higher_is_better or known.is_rate:
         low = max(low, 0.0)
-    return low, min(high, 1.0) if known.share else high
+    return low, min(high, 1.0) if known.is_rate else high
 
 
 def score_table(study: Study) -> Table:
@@ -177,7 +184,7 @@ def score_table(study: Study) -> Table:
         base = counterpart(study, score.metric)
         lines.append(
             Line(
-                measure(score.metric).short,
+                score_info(score.metric).short,
                 (*_score_cells(score), *_score_cells(base)),
             )
         )
@@ -190,8 +197,8 @@ def _score_cells(score: Score | None) -> tuple[Cell, Cell]:
         return Cell("–", right=True), Cell("", right=True)
     span = ""
     if math.isfinite(score.low) and math.isfinite(score.high):
-        span = f"{scored(score.low, score.metric)} to {scored(score.high, score.metric)}"
-    return figure(score.value, scored(score.value, score.metric)), Cell(span, right=True)
+        span = f"{score_text(score.low, score.metric)} to {score_text(score.high, score.metric)}"
+    return figure(score.value, score_text(score.value, score.metric)), Cell(span, right=True)
 
 
 def p_value(p: float) -> Cell:

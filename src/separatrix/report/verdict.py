@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from separatrix.pictures.formatting import Measure, counted, measure, number, scored
+from separatrix.pictures.formatting import ScoreInfo, number, plural, score_info, score_text
 from separatrix.study.candidates import BASELINE
 from separatrix.study.result import Entry, Score, Study
 
@@ -55,28 +55,30 @@ def main_scores(study: Study) -> tuple[Score, Score | None] | None:
     """The headline test score, and the baseline's: the error rate, or the leaderboard's metric."""
     if not study.test:
         return None
-    wanted = measure("error")
+    wanted = score_info("error")
     if study.task != "classification":
         entry = winner_of(study)
-        wanted = measure(entry.metric if entry else study.test[0].metric)
+        wanted = score_info(entry.metric if entry else study.test[0].metric)
     own = score_in(study, wanted) or chosen_by(study) or study.test[0]
     return own, counterpart(study, own.metric)
 
 
-def score_in(study: Study, wanted: Measure) -> Score | None:
+def score_in(study: Study, wanted: ScoreInfo) -> Score | None:
     """The test score in one measure."""
-    return next((s for s in study.test if measure(s.metric) == wanted), None)
+    return next((s for s in study.test if score_info(s.metric) == wanted), None)
 
 
 def chosen_by(study: Study) -> Score | None:
     """The test score in the measure that the leaderboard goes by."""
     entry = winner_of(study)
-    return None if entry is None else score_in(study, measure(entry.metric))
+    return None if entry is None else score_in(study, score_info(entry.metric))
 
 
 def counterpart(study: Study, metric: str) -> Score | None:
     """The baseline's score in the same measure."""
-    return next((s for s in study.baseline_test if measure(s.metric) == measure(metric)), None)
+    return next(
+        (s for s in study.baseline_test if score_info(s.metric) == score_info(metric)), None
+    )
 
 
 def sentences(study: Study) -> list[str]:
@@ -87,10 +89,10 @@ def sentences(study: Study) -> list[str]:
 def _question(study: Study) -> str:
     count = len([c for c in study.columns if c.name != study.target])
     others = f"the {count:,} other columns" if count > 1 else "the other column"
-    rows = counted(study.n_train + study.n_test, "row")
+    rows = plural(study.n_train + study.n_test, "row")
     kinds = ""
     if study.task == "classification" and study.classes:
-        kinds = f" ({counted(len(study.classes), 'class', 'classes')})"
+        kinds = f" ({plural(len(study.classes), 'class', 'classes')})"
     return (
         f"How well can {study.target}{kinds} be predicted from {others} of "
         f"{source_name(study)} ({rows})?"
@@ -106,7 +108,7 @@ def reason(study: Study) -> str:
 def _won(study: Study) -> str:
     count = len([e for e in study.leaderboard if not is_baseline(e.name)])
     if is_baseline(study.winner):
-        tried = counted(count, "model")
+        tried = plural(count, "model")
         return f"None of {tried} beats the baseline, which uses no column."
     if count < 2:
         return f"{display_name(study.winner).capitalize()} was fitted."
@@ -114,7 +116,7 @@ def _won(study: Study) -> str:
     why = re.sub(rf"^{re.escape(study.winner)}\b", "it", why)
     because = f": {why[0].lower()}{why[1:]}" if why else ""
     return (
-        f"Of {counted(count, 'model')} compared, {display_name(study.winner)} was chosen{because}."
+        f"Of {plural(count, 'model')} compared, {display_name(study.winner)} was chosen{because}."
     )
 
 
@@ -123,20 +125,20 @@ def _measured(study: Study) -> list[str]:
     if pair is None:
         return ["There is no test set, so its generalization error is unknown."]
     own, base = pair
-    known = measure(own.metric)
+    known = score_info(own.metric)
     lines = [
-        f"On the held-out test set of {counted(study.n_test, 'row')}, its {known.words} is "
-        f"{scored(own.value, own.metric)}{_interval(own)}."
+        f"On the held-out test set of {plural(study.n_test, 'row')}, its {known.description} is "
+        f"{score_text(own.value, own.metric)}{_interval(own)}."
     ]
     if base is None or is_baseline(study.winner):
         return lines
     lines.append(
-        f"The baseline’s is {scored(base.value, base.metric)}{_interval(base)}: "
+        f"The baseline’s is {score_text(base.value, base.metric)}{_interval(base)}: "
         f"{_comparison(own, base, known)}."
     )
     if _overlap(own, base):
         lines.append(
-            f"The intervals overlap: {counted(study.n_test, 'test row')} are too few to show a "
+            f"The intervals overlap: {plural(study.n_test, 'test row')} are too few to show a "
             "difference."
         )
     return [*lines, *_also(study, own), *_rejections(study)]
@@ -148,12 +150,12 @@ def _also(study: Study, own: Score) -> list[str]:
     if score is None or score.metric == own.metric:
         return []
     base = counterpart(study, score.metric)
-    beside = "" if base is None else f" (the baseline’s: {scored(base.value, base.metric)})"
-    short = measure(score.metric).short
+    beside = "" if base is None else f" (the baseline’s: {score_text(base.value, base.metric)})"
+    short = score_info(score.metric).short
     name = short if short.isupper() else short.lower()
     if len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1:
         name = f"{name}, by which models were compared,"
-    return [f"The {name} is {scored(score.value, score.metric)}{beside}."]
+    return [f"The {name} is {score_text(score.value, score.metric)}{beside}."]
 
 
 def _rejections(study: Study) -> list[str]:
@@ -162,24 +164,24 @@ def _rejections(study: Study) -> list[str]:
     if made is None or made.costs.reject_cost is None:
         return []
     return [
-        f"With the reject option its coverage is {scored(made.coverage.value, 'coverage')}, at a "
-        f"risk (mean cost) of {scored(made.risk.value, 'risk')}; the mean cost of all rows, "
-        f"rejections included, is {scored(made.cost.value, 'cost')}, against "
-        f"{scored(made.cost_without.value, 'cost')} without rejections."
+        f"With the reject option its coverage is {score_text(made.coverage.value, 'coverage')}, at "
+        f"a risk (mean cost) of {score_text(made.risk.value, 'risk')}; the mean cost of all rows, "
+        f"rejections included, is {score_text(made.cost.value, 'cost')}, against "
+        f"{score_text(made.cost_without.value, 'cost')} without rejections."
     ]
 
 
 def _interval(score: Score) -> str:
     if not (math.isfinite(score.low) and math.isfinite(score.high)):
         return ""
-    low, high = scored(score.low, score.metric), scored(score.high, score.metric)
+    low, high = score_text(score.low, score.metric), score_text(score.high, score.metric)
     return f" (95 % interval {low} to {high})"
 
 
-def _comparison(own: Score, base: Score, known: Measure) -> str:
+def _comparison(own: Score, base: Score, known: ScoreInfo) -> str:
     if known.higher_is_better:
         change = own.value - base.value
-        size = f"{abs(100 * change):.1f} points" if known.share else number(abs(change), 3)
+        size = f"{abs(100 * change):.1f} points" if known.is_rate else number(abs(change), 3)
         return f"the model’s is {size} {'higher' if change >= 0 else 'lower'}"
     if base.value == 0:
         return "the baseline makes no error at all"
@@ -199,18 +201,18 @@ def tiles(study: Study) -> list[Tile]:
     if pair is not None:
         own, base = pair
         detail = _interval(own).strip(" ()")
-        label = f"{measure(own.metric).short} on {counted(study.n_test, 'test row')}"
-        shown.append(Tile(scored(own.value, own.metric), label, detail))
+        label = f"{score_info(own.metric).short} on {plural(study.n_test, 'test row')}"
+        shown.append(Tile(score_text(own.value, own.metric), label, detail))
         if base is not None and not is_baseline(study.winner):
-            value = scored(base.value, base.metric)
-            label = f"{measure(base.metric).short} of the baseline"
+            value = score_text(base.value, base.metric)
+            label = f"{score_info(base.metric).short} of the baseline"
             shown.append(Tile(value, label, _interval(base).strip(" ()")))
         other = chosen_by(study)
         if other is None or other.metric == own.metric:
             other = next((s for s in study.test if s.metric != own.metric), None)
         if other is not None:
-            value = scored(other.value, other.metric)
-            shown.append(Tile(value, measure(other.metric).short, _interval(other).strip(" ()")))
+            value = score_text(other.value, other.metric)
+            shown.append(Tile(value, score_info(other.metric).short, _interval(other).strip(" ()")))
     certificate = study.description.certificate
     detail = ""
     if math.isfinite(certificate.digits):

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed
+from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes
 from separatrix.probability.reliability import Reliability, reliability
 from separatrix.rows.block import Floats
@@ -163,11 +163,11 @@ class CalibrationDisplay(Display):
                 f"{lead}expected calibration error {curve.expected_calibration_error:.3f}, Brier "
                 f"score {curve.brier:.3f}"
             )
-        text = f"{listed(parts) if len(parts) < 3 else '; '.join(parts)}."
+        text = f"{join_words(parts) if len(parts) < 3 else '; '.join(parts)}."
         text = f"{text[:1].upper()}{text[1:]} {self._worst_bin()}"
         low, high = self.histograms[-1][0], self.histograms[-1][-1]
         return (
-            f"{text} Of {counted(round(self.n_rows), 'row')}, {100 * low:.0f} % have a predicted "
+            f"{text} Of {plural(round(self.n_rows), 'row')}, {100 * low:.0f} % have a predicted "
             f"probability below {1 / BARS:.2f} and {100 * high:.0f} % above {1 - 1 / BARS:.2f}."
         )
 

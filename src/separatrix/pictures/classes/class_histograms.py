@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.style import MUTED, SERIES, WIDTH, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -58,7 +58,7 @@ class ClassHistogramDisplay(Display):
             if own.size:
                 text = (
                     f"{label}: median {number(float(np.median(own)), 2)}, "
-                    f"{self.wrong(i):,} of {counted(own.size, 'row')} misclassified"
+                    f"{self.wrong(i):,} of {plural(own.size, 'row')} misclassified"
                 )
                 parts.append((self.wrong(i) / own.size, text))
         lead = ""
@@ -250,7 +250,7 @@ class LogOddsDisplay(ClassHistogramDisplay):
         clipped = int(np.sum(np.abs(self.values) >= MAX_LOG_ODDS))
         if not clipped:
             return text
-        return f"{text} {counted(clipped, 'row')} at ±{MAX_LOG_ODDS:g} or beyond."
+        return f"{text} {plural(clipped, 'row')} at ±{MAX_LOG_ODDS:g} or beyond."
 
 
 def _norm(normal: Floats) -> float:

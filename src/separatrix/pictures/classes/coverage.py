@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import exact, measure, scored
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, label_measure, style_axes
+from separatrix.pictures.formatting import exact, score_info, score_text
+from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, label_score_axis, style_axes
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.coverage import CoverageRisk, coverage_risk
 from separatrix.rows.block import Floats, unit_weights
@@ -104,15 +104,17 @@ class CoverageRiskDisplay(Display):
         """Risk at full and at half coverage, and at the operating point."""
         full, half = float(self.curve.risk[-1]), self.curve.risk_at(0.5)
         text = (
-            f"{measure(self.metric).short} {scored(full, self.metric)} at full coverage, "
-            f"{scored(half, self.metric)} at a coverage of 50 %."
+            f"{score_info(self.metric).short} {score_text(full, self.metric)} at full coverage, "
+            f"{score_text(half, self.metric)} at a coverage of 50 %."
         )
         if self.operating_point is not None:
             coverage, risk = self.operating_point
             rule = " Under the decision rule in use"
             if self.rejection_cost is not None:
                 rule = f" At a rejection cost of {exact(self.rejection_cost)}"
-            text += f"{rule}, coverage {100 * coverage:.0f} % and risk {scored(risk, self.metric)}."
+            text += (
+                f"{rule}, coverage {100 * coverage:.0f} % and risk {score_text(risk, self.metric)}."
+            )
         if full > 0:
             reach = self.curve.coverage_at(full / 2)
             text += f" The risk is halved at a coverage of {100 * reach:.0f} %."
@@ -150,7 +152,7 @@ class CoverageRiskDisplay(Display):
         top = max(float(risk.max()), self.operating_point[1] if self.operating_point else 0.0)
         ax.set_ylim(-0.02 * (top or 0.02), 1.15 * (top or 0.02))
         style_axes(ax)
-        label_measure(ax.yaxis, measure(self.metric), direction=False)
+        label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
         ax.set_xlabel("coverage (proportion of rows answered)")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed
+from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.frames import column_names, like
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.regions import advantage_of, draw_contour, fill_regions, refined
@@ -113,13 +113,13 @@ class DecisionBoundaryDisplay(Display):
             crossed = " (crossed)" if wrong <= MAX_CROSSES else ""
             text += (
                 f"They agree with the prediction of the whole row for "
-                f"{100 * surface.agreement:.0f} % of {counted(len(surface.dots), 'point')}; "
+                f"{100 * surface.agreement:.0f} % of {plural(len(surface.dots), 'point')}; "
             )
             text += f"{wrong:,} are misclassified{crossed}." if wrong else "none is misclassified."
         if surface.rejects:
             text += f" Rejected (grey): {100 * surface.rejected:.0f} %."
         if self.outside:
-            text += f" {counted(self.outside, 'point')} outside the window."
+            text += f" {plural(self.outside, 'point')} outside the window."
         return text
 
     @property
@@ -136,7 +136,7 @@ class DecisionBoundaryDisplay(Display):
     def _axes_in_words(self) -> str:
         plane = self.decision_surface.plane
         first, second = (
-            listed([label_text(name, 20) for name in plane.top_columns(i)]) or "nothing"
+            join_words([label_text(name, 20) for name in plane.top_columns(i)]) or "nothing"
             for i in (0, 1)
         )
         if plane.n_discriminant == 2:

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.style import BLUE, MUTED, ORANGE, SKY, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -85,7 +85,7 @@ class MarginDisplay(Display):
         """The three counts, the median and the minimum."""
         wrong, inside, outside = self.counts
         return (
-            f"Of {counted(self.margins.size, 'row')}, {wrong:,} are misclassified, {inside:,} are "
+            f"Of {plural(self.margins.size, 'row')}, {wrong:,} are misclassified, {inside:,} are "
             f"correct but inside the margin, {outside:,} are on the margin or outside it. Median "
             f"margin {number(float(np.median(self.margins)), 3)}, minimum "
             f"{number(float(self.margins.min()), 3)}."

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import listed, number
+from separatrix.pictures.formatting import join_words, number
 from separatrix.pictures.style import (
     BLUE,
     MUTED,
@@ -246,7 +246,7 @@ class OneVsRestRocDisplay(Display):
         """The area of each class, and their mean."""
         parts = [f"{label} {area:.3f}" for label, area in zip(self.labels, self.areas, strict=True)]
         return (
-            f"Area under the ROC curve of each class against the rest: {listed(parts)}; macro "
+            f"Area under the ROC curve of each class against the rest: {join_words(parts)}; macro "
             f"average {np.mean(self.areas):.3f}."
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.style import BLUE, ORANGE, style_axes, text_color
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class DistanceConcentrationDisplay(Display):
         """Mean and range of the distances, nearest neighbors, and the conclusion."""
         pairs = self.concentration.distances
         return (
-            f"{counted(pairs.size, 'distance')} between rows, mean {number(self.mean, 3)}, from "
+            f"{plural(pairs.size, 'distance')} between rows, mean {number(self.mean, 3)}, from "
             f"{number(float(pairs.min()), 3)} to {number(float(pairs.max()), 3)}. "
             f"{self.concentration}"
         )

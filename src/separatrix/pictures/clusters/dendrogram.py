@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -130,7 +130,7 @@ class DendrogramDisplay(Display):
         tree = self.dendrogram
         n = len(tree)
         text = (
-            f"{counted(n, 'leaf', 'leaves')} merge at distances from "
+            f"{plural(n, 'leaf', 'leaves')} merge at distances from "
             f"{number(float(tree.heights.min()), 3)} to {number(float(tree.heights.max()), 3)}."
         )
         if self.n_clusters is not None or self.distance_threshold is not None:
@@ -139,12 +139,12 @@ class DendrogramDisplay(Display):
             more = f" and {len(sizes) - 8:,} smaller ones" if len(sizes) > 8 else ""
             where = f" at {number(self.cut_height, 3)}" if self.cut_height is not None else ""
             text += (
-                f" Cut{where} there are {counted(self.clusters, 'cluster')}, with {shown}{more} "
+                f" Cut{where} there are {plural(self.clusters, 'cluster')}, with {shown}{more} "
                 "leaves."
             )
         if len(tree.inversions):
             text += (
-                f" {counted(len(tree.inversions), 'inversion')} (marked): a merge below one of its "
+                f" {plural(len(tree.inversions), 'inversion')} (marked): a merge below one of its "
                 "own branches."
             )
         if self.shown < n:
@@ -228,7 +228,7 @@ class DendrogramDisplay(Display):
             return
         ax.axhline(self.cut_height, color=text_color(ax), linewidth=1.0, linestyle=(0, (4, 3)))
         ax.annotate(
-            counted(self.clusters, "cluster"),
+            plural(self.clusters, "cluster"),
             (1, self.cut_height),
             xytext=(-2, 3),
             xycoords=("axes fraction", "data"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed
+from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.frames import column_names, labelled_rows
 from separatrix.pictures.points import fill_boxes
 from separatrix.pictures.style import BLUE, GRID, ORANGE, WIDTH, label_text
@@ -96,10 +96,10 @@ class ClusterProfileDisplay(Display):
         parts = []
         for i in sorted(largest.tolist()):
             extreme = np.argsort(-np.abs(self.means[i]), kind="stable")[:2]
-            columns = listed(
+            columns = join_words(
                 [f"{label_text(self.names[j], 20)} {_signed(self.means[i, j])}" for j in extreme]
             )
-            parts.append(f"{self.clusters[i]} ({counted(self.sizes[i], 'row')}): {columns}")
+            parts.append(f"{self.clusters[i]} ({plural(self.sizes[i], 'row')}): {columns}")
         more = ""
         if len(self.clusters) > _DESCRIBED:
             more = f" Only the {_DESCRIBED} largest clusters are described."
@@ -110,7 +110,7 @@ class ClusterProfileDisplay(Display):
         if len(self.clusters) > MAX_CLUSTERS:
             more += f" The largest {MAX_CLUSTERS} clusters are drawn."
         return (
-            f"Column means of {counted(len(self.clusters), 'cluster')} in standard deviations "
+            f"Column means of {plural(len(self.clusters), 'cluster')} in standard deviations "
             f"from the overall mean. Farthest from it, {'; '.join(parts)}.{more}"
         )
 
@@ -145,7 +145,7 @@ class ClusterProfileDisplay(Display):
         ax.set_yticks(range(len(columns)), [label_text(self.names[j], 20) for j in columns])
         heads = [
             label_text(self.clusters[i], 10)
-            + (f"\n{counted(self.sizes[i], 'row')}" if k <= 5 else "")
+            + (f"\n{plural(self.sizes[i], 'row')}" if k <= 5 else "")
             for i in clusters.tolist()
         ]
         step = max(1, -(-k // 12))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed
+from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.frames import column_names, labelled_rows
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.style import PAPER, SERIES, label_text, style_axes, text_color
@@ -96,7 +96,7 @@ class ClusterProjectionDisplay(Display):
     def description(self) -> str:
         """The axes, the fraction of scatter that they explain, and the sizes of the clusters."""
         first, second = (
-            listed([label_text(name, 20) for name in self.main_columns(i)]) or "nothing"
+            join_words([label_text(name, 20) for name in self.main_columns(i)]) or "nothing"
             for i in (0, 1)
         )
         total, between = self.projection.total, self.projection.between
@@ -105,11 +105,11 @@ class ClusterProjectionDisplay(Display):
             explained = f"{100 * between:.0f} % of the between-cluster scatter and {explained}"
         sizes = np.bincount(self.codes, minlength=len(self.clusters))
         order = np.argsort(-sizes, kind="stable")[:_DESCRIBED]
-        parts = ", ".join(f"{self.clusters[i]} with {counted(int(sizes[i]), 'row')}" for i in order)
+        parts = ", ".join(f"{self.clusters[i]} with {plural(int(sizes[i]), 'row')}" for i in order)
         lead = "the largest are " if len(sizes) > _DESCRIBED else ""
         return (
             f"A projection that explains {explained}: horizontal mostly {first}, vertical mostly "
-            f"{second}. {counted(len(sizes), 'cluster')}: {lead}{parts}."
+            f"{second}. {plural(len(sizes), 'cluster')}: {lead}{parts}."
         )
 
     @property

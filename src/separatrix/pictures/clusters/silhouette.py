@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, number
+from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.style import GRID, MUTED, SERIES, WIDTH, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -108,13 +108,13 @@ class SilhouetteDisplay(Display):
             lead = f"Lowest of {len(found.clusters)} clusters"
         parts = "; ".join(
             f"{found.clusters[i]}: {number(float(found.by_cluster[i]), 2)} over "
-            f"{counted(len(self.of_cluster(i)), 'row')}"
+            f"{plural(len(self.of_cluster(i)), 'row')}"
             for i in order.tolist()
         )
         return (
             f"Mean silhouette {number(found.score, 3)} (1: well inside its cluster, 0: between "
             f"clusters). {lead}, {parts}. {self.n_negative:,} of "
-            f"{counted(len(found.samples), 'row')} have a negative silhouette."
+            f"{plural(len(found.samples), 'row')} have a negative silhouette."
         )
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed, number
+from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.points import reference_line
 from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, label_text, style_axes
 from separatrix.rows.block import Floats
@@ -105,7 +105,7 @@ class CoefficientDisplay(Display):
             f"{self.names[j]} {number(self.estimates[j] * self.unit[j], 3)}" for j in self.shown[:3]
         ]
         kind = "" if self.scale is None else f" ({self.axis_label})"
-        text = f"Largest coefficients{kind}: {listed(top)}."
+        text = f"Largest coefficients{kind}: {join_words(top)}."
         total = self.estimates.size
         if self.intervals is not None:
             text += (
@@ -113,9 +113,7 @@ class CoefficientDisplay(Display):
                 "zero."
             )
         elif not self.excludes_zero.all():
-            text += (
-                f" {counted(int(total - self.excludes_zero.sum()), 'coefficient')} exactly zero."
-            )
+            text += f" {plural(int(total - self.excludes_zero.sum()), 'coefficient')} exactly zero."
         if total > len(self.shown):
             text += f" The {len(self.shown)} largest of {total} are shown."
         return text

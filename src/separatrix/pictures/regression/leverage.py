@@ -14,7 +14,7 @@ import numpy as np
 from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed, number
+from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate_points,
@@ -171,11 +171,11 @@ class LeverageDisplay(Display):
         beyond = int(np.sum(cook > LEVELS[0]))
         h = self.leverage
         text = (
-            f"{counted(beyond, 'row')} of {cook.size:,} beyond a Cook's distance of 0.5. "
-            f"Most influential: {listed(far)}. Largest leverage "
+            f"{plural(beyond, 'row')} of {cook.size:,} beyond a Cook's distance of 0.5. "
+            f"Most influential: {join_words(far)}. Largest leverage "
             f"{number(float(h.max()), 2)}, mean {number(float(h.mean()), 2)}."
         )
-        return text + (f" {counted(exact, 'row')} with leverage 1 not shown." if exact else "")
+        return text + (f" {plural(exact, 'row')} with leverage 1 not shown." if exact else "")
 
     def _draw(self, ax: Any) -> None:
         cook = self.cooks_distance

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed, number
+from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.points import (
     MAX_POINTS,
     annotate_points,
@@ -128,7 +128,7 @@ class ResidualDisplay(FittedValueDisplay):
         top, names = self._largest()
         far = [f"row {n} ({number(self.residuals[i], 3)})" for i, n in zip(top, names, strict=True)]
         text = (
-            f"{counted(self.residuals.size, 'residual')} with mean "
+            f"{plural(self.residuals.size, 'residual')} with mean "
             f"{number(_rounded_mean(self.residuals), 3)} and standard deviation "
             f"{number(float(self.residuals.std()), 3)}."
         )
@@ -136,7 +136,7 @@ class ResidualDisplay(FittedValueDisplay):
         if trend is not None:
             low, high = float(trend[1].min()), float(trend[1].max())
             text += f" Their running mean lies between {number(low, 2)} and {number(high, 2)}."
-        return f"{text} Largest: {listed(far)}."
+        return f"{text} Largest: {join_words(far)}."
 
     def _draw(self, ax: Any) -> None:
         reference_line(ax, 0.0)
@@ -191,7 +191,7 @@ class ScaleLocationDisplay(FittedValueDisplay):
     def description(self) -> str:
         """The running mean at both ends, the rank correlation, and the largest rows."""
         trend = running_mean(self.fitted, self.values)
-        far = listed([f"row {name}" for name in self._largest()[1]])
+        far = join_words([f"row {name}" for name in self._largest()[1]])
         if trend is None:
             return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
         from scipy.stats import spearmanr
@@ -255,7 +255,7 @@ class QuantileQuantileDisplay(Display):
         return (
             f"{beyond2:.1f} % of the standardized residuals lie beyond ±2 and {beyond3:.1f} % "
             f"beyond ±3 (normal distribution: 4.6 % and 0.3 %); skewness "
-            f"{number(float(np.mean(z**3)), 2)}. Largest: {listed(far)}."
+            f"{number(float(np.mean(z**3)), 2)}. Largest: {join_words(far)}."
         )
 
     def _draw(self, ax: Any) -> None:

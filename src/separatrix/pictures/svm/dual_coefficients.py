@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, listed
+from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes
 from separatrix.rows.block import Floats
 
@@ -112,8 +112,8 @@ class DualCoefficientDisplay(Display):
             parts.append(f"{label}: {zero:,} with α = 0, {free:,} free, {bounded:,} with α = C")
         support = sum(sum(self.groups(label)[1:]) for label in self.labels)
         percent = f"{100 * support / max(self.alpha.size, 1):.0f} %"
-        rows = counted(self.alpha.size, "row")
-        return f"{support:,} of {rows} ({percent}) are support vectors. {listed(parts)}."
+        rows = plural(self.alpha.size, "row")
+        return f"{support:,} of {rows} ({percent}) are support vectors. {join_words(parts)}."
 
     def _draw(self, ax: Any) -> None:
         relative = self.relative

@@ -10,9 +10,9 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
-from separatrix.pictures.formatting import counted, measure, number, scored
+from separatrix.pictures.formatting import number, plural, score_info, score_text
 from separatrix.pictures.points import mark_value
-from separatrix.pictures.style import BLUE, ORANGE, label_measure, log_ticks, style_axes
+from separatrix.pictures.style import BLUE, ORANGE, label_score_axis, log_ticks, style_axes
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -126,21 +126,21 @@ class SVMPathDisplay(Display):
         """Position of the best mean score; of ties the smallest C."""
         if self.means is None:
             return None
-        sign = -1 if measure(self.metric).higher_is_better else 1
+        sign = -1 if score_info(self.metric).higher_is_better else 1
         return int(np.argmin(sign * self.means))
 
     @property
     def description(self) -> str:
         """Support vectors at both ends, the best score, and the chosen C."""
-        among = "" if self.n_rows is None else f" (of {counted(self.n_rows, 'row')})"
+        among = "" if self.n_rows is None else f" (of {plural(self.n_rows, 'row')})"
         text = (
             f"From C = {number(self.Cs[0], 3)} to {number(self.Cs[-1], 3)} the number of support "
             f"vectors{among} goes from {self.n_support[0]:,.0f} to {self.n_support[-1]:,.0f}."
         )
         if self.means is not None and self.best is not None:
             text += (
-                f" The best validation {_lower(measure(self.metric).short)}, "
-                f"{scored(self.means[self.best], self.metric)}, is at C = "
+                f" The best validation {_lower(score_info(self.metric).short)}, "
+                f"{score_text(self.means[self.best], self.metric)}, is at C = "
                 f"{number(self.Cs[self.best], 3)}."
             )
         if self.chosen is not None:
@@ -171,7 +171,7 @@ class SVMPathDisplay(Display):
         other.plot(self.Cs, self.means, color=ORANGE, linestyle=(0, (5, 2)))
         style_axes(other, grid=None)
         other.spines["right"].set_visible(True)
-        label_measure(other.yaxis, measure(self.metric), direction=False)
+        label_score_axis(other.yaxis, score_info(self.metric), direction=False)
         other.yaxis.label.set_color(ORANGE)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted
+from separatrix.pictures.formatting import plural
 from separatrix.pictures.frames import column_names, like
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.regions import draw_contour, fill_regions
@@ -100,8 +100,8 @@ class SupportVectorDisplay(Display):
             for k, label in enumerate(self.labels)
         ]
         text = (
-            f"{counted(int(self.support.sum()), 'support vector')} of "
-            f"{counted(len(self.y), 'row')}, ringed: {own[0]}, {own[1]}. The solid line is the "
+            f"{plural(int(self.support.sum()), 'support vector')} of "
+            f"{plural(len(self.y), 'row')}, ringed: {own[0]}, {own[1]}. The solid line is the "
             "decision boundary f = 0, the dashed lines are the margins f = ±1."
         )
         if self.surface.projected:

@@ -9,8 +9,8 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import measure, scored
-from separatrix.pictures.style import BLUE, ORANGE, label_measure, style_axes
+from separatrix.pictures.formatting import score_info, score_text
+from separatrix.pictures.style import BLUE, ORANGE, label_score_axis, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -94,10 +94,10 @@ class LearningCurveDisplay(Display):
         first, last = self.validation_scores[0].mean(), self.validation_scores[-1].mean()
         train = self.train_scores[-1].mean()
         text = (
-            f"{measure(self.metric).short} on validation rows goes from "
-            f"{scored(first, self.metric)} with {int(self.train_sizes[0]):,} training rows to "
-            f"{scored(last, self.metric)} with {int(self.train_sizes[-1]):,}; on the training "
-            f"rows it ends at {scored(train, self.metric)}."
+            f"{score_info(self.metric).short} on validation rows goes from "
+            f"{score_text(first, self.metric)} with {int(self.train_sizes[0]):,} training rows to "
+            f"{score_text(last, self.metric)} with {int(self.train_sizes[-1]):,}; on the training "
+            f"rows it ends at {score_text(train, self.metric)}."
         )
         return f"{text} {self.verdict}"
 
@@ -110,7 +110,7 @@ class LearningCurveDisplay(Display):
         before = int(np.argmin(np.abs(self.train_sizes - self.train_sizes[-1] / 2)))
         before = min(before, self.train_sizes.size - 2)
         gain = means[before] - means[-1]
-        if measure(self.metric).higher_is_better:
+        if score_info(self.metric).higher_is_better:
             gain = -gain
         spread = self.validation_scores[-1].std() / np.sqrt(
             max(self.validation_scores.shape[1] - 1, 1)
@@ -131,5 +131,5 @@ class LearningCurveDisplay(Display):
             ax.plot(self.train_sizes, mean, marker=marker, ms=4, color=color, label=label)
         style_axes(ax)
         ax.set_xlabel("training rows")
-        label_measure(ax.yaxis, measure(self.metric), direction=False)
+        label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -10,8 +10,8 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
-from separatrix.pictures.formatting import measure, scored
-from separatrix.pictures.style import BLUE, ORANGE, PAPER, label_measure, style_axes
+from separatrix.pictures.formatting import score_info, score_text
+from separatrix.pictures.style import BLUE, ORANGE, PAPER, label_score_axis, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -107,12 +107,12 @@ class NeighborCountDisplay(Display):
     @property
     def description(self) -> str:
         """Both ends, the minimum, the range within one standard error, and the choice."""
-        short, first, last = measure(self.metric).short, self.errors[0], self.errors[-1]
+        short, first, last = score_info(self.metric).short, self.errors[0], self.errors[-1]
         text = (
-            f"Leave-one-out {short}: {scored(first, self.metric)} with "
+            f"Leave-one-out {short}: {score_text(first, self.metric)} with "
             f"{self.n_neighbors[0]} neighbor{'s' if self.n_neighbors[0] > 1 else ''}, "
-            f"{scored(last, self.metric)} with {self.n_neighbors[-1]}; minimum "
-            f"{scored(self.errors[self.best], self.metric)} with {self.n_neighbors[self.best]}."
+            f"{score_text(last, self.metric)} with {self.n_neighbors[-1]}; minimum "
+            f"{score_text(self.errors[self.best], self.metric)} with {self.n_neighbors[self.best]}."
         )
         if self.within_one_se[0] < self.within_one_se[1]:
             text += (
@@ -142,6 +142,6 @@ class NeighborCountDisplay(Display):
             ax.plot([self.chosen], [self.errors[at]], marker="o", ms=6.5, label=label, **look)
         style_axes(ax)
         ax.set_xlabel("number of neighbors")
-        label_measure(ax.yaxis, measure(self.metric), direction=False)
+        label_score_axis(ax.yaxis, score_info(self.metric), direction=False)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
         ax.legend(frameon=False, fontsize=9, loc="best")

@@ -11,7 +11,7 @@ from separatrix.estimators.coefficient_inference import names_of
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
-from separatrix.pictures.formatting import listed, number
+from separatrix.pictures.formatting import join_words, number
 from separatrix.pictures.points import mark_value, reference_line, spread_labels
 from separatrix.pictures.style import MUTED, SERIES, label_text, log_ticks, style_axes
 from separatrix.rows.block import Floats
@@ -173,7 +173,9 @@ class RegularizationPathDisplay(Display):
 
     def _largest(self, values: Floats) -> str:
         lead = [f"{self.names[j]} {number(values[j], 3)}" for j in self.labelled[:3]]
-        return f"; the largest {'is' if len(lead) == 1 else 'are'} {listed(lead)}" if lead else ""
+        return (
+            f"; the largest {'is' if len(lead) == 1 else 'are'} {join_words(lead)}" if lead else ""
+        )
 
     def _draw(self, ax: Any) -> None:
         lines, labelled = self.lines, self.labelled

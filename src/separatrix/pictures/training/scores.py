@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import listed, measure, number, scored
+from separatrix.pictures.formatting import join_words, number, score_info, score_text
 from separatrix.pictures.style import (
     BLUE,
     MUTED,
     WIDTH,
-    label_measure,
+    label_score_axis,
     style_axes,
     text_color,
     wrapped_label,
@@ -30,7 +30,7 @@ def _row_axes(ax: Any, names: Sequence[str], metric: str) -> None:
     ax.set_ylim(-len(names) + 0.4, 0.6)
     style_axes(ax, grid="x")
     ax.spines["left"].set_visible(False)
-    label_measure(ax.xaxis, measure(metric))
+    label_score_axis(ax.xaxis, score_info(metric))
 
 
 @dataclass(eq=False)
@@ -83,17 +83,17 @@ class CrossValidationDisplay(Display):
     def description(self) -> str:
         """Mean and range over the folds of the best candidates."""
         means = self.means
-        order = np.argsort(-means if measure(self.metric).higher_is_better else means)
+        order = np.argsort(-means if score_info(self.metric).higher_is_better else means)
         parts = [
-            f"{self.names[i]} {scored(means[i], self.metric)} "
-            f"({scored(np.min(self.scores[i]), self.metric)} to "
-            f"{scored(np.max(self.scores[i]), self.metric)})"
+            f"{self.names[i]} {score_text(means[i], self.metric)} "
+            f"({score_text(np.min(self.scores[i]), self.metric)} to "
+            f"{score_text(np.max(self.scores[i]), self.metric)})"
             for i in order
             if np.size(self.scores[i])
         ]
         return (
-            f"{measure(self.metric).short}, mean and range over the folds, best first: "
-            f"{listed(parts[:_DESCRIBED])}."
+            f"{score_info(self.metric).short}, mean and range over the folds, best first: "
+            f"{join_words(parts[:_DESCRIBED])}."
         )
 
     @property
@@ -164,9 +164,9 @@ class GeneralizationGapDisplay(Display):
         ):
             interval = ""
             if np.isfinite(low) and np.isfinite(high):
-                interval = f" ({scored(low, self.metric)} to {scored(high, self.metric)})"
-            parts.append(f"{part} {scored(value, self.metric)}{interval}")
-        return f"{measure(self.metric).short}: {listed(parts)}.{self._gap()}"
+                interval = f" ({score_text(low, self.metric)} to {score_text(high, self.metric)})"
+            parts.append(f"{part} {score_text(value, self.metric)}{interval}")
+        return f"{score_info(self.metric).short}: {join_words(parts)}.{self._gap()}"
 
     def _gap(self) -> str:
         own = [
@@ -177,7 +177,7 @@ class GeneralizationGapDisplay(Display):
         if len(own) < 2:
             return ""
         (first, start), (last, end) = own[0], own[-1]
-        if measure(self.metric).higher_is_better or start == 0:
+        if score_info(self.metric).higher_is_better or start == 0:
             return f" Gap from {first} to {last}: {number(end - start, 2)}."
         change = 100 * (end / start - 1)
         if abs(change) < 0.5:

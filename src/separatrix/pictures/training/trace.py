@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import counted, measure, number, scored
-from separatrix.pictures.style import BLUE, ORANGE, label_measure, style_axes
+from separatrix.pictures.formatting import number, plural, score_info, score_text
+from separatrix.pictures.style import BLUE, ORANGE, label_score_axis, style_axes
 from separatrix.rows.block import Floats, Ints
 
 #: Points of a line at most.
@@ -75,10 +75,10 @@ class TrainingTraceDisplay(Display):
         errors = np.asarray(self.error_rates)
         best = int(errors.argmin())
         return (
-            f"In {counted(len(errors) - 1, 'step')} the mean loss went from "
+            f"In {plural(len(errors) - 1, 'step')} the mean loss went from "
             f"{number(self.losses[0], 3)} to {number(self.losses[-1], 3)} and the error rate from "
-            f"{scored(errors[0], 'error')} to {scored(errors[-1], 'error')}; its minimum, "
-            f"{scored(errors[best], 'error')}, was after {counted(best, 'step')}. The descent "
+            f"{score_text(errors[0], 'error')} to {score_text(errors[-1], 'error')}; its minimum, "
+            f"{score_text(errors[best], 'error')}, was after {plural(best, 'step')}. The descent "
             f"stopped because {_REASONS.get(self.status, self.status)}."
         )
 
@@ -95,7 +95,7 @@ class TrainingTraceDisplay(Display):
         other.set_ylim(0, max(0.02, 1.1 * float(errors.max())))
         style_axes(other, grid=None)
         other.spines["right"].set_visible(True)
-        label_measure(other.yaxis, measure("error"), direction=False)
+        label_score_axis(other.yaxis, score_info("error"), direction=False)
         other.yaxis.label.set_color(ORANGE)
 
 
@@ -148,8 +148,8 @@ class PerceptronTraceDisplay(Display):
             else "Not converged within the maximum number of epochs."
         )
         return (
-            f"{counted(int(mistakes.sum()), 'mistake')} in {counted(len(mistakes), 'epoch')} over "
-            f"{counted(self.n_rows, 'row')}: {int(mistakes[0])} in the first epoch, fewest "
+            f"{plural(int(mistakes.sum()), 'mistake')} in {plural(len(mistakes), 'epoch')} over "
+            f"{plural(self.n_rows, 'row')}: {int(mistakes[0])} in the first epoch, fewest "
             f"({int(mistakes[best])}) in epoch {best + 1}, {int(mistakes[-1])} in the last. {end}"
         )
 

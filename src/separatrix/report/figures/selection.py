@@ -11,7 +11,7 @@ from separatrix.pictures import (
     GeneralizationGapDisplay,
     LearningCurveDisplay,
 )
-from separatrix.pictures.formatting import measure
+from separatrix.pictures.formatting import score_info
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.tables import fold_interval, ordered_entries
 from separatrix.report.verdict import chosen_by, counterpart, display_name, winner_of
@@ -54,10 +54,10 @@ def test_scores(study: Study) -> Gallery:
 
 def _training_score(study: Study, metric: str) -> float:
     """The metric on the training rows; NaN where they are not stored."""
-    part, known = study.training, measure(metric).short
+    part, known = study.training, score_info(metric).short
     if part is None or part.predicted is None:
         curve = study.learning_curve
-        if curve is None or measure(curve.metric).short != known:
+        if curve is None or score_info(curve.metric).short != known:
             return math.nan
         return float(np.mean(curve.train[-1]))
     w = unit_weights(part.w, len(part.y))
