@@ -1,0 +1,53 @@
+"""The layout holds: sizes of folders, files and functions; tests beside their subjects; docs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "separatrix"
+MODULES = sorted(SOURCE.rglob("*.py"))
+#: Folders of the tree that need no tests of their own: what they hold is tested through its users.
+THROUGH_USERS = {"samples"}
+
+
+def test_no_folder_holds_more_than_about_twenty_files() -> None:
+    counts = Counter(path.parent for path in MODULES)
+    large = {str(k.relative_to(SOURCE)): n for k, n in counts.items() if n > 21}
+    assert not large
+
+
+def test_no_file_is_longer_than_350_lines() -> None:
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert not {str(p.relative_to(SOURCE)): n for p, n in lines.items() if n > 350}
+
+
+def test_no_function_is_longer_than_60_lines_without_its_docstring() -> None:
+    long = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                if body and node.end_lineno - body[0].lineno + 1 > 60:
+                    long[f"{path.relative_to(SOURCE)}:{node.lineno}"] = node.name
+    assert not long
+
+
+def test_every_folder_has_its_tests() -> None:
+    folders = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    tested = {path.name for path in (ROOT / "tests").iterdir() if list(path.glob("test_*.py"))}
+    assert folders - tested - THROUGH_USERS == set()
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_the_documents_name_files_that_exist(page: str) -> None:
+    named = re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", (ROOT / page).read_text("utf-8"))
+    named = [name.removeprefix("src/separatrix/") for name in named]
+    assert named
+    absent = [n for n in named if not (SOURCE / n).exists() and not (ROOT / n).exists()]
+    assert not absent
