@@ -65,7 +65,7 @@ def test_any_small_table_agrees_with_pooling(items):
 
 
 def test_the_certificate_of_plateaus_notices_a_wrong_value():
-    from separatrix.probability.loops.isotonic import isotonic_violation
+    from separatrix.probability.loops import isotonic_violation
 
     pos, neg, none = np.array([1.0, 3.0]), np.array([2.0, 4.0]), np.empty(0)
     args = pos, none, neg, none

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.cluster.base import IterativeClusterer
 from separatrix.cluster.initialization import kernel_plusplus, lexicographic_order
@@ -243,7 +242,6 @@ class KernelKMeans(IterativeClusterer):
 
     def predict(self, X: Any) -> Ints:
         """The nearest cluster of every row, by the distance that ``assign`` names."""
-        check_is_fitted(self)
         return self._nearest(self._query_points(X))
 
     def _nearest(self, x: Any) -> Ints:

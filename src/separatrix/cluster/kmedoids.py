@@ -317,7 +317,6 @@ default="k-medoids++"
 
     def predict(self, X: Any) -> Ints:
         """The nearest medoid of every row."""
-        check_is_fitted(self)
         return self._nearest(self._query_points(X))[0]
 
     @property

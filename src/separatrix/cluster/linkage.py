@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.spanning_tree import minimum_spanning_tree
@@ -49,22 +50,23 @@ def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     """The same for points that a fitted metric has validated."""
     if method not in LINKAGES:
         raise InputError(f"No linkage {method!r}.", remedy=f"Choose of {', '.join(LINKAGES)}.")
+    merges = _Merges(n_items(points))
     if method in ("centroid", "ward"):
         if type(metric) is not Euclidean:
             raise InputError(
                 f"{method} linkage is defined by means, in Euclidean distance.",
                 remedy="Give points and metric='euclidean', or use average linkage.",
             )
-        merges = _merge_by_means(points, method)
+        _merge_by_means(points, method, *merges.remaining)
     elif method == "single":
-        merges = minimum_spanning_tree(points, metric)
+        minimum_spanning_tree(points, metric, *merges.remaining)
     else:
         kind = loops.COMPLETE if method == "complete" else loops.AVERAGE
-        merges = _merge_by_distances(metric, points, kind)
-    first, second, height = merges
+        _merge_by_distances(metric, points, kind, merges)
+    height = merges.height
     order = np.arange(len(height)) if method == "centroid" else np.argsort(height, kind="stable")
     table = np.empty((len(height), 4))
-    loops.scipy_linkage(first, second, height, order, table)
+    loops.scipy_linkage(merges.first, merges.second, height, order, table)
     return table
 
 
@@ -97,31 +99,28 @@ class _Merges:
 # -- centroid and Ward linkage ---------------------------------------------------------------------
 
 
-def _merge_by_means(x: Floats, method: str) -> Columns:
+def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
     n = len(x)
-    merges = _Merges(n).remaining
     columns = np.ascontiguousarray((x - x.mean(axis=0)).T) if x.shape[1] else np.zeros((1, n))
     if method == "ward":
         loops.ward_chain(columns, np.ones(n), *merges)
-        return merges
+        return
     nearest, square = np.full(n, -1), np.full(n, np.inf)
     # A slot is compared with those after it: this many of the first have half of the work.
     half = int(n * (1 - np.sqrt(0.5)))
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(lambda: loops.nearest_later(columns, half, n, nearest, square))
-        loops.nearest_later(columns, 0, half, nearest, square)
-        other.result()
+        _two_threads(
+            pool, n, lambda a, b: loops.nearest_later(columns, a, b, nearest, square), half
+        )
     loops.centroid_linkage(columns, nearest, square, *merges)
-    return merges
 
 
 # -- complete and average linkage ------------------------------------------------------------------
 
 
-def _merge_by_distances(metric: Metric, x: Any, kind: int) -> Columns:
+def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: _Merges) -> None:
     """Rounds of reciprocal nearest neighbors, then nearest-neighbor chains."""
     n = n_items(x)
-    merges = _Merges(n)
     member, size = np.arange(n), np.ones(n)
     if metric.of_vectors:
         x, member, size = _merge_equal_rows(x, merges)
@@ -142,7 +141,6 @@ def _merge_by_distances(metric: Metric, x: Any, kind: int) -> Columns:
     first, second, height = merges.remaining
     loops.nearest_neighbor_chain(square, size, kind, first, second, height)
     first[:], second[:] = member[first], member[second]
-    return merges.first, merges.second, merges.height
 
 
 def _merge_equal_rows(x: Floats, merges: _Merges) -> tuple[Floats, Ints, Floats]:
@@ -188,10 +186,10 @@ def _pair_distances(
     state, m = metric.precompute(x), len(first)
     d = np.empty((m, m))
 
-    def fill(starts: range) -> None:
+    def fill(begin: int, end: int) -> None:
         rows, others = np.empty((CHUNK, len(x))), np.empty((CHUNK, len(x)))
-        for start in starts:
-            stop = min(start + CHUNK, m)
+        for start in range(begin, end, CHUNK):
+            stop = min(start + CHUNK, end)
             pairs = start + np.flatnonzero(first[start:stop] != second[start:stop])
             metric.fill(x[first[start:stop]], state, rows[: stop - start])
             metric.fill(x[second[pairs]], state, others[: len(pairs)])
@@ -199,11 +197,8 @@ def _pair_distances(
                 rows, others, pairs - start, start, first, second, weight, kind, d[start:stop]
             )
 
-    starts = range(0, m, CHUNK)
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(fill, starts[1::2])
-        fill(starts[::2])
-        other.result()
+        _two_threads(pool, m, fill)
     np.fill_diagonal(d, np.inf)
     return d
 
@@ -234,7 +229,7 @@ class _Clusters:
         def search(a: int, b: int) -> None:
             loops.nearest_in_rows(self.d, slots, a, b, self.stale, self.nearest, self.distance)
 
-        _halves(pool, slots, search)
+        _two_threads(pool, slots, search)
         self.stale[:] = False
         here = np.arange(slots)
         reciprocal = (self.nearest[self.nearest] == here) & (here < self.nearest) & self.occupied
@@ -246,8 +241,8 @@ class _Clusters:
         weight = self.size[first] / (self.size[first] + self.size[second])
         pairs = (first, second, weight, self.kind)
         slots = len(self.member)
-        _halves(pool, len(first), lambda a, b: loops.merge_rows(self.d, slots, *pairs, a, b))
-        _halves(pool, slots, lambda a, b: loops.merge_columns(self.d, *pairs, a, b))
+        _two_threads(pool, len(first), lambda a, b: loops.merge_rows(self.d, slots, *pairs, a, b))
+        _two_threads(pool, slots, lambda a, b: loops.merge_columns(self.d, *pairs, a, b))
         self.size[first] += self.size[second]
         self.occupied[second] = False
         self.stale[first] = self.stale[second] = True
@@ -270,8 +265,11 @@ class _Clusters:
         self.stale = np.zeros(len(occupied), dtype=np.bool_)
 
 
-def _halves(pool: ThreadPoolExecutor, n: int, work: Callable[[int, int], None]) -> None:
-    """``work`` on both halves of 0 … n at the same time."""
-    other = pool.submit(work, n // 2, n)
-    work(0, n // 2)
+def _two_threads(
+    pool: ThreadPoolExecutor, n: int, work: Callable[[int, int], None], cut: int | None = None
+) -> None:
+    """``work`` on 0 … cut and cut … n at the same time; by default on both halves."""
+    cut = n // 2 if cut is None else cut
+    other = pool.submit(work, cut, n)
+    work(0, cut)
     other.result()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cluster.loops.dendrogram import first_leaf_position, labels_of_merges
+from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.distances.base import Metric
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances
 from separatrix.kernels.base import n_items, take_items
@@ -94,12 +94,10 @@ class _MemberDistances:
         d, size = self.members, self.size
         row = self.combine(d[i, :live], d[k, :live])
         size[i] += size[k]
+        if self.mean:
+            _replace(self.distance, i, k, live, row / (size[:live] * size[i]))
         _replace(d, i, k, live, row)
         size[k] = size[live - 1]
-        if self.mean:
-            live -= 1
-            means = d[i, :live] / (size[:live] * size[i])
-            _replace(self.distance, i, k, live + 1, _before_move(means, k, live))
 
 
 class _MeanDistances:
@@ -119,19 +117,13 @@ class _MeanDistances:
         mean, size = self.mean, self.size
         mean[i] = (size[i] * mean[i] + size[k] * mean[k]) / (size[i] + size[k])
         size[i] += size[k]
+        _replace(self.distance, i, k, live, self.row(i, live))
         mean[k], size[k] = mean[live - 1], size[live - 1]
-        fresh = self.row(i, live - 1)
-        _replace(self.distance, i, k, live, _before_move(fresh, k, live - 1))
 
 
 def _mean_distances(mean: Floats, size: Floats, i: int, ward: bool) -> Floats:
     away = np.sqrt(((mean - mean[i]) ** 2).sum(axis=1))
     return np.asarray(away * np.sqrt(2 * size * size[i] / (size + size[i])) if ward else away)
-
-
-def _before_move(row: Floats, k: int, live: int) -> Floats:
-    """A row over the slots before slot ``live`` moved to k."""
-    return np.append(row, row[k] if k < live else np.inf)
 
 
 def _replace(d: Floats, i: int, k: int, live: int, row: Floats) -> None:
@@ -160,15 +152,10 @@ class _MergeCheck:
 
     def __init__(self, points: Any, metric: Metric, method: str, table: Floats) -> None:
         self.points, self.metric, self.method, self.table = points, metric, method, table
-        self.left, self.right, size = (
-            np.ascontiguousarray(table[:, j].astype(np.int64)) for j in (0, 1, 3)
-        )
-        n = len(table) + 1
+        self.tree = Dendrogram(table)
         # In the order of the drawn tree every cluster at every step is one run of leaves.
-        position = np.empty(2 * n - 1, dtype=np.int64)
-        first_leaf_position(self.left, self.right, size, position)
-        self.order = np.empty(n, dtype=np.int64)
-        self.order[position[:n]] = np.arange(n)
+        self.order = self.tree.leaves
+        self.some_leaf = self.order[self.tree.first_leaf]
         if method in BY_MEANS:
             self.centered = points - points.mean(axis=0)
         elif not isinstance(metric, PrecomputedDistances):
@@ -176,23 +163,14 @@ class _MergeCheck:
 
     def error(self, s: int) -> float:
         """By how much merge s misses its height, or the nearest cluster of either side."""
-        n = len(self.table) + 1
-        labels = np.empty(n, dtype=np.int64)
-        labels_of_merges(self.left, self.right, np.arange(n - 1) < s, labels)
-        a, b = (int(labels[self._leaf(int(node))]) for node in self.table[s, :2])
+        labels = self.tree.cut(len(self.tree) - s)
+        a, b = (int(labels[self.some_leaf[int(node)]]) for node in self.table[s, :2])
         distances = self._from_means if self.method in BY_MEANS else self._from_members
         from_a, from_b = distances(labels, a, b)
         between = from_a[b]
         from_a[a] = from_b[b] = np.inf
         nearest = min(float(from_a.min()), float(from_b.min()))
         return max(abs(float(between - self.table[s, 2])), float(between) - nearest)
-
-    def _leaf(self, node: int) -> int:
-        """Some leaf of a node."""
-        n = len(self.table) + 1
-        while node >= n:
-            node = int(self.left[node - n])
-        return node
 
     def _from_means(self, labels: Ints, a: int, b: int) -> tuple[Floats, Floats]:
         size, z = np.bincount(labels).astype(float), self.centered

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, check_sample_weight, unit_weights
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,7 @@ def scatter_decomposition(X: Any, labels: Any, sample_weight: Any = None) -> Sca
         )
     if not np.isfinite(x).all():
         raise InputError("X contains NaN or infinity; scatter needs finite numbers.")
-    w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if w.shape != (len(x),) or not np.isfinite(w).all() or (w < 0).any() or not w.any():
-        raise InputError("sample_weight must be finite, not negative, and one number a row.")
+    w = unit_weights(check_sample_weight(sample_weight, len(x)), len(x))
     x, given, w = x[w > 0], given[w > 0], w[w > 0]
     names, code = np.unique(given, return_inverse=True)
     origin = x[0]  # sums about a row do not cancel when all rows are far from zero

@@ -15,7 +15,6 @@ from separatrix.distances.base import Metric
 from separatrix.distances.search.kd_tree import KDTree
 from separatrix.distances.vectors import Chebyshev, Euclidean, Manhattan
 from separatrix.kernels.base import n_items
-from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
 #: In more dimensions a k-d tree does not pay.
@@ -25,16 +24,11 @@ N_NEAREST = 3
 FEW_POINTS = 200
 
 
-def minimum_spanning_tree(x: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
-    """n − 1 edges (point, point, length) of validated points, in no particular order."""
+def minimum_spanning_tree(
+    x: Any, metric: Metric, first: Ints, second: Ints, height: Floats
+) -> None:
+    """Fill in the n − 1 edges (point, point, length) of validated points, in any order."""
     n = n_items(x)
-    if n < 1:
-        raise InputError("No points: nothing to cluster.")
-    first, second, height = (
-        np.empty(n - 1, np.int64),
-        np.empty(n - 1, np.int64),
-        np.empty(n - 1),
-    )
     kind = {Euclidean: "euclidean", Manhattan: "manhattan", Chebyshev: "chebyshev"}.get(
         type(metric)
     )
@@ -45,16 +39,14 @@ def minimum_spanning_tree(x: Any, metric: Metric) -> tuple[Ints, Ints, Floats]:
         np.sqrt(height, out=height)
     else:
         _prim(metric, x, first, second, height)
-    return first, second, height
 
 
 def _boruvka(x: Floats, kind: str, first: Ints, second: Ints, height: Floats) -> None:
     tree = KDTree(x, kind)
     n, k = len(x), min(N_NEAREST, len(x) - 1)
     order = tree.arrays[1]
-    found = tree.nearest_reduced(
-        x[order], k + 1
-    )  # in the order of the boxes: queries share cached points
+    # In the order of the boxes, so that queries share cached points.
+    found = tree.nearest_reduced(x[order], k + 1)
     itself = found.indices == order[:, None]
     itself[~itself.any(axis=1), -1] = True  # among many equal points
     others, lengths = np.empty((n, k), dtype=np.int64), np.empty((n, k))

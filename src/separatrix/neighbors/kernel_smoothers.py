@@ -68,9 +68,7 @@ class KernelSmoother(InstanceBasedModel):
 
     def _smooth(self, X: Any, y: Floats) -> Floats:
         """Kernel-weighted means of the columns of ``y`` (n x k)."""
-        check_is_fitted(self)
-        points = self.metric_.prepare(self.points_)
-        x = self._query_points(X)
+        points, x = self.metric_.prepare(self.points_), self._query_points(X)
         out = np.empty((len(x), y.shape[1]))
         for part, distances in points.blocks(x):
             out[part] = kernel_mean(distances**2, self.sample_weight_, y, self.bandwidth_)

@@ -179,7 +179,11 @@ def calibrated_probabilities(maps: list[Calibration], scores: Floats) -> Floats:
     if scores.ndim == 1:
         p = maps[0].predict(scores)
         return np.stack([1.0 - p, p], axis=1)
-    p = np.stack([c.predict(s) for c, s in zip(maps, scores.T, strict=True)], 1)
+    return normalized(np.stack([c.predict(s) for c, s in zip(maps, scores.T, strict=True)], 1))
+
+
+def normalized(p: Floats) -> Floats:
+    """Rows of ``p`` divided by their sums; 1/K where all K entries are zero."""
     total = p.sum(axis=1, keepdims=True)
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 

@@ -96,6 +96,8 @@ class LogisticCalibration(Calibration):
     array([0.23, 0.5 , 0.77])
     """
 
+    map_: SigmoidMap
+
     def __init__(self, *, ratio: float | None = None) -> None:
         self.ratio = ratio
 
@@ -112,13 +114,11 @@ class LogisticCalibration(Calibration):
     @property
     def slope_(self) -> float:
         """γ."""
-        assert isinstance(self.map_, SigmoidMap)
         return self.map_.slope
 
     @property
     def center_(self) -> float:
         """d₀, where the likelihood ratio is one."""
-        assert isinstance(self.map_, SigmoidMap)
         return self.map_.center
 
 

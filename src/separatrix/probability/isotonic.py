@@ -40,7 +40,7 @@ class IsotonicMap:
 
 def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
     """The isotonic map from the ROC convex hull."""
-    from separatrix.probability.loops.isotonic import hull_edges, isotonic_violation
+    from separatrix.probability.loops import hull_edges, isotonic_violation
 
     if rows.w is not None:
         rows = replace(rows, w=rows.w / unit_of(rows.w))

@@ -29,6 +29,7 @@ from separatrix.estimators.wrapped import (
 )
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
+from separatrix.probability.calibrated import normalized
 from separatrix.probability.coupling import couple
 from separatrix.probability.reject import labels_with_reject
 from separatrix.rows.block import Floats
@@ -202,8 +203,7 @@ class OneVsRest(BinaryEnsemble):
         p = np.stack([m.predict_proba(x)[:, 1] for m in self.estimators_], axis=1)
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+        return normalized(p)
 
 
 class OneVsOne(BinaryEnsemble):

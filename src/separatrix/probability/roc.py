@@ -65,9 +65,13 @@ class RocCurve:
 
         Found on the counts, not on the rates: products of counts are exact in float64.
         """
-        from separatrix.probability.loops.hull import upper_hull
+        from separatrix.probability.loops import hull_edges
 
-        return np.asarray(upper_hull(self.false_positives, self.true_positives))
+        # By increasing score, as calibrations see the curve; an edge ends at its lowest score.
+        score = np.arange(self.thresholds.size - 1, dtype=float)
+        up, right = (np.diff(n)[::-1] for n in (self.true_positives, self.false_positives))
+        lowest = hull_edges(score, up.copy(), score, right.copy())[0]
+        return np.append(0, score.size - lowest[::-1].astype(np.int64))
 
     @property
     def hull_area(self) -> float:

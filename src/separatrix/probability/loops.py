@@ -11,7 +11,7 @@ Vector = NDArray[np.float64]
 
 @njit(cache=True, nogil=True, inline="always")
 def _lesser(pos, i, neg, j):
-    """The next score in order, when i positives and j negatives are behind us."""
+    """The next score in order, after i positives and j negatives."""
     if j == neg.size or (i < pos.size and pos[i] <= neg[j]):
         return pos[i]
     return neg[j]
@@ -21,11 +21,11 @@ def _lesser(pos, i, neg, j):
 def hull_edges(
     pos: Vector, pos_w: Vector, neg: Vector, neg_w: Vector
 ) -> tuple[Vector, Vector, Vector, Vector]:
-    """Edges of the hull by rising score: lowest and highest score, weight of positives, negatives.
+    """Edges of the hull by score: lowest and highest score, weight of positives, of negatives.
 
-    Both vectors of scores rise. An empty vector of weights stands for ones. Rows of equal score are
-    one step of the curve. Two neighbouring edges that would bend the wrong way, or not at all, are
-    replaced by their sum: edges are compared by their own weights, so that a light edge keeps its
+    Both vectors of scores are sorted. An empty vector of weights stands for ones. Rows of equal
+    score are one step of the curve. Two adjacent edges that are not concave, or collinear, are
+    replaced by their sum: edges are compared by their own weights, so that a light edge loses no
     digits however much weight lies before it.
     """
     most = pos.size + neg.size
@@ -57,10 +57,11 @@ def hull_edges(
 def isotonic_violation(
     pos: Vector, pos_w: Vector, neg: Vector, neg_w: Vector, high: Vector, value: Vector
 ) -> float:
-    """The largest breach of what makes plateaus (``value`` up to score ``high``) the best rise.
+    """The largest violation of the optimality conditions of constant pieces.
 
-    With r the sum of w·(hit − value) over the rows up to a score: r ≥ 0 at every score, r = 0 at
-    the end of every plateau, and values that rise. Relative to the weight of all rows.
+    A piece has ``value`` up to score ``high``. With r the sum of w·(y − value) over the rows up to
+    a score, y being 1 for positives: r ≥ 0 at every score, r = 0 at the end of every piece, and
+    values increase. Relative to the weight of all rows.
     """
     worst, r, weight = 0.0, 0.0, 0.0
     i, j, at = 0, 0, 0
