@@ -15,8 +15,7 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 import separatrix as sx
-from separatrix.svm import solver
-from separatrix.svm.primal import active_set, dual_coordinate_descent
+from separatrix.svm.primal import active_set, dual_coordinate_descent, solver
 from separatrix.svm.primal.dual_coordinate_descent import solve_coordinate_descent
 from separatrix.svm.problem import (
     Budget,

@@ -7,8 +7,8 @@ import pytest
 from sklearn import svm
 
 from separatrix.kernels import Gaussian
-from separatrix.svm.dual.warm_starts import WarmStartedPath
 from separatrix.svm.problem import classification_problem, regression_problem
+from separatrix.svm.tuning import WarmStartedPath
 
 
 def rows(n: int = 90) -> tuple[np.ndarray, np.ndarray]:

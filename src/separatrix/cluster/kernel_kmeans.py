@@ -18,7 +18,8 @@ from separatrix.cluster.kernel_lloyd import (
     mean_weights,
     reassignment_gain,
 )
-from separatrix.kernels import Kernel, Precomputed, kernel_from
+from separatrix.estimators.base import KernelModel
+from separatrix.kernels import Precomputed
 from separatrix.kernels.base import n_items, take_items
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, warn
@@ -33,7 +34,7 @@ _STOPPED = {
 BLOCK_NUMBERS = 1 << 22
 
 
-class KernelKMeans(IterativeClusterer):
+class KernelKMeans(KernelModel, IterativeClusterer):
     """K-means on φ(x), known only by the kernel κ(x, z) = φ(x)·φ(z).
 
         minimize Σ w ‖φ(x) − μ‖²,     ‖φ(x) − μ_j‖² = κ(x,x) − 2 mean κ(x,·) + mean κ(·,·)
@@ -117,7 +118,6 @@ class KernelKMeans(IterativeClusterer):
 
     _sparse_points = True
     labels_: Ints
-    kernel_: Kernel
 
     def __init__(
         self,
@@ -179,18 +179,9 @@ class KernelKMeans(IterativeClusterer):
 
     def _fit_kernel(self, X: Any, sample_weight: Any) -> tuple[Any, Floats | None]:
         """Set ``kernel_``; the rows, standardized if asked, and their weights if any."""
-        objects = isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
-        x, w = self._read_points(X, sample_weight, objects=objects)
-        precomputed = isinstance(self.kernel, Precomputed) or self.kernel == "precomputed"
-        x = self._fit_standardize(x, w, numeric=not objects and not precomputed)
-        self.kernel_ = kernel_from(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            x=x,
-            sample_weight=w,
-        )
+        x, w = self._read_points(X, sample_weight, objects=self._structures)
+        x = self._fit_standardize(x, w, numeric=not self._structures and not self._precomputed)
+        self._set_kernel(x, w)
         return x, w
 
     def _best_run(self, gram: GramBlocks, weight: Floats) -> KernelPartition:
@@ -269,8 +260,3 @@ class KernelKMeans(IterativeClusterer):
                 remedy="Use assign='centroid', or give the kernel itself.",
             )
         return np.asarray(self.kernel_.diagonal(x), dtype=float)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags

@@ -1,4 +1,4 @@
-"""Base classes: validation of training and new rows, and linear predictions."""
+"""Base classes: validation of training and new rows, linear predictions, and kernels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Matrix
@@ -171,3 +172,40 @@ class LinearModel(RowsEstimator):
         """coef·x + intercept for every row."""
         x = self._design(X)
         return np.asarray(x @ self.coef_.T + self.intercept_)
+
+
+class KernelModel(RowsEstimator):
+    """A model with a kernel, given as an object, a function, or one of scikit-learn's names."""
+
+    kernel: Any
+    gamma: str | float
+    degree: int
+    coef0: float
+    kernel_: Kernel
+
+    @property
+    def _structures(self) -> bool:
+        """Whether the kernel compares Python objects: strings, sets, trees, graphs."""
+        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
+
+    @property
+    def _precomputed(self) -> bool:
+        """Whether ``X`` is a Gram matrix."""
+        named = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return named or isinstance(self.kernel, Precomputed)
+
+    def _set_kernel(self, x: Any, w: Floats | None = None) -> None:
+        """Set ``kernel_``; ``gamma="scale"`` is that of the weighted rows."""
+        self.kernel_ = kernel_from(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            x=x,
+            sample_weight=w,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        return tags

@@ -86,6 +86,11 @@ class ClassLabels(RowsEstimator):
         two_or_more(self.classes_.tolist())
         return Terms(tuple(self._terms(rows.schema.targets[0].name)))
 
+    def _predicted(self, scores: Floats) -> NDArray[Any]:
+        """The class of every row: by the sign of one score, or by the largest of several."""
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
     def _known_classes(self, classes: Any) -> Any:
         """Labels that ``partial_fit`` accepts: those of earlier calls, and these."""
         before = getattr(self, "classes_", None)

@@ -44,9 +44,7 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the side of the hyperplane, or by the largest score."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._predicted(self.decision_function(X))
 
 
 class ProbabilisticLinearClassifier(LinearClassifier):
@@ -58,5 +56,4 @@ class ProbabilisticLinearClassifier(LinearClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""
-        chosen = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._predicted(self.predict_proba(X))

@@ -104,6 +104,9 @@ class EpsilonInsensitiveProblem:
 class HingeProblem(EpsilonInsensitiveProblem):
     """min over β of ½ Σ ridge β² − linear·β + Σ w max(0, q − zβ): one box a row."""
 
+    ridge: Floats
+    linear: Floats
+
     def __init__(self, z: Floats, q: Floats, w: Floats, ridge: Floats, linear: Floats) -> None:
         self.z, self.y, self.epsilon = z, q, 0.0
         self.sign, self.upper, self.offset = np.array([[1.0]]), w[None, :], np.zeros_like(w)

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.base import KernelModel
 from separatrix.estimators.class_labels import (
     ClassLabels,
     CodedRows,
@@ -18,7 +19,7 @@ from separatrix.estimators.class_labels import (
     outputs_of,
 )
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Kernel, Precomputed, kernel_from
+from separatrix.kernels import Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
@@ -27,7 +28,7 @@ from separatrix.perceptron.training import MistakeTrace, TrainingOptions
 from separatrix.rows.block import Floats, Ints
 
 
-class KernelPerceptron(ClassifierMixin, ClassLabels):
+class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     """The perceptron in its dual form, with a kernel in place of inner products.
 
         f(x) = Σ αⱼ yⱼ (κ(xⱼ, x) + 1),     αᵢ ← αᵢ + 1  where yᵢ f(xᵢ) ≤ 0
@@ -153,9 +154,7 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
             coded = coded_rows(self, X, y, sample_weight)
             self.encoding_ = coded.encoding
         items = coded.x
-        self.kernel_ = kernel_from(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, x=items
-        )
+        self._set_kernel(items)
         if isinstance(self.kernel_, Precomputed) and len(coded.rows) < coded.n_samples:
             items = items[:, coded.rows]
         mercer = check_mercer(self.kernel_, items)
@@ -172,10 +171,6 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
         if result.status != "converged":
             warn("SEP003", f"{self.certificate_}")
         return self
-
-    @property
-    def _structures(self) -> bool:
-        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
     def _store(
         self, result: KernelTrainingResult, gram: GramCache, items: Any, coded: CodedRows
@@ -241,12 +236,4 @@ class KernelPerceptron(ClassifierMixin, ClassLabels):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, or by the largest one."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        given = self.kernel == "precomputed" if isinstance(self.kernel, str) else False
-        tags.input_tags.pairwise = given or isinstance(self.kernel, Precomputed)
-        return tags
+        return self._predicted(self.decision_function(X))

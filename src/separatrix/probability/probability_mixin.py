@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
@@ -77,9 +76,5 @@ class ProbabilityMixin(ClassLabels):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, the largest score, or probability."""
         check_is_fitted(self)
-        if self.probability:
-            chosen = self.predict_proba(X).argmax(axis=1)
-        else:
-            scores = self._class_scores(X)
-            chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        scores = self.predict_proba(X) if self.probability else self._class_scores(X)
+        return self._predicted(scores)

@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.base import LinearModel, RowsEstimator
+from separatrix.estimators.base import KernelModel, LinearModel, RowsEstimator
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Kernel, Linear, Precomputed, kernel_from
+from separatrix.kernels import Linear, Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import require_symmetric
 from separatrix.messages import InputError, warn
@@ -76,9 +76,7 @@ class SupportVectorModel(RowsEstimator):
 
     def _by_row(self, values: list[Any]) -> Floats:
         """One number per training row and binary SVM."""
-        whole = np.zeros((self.n_samples_fit_, len(values)))
-        for j, svm in enumerate(self._records):
-            whole[svm.rows, j] = values[j]
+        whole = _by_row(self._records, values, self.n_samples_fit_)
         return whole[:, 0] if len(values) == 1 else whole
 
     def _certify(self, svms: list[BinarySVM], cause: Callable[[], str]) -> None:
@@ -91,6 +89,14 @@ class SupportVectorModel(RowsEstimator):
         if not worst.certificate.holds:
             text = f"support vector machine, {worst.status}: {worst.certificate} {cause()}"
             warn("SEP003", text.strip())
+
+
+def _by_row(svms: list[BinarySVM], values: list[Any], n: int) -> Floats:
+    """(n x number of SVMs) values of the rows of each SVM, and zeros for the others."""
+    whole = np.zeros((n, len(svms)))
+    for j, svm in enumerate(svms):
+        whole[svm.rows, j] = values[j]
+    return whole
 
 
 def _badness(svm: BinarySVM) -> tuple[bool, float, float]:
@@ -161,24 +167,15 @@ class LinearSVM(SupportVectorModel, LinearModel):
         return {key: value for key, value in super().__getstate__().items() if key != "_svms"}
 
 
-class KernelSVM(SupportVectorModel):
+class KernelSVM(KernelModel, SupportVectorModel):
     """An SVM with any kernel: ``expansions_`` hold its support vectors."""
 
-    kernel: Any
-    degree: int
-    gamma: str | float
-    coef0: float
     standardize: bool
-    kernel_: Kernel
     svms_: list[BinarySVM]
     support_: Ints
     dual_coef_: Floats
     expansions_: list[KernelExpansion]
     standardizer_: Standardizer | None
-
-    @property
-    def _structures(self) -> bool:
-        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
 
     @property
     def _is_linear(self) -> bool:
@@ -187,13 +184,10 @@ class KernelSVM(SupportVectorModel):
     def _gram_matrix(self, x: Any, w: Floats, rows: Ints) -> GramMatrix:
         """The kernel of the rows of positive weight, standardized first if so chosen."""
         self.standardizer_ = None
-        if self._structures:
-            self.kernel_ = self.kernel
-        else:
-            if self.standardize and self.kernel != "precomputed":
-                self.standardizer_ = Standardizer.from_rows(x, w)
-                x = self.standardizer_.transform(x)
-            self.kernel_ = chosen_kernel(self, x, w)
+        if self.standardize and not self._structures and not self._precomputed:
+            self.standardizer_ = Standardizer.from_rows(x, w)
+            x = self.standardizer_.transform(x)
+        self._set_kernel(x, w)
         if isinstance(self.kernel_, Precomputed):
             x = np.ascontiguousarray(x[:, rows]) if len(rows) < x.shape[1] else x
             require_symmetric(x)
@@ -205,10 +199,33 @@ class KernelSVM(SupportVectorModel):
         check_is_fitted(self)
         return self.svms_
 
-    def _store_records(self, gram: GramMatrix, svms: list[BinarySVM], rows: Ints, n: int) -> None:
-        """Keep the records, with numbers of all ``n`` rows instead of the weighted ones."""
+    def _expose(
+        self,
+        gram: GramMatrix,
+        svms: list[BinarySVM],
+        rows: Ints,
+        n: int,
+        pairs: tuple[Floats, list[Ints]] | None = None,
+    ) -> Ints:
+        """Set the fitted attributes; returns the positions of the support vectors among ``rows``.
+
+        ``rows`` are those of positive weight among ``n``. For ``pairs`` of classes, the dual
+        coefficients of each row and the support vectors of each class.
+        """
+        each = _by_row(svms, [svm.beta for svm in svms], gram.n)
+        weights, parts = pairs or (each, [np.flatnonzero(each.any(axis=1))])
+        support = np.concatenate(parts)
+        self.support_ = rows[support]
+        self.dual_coef_ = np.ascontiguousarray(weights[support].T)
+        self.intercept_ = np.array([svm.intercept for svm in svms])
+        b = np.zeros(weights.shape[1]) if pairs else self.intercept_
+        self.expansions_ = [
+            self._expansion(gram, part, rows, n, weights[part], b) for part in parts
+        ]
+        self._set_coef(gram, each)
         self.svms_, self.n_samples_fit_ = [replace(m, rows=rows[m.rows]) for m in svms], n
         self._certify(svms, lambda: _cause_of_inaccuracy(gram, svms))
+        return support
 
     def _expansion(
         self, gram: GramMatrix, index: Ints, rows: Ints, n: int, weights: Floats, b: Floats
@@ -249,28 +266,6 @@ class KernelSVM(SupportVectorModel):
             else np.concatenate(parts)
         )
         return joint if self.standardizer_ is None else self.standardizer_.inverse_transform(joint)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = takes_gram_matrix(self.kernel)
-        return tags
-
-
-def chosen_kernel(model: Any, x: Any, w: Floats) -> Kernel:
-    """The kernel of an estimator; ``gamma="scale"`` is that of the weighted rows."""
-    return kernel_from(
-        model.kernel,
-        gamma=model.gamma,
-        degree=model.degree,
-        coef0=model.coef0,
-        x=x,
-        sample_weight=w,
-    )
-
-
-def takes_gram_matrix(kernel: Any) -> bool:
-    """Whether ``X`` is a Gram matrix."""
-    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 def _cause_of_inaccuracy(gram: GramMatrix, svms: list[BinarySVM]) -> str:

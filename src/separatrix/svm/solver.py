@@ -1,10 +1,9 @@
 """Fit one binary SVM: choose the solver, solve, certify.
 
-- linear, few columns: active sets in the primal, with interior-point steps and an exact finish;
-- linear, fewer rows than columns: the same in the space that the rows span;
-- linear, many rows and columns: dual coordinate descent;
-- any kernel: sequential minimal optimization in the dual. The linear kernel of few columns is first
-  tried in the primal, where thousands of rows share a handful of unknowns.
+- linear: :mod:`separatrix.svm.primal`;
+- any kernel: the dual, by SMO and Newton steps on the whole Gram matrix, or for many rows by SMO
+  with working sets and shrinking. The linear kernel of few columns is first tried in the primal,
+  where thousands of rows share a handful of unknowns.
 
 A hard margin (C = ∞) is solved with a bound that no coefficient reaches, and refused with a proof
 where the classes are not separable.
@@ -12,22 +11,20 @@ where the classes are not separable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
 
 from separatrix.geometry.separation_proof import CommonPoint, separation_proof
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import certify_kernel_svm, certify_linear_svm
+from separatrix.svm.dual.active_set import DualSolution, solve_active_set
 from separatrix.svm.dual.gram_matrix import GramMatrix
-from separatrix.svm.dual.smo import DualSolution, solve_dual
-from separatrix.svm.primal.active_set import LinearSolution, solve_primal
-from separatrix.svm.primal.dual_coordinate_descent import solve_coordinate_descent
+from separatrix.svm.dual.smo import ShrinkingSMO
+from separatrix.svm.primal.solver import divided, few_columns, solve_linear
 from separatrix.svm.problem import (
     Budget,
     LinearProblem,
@@ -36,9 +33,12 @@ from separatrix.svm.problem import (
     SVMProblem,
     linear_problem,
 )
+from separatrix.threads import one_blas_thread
 
-#: Columns up to which the primal is solved; rows up to which it is in the space that they span.
-COLUMNS, SPAN = 700, 1_200
+#: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
+DIRECT = 1200
+#: Violation that rounding leaves, relative to the terms of the gradients.
+_ROUNDING = 1e-12
 #: Least margin of a separable table, relative to the largest ‖φ(x)‖.
 _NARROW = 1e-5
 #: Limit of steps in the primal, and its relative gap, where the problem is one of a kernel.
@@ -83,11 +83,6 @@ class BinarySVM:
         return float(1.0 / np.sqrt(self.squared_norm)) if self.squared_norm > 0.0 else np.inf
 
 
-def few_columns(x: Matrix) -> bool:
-    """Whether the primal is solved over all columns at once."""
-    return bool(x.shape[1] <= COLUMNS)
-
-
 # -- linear ----------------------------------------------------------------------------------------
 
 
@@ -119,73 +114,6 @@ def fit_linear_svm(
         str(found.status),
         found.w,
     )
-
-
-def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
-    """The minimum over w and b; of several optimal b the middle one, α feasible up to rounding."""
-    scaled, center, unit = _standard_target(problem)
-    found = _solve_scaled(scaled, tol, budget)
-    w, b = unit * found.w, unit * found.b + center
-    alpha = problem.balanced(unit * found.alpha)
-    if found.status != Status.SOLVED:
-        alpha = _scaled_down(problem, alpha)
-    if problem.intercept:
-        low, high = problem.intercept_interval(problem.scores(w, 0.0), b)
-        b = min(max(b, low), high) if high - low <= 1e-9 * (1.0 + abs(b)) else 0.5 * (low + high)
-    return LinearSolution(w, b, alpha, found.status)
-
-
-def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, float]:
-    """Targets of regression about zero and of size one; labels ±1 are so already.
-
-    With t = m + u·t' and w = u·w' the objective is u² times that of t' at cost c/u.
-    """
-    if not problem.regression:
-        return problem, 0.0, 1.0
-    center = float(np.average(problem.t, weights=problem.cost)) if problem.intercept else 0.0
-    unit = float(np.abs(problem.t - center).mean()) or 1.0
-    return problem.rescaled(center, unit), center, unit
-
-
-def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
-    n, d = problem.x.shape
-    if d <= COLUMNS and (d <= 2 * n or n > SPAN):
-        return solve_primal(problem, budget)
-    if n <= SPAN:
-        return _solve_in_span(problem, budget)
-    return solve_coordinate_descent(problem, tol, budget)
-
-
-def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
-    """Rows as coordinates in the space that they span: X ρ^−½ = E √Λ Vᵀ, w = ρ^−½ V v.
-
-    w is a combination of the rows at the optimum, so nothing is lost and n columns are left.
-    """
-    root = np.sqrt(problem.ridge)
-    scaled = _divided(problem.x, root)
-    gram: Any = scaled @ scaled.T
-    values, vectors = linalg.eigh(
-        np.asarray(gram.toarray() if sparse.issparse(gram) else gram), check_finite=False
-    )
-    positive = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny)
-    if not positive.any():
-        positive[-1] = True
-    size = np.sqrt(np.maximum(values[positive], np.finfo(float).tiny))
-    inner = replace(problem, x=vectors[:, positive] * size, ridge=np.ones(int(positive.sum())))
-    found = solve_primal(inner, budget)
-    w = np.asarray(scaled.T @ problem.combine(found.alpha))
-    return replace(found, w=w / root)
-
-
-def _scaled_down(problem: LinearProblem, alpha: Floats) -> Floats:
-    """α times the factor up to one of largest dual value: α of an early stop are too large."""
-    linear = float(np.vdot(problem.offset, alpha))
-    square = float(np.sum(problem.gradient(problem.combine(alpha)) ** 2 / problem.ridge))
-    return alpha * max(linear / square, 0.0) if square > linear else alpha
-
-
-def _divided(x: Matrix, root: Floats) -> Any:
-    return sparse.csr_array(x) / root if sparse.issparse(x) else np.asarray(x) / root
 
 
 # -- kernels ---------------------------------------------------------------------------------------
@@ -255,16 +183,25 @@ def _solve_by_smo(
     bounded = problem
     if problem.hard:
         bounded = problem.capped(1.0 / (_NARROW**2 * max(float(gram.diagonal.max()), 1e-300)))
-    found = solve_dual(
-        gram,
-        bounded,
-        tol=options.tol,
-        budget=budget,
-        cache_size=options.cache_size,
-    )
+    found = solve_dual(gram, bounded, options, budget)
     if problem.hard and (np.abs(found.beta) >= 0.999 * bounded.cost).any():
         raise _not_separable(gram, problem, found, classes)
     return found
+
+
+def solve_dual(
+    gram: GramMatrix, problem: SVMProblem, options: SolverOptions, budget: Budget
+) -> DualSolution:
+    """β with a violation of at most ``tol`` units, or the best when the budget is exhausted."""
+    tol = options.tol * problem.unit
+    with one_blas_thread():
+        if problem.n > DIRECT:
+            return ShrinkingSMO(gram, problem, tol, budget, options.cache_size).run()
+        whole = np.ascontiguousarray(gram.square(np.arange(problem.n)), dtype=float)
+        beta, f = np.zeros(problem.n), np.zeros(problem.n)
+        size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
+        violation = solve_active_set(whole, problem, beta, f, tol, _ROUNDING * size, budget)
+        return DualSolution(beta, f, violation)
 
 
 # -- hard margins ----------------------------------------------------------------------------------
@@ -277,7 +214,7 @@ def _separable_bound(problem: LinearProblem, classes: tuple[str, str]) -> float:
             "A hard margin (C=inf) needs the intercept.",
             remedy="Set fit_intercept=True, or a large finite C.",
         )
-    x = _divided(problem.x, np.sqrt(problem.ridge))
+    x = divided(problem.x, np.sqrt(problem.ridge))
     proof = separation_proof(x[problem.t > 0], x[problem.t < 0])
     if isinstance(proof, CommonPoint):
         raise _overlap(proof, classes)

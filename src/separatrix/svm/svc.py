@@ -10,14 +10,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import CodedRows, coded_items, coded_rows
+from separatrix.estimators.class_labels import coded_items, coded_rows
 from separatrix.messages import InputError
 from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.primal.solver import few_columns
 from separatrix.svm.problem import SolverOptions, classification_problem
-from separatrix.svm.solver import BinarySVM, few_columns, fit_kernel_svm
+from separatrix.svm.solver import BinarySVM, fit_kernel_svm
 from separatrix.threads import one_blas_thread
 
 #: Classes of which every pair may have a binary SVM.
@@ -191,7 +192,14 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
             self.encoding_ = data.encoding
         gram = self._gram_matrix(data.x, data.w, data.rows)
         svms = self._fit_svms(gram, data.codes, float(self.C) * data.w, options)
-        self._expose(gram, data, svms)
+        codes, k, pairs = data.codes, len(self.classes_), None
+        if k > 2 and self.decision == "ovo":
+            weights = _dual_coef_one_vs_one(svms, codes, k)
+            present = weights.any(axis=1)
+            pairs = weights, [np.flatnonzero(present & (codes == c)) for c in range(k)]
+        support = self._expose(gram, svms, data.rows, data.n_samples, pairs)
+        self.n_support_ = np.bincount(codes[support], minlength=k)
+        self.n_iter_ = np.array([max(1, svm.n_iter) for svm in svms])
         return self
 
     # -- binary SVMs -----------------------------------------------------------------------------
@@ -231,27 +239,6 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
         with one_blas_thread(), ThreadPoolExecutor(2) as pool:
             return list(pool.map(of_pair, combinations(range(k), 2)))
 
-    def _expose(self, gram: GramMatrix, data: CodedRows, svms: list[BinarySVM]) -> None:
-        """Support vectors, coefficients and expansions, from the binary SVMs."""
-        k, codes, n = len(self.classes_), data.codes, data.n_samples
-        pairs = k > 2 and self.decision == "ovo"
-        each = _dual_coef_one_vs_rest(svms, gram.n)
-        weights = _dual_coef_one_vs_one(svms, codes, k) if pairs else each
-        support = np.flatnonzero((weights != 0.0).any(axis=1))
-        order = support[np.argsort(codes[support], kind="stable")] if pairs else support
-        self.support_ = data.rows[order]
-        self.n_support_ = np.bincount(codes[support], minlength=k)
-        self.dual_coef_ = np.ascontiguousarray(weights[order].T)
-        self.intercept_ = np.array([svm.intercept for svm in svms])
-        parts = [order[codes[order] == c] for c in range(k)] if pairs else [order]
-        b = np.zeros(k - 1) if pairs else self.intercept_
-        self.expansions_ = [
-            self._expansion(gram, part, data.rows, n, weights[part], b) for part in parts
-        ]
-        self._set_coef(gram, each)
-        self.n_iter_ = np.array([max(1, svm.n_iter) for svm in svms])
-        self._store_records(gram, svms, data.rows, n)
-
     # -- predictions -----------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Floats:
@@ -281,14 +268,6 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
         if len(self.classes_) == 2:
             return np.asarray(scores[:, 0])
         return scores if self.decision == "ovr" else _votes(scores, len(self.classes_))
-
-
-def _dual_coef_one_vs_rest(svms: list[BinarySVM], n: int) -> Floats:
-    """β of every row in each binary SVM, (n x number of SVMs)."""
-    weights = np.zeros((n, len(svms)))
-    for j, svm in enumerate(svms):
-        weights[svm.rows, j] = svm.beta
-    return weights
 
 
 def _dual_coef_one_vs_one(svms: list[BinarySVM], codes: Ints, k: int) -> Floats:

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows, outputs_of
+from separatrix.estimators.base import KernelModel
+from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Kernel, Linear
+from separatrix.kernels import Linear
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
-from separatrix.svm.base import chosen_kernel, takes_gram_matrix
 from separatrix.svm.path.cross_validation import (
     PathTraining,
     errors_at_breakpoints,
@@ -26,7 +26,7 @@ from separatrix.svm.path.cross_validation import (
     path_training,
 )
 from separatrix.svm.path.scores import certify_at, gaps_along
-from separatrix.svm.path.trace import SVMTrace, trace_svm
+from separatrix.svm.path.trace import SVMTrace
 from separatrix.svm.tuning import feature_variance
 
 #: Rows whose Gram matrix is computed at most.
@@ -35,7 +35,7 @@ MOST_ROWS = 15_000
 FAR = 1e3
 
 
-class SVMPath(ClassifierMixin, ClassLabels):
+class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     """Support vector classification for all C at once.
 
     The whole regularization path, f in the feature space of the kernel:
@@ -158,7 +158,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
             )
         if not self._structures:
             self.encoding_ = coded.encoding
-        self.kernel_ = chosen_kernel(self, coded.x, coded.w)
+        self._set_kernel(coded.x, coded.w)
         self._training = training = path_training(coded, self.kernel_)
         variance = feature_variance(training.gram, coded.w)
         self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))
@@ -182,26 +182,8 @@ class SVMPath(ClassifierMixin, ClassLabels):
             if value is not None and not 0.0 < value < np.inf:
                 raise InputError(f"{name}={value!r} must be a number greater than 0, or None.")
 
-    @property
-    def _structures(self) -> bool:
-        return isinstance(self.kernel, Kernel) and not self.kernel.of_vectors
-
     def _traces(self, rows: Ints) -> list[SVMTrace]:
-        """A path for each output over some of the training rows."""
-        data, traces = self._data, []
-        gram = data.gram if len(rows) == len(data.w) else data.gram[np.ix_(rows, rows)]
-        for own in outputs_of(len(self.classes_)):
-            y = np.where(data.codes[rows] == own, 1.0, -1.0)
-            if (y[0] == y).all():
-                label = self.classes_.tolist()[own]
-                raise InputError(
-                    f"The training rows of a fold are all or none of class {label!r}.",
-                    remedy="Use stratified folds, such as cv=5.",
-                )
-            w = data.w[rows]
-            limit = int(self.max_changes)
-            traces.append(trace_svm(gram, y, w, C_max=self.C_max_, max_changes=limit))
-        return traces
+        return self._data.traces(rows, self.classes_.tolist(), self.C_max_, int(self.max_changes))
 
     @property
     def _data(self) -> PathTraining:
@@ -234,18 +216,9 @@ class SVMPath(ClassifierMixin, ClassLabels):
     def at(self, C: float) -> Hyperplane | KernelExpansion:
         """The SVM at C: a hyperplane with the linear kernel, else a kernel expansion."""
         weights, b = self._weights(C)
-        x = self._data.x
         if isinstance(self.kernel_, Linear):
-            return Hyperplane(*self._linear(weights, b), self.encoding_.names)
-        return KernelExpansion(self.kernel_, x, weights, b)
-
-    def _linear(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """w of every path, and b for rows as given, from b for centered rows."""
-        data = self._data
-        if data.center is None:
-            return np.ascontiguousarray(np.asarray(data.x.T @ weights).T), b
-        coef = np.ascontiguousarray(((data.x - data.center).T @ weights).T)
-        return coef, b - coef @ data.center
+            return Hyperplane(*self._data.hyperplanes(weights, b), self.encoding_.names)
+        return KernelExpansion(self.kernel_, self._data.x, weights, b)
 
     def _weights(self, C: float) -> tuple[Floats, Floats]:
         """(y α as n x k, b) at C."""
@@ -272,7 +245,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         for path in self.paths_:
             points = path.breakpoints
             weights = np.stack([path.y * path.alpha(C) for C in points], axis=1)
-            found.append(self._linear(weights, np.zeros(len(points)))[0])
+            found.append(self._data.hyperplanes(weights, np.zeros(len(points)))[0])
         return found[0] if len(found) == 1 else found
 
     def gaps(self, C: Any = None) -> Any:
@@ -306,7 +279,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
         self.certificate_ = self._certificate(C, weights, b)
         self.__dict__.pop("coef_", None)
         if isinstance(self.kernel_, Linear):
-            self.coef_, b = self._linear(weights, b)
+            self.coef_, b = data.hyperplanes(weights, b)
         self.intercept_ = b
         self.expansion_ = KernelExpansion(self.kernel_, data.x, weights, b)
         return self
@@ -334,14 +307,7 @@ class SVMPath(ClassifierMixin, ClassLabels):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row at ``C_``: by the sign of the score, or by the largest one."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._predicted(self.decision_function(X))
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in super().__getstate__().items() if key != "_training"}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = takes_gram_matrix(self.kernel)
-        return tags

@@ -13,14 +13,13 @@ from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.estimators.targets import one_number
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, unit_weights
+from separatrix.rows.block import Floats, unit_weights
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.preparation import prepare
 from separatrix.svm.base import KernelSVM
-from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.problem import SolverOptions, regression_problem
-from separatrix.svm.solver import BinarySVM, fit_kernel_svm
+from separatrix.svm.solver import fit_kernel_svm
 
 
 class SVR(RegressorMixin, KernelSVM):
@@ -151,7 +150,8 @@ class SVR(RegressorMixin, KernelSVM):
         cost = float(self.C) * w[rows]
         problem = regression_problem(np.ascontiguousarray(target[rows]), cost, float(self.epsilon))
         found = fit_kernel_svm(gram, problem, np.arange(gram.n), options)
-        self._expose(gram, found, rows, len(w))
+        self._expose(gram, [found], rows, len(w))
+        self.n_iter_ = max(1, found.n_iter)
         return self
 
     def _objects(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats]:
@@ -162,17 +162,6 @@ class SVR(RegressorMixin, KernelSVM):
         check_consistent_length(X, target)
         w = check_sample_weight(sample_weight, len(target))
         return list(X), target, unit_weights(w, len(target))
-
-    def _expose(self, gram: GramMatrix, svm: BinarySVM, rows: Ints, n: int) -> None:
-        support = np.flatnonzero(svm.beta)
-        self.support_ = rows[support]
-        self.dual_coef_ = svm.beta[support][None, :]
-        self.intercept_ = np.array([svm.intercept])
-        weights = svm.beta[support][:, None]
-        self.expansions_ = [self._expansion(gram, support, rows, n, weights, self.intercept_)]
-        self._set_coef(gram, svm.beta[:, None])
-        self.n_iter_ = max(1, svm.n_iter)
-        self._store_records(gram, [svm], rows, n)
 
     def predict(self, X: Any) -> Floats:
         """w·φ(x) + b for every row."""

@@ -22,7 +22,7 @@ from separatrix.kernels import Gaussian, Linear
 from separatrix.probability.calibrated import calibrated_probabilities, calibrations
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.folds import Folds, folds_of
-from separatrix.svm.dual.warm_starts import WarmStartedPath
+from separatrix.svm.loops.smo import smo
 from separatrix.svm.problem import SVMProblem, classification_problem, regression_problem
 
 #: C in units of 1/variance: from all rows within the margin to hardly any.
@@ -31,8 +31,11 @@ C_GRID = 10.0 ** np.arange(-1.0, 3.25, 0.5)
 MOST_DOUBLINGS = 6.0
 #: Relative increase of the loss after which larger C are not tried.
 INCREASE = 0.02
-#: Tolerance at which support vectors are counted.
-FINE_TOLERANCE = 1e-3
+#: Violation of the KKT conditions that is left at each C, in the units of t; where support vectors
+#: are counted.
+TOLERANCE, FINE_TOLERANCE = 1e-2, 1e-3
+#: Limit of iterations at each C: so many, and so many more for each row.
+_MAX_ITER, _MAX_ITER_PER_ROW = 2_000, 10
 #: Probabilities are at least this large.
 SMALLEST = 1e-15
 
@@ -197,6 +200,37 @@ class CrossValidation:
                 break
         found = np.stack(losses)
         return Candidate(doublings, bandwidth, Cs[: len(found)], found)
+
+
+class WarmStartedPath:
+    """The SVM of one table at one C after the other, each started from the last one.
+
+        β(C′) starts at β(C) · C′/C
+
+    Bound support vectors stay at their bound and Σβ stays zero, so that between neighboring C only
+    rows near the margin have to change. The tolerance is coarse, and the number of iterations at
+    each C is limited. ``problem`` is that of C = 1, ``gram`` its Gram matrix (float64, contiguous);
+    ``beta`` are the coefficients at the current C.
+    """
+
+    def __init__(self, gram: Floats, problem: SVMProblem, tol: float = TOLERANCE) -> None:
+        self.gram, self.problem, self.tol = gram, problem, tol
+        self.diagonal = np.ascontiguousarray(np.diag(gram))
+        self.beta, self.f, self.C = np.zeros(problem.n), np.zeros(problem.n), 1.0
+        self.both_signs = bool((problem.low < 0).any() and (problem.high > 0).any())
+
+    def solve(self, C: float) -> float:
+        """Solve at another C; returns the intercept b."""
+        p = self.problem.with_cost(C)
+        self.beta *= C / self.C
+        self.f *= C / self.C
+        np.clip(self.beta, p.low, p.high, out=self.beta)  # what rounding adds
+        if self.both_signs:
+            limit = _MAX_ITER + _MAX_ITER_PER_ROW * p.n
+            data = (self.gram, self.diagonal, p.t, p.low, p.high, p.epsilon)
+            smo(*data, self.beta, self.f, self.tol, limit)
+        self.C = C
+        return p.best_intercept(self.beta, self.f)
 
 
 class _FoldPath:

@@ -10,6 +10,8 @@ Both kinds of steps lower the objective, so that they alternate without cycling.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg
 
@@ -29,6 +31,15 @@ _EXTRA_ROUNDS = 10
 _STALLED = 4
 #: Multiplications for the systems of one round, and the most steps.
 _WORK, _STEPS = 1e9, 150
+
+
+@dataclass
+class DualSolution:
+    """Coefficients β, f = Kβ in double precision, and the violation that is left."""
+
+    beta: Floats
+    f: Floats
+    violation: float
 
 
 def solve_active_set(

@@ -12,19 +12,14 @@ solution are of double precision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.dual.active_set import MOST, solve_active_set
+from separatrix.svm.dual.active_set import MOST, DualSolution, solve_active_set
 from separatrix.svm.dual.gram_matrix import Buffers, GramMatrix, RowCache
 from separatrix.svm.loops.smo import smo
 from separatrix.svm.problem import Budget, SVMProblem
-from separatrix.threads import one_blas_thread
 
-#: Rows up to which the whole Gram matrix is computed, and the solution is exact up to rounding.
-DIRECT = 1200
 #: Rows up to which the Gram matrix is computed at once in single precision.
 WHOLE = 2500
 #: Rows of a working set.
@@ -43,77 +38,24 @@ _WIDTH = 0.03
 _STALLED = 12
 #: Tolerance (in units of the scores) from which on the last digits are found by Newton steps.
 _FINE = 1e-6
-#: Violation that rounding leaves, relative to the terms of the gradients.
-_ROUNDING = 1e-12
 
 
-@dataclass
-class DualSolution:
-    """Coefficients β, f = Kβ in double precision, and the violation that is left."""
-
-    beta: Floats
-    f: Floats
-    violation: float
-
-
-def solve_dual(
-    gram: GramMatrix,
-    problem: SVMProblem,
-    *,
-    tol: float,
-    budget: Budget,
-    cache_size: float = 500.0,
-    start: Floats | None = None,
-) -> DualSolution:
-    """β with a violation of at most ``tol`` units, or the best when the budget is exhausted.
-
-    ``start`` is a β to begin with, which is made feasible.
-    """
-    beta = np.zeros(problem.n) if start is None else _feasible(problem, start)
-    with one_blas_thread():
-        if problem.n <= DIRECT:
-            return _direct(gram, problem, beta, tol * problem.unit, budget)
-        return _ShrinkingSMO(gram, problem, beta, tol * problem.unit, budget, cache_size).run()
-
-
-def _feasible(problem: SVMProblem, start: Floats) -> Floats:
-    """The start within its bounds, with Σβ = 0: the side of larger sum is scaled down."""
-    beta = np.clip(np.asarray(start, dtype=float), problem.low, problem.high)
-    plus, minus = beta[beta > 0].sum(), -beta[beta < 0].sum()
-    if plus > minus:
-        beta[beta > 0] *= minus / plus
-    elif minus > plus:
-        beta[beta < 0] *= plus / minus
-    return np.asarray(beta)
-
-
-def _direct(
-    gram: GramMatrix, problem: SVMProblem, beta: Floats, tol: float, budget: Budget
-) -> DualSolution:
-    whole = np.ascontiguousarray(gram.square(np.arange(problem.n)), dtype=float)
-    f = whole @ beta
-    size = problem.unit + float(np.abs(problem.t).max(initial=0.0))
-    violation = solve_active_set(whole, problem, beta, f, tol, _ROUNDING * size, budget)
-    return DualSolution(beta, f, violation)
-
-
-class _ShrinkingSMO:
+class ShrinkingSMO:
     """Rounds of shrinking, optimizing and unshrinking, with the state that they share."""
 
     def __init__(
         self,
         gram: GramMatrix,
         problem: SVMProblem,
-        beta: Floats,
         tol: float,
         budget: Budget,
         cache_size: float,
     ) -> None:
-        self.gram, self.problem, self.beta = gram, problem, beta
+        self.gram, self.problem = gram, problem
         self.tol, self.unit, self.budget = tol, problem.unit, budget
         self.buffers = Buffers(gram, cache_size)
         self.single = gram.single
-        self.f = gram.times(beta) if beta.any() else np.zeros(problem.n)
+        self.beta, self.f = np.zeros(problem.n), np.zeros(problem.n)
 
     def run(self) -> DualSolution:
         """Optimize growing active sets; a solution is accepted by gradients of double precision."""

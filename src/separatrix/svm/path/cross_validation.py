@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.class_labels import CodedRows
+from separatrix.estimators.class_labels import CodedRows, outputs_of
 from separatrix.kernels import Kernel, Linear, Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import require_symmetric
@@ -16,7 +16,7 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.selection.folds import DEFAULT_FOLDS, Folds, folds_of
 from separatrix.svm.path.scores import Steps, error_steps, scores_along
-from separatrix.svm.path.trace import SVMTrace
+from separatrix.svm.path.trace import SVMTrace, trace_svm
 
 #: The paths, one for each output, over some of the training rows.
 Traces = Callable[[Ints], list[SVMTrace]]
@@ -43,6 +43,29 @@ class PathTraining:
     n_samples: int
     center: Floats | None = None
     mercer: bool = True
+
+    def traces(
+        self, rows: Ints, labels: list[Any], C_max: float, max_changes: int
+    ) -> list[SVMTrace]:
+        """The path of each output over some of the rows; ``labels`` are the classes."""
+        gram = self.gram if len(rows) == len(self.w) else self.gram[np.ix_(rows, rows)]
+        found = []
+        for own in outputs_of(len(labels)):
+            y = np.where(self.codes[rows] == own, 1.0, -1.0)
+            if (y[0] == y).all():
+                raise InputError(
+                    f"The training rows of a fold are all or none of class {labels[own]!r}.",
+                    remedy="Use stratified folds, such as cv=5.",
+                )
+            found.append(trace_svm(gram, y, self.w[rows], C_max=C_max, max_changes=max_changes))
+        return found
+
+    def hyperplanes(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """w (k x d) of the linear kernel, and b for rows as given, from that for centered rows."""
+        if self.center is None:
+            return np.ascontiguousarray(np.asarray(self.x.T @ weights).T), b
+        coef = np.ascontiguousarray(((self.x - self.center).T @ weights).T)
+        return coef, b - coef @ self.center
 
 
 def path_training(data: CodedRows, kernel: Kernel) -> PathTraining:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.optimize.interior_point import HingeProblem
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.primal.interior_point import SmallProblem, solve_approximately, solve_exactly
+from separatrix.svm.primal.interior_point import solve_approximately, solve_exactly
 from separatrix.svm.problem import Budget, LinearProblem, Status
 from separatrix.threads import small_products
 
@@ -139,7 +140,7 @@ def _solve_active_set(
     while True:
         side, row = np.nonzero(state == 0)
         alpha = np.where(state > 0, problem.cost, 0.0)
-        small = SmallProblem(
+        small = HingeProblem(
             columns.signed_rows(side, row),
             problem.offset[side, row],
             problem.cost[row],

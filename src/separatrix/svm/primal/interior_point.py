@@ -33,17 +33,6 @@ EXCHANGES = 6
 
 
 @dataclass(frozen=True)
-class SmallProblem:
-    """Dense signed rows ``z``, offsets ``q``, costs ``c``, and the quadratic beside them."""
-
-    z: Floats
-    q: Floats
-    c: Floats
-    ridge: Floats
-    linear: Floats
-
-
-@dataclass(frozen=True)
 class SmallSolution:
     """β and α; ``exact`` where an optimal vertex was found."""
 
@@ -53,13 +42,12 @@ class SmallSolution:
 
 
 def solve_exactly(
-    problem: SmallProblem, start: Floats, scale: float, budget: Budget
+    problem: HingeProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
     """Follow the central path until a vertex is optimal; gaps are relative to ``scale``."""
-    boxes = HingeProblem(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
-    at = boxes.start(start)
+    at = problem.start(start)
     for target in TARGETS:
-        at = _follow(boxes, at, target * scale, budget)
+        at = _follow(problem, at, target * scale, budget)
         vertex = optimal_vertex(problem, at)
         if vertex is not None:
             return SmallSolution(*vertex, True)
@@ -69,21 +57,20 @@ def solve_exactly(
 
 
 def solve_approximately(
-    problem: SmallProblem, start: Floats, scale: float, budget: Budget
+    problem: HingeProblem, start: Floats, scale: float, budget: Budget
 ) -> SmallSolution:
     """As :func:`solve_exactly`, to a few digits and without a vertex."""
-    boxes = HingeProblem(problem.z, problem.q, problem.c, problem.ridge, problem.linear)
-    at = _follow(boxes, boxes.start(start), APPROXIMATE * scale, budget)
+    at = _follow(problem, problem.start(start), APPROXIMATE * scale, budget)
     return SmallSolution(at.beta, at.v[0], False)
 
 
 def _follow(
-    boxes: HingeProblem, at: PrimalDualPoint, target: float, budget: Budget
+    problem: HingeProblem, at: PrimalDualPoint, target: float, budget: Budget
 ) -> PrimalDualPoint:
     """Steps until gap and imbalance are within the target, or rounding prevents more."""
     best, stalled = np.inf, 0
     while not budget.exhausted:
-        merit = at.complementarity() + abs(float(boxes.dual_residual(at) @ at.beta))
+        merit = at.complementarity() + abs(float(problem.dual_residual(at) @ at.beta))
         if merit <= target:
             break
         stalled = 0 if merit < 0.9 * best else stalled + 1
@@ -91,7 +78,7 @@ def _follow(
         if stalled > 6:
             break
         try:
-            new = predictor_corrector_step(boxes, at)
+            new = predictor_corrector_step(problem, at)
         except (linalg.LinAlgError, ValueError):
             break  # singular up to rounding
         if not np.isfinite(new.complementarity()) or new.v.min() <= 0.0 or new.s.min() <= 0.0:
@@ -101,15 +88,15 @@ def _follow(
     return at
 
 
-def optimal_vertex(problem: SmallProblem, at: PrimalDualPoint) -> tuple[Floats, Floats] | None:
+def optimal_vertex(problem: HingeProblem, at: PrimalDualPoint) -> tuple[Floats, Floats] | None:
     """β and α of the vertex near the interior point; None where it is not optimal.
 
     A row that violates optimality is moved from one set to the other, a few times.
     """
-    v, s, c = at.v[0], at.s[0], problem.c
+    v, s, q, c = at.v[0], at.s[0], problem.y, problem.upper[0]
     free = np.minimum(v, s) / c > np.maximum(at.p[0], at.q[0])
     top = v > s
-    noise = 1e-9 * (1.0 + np.abs(problem.q))
+    noise = 1e-9 * (1.0 + np.abs(q))
     for _ in range(EXCHANGES):
         if free.sum() > 4 * len(at.beta) + 200:
             return None
@@ -117,7 +104,7 @@ def optimal_vertex(problem: SmallProblem, at: PrimalDualPoint) -> tuple[Floats, 
         beta, alpha[free] = _on_margin(problem, free, at.beta, alpha)
         if not np.isfinite(beta).all():
             return None
-        short = problem.q - problem.z @ beta
+        short = q - problem.z @ beta
         violating = ~free & np.where(top, short < -noise, short > noise)
         beyond = free & ((alpha < -1e-9 * c) | (alpha > (1.0 + 1e-9) * c))
         if not (violating | beyond).any():
@@ -129,17 +116,17 @@ def optimal_vertex(problem: SmallProblem, at: PrimalDualPoint) -> tuple[Floats, 
 
 
 def _on_margin(
-    problem: SmallProblem, free: NDArray[np.bool_], beta: Floats, alpha: Floats
+    problem: HingeProblem, free: NDArray[np.bool_], beta: Floats, alpha: Floats
 ) -> tuple[Floats, Floats]:
     """Solve Pβ − zᵀα = h and zβ = q over the free rows, with iterative refinement.
 
     Rows that depend on others (ties) leave α undetermined: the correction of least norm is taken.
     """
-    z, own = problem.z[free], alpha[free]
+    z, q, own = problem.z[free], problem.y[free], alpha[free]
     fixed = problem.linear + problem.z[~free].T @ alpha[~free]
     d, m = len(beta), len(own)
     size = 1.0 / np.sqrt(problem.ridge + (z**2).sum(axis=0) + np.finfo(float).tiny)
-    weight = np.sqrt(float(np.mean(problem.c)))
+    weight = np.sqrt(float(problem.upper.mean()))
     system = np.zeros((d + m, d + m))
     system[:d, :d] = np.diag(problem.ridge * size**2)
     scaled = z * size * weight
@@ -147,7 +134,7 @@ def _on_margin(
     solve = _solver(system)
     for _ in range(3):
         left = fixed + z.T @ own - problem.ridge * beta
-        step = solve(np.concatenate([left * size, (problem.q[free] - z @ beta) * weight]))
+        step = solve(np.concatenate([left * size, (q - z @ beta) * weight]))
         beta = beta + size * step[:d]
         own = own + weight * step[d:]
     return beta, own

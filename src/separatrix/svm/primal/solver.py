@@ -1,0 +1,95 @@
+"""Solve the linear SVM by the method that fits its shape.
+
+- few columns: active sets in the primal, with interior-point steps and an exact finish;
+- fewer rows than columns: the same in the space that the rows span;
+- many rows and columns: dual coordinate descent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from separatrix.rows.block import Floats, Matrix
+from separatrix.svm.primal.active_set import LinearSolution, solve_primal
+from separatrix.svm.primal.dual_coordinate_descent import solve_coordinate_descent
+from separatrix.svm.problem import Budget, LinearProblem, Status
+
+#: Columns up to which the primal is solved; rows up to which it is in the space that they span.
+COLUMNS, SPAN = 700, 1_200
+
+
+def few_columns(x: Matrix) -> bool:
+    """Whether the primal is solved over all columns at once."""
+    return bool(x.shape[1] <= COLUMNS)
+
+
+def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    """The minimum over w and b; of several optimal b the middle one, α feasible up to rounding."""
+    scaled, center, unit = _standard_target(problem)
+    found = _solve_scaled(scaled, tol, budget)
+    w, b = unit * found.w, unit * found.b + center
+    alpha = problem.balanced(unit * found.alpha)
+    if found.status != Status.SOLVED:
+        alpha = _scaled_down(problem, alpha)
+    if problem.intercept:
+        low, high = problem.intercept_interval(problem.scores(w, 0.0), b)
+        b = min(max(b, low), high) if high - low <= 1e-9 * (1.0 + abs(b)) else 0.5 * (low + high)
+    return LinearSolution(w, b, alpha, found.status)
+
+
+def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, float]:
+    """Targets of regression about zero and of size one; labels ±1 are so already.
+
+    With t = m + u·t' and w = u·w' the objective is u² times that of t' at cost c/u.
+    """
+    if not problem.regression:
+        return problem, 0.0, 1.0
+    center = float(np.average(problem.t, weights=problem.cost)) if problem.intercept else 0.0
+    unit = float(np.abs(problem.t - center).mean()) or 1.0
+    return problem.rescaled(center, unit), center, unit
+
+
+def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    n, d = problem.x.shape
+    if d <= COLUMNS and (d <= 2 * n or n > SPAN):
+        return solve_primal(problem, budget)
+    if n <= SPAN:
+        return _solve_in_span(problem, budget)
+    return solve_coordinate_descent(problem, tol, budget)
+
+
+def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
+    """Rows as coordinates in the space that they span: X ρ^−½ = E √Λ Vᵀ, w = ρ^−½ V v.
+
+    w is a combination of the rows at the optimum, so nothing is lost and n columns are left.
+    """
+    root = np.sqrt(problem.ridge)
+    scaled = divided(problem.x, root)
+    gram: Any = scaled @ scaled.T
+    values, vectors = linalg.eigh(
+        np.asarray(gram.toarray() if sparse.issparse(gram) else gram), check_finite=False
+    )
+    positive = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny)
+    if not positive.any():
+        positive[-1] = True
+    size = np.sqrt(np.maximum(values[positive], np.finfo(float).tiny))
+    inner = replace(problem, x=vectors[:, positive] * size, ridge=np.ones(int(positive.sum())))
+    found = solve_primal(inner, budget)
+    w = np.asarray(scaled.T @ problem.combine(found.alpha))
+    return replace(found, w=w / root)
+
+
+def _scaled_down(problem: LinearProblem, alpha: Floats) -> Floats:
+    """α times the factor up to one of largest dual value: α of an early stop are too large."""
+    linear = float(np.vdot(problem.offset, alpha))
+    square = float(np.sum(problem.gradient(problem.combine(alpha)) ** 2 / problem.ridge))
+    return alpha * max(linear / square, 0.0) if square > linear else alpha
+
+
+def divided(x: Matrix, root: Floats) -> Any:
+    """The columns of x, each divided by its element of ``root``."""
+    return sparse.csr_array(x) / root if sparse.issparse(x) else np.asarray(x) / root
