@@ -176,7 +176,7 @@ def test_of_many_points_some_merges_are_checked() -> None:
 
 
 def test_distances_beyond_memory_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr("separatrix.cluster.agglomerative.machine_memory", lambda: 8.0 * 119**2)
+    monkeypatch.setattr("separatrix.cluster.agglomerative.physical_memory", lambda: 8.0 * 119**2)
     for linkage in ("complete", "average"):
         with pytest.raises(sx.InputError, match="of 120 rows needs all their distances"):
             sx.AgglomerativeClustering(linkage=linkage).fit(X)

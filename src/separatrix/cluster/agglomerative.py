@@ -144,7 +144,7 @@ class AgglomerativeClustering(MetricClusterer):
 
     def _check_memory(self, n: int) -> None:
         """Refuse what could only end by running out of memory."""
-        needed, available = 8.0 * n**2, machine_memory()
+        needed, available = 8.0 * n**2, physical_memory()
         if self.linkage in ("complete", "average") and needed > available:
             raise InputError(
                 f"{self.linkage} linkage of {n} rows needs all their distances, "
@@ -191,7 +191,7 @@ class AgglomerativeClustering(MetricClusterer):
         return len(self.linkage_) + 1
 
 
-def machine_memory() -> float:
+def physical_memory() -> float:
     """Bytes of physical memory; infinite where the system does not report them."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
