@@ -118,7 +118,14 @@ def regression_study(model, name, described=None):
         ),
         test_predictions=Predictions(test, y[test], predicted),
         learning_curve=LearningCurve(tuple(int(s) for s in sizes), -inner, -outer, "rmse"),
-        training=TrainingRows(inside.to_numpy(), y[train], None, tuple(names), fitted, None, train),
+        training=TrainingRows(
+            y[train],
+            names=tuple(names),
+            predicted=fitted,
+            rows=train,
+            scale=inside.to_numpy().std(axis=0),
+            leverage=leverage_of(inside.to_numpy()),
+        ),
         command="separatrix fit data/diabetes.csv --target progression --seed 0",
     )
 
@@ -126,6 +133,12 @@ def regression_study(model, name, described=None):
 CERTIFICATE = Certificate(
     "Penalized least squares, solved", 1503.2, 1503.19, 0.01, 1e-9, 1e-4, condition=227.0
 )
+
+
+def leverage_of(x):
+    """Diagonal of the hat matrix of least squares with an intercept."""
+    q = np.linalg.qr(np.column_stack([np.ones(len(x)), x]))[0]
+    return np.sum(q**2, axis=1)
 
 
 def described_lasso(model, names):
@@ -185,7 +198,9 @@ def classification_study(loader, target):
         warnings=("SEP001 proline is a combination of other columns.",),
         classes=tuple(str(c) for c in model.classes_),
         test_predictions=Predictions(test, y[test], called, scores),
-        training=TrainingRows(x[train], y[train], names=(), predicted=model.predict(x[train])),
+        training=TrainingRows(
+            y[train], predicted=model.predict(x[train]), scale=x[train].std(axis=0)
+        ),
         command=f"separatrix fit {target}.csv --target {target}",
     )
 
@@ -249,7 +264,6 @@ def probable_study(reject):
         classes=classes,
         test_predictions=Predictions(test, y[test], called, scores, None, p),
         training=TrainingRows(
-            None,
             y[train],
             names=tuple(names),
             predicted=model.predict(inside),

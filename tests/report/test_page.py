@@ -17,6 +17,7 @@ from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.study.describe import describe
 from separatrix.study.result import Predictions, Score, TrainingRows
+from tests.report.conftest import leverage_of
 
 EACH = pytest.mark.parametrize(
     "name", ["linear", "lasso", "wine", "cancer", "bare", "probable", "rejecting"]
@@ -164,7 +165,7 @@ def test_lengths_of_coefficients_never_mix_units(linear, bare, pages):
     assert "standard errors from zero" in Page(unknown).words
     largest = r"Largest coefficients \(.*?\): (\w+)"
     by_rows, by_profile = (re.search(largest, Page(pages[n]).words)[1] for n in ("linear", "bare"))
-    scaled = np.abs(linear.model.coef_ * linear.training.x.std(0))
+    scaled = np.abs(linear.model.coef_ * linear.training.scale)
     assert by_rows == by_profile == linear.training.names[int(np.argmax(scaled))]
 
 
@@ -328,15 +329,21 @@ def test_large_tables_stay_small_pages(linear):
     rng = np.random.default_rng(0)
     n = 50_000
     x, noise = rng.normal(size=(n, 10)), rng.normal(size=n)
-    part = TrainingRows(x, x[:, 0] + noise, None, (), x[:, 0], None, np.arange(n))
+    part = TrainingRows(
+        x[:, 0] + noise, predicted=x[:, 0], rows=np.arange(n), leverage=leverage_of(x)
+    )
     text = render(replace(linear, training=part, n_train=n))
     assert len(text.encode()) < 500_000
-    part = TrainingRows(x[:2000], noise[:2000], None, (), x[:2000, 0], None, np.arange(2000))
+    part = TrainingRows(
+        noise[:2000], predicted=x[:2000, 0], rows=np.arange(2000), leverage=leverage_of(x[:2000])
+    )
     assert len(render(replace(linear, training=part, n_train=2000)).encode()) < 500_000
 
 
 def test_when_the_baseline_wins_it_is_stated(linear):
-    described = describe(MeanRegressor().fit(linear.training.x, linear.training.y))
+    described = describe(
+        MeanRegressor().fit(np.zeros((len(linear.training.y), 1)), linear.training.y)
+    )
     study = replace(linear, winner="baseline", description=described, test=linear.baseline_test)
     words = Page(render(study)).words
     assert "None of 2 models beats the baseline" in words

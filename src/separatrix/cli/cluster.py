@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from separatrix.cli.fit import placed, was_given
 from separatrix.cli.ids import TAKEN_BY_CLUSTERS, Ids, copied_columns
-from separatrix.cli.options import column_options, json_option, kinds_of, scanned, stem_of, table_at
+from separatrix.cli.options import (
+    column_options,
+    command_line,
+    json_option,
+    python_code,
+    scanned,
+    stem_of,
+    was_given,
+    with_file,
+)
 from separatrix.cli.output import print_json, progress
 from separatrix.messages import InputError
 
@@ -92,10 +99,10 @@ def cluster(
                 seed=seed,
                 progress=report,
                 source=Path(table).name,
-                command=_again(context),
+                command=command_line(context),
             )
         except InputError as problem:
-            raise placed(problem, table) from problem
+            raise with_file(problem, table) from problem
         if report is not None:
             report("writing the report", 0, 1)
         study = replace(study, messages=(*_id_messages(beside), *study.messages))
@@ -105,7 +112,7 @@ def cluster(
         return
     from separatrix.cli.cluster_summary import print_clusters
 
-    print_clusters(study, place, _in_python(context, table, beside.columns))
+    print_clusters(study, place, _in_python(context, beside.columns))
 
 
 def _id_messages(ids: Ids) -> tuple[str, ...]:
@@ -140,38 +147,12 @@ def _without_ids(rows: Any, asked: tuple[str, ...]) -> tuple[Any, Ids]:
     return bare, Ids(rows.source, columns if one else [])
 
 
-def _again(context: click.Context) -> str:
-    """The command that gives the same result, without what does not change it."""
-    words = ["separatrix", "cluster", str(context.params["table"])]
-    for option in context.command.params:
-        name = option.name or ""
-        if not isinstance(option, click.Option) or not was_given(context, name):
-            continue
-        value = context.params[name]
-        if name in ("out", "as_json"):
-            continue
-        if option.is_flag:
-            words.append(option.opts[0])
-            continue
-        for item in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0], str(item)]
-    return shlex.join(words)
-
-
-def _in_python(context: click.Context, table: str, ids: list[str]) -> str:
+def _in_python(context: click.Context, ids: list[str]) -> str:
     """The same thing in Python, to be pasted."""
     options = context.params
-    scan = [repr(table_at(table))]
-    scan += [
-        f"{name}={options[name]!r}" for name in ("missing", "unseen") if was_given(context, name)
-    ]
-    kinds = {**kinds_of(options["kinds"]), **dict.fromkeys(ids, "ignore")}
-    if kinds:
-        scan.append(f"kinds={kinds!r}")
     wanted = _number(options["number"])
     study = [] if wanted is None else [f"k={wanted}"]
     study += [f"{n}={options[n]!r}" for n in ("method", "metric", "seed") if was_given(context, n)]
     if options["no_standardize"]:
         study.append("standardize=False")
-    words = ", ".join([f"sx.scan({', '.join(scan)})", *study])
-    return f"import separatrix as sx\nstudy = sx.run_clusters({words})"
+    return python_code(context, "run_clusters", study, ignored=ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from separatrix.cli.flags import with_flags
+from separatrix.cli.options import with_flags
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.pictures.formatting import number

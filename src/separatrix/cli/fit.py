@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import shlex
+import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from separatrix.cli.failure import GateFailed
-from separatrix.cli.flags import study_with_flags
 from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.options import (
+    command_line,
     json_option,
+    python_code,
     reading_options,
     scanned,
     split_options,
     stem_of,
-    table_at,
+    was_given,
+    with_file,
+    with_flags,
 )
 from separatrix.cli.output import print_json, progress
-from separatrix.messages import InputError
+from separatrix.messages import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from separatrix.study.result import Study
 
 #: Options of the study; the others say how the table is read.
 STUDY_OPTIONS = ("task", "metric", "reject", "seed", "test", "folds")
@@ -82,10 +89,9 @@ def fit(
       separatrix fit sample:houses --target price --min-score r2=0.8
     """
     from separatrix.cli.costs import parse_costs
-    from separatrix.cli.gates import check, parse
     from separatrix.cli.results import ready, write_all
 
-    limits, names, parsed = parse(gates), _names(models), parse_costs(costs)
+    limits, names, parsed = parse_gates(gates), _names(models), parse_costs(costs)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
     source = _opened(context, table, target, options)
@@ -101,13 +107,13 @@ def fit(
                 costs=parsed,
                 progress=report,
                 source=Path(table).name,
-                command=_again(context),
+                command=command_line(context),
                 **study_options,
             )
         except InputError as problem:
-            raise placed(problem, table) from problem
-        study = study_with_flags(study)
-        checked = check(limits, study)
+            raise with_file(problem, table) from problem
+        study = replace(study, messages=tuple(map(with_flags, study.messages)))
+        checked = check_gates(limits, study)
         if report is not None:
             report("writing the report", 0, 1)
         document = write_all(study, place, _ids(source, target))
@@ -171,15 +177,6 @@ def _names(models: str | None) -> list[str] | None:
     return names
 
 
-def placed(problem: InputError, table: str) -> InputError:
-    """The error with the name of the table, if its text can follow one."""
-    if problem.file is not None or not (problem.what[0].islower() or problem.what[0].isdigit()):
-        return problem
-    return InputError(
-        problem.what, file=table, row=problem.row, column=problem.column, remedy=problem.remedy
-    )
-
-
 def _ids(source: Any, target: str | None) -> Ids:
     """The ids of a table's rows: of one file, since rows are counted anew in each of several."""
     from separatrix.rows.sources.stream import TableRows
@@ -201,20 +198,6 @@ def _no_target(table: str, reading: dict[str, Any]) -> InputError:
     )
 
 
-def _again(context: click.Context) -> str:
-    """The command that gives the same result, without what does not change it."""
-    words = ["separatrix", "fit", str(context.params["table"])]
-    for option in context.command.params:
-        value = context.params.get(option.name or "")
-        if not isinstance(option, click.Option) or not was_given(context, option.name or ""):
-            continue
-        if option.name in ("out", "as_json", "gates"):
-            continue
-        for item in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0], str(item)]
-    return shlex.join(words)
-
-
 def _in_python(context: click.Context, table: str, target: str | None) -> str:
     """The same thing in Python, to be pasted."""
     from separatrix.cli.costs import parse_costs
@@ -226,24 +209,59 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
             "from separatrix.study import run_study\n"
             f"study = run_study(load_moments({table!r}))"
         )
-    scan = [repr(table_at(table)), f"target={target!r}"]
-    scan += [
-        f"{name}={given[name]!r}"
-        for name in ("weight", "missing", "unseen")
-        if was_given(context, name)
-    ]
-    if given["kinds"]:
-        pairs = (text.rpartition("=") for text in given["kinds"])
-        scan.append(f"kinds={ ({column: kind for column, _, kind in pairs})!r}")
     study = [f"{n}={given[n]!r}" for n in STUDY_OPTIONS if was_given(context, n)]
     if given["costs"]:
         study.append(f"costs={parse_costs(given['costs'])!r}")
     if given["models"]:
         study.append(f"models={_names(given['models'])!r}")
-    words = ", ".join([f"sx.scan({', '.join(scan)})", *study])
-    return f"import separatrix as sx\nstudy = sx.run_study({words})"
+    return python_code(context, "run_study", study, target=target)
 
 
-def was_given(context: click.Context, name: str) -> bool:
-    """Whether an option was typed."""
-    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+# -- gates -----------------------------------------------------------------------------------------
+
+#: Metrics of which smaller is better: the gate is an upper limit.
+ERRORS = {"rmse", "mae", "error", "log_loss", "cost", "risk"}
+KNOWN = (*sorted(ERRORS), "r2", "accuracy", "auc", "coverage")
+
+
+def parse_gates(given: tuple[str, ...]) -> dict[str, float]:
+    """``("r2=0.8",)`` as a mapping of metric to value."""
+    limits = {}
+    for text in given:
+        metric, equals, number = text.partition("=")
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = math.nan
+        limits[metric.strip().lower()] = limit
+        if not equals or not math.isfinite(limit):
+            raise InputError(
+                f"--min-score {text!r} is not METRIC=VALUE.",
+                remedy="Write it as --min-score r2=0.8.",
+            )
+        if metric.strip().lower() not in KNOWN:
+            raise InputError(
+                f"--min-score names {metric!r}, which is not a metric.",
+                remedy=did_you_mean(metric, KNOWN),
+            )
+    return limits
+
+
+def check_gates(limits: dict[str, float], study: Study) -> list[dict[str, Any]]:
+    """Each limit against the test score; a metric that the study does not have is refused."""
+    scores = {score.metric: score.value for score in study.test}
+    checked = []
+    for metric, limit in limits.items():
+        if metric not in scores:
+            raise InputError(
+                f"--min-score names {metric!r}, which is not measured for {study.task}.",
+                remedy=did_you_mean(metric, list(scores)),
+            )
+        value = scores[metric]
+        passed = value <= limit if metric in ERRORS else value >= limit
+        bound = "at most" if metric in ERRORS else "at least"
+        message = f"{metric} is {value:.4g} on the test set; {bound} {limit:g} is required"
+        checked.append(
+            {"metric": metric, "limit": limit, "value": value, "passed": passed, "message": message}
+        )
+    return checked

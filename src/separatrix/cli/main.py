@@ -16,14 +16,12 @@ import click
 
 from separatrix import __version__
 from separatrix.cli.cluster import cluster
-from separatrix.cli.explain import explain
-from separatrix.cli.failure import GateFailed, describe
+from separatrix.cli.failure import GateFailed, Interruptions, describe
 from separatrix.cli.fit import fit
+from separatrix.cli.listings import explain, samples
 from separatrix.cli.moments import merge, summarize
 from separatrix.cli.predict import predict
 from separatrix.cli.report import report
-from separatrix.cli.samples import samples
-from separatrix.cli.signals import Interruptions
 from separatrix.messages import InputError
 
 OPENING = """\

@@ -9,8 +9,13 @@ from typing import Any
 
 import click
 
-from separatrix.cli.flags import with_flags
-from separatrix.cli.options import json_option, reading_options, scanned, split_options
+from separatrix.cli.options import (
+    json_option,
+    reading_options,
+    scanned,
+    split_options,
+    with_flags,
+)
 from separatrix.cli.output import print_json, say
 from separatrix.messages import InputError
 

@@ -1,8 +1,15 @@
-"""Options and arguments that several commands share."""
+"""Options and arguments that several commands share, and parameters of Python as options.
+
+Messages and errors of the library speak of parameters: ``task='regression'``, or `` `seed` ``.
+:func:`with_flags` turns them into ``--task regression`` and ``--seed``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import re
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -132,3 +139,105 @@ def scanned(
         missing=missing,
         unseen=unseen,
     )
+
+
+def with_file(problem: InputError, table: str) -> InputError:
+    """The error with the name of the table, if its text can follow one."""
+    if problem.file is not None or not (problem.what[0].islower() or problem.what[0].isdigit()):
+        return problem
+    return InputError(
+        problem.what, file=table, row=problem.row, column=problem.column, remedy=problem.remedy
+    )
+
+
+def was_given(context: click.Context, name: str) -> bool:
+    """Whether an option was typed."""
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def command_line(context: click.Context) -> str:
+    """The command that gives the same result, without options that do not change it."""
+    words = ["separatrix", str(context.info_name), str(context.params["table"])]
+    for option in context.command.params:
+        name = option.name or ""
+        if not isinstance(option, click.Option) or not was_given(context, name):
+            continue
+        if name in ("out", "as_json", "gates"):
+            continue
+        value = context.params[name]
+        for item in value if isinstance(value, tuple) else (value,):
+            words += [option.opts[0]] if option.is_flag else [option.opts[0], str(item)]
+    return shlex.join(words)
+
+
+def python_code(
+    context: click.Context,
+    function: str,
+    arguments: Sequence[str],
+    *,
+    target: str | None = None,
+    ignored: Sequence[str] = (),
+) -> str:
+    """The call of ``function`` in Python on the table of the command, to be pasted."""
+    given = context.params
+    scan = [repr(table_at(given["table"]))] + ([] if target is None else [f"target={target!r}"])
+    reading = [n for n in ("weight", "missing", "unseen") if was_given(context, n)]
+    scan += [f"{name}={given[name]!r}" for name in reading]
+    kinds = {**kinds_of(given["kinds"]), **dict.fromkeys(ignored, "ignore")}
+    if kinds:
+        scan.append(f"kinds={kinds!r}")
+    words = ", ".join([f"sx.scan({', '.join(scan)})", *arguments])
+    return f"import separatrix as sx\nstudy = sx.{function}({words})"
+
+
+#: The option of each parameter.
+FLAGS = {
+    "target": "--target",
+    "task": "--task",
+    "models": "--models",
+    "metric": "--metric",
+    "costs": "--costs",
+    "reject": "--reject",
+    "seed": "--seed",
+    "test": "--test",
+    "folds": "--folds",
+    "weight": "--weight",
+    "kinds": "--kind",
+    "missing": "--missing",
+    "unseen": "--unseen",
+    "method": "--method",
+    "k": "-k",
+    "standardize": "--no-standardize",
+}
+
+_NAMES = "|".join(FLAGS)
+_LITERAL = r"""\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|"[^"]*"|…|[\w.]*\w"""
+_CALL = re.compile(rf"scan\(…, ((?:{_NAMES})=[^()]*)\)")
+_MENTION = re.compile(
+    rf"`(?P<bare>{_NAMES})`|(?P<tick>`?)\b(?P<name>{_NAMES})=(?P<value>{_LITERAL})(?P=tick)"
+)
+
+
+def with_flags(text: str) -> str:
+    """A message written for Python, in the options of the command line."""
+    return _MENTION.sub(_option, _CALL.sub(r"\1", text))
+
+
+def _option(found: re.Match[str]) -> str:
+    if found["bare"]:
+        return FLAGS[found["bare"]]
+    flag, text = FLAGS[found["name"]], found["value"]
+    if text in ("…", "{…}"):
+        return f"{flag} {'COLUMN=KIND' if flag == '--kind' else 'COLUMN'}"
+    try:
+        value = ast.literal_eval(text.replace("…", "'COLUMN'"))
+    except (SyntaxError, ValueError):
+        return found[0]
+    if isinstance(value, bool):
+        return flag
+    if isinstance(value, dict):
+        pairs = (f"{column}={kind}" for column, kind in value.items())
+        return " ".join(f"{flag} {shlex.quote(pair)}" for pair in pairs)
+    if isinstance(value, list | tuple):
+        value = ",".join(str(item) for item in value)
+    return f"{flag} {shlex.quote(str(value))}"

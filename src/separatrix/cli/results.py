@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cli.failure import SCHEMA_VERSION
+from separatrix.cli.failure import SCHEMA_VERSION, uninterrupted
 from separatrix.cli.ids import Ids
-from separatrix.cli.signals import uninterrupted
 from separatrix.messages import InputError
 from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
@@ -56,7 +55,7 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
     document = {"schema_version": SCHEMA_VERSION, **document_of(study)}
 
     def write(partial: Path) -> None:
-        save(study.model, partial / MODEL, study=without_model(study))
+        save(study.model, partial / MODEL, study=replace(study, model=None))
         write_report(study, partial / REPORT)
         if study.test_predictions is not None:
             text = predictions(study.test_predictions, study.target, study.classes, ids)
@@ -105,11 +104,6 @@ def _renamed(problem: InputError, partial: Path, place: Path) -> InputError:
         return problem
     file = problem.file.replace(str(partial), str(place))
     return InputError(problem.what, file=file, remedy=problem.remedy)
-
-
-def without_model(study: Study) -> Study:
-    """The study to store in the model file, next to the model itself."""
-    return replace(study, model=None)
 
 
 def predictions(test: Predictions, target: str, classes: tuple[str, ...], ids: Ids) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from separatrix.discriminant.covariance_tests import MardiaTest
-from separatrix.pictures.formatting import exact, number, score_text
-from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value
-from separatrix.study.result import CrossValidatedScore, Score, Study
+from separatrix.pictures.formatting import exact, number
+from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value, score_cells
+from separatrix.study.result import CrossValidatedScore, Study
 
 
 def covariance_table(study: Study) -> Table | None:
@@ -52,7 +50,7 @@ def calibration_table(study: Study) -> Table | None:
     lines = tuple(
         Line(
             "uncalibrated" if method is None else method,
-            _score_cells(score),
+            _mean_cells(score),
             "used" if method == check.method else "",
             strong=method == check.method,
         )
@@ -62,7 +60,7 @@ def calibration_table(study: Study) -> Table | None:
     return Table((*heads, ("Standard error", True)), lines)
 
 
-def _score_cells(score: CrossValidatedScore) -> tuple[Cell, ...]:
+def _mean_cells(score: CrossValidatedScore) -> tuple[Cell, ...]:
     error = score.standard_error
     return figure(score.mean, number(score.mean, 4)), figure(error, number(error, 2))
 
@@ -105,21 +103,12 @@ def decision_table(study: Study) -> Table | None:
     if made is None:
         return None
     lines = [
-        _measured("Mean cost", made.cost, made.cost.metric),
-        _measured("Mean cost, most probable class predicted", made.cost_without, "cost"),
+        Line("Mean cost", score_cells(made.cost)),
+        Line("Mean cost, most probable class predicted", score_cells(made.cost_without)),
     ]
     if made.costs.reject_cost is not None:
         lines += [
-            _measured("Coverage (rows not rejected)", made.coverage, "accuracy"),
-            _measured("Risk (mean cost of those)", made.risk, "cost"),
+            Line("Coverage (rows not rejected)", score_cells(made.coverage)),
+            Line("Risk (mean cost of those)", score_cells(made.risk)),
         ]
     return Table((("Measure", False), ("Value", True), ("95 % interval", True)), tuple(lines))
-
-
-def _measured(name: str, score: Score, metric: str) -> Line:
-    span = ""
-    if math.isfinite(score.low) and math.isfinite(score.high):
-        span = f"{score_text(score.low, metric)} to {score_text(score.high, metric)}"
-    return Line(
-        name, (figure(score.value, score_text(score.value, metric)), Cell(span, right=True))
-    )

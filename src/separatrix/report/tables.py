@@ -6,14 +6,7 @@ import math
 from dataclasses import dataclass
 
 from separatrix.messages import WARNINGS
-from separatrix.pictures.formatting import (
-    exact,
-    join_words,
-    number,
-    plural,
-    score_info,
-    score_text,
-)
+from separatrix.pictures.formatting import exact, join_words, number, plural, score_info, score_text
 from separatrix.report.verdict import counterpart, display_name, label_of
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
@@ -125,17 +118,13 @@ def leaderboard_table(study: Study) -> Table:
     lines = []
     other = next((e.secondary.metric for e in study.leaderboard if e.secondary is not None), None)
     for entry in ordered_entries(study):
-        low, high = fold_interval(entry)
-        span = ""
-        if math.isfinite(low):
-            span = f"{score_text(low, entry.metric)} to {score_text(high, entry.metric)}"
         tuned = [f"{key} = {_range(values)}" for key, values in entry.hyperparameters.items()]
         if entry.calibrated is not None:
             tuned.append(f"{entry.calibrated} calibration")
         won = entry.name == study.winner
         cells = (
             figure(entry.mean, score_text(entry.mean, entry.metric)),
-            Cell(span, right=True),
+            interval(*fold_interval(entry), entry.metric),
             *_secondary(entry, other),
             Cell("; ".join(text for text in (", ".join(tuned), entry.note) if text)),
         )
@@ -179,26 +168,31 @@ def fold_interval(entry: Entry) -> tuple[float, float]:
 
 def score_table(study: Study) -> Table:
     """Scores on the test set, of the model and of the baseline."""
-    lines = []
-    for score in study.test:
-        base = counterpart(study, score.metric)
-        lines.append(
-            Line(
-                score_info(score.metric).short,
-                (*_score_cells(score), *_score_cells(base)),
-            )
+    lines = [
+        Line(
+            score_info(score.metric).short,
+            (*score_cells(score), *score_cells(counterpart(study, score.metric))),
         )
+        for score in study.test
+    ]
     heads = (("Measure", False), ("Model", True), ("95 % interval", True), ("Baseline", True))
     return Table((*heads, ("95 % interval", True)), tuple(lines))
 
 
-def _score_cells(score: Score | None) -> tuple[Cell, Cell]:
+def score_cells(score: Score | None) -> tuple[Cell, Cell]:
+    """A score and its 95 % interval."""
     if score is None:
         return Cell("–", right=True), Cell("", right=True)
-    span = ""
-    if math.isfinite(score.low) and math.isfinite(score.high):
-        span = f"{score_text(score.low, score.metric)} to {score_text(score.high, score.metric)}"
-    return figure(score.value, score_text(score.value, score.metric)), Cell(span, right=True)
+    value = figure(score.value, score_text(score.value, score.metric))
+    return value, interval(score.low, score.high, score.metric)
+
+
+def interval(low: float, high: float, metric: str) -> Cell:
+    """An interval of a metric; an empty cell where an end is not known."""
+    known = math.isfinite(low) and math.isfinite(high)
+    return Cell(
+        f"{score_text(low, metric)} to {score_text(high, metric)}" if known else "", right=True
+    )
 
 
 def p_value(p: float) -> Cell:

@@ -31,6 +31,7 @@ from separatrix.study.description import (
     StoredRows,
     SVMSearch,
 )
+from separatrix.study.folds import thinned
 from separatrix.svm.base import KernelSVM, LinearSVM
 from separatrix.svm.svc_search import LinearSVCSearch, SVCSearch
 from separatrix.svm.svr_search import SVRSearch
@@ -178,14 +179,7 @@ def _neighbors(core: Any) -> NeighborSearch | None:
         errors.n_neighbors,
         errors.error,
         errors.standard_error,
-        evenly(distances, MOST_DISTANCES),
+        thinned(distances, MOST_DISTANCES),
         spread,
         nearest,
     )
-
-
-def evenly(values: Floats, most: int) -> Floats:
-    """The values, or ``most`` of them at even steps."""
-    if len(values) <= most:
-        return values
-    return np.asarray(values[np.linspace(0, len(values) - 1, most).astype(int)])

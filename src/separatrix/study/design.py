@@ -100,7 +100,6 @@ def training_rows(
         scale = np.sqrt(np.average((x - np.average(x, axis=0, weights=w)) ** 2, axis=0, weights=w))
     leverage = _leverage(core)
     return TrainingRows(
-        None,
         truth_of(rows),
         w,
         names,

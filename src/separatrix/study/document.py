@@ -14,16 +14,16 @@ from separatrix.study.result import Score, Study
 
 
 def plain(value: Any) -> Any:
-    """NumPy values as Python's own; what is not a number in JSON (NaN, infinity) as None."""
+    """JSON values: records as dictionaries, NaN and infinity as None, NumPy's as Python's own."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return record(value) if is_dataclass(value) else value
 
 
 def document_of(study: Study) -> dict[str, Any]:
@@ -36,16 +36,16 @@ def document_of(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "test_fraction": study.test_fraction,
         "rows": {"training": study.n_train, "test": study.n_test},
-        "columns": [record(column) for column in study.columns],
+        "columns": plain(study.columns),
         "classes": list(study.classes),
-        "leaderboard": [record(e) for e in study.leaderboard],
+        "leaderboard": plain(study.leaderboard),
         "winner": study.winner,
         "reason": study.reason,
         "test": _scores(study.test),
         "baseline_test": _scores(study.baseline_test),
-        "calibration": _optional(study.calibration),
+        "calibration": plain(study.calibration),
         "decision": _decision(study),
-        "covariance_tests": _optional(study.covariance_tests),
+        "covariance_tests": plain(study.covariance_tests),
         "model": {
             "class": type(study.model).__name__,
             "parameters": plain(model.parameters),
@@ -68,21 +68,7 @@ def certificate_document(certificate: Certificate) -> dict[str, Any]:
 
 def record(value: Any) -> dict[str, Any]:
     """The fields of a record; records within it likewise."""
-    return {f.name: _value(getattr(value, f.name)) for f in fields(value)}
-
-
-def _value(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return record(value)
-    if isinstance(value, dict):
-        return {str(k): _value(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_value(v) for v in value]
-    return plain(value)
-
-
-def _optional(value: Any) -> dict[str, Any] | None:
-    return None if value is None else record(value)
+    return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
 
 
 def _decision(study: Study) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from separatrix.statistics.moment_rows import MomentRows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
 from separatrix.study.candidates import Candidate
-from separatrix.study.result import Predictions
 from separatrix.study.tasks import REGRESSION
+
+A = TypeVar("A", Ints, Floats)
 
 #: The part of the rows of the test set; folds are numbered from 0.
 TEST = -1
@@ -207,16 +208,11 @@ def error_on(model: Any, rows: InMemory) -> float:
     return float(np.average(truth != predicted, weights=w))
 
 
-def predictions(model: Any, rows: InMemory) -> Predictions:
-    """Target and prediction of every row."""
-    return Predictions(rows.row_ids, truth_of(rows), model.predict(rows), None, rows.block.w)
-
-
-def thinned(rows: Ints, most: int) -> Ints:
-    """The rows, or ``most`` of them at even steps."""
-    if len(rows) <= most:
-        return rows
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, most).astype(int)])
+def thinned(values: A, most: int) -> A:
+    """The values, or ``most`` of them at even steps."""
+    if len(values) <= most:
+        return values
+    return cast(A, values[np.linspace(0, len(values) - 1, most).astype(int)])
 
 
 def too_small(n: int) -> InputError:

@@ -180,12 +180,6 @@ def refuse_constant_target(truth: NDArray[Any], name: str) -> None:
         )
 
 
-def refuse_no_variance(training: Moments, name: str) -> None:
-    """The same from moments."""
-    if training.yy[0, 0] <= 0:
-        refuse_constant_target(np.repeat(training.y_mean[0], 2), name)
-
-
 def refuse_rows_needed(
     compared: list[Candidate], requested: Sequence[str] | None
 ) -> list[Candidate]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from separatrix.linear.ridge.ridge_path import RidgePath
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.grouped import Grouped
@@ -21,8 +23,8 @@ from separatrix.study.folds import (
     MIN_TRAINING_ROWS,
     MomentFolds,
     mse,
-    predictions,
     too_small,
+    truth_of,
 )
 from separatrix.study.measure import regression_scores, scores_from_moments
 from separatrix.study.progress import stages
@@ -107,9 +109,10 @@ def _moment_folds(design: StudyDesign) -> MomentFolds | None:
 
 
 def _scored(model: Any, design: StudyDesign) -> tuple[Predictions, tuple[Score, ...]]:
-    found = predictions(model, design.folds.table.take(design.folds.test))
-    seed = design.parts.seed
-    return found, regression_scores(found.truth, found.predicted, found.w, seed)
+    rows = design.folds.table.take(design.folds.test)
+    truth, predicted, w = truth_of(rows), model.predict(rows), rows.block.w
+    found = Predictions(rows.row_ids, truth, predicted, None, w)
+    return found, regression_scores(truth, predicted, w, design.parts.seed)
 
 
 def _design_of(model: Any, design: StudyDesign) -> Moments | ArrayRows:
@@ -154,7 +157,8 @@ def study_moments(
     test, training = folds.test, folds.folds.reduce(Moments())
     if test is None or test.count < MIN_TEST_ROWS or training.count < MIN_TRAINING_ROWS:
         raise too_small(stored.groups.total().count)
-    inferred.refuse_no_variance(training, target.name)
+    if training.yy[0, 0] <= 0:
+        inferred.refuse_constant_target(np.repeat(training.y_mean[0], 2), target.name)
     compared, _ = candidates(REGRESSION, models, Size(training.count, 0))
     by_name = {c.name: c for c in inferred.refuse_rows_needed(compared, models)}
     with stages(progress, len(by_name) + 2) as step:

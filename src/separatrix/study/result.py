@@ -76,15 +76,12 @@ class Predictions:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The training rows as the chosen model saw them, thinned to what pictures need.
+    """What pictures need of (some of) the training rows, without the features themselves.
 
-    ``x`` is the design matrix (dummies in place, missing values imputed) with its column ``names``;
-    ``scores`` are those of a classifier; ``rows`` are the row numbers in the table. A stored study
-    has no ``x``, which would be a copy of the data, but ``scale``, the standard deviation of each
-    column, and the ``leverage`` of each row.
+    ``names`` are the columns of the design matrix and ``scale`` their standard deviations;
+    ``scores`` are those of a classifier; ``rows`` are the row numbers in the table.
     """
 
-    x: Floats | None
     y: Any
     w: Floats | None = None
     names: tuple[str, ...] = ()

@@ -14,15 +14,16 @@ from separatrix.pictures import (
 )
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.verdict import display_name, is_baseline
-from separatrix.rows.block import Floats, unit_weights
+from separatrix.rows.block import Floats
 from separatrix.study.description import RegularizationPath
-from separatrix.study.result import Study, TrainingRows
+from separatrix.study.result import Study
 
 
 def coefficients(study: Study) -> Gallery:
     """Coefficients with intervals, the path over the penalty, and the error along it."""
     gallery, model = Gallery(), study.description
-    scale, found = _scale(study.training), model.inference
+    scale = None if study.training is None else study.training.scale
+    found = model.inference
     if found is not None and is_baseline(study.winner):
         return gallery
     if found is not None and found.estimates.size:
@@ -93,18 +94,8 @@ def _fitting(scale: Floats | None, study: Study, count: int) -> Floats | None:
     return None
 
 
-def _scale(part: TrainingRows | None) -> Floats | None:
-    """The standard deviation of every column of the design."""
-    if part is None or part.scale is not None or part.x is None:
-        return None if part is None else part.scale
-    x = np.asarray(part.x, dtype=float)
-    w = unit_weights(part.w, x.shape[0])
-    mean = np.average(x, axis=0, weights=w)
-    return np.asarray(np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w)))
-
-
 def _scale_by_name(study: Study, names: tuple[str, ...]) -> Floats | None:
-    """The same from the profile of the table, where every term is a column or a level of one."""
+    """Standard deviations from the profile of the table, if every term is a column or a level."""
     deviation: dict[str, float] = {}
     for column in study.columns:
         deviation[column.name] = column.std

@@ -53,24 +53,16 @@ def _leverage(
     names: list[str] | None,
     total: int,
 ) -> LeverageDisplay:
-    """From the stored leverages; else, for least squares, from the design matrix."""
+    """From the stored leverages of a least squares model."""
     if found is None or found.intervals is None:
         raise InputError("Leverage is defined for least squares, not for this model.")
-    if part is None:
+    if part is None or part.leverage is None or part.leverage.size != residuals.size:
         raise InputError("The training rows are not stored, so leverage cannot be drawn.")
-    own = part.leverage
-    if own is not None and own.size == residuals.size:
-        scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
-        # Leverages of all rows add up to the rank; those of a selection do not.
-        count = None if residuals.size == total else found.estimates.size + 1
-        return LeverageDisplay.from_fit(
-            scaled, own, found.sigma, count, row_labels=names, max_points=MANY
-        )
-    no_constant = found.intercept_row is None
-    if part.x is None or no_constant or part.x.shape[1] != found.estimates.size:
-        raise InputError("The training rows are not stored, so leverage cannot be drawn.")
-    return LeverageDisplay.from_design(
-        part.x, residuals, w=part.w, row_labels=names, max_points=MANY
+    scaled = residuals if part.w is None else residuals * np.sqrt(part.w)
+    # Leverages of all rows add up to the rank; those of a selection do not.
+    count = None if residuals.size == total else found.estimates.size + 1
+    return LeverageDisplay.from_fit(
+        scaled, part.leverage, found.sigma, count, row_labels=names, max_points=MANY
     )
 
 

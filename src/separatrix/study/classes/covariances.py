@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest, box_m, mardia
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.rows.schema import Kind, Term
+from separatrix.study.classes.planes import NumericColumns
 from separatrix.study.folds import RowFolds, thinned, truth_of
 from separatrix.study.result import CovarianceTests
 
@@ -50,18 +50,14 @@ def covariance_tests(folds: RowFolds, classes: NDArray[Any]) -> CovarianceTests 
 def numeric_rows(folds: RowFolds) -> tuple[Floats, tuple[str, ...], NDArray[Any]]:
     """Complete training rows of the numeric columns that vary; their names; the classes."""
     rows = folds.table.take(folds.training)
-    block = rows.block
-    place = block.terms.position
-    numeric = [c.name for c in rows.schema.columns if c.kind is Kind.NUMERIC]
-    at = [place[Term(name)] for name in numeric]
-    missing = [place[t] for t in (Term(name, missing=True) for name in numeric) if t in place]
-    dense = block.dense()
-    complete = np.ones(block.n, dtype=bool) if not missing else ~dense[:, missing].any(axis=1)
-    if block.w is not None:
-        complete &= block.w > 0
-    x = dense[complete][:, at]
-    varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(at), dtype=bool)
-    names = tuple(name for name, moves in zip(numeric, varies, strict=True) if moves)
+    numeric = NumericColumns(rows)
+    x, missing = numeric.values(rows.block)
+    complete = ~missing.any(axis=1)
+    if rows.block.w is not None:
+        complete &= rows.block.w > 0
+    x = x[complete]
+    varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(x.shape[1], dtype=bool)
+    names = tuple(name for name, moves in zip(numeric.names, varies, strict=True) if moves)
     return x[:, varies], names, truth_of(rows)[complete]
 
 

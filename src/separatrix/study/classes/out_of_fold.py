@@ -94,54 +94,44 @@ def log_losses(probabilities: Floats, truth: Ints) -> Floats:
     return np.asarray(-np.log(np.clip(p, SMALLEST, 1.0)))
 
 
-@dataclass(frozen=True)
-class _Fold:
-    """Predictions of one fold, and whether its training rows were linearly separable."""
-
-    rows: Ints
-    truth: Ints
-    predicted: Ints
-    w: Floats
-    scores: Floats | None
-    probabilities: Floats | None
-    separable: bool
-
-
 def predict_out_of_fold(candidate: Candidate, folds: RowFolds, classes: NDArray[Any]) -> OutOfFold:
     """Every fold, predicted by the candidate fitted to the others."""
     parts, tuned = cross_validate(
         candidate, folds, lambda model, fold: _predict(model, folds, candidate, fold, classes)
     )
-    return OutOfFold(
-        classes,
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([np.full(len(part.truth), k) for k, part in enumerate(parts)]),
-        np.concatenate([part.truth for part in parts]),
-        np.concatenate([part.predicted for part in parts]),
-        np.concatenate([part.w for part in parts]),
-        _together(part.scores for part in parts),
-        _together(part.probabilities for part in parts),
-        tuned,
-        any(part.separable for part in parts),
+    return replace(
+        parts[0],
+        rows=np.concatenate([part.rows for part in parts]),
+        fold=np.concatenate([part.fold for part in parts]),
+        truth=np.concatenate([part.truth for part in parts]),
+        predicted=np.concatenate([part.predicted for part in parts]),
+        w=np.concatenate([part.w for part in parts]),
+        scores=_together(part.scores for part in parts),
+        probabilities=_together(part.probabilities for part in parts),
+        hyperparameters=tuned,
+        separable=any(part.separable for part in parts),
     )
 
 
 def _predict(
     model: Any, folds: RowFolds, candidate: Candidate, fold: int, classes: NDArray[Any]
-) -> _Fold:
+) -> OutOfFold:
+    """Predictions of one fold, and whether its training rows were linearly separable."""
     at = folds.split(fold)[1]
     rows = folds.source(candidate).take(at)
     truth = codes_of(truth_of(rows), classes)
     p = aligned_probabilities(model, rows, classes)
     complete = len(model.classes_) == len(classes)
-    return _Fold(
+    return OutOfFold(
+        classes,
         at,
+        np.full(len(at), fold),
         truth,
         p.argmax(axis=1) if p is not None else codes_of(model.predict(rows), classes),
         unit_weights(rows.block.w, len(truth)),
         decision_scores(model, rows) if complete else None,
         p,
-        isinstance(model, LogisticRegression) and model.separation_ is not None,
+        separable=isinstance(model, LogisticRegression) and model.separation_ is not None,
     )
 
 

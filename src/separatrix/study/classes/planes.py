@@ -1,6 +1,6 @@
 """The winner on the plane that separates the class means most: decision regions, and SVM margins.
 
-Numeric columns vary along the plane; all others are held at their most frequent level.
+Numeric columns vary along the plane; all others are fixed at their most frequent level.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from separatrix.svm.base import SupportVectorModel
 def surface_of(model: Any, folds: RowFolds, test: Predictions) -> DecisionSurface | None:
     """Predictions of ``model`` on the plane, with the test rows; None where there is none."""
     classes = tuple(str(c) for c in model.classes_)
-    some = thinned(np.arange(len(folds.training)), SHOWN_ROWS)
-    training = folds.table.take(folds.training[some])
+    training = folds.table.take(thinned(folds.training, SHOWN_ROWS))
     points = thinned(np.arange(len(folds.test)), MOST_DOTS)
     shown = folds.table.take(folds.test[points])
     numeric = NumericColumns(training)
@@ -95,28 +94,23 @@ class NumericColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """The numeric columns, in order."""
-        return tuple(self.table.block.terms.items[j].column for j in self._at)
+        return tuple(c.name for c in self.table.schema.columns if c.kind is Kind.NUMERIC)
 
     @cached_property
     def _at(self) -> list[int]:
-        numeric = {c.name for c in self.table.schema.columns if c.kind is Kind.NUMERIC}
-        terms = self.table.block.terms
-        return [
-            j
-            for j, term in enumerate(terms)
-            if term.column in numeric and term.level is None and not term.missing
-        ]
+        return [self.table.block.terms.position[Term(name)] for name in self.names]
 
     @cached_property
     def _means(self) -> Floats:
         """The mean of each column over the rows that have it."""
-        x, missing = self._parts(self.table.block)
+        x, missing = self.values(self.table.block)
         present = np.where(missing, 0.0, 1.0)
         if self.table.block.w is not None:
             present = present * self.table.block.w[:, None]
         return np.asarray((x * present).sum(axis=0) / np.maximum(present.sum(axis=0), 1e-300))
 
-    def _parts(self, block: Block) -> tuple[Floats, NDArray[np.bool_]]:
+    def values(self, block: Block) -> tuple[Floats, NDArray[np.bool_]]:
+        """The numeric values of a block, and which of them are missing."""
         raw, terms = block.dense(), block.terms
         x, missing = raw[:, self._at], np.zeros((block.n, len(self._at)), dtype=bool)
         for i, name in enumerate(self.names):
@@ -127,7 +121,7 @@ class NumericColumns:
 
     def of(self, block: Block) -> Floats:
         """The numeric values of a block, missing ones at the mean of their column."""
-        x, missing = self._parts(block)
+        x, missing = self.values(block)
         return np.where(missing, self._means, x)
 
     @cached_property
@@ -155,7 +149,7 @@ class NumericColumns:
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """What the other columns are held at, a phrase each."""
+        """What the other columns are fixed at, a phrase each."""
         return self._fixed_row[1]
 
     def rows(self, values: Floats) -> InMemory:

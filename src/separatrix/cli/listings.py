@@ -1,4 +1,4 @@
-"""``separatrix samples``: the built-in tables, listed or printed."""
+"""``separatrix samples`` and ``explain``: the built-in tables, and the warning codes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import click
 
 from separatrix.cli.options import json_option
 from separatrix.cli.output import Column, print_json, print_table, say
+from separatrix.messages import WARNINGS, InputError, did_you_mean
 
 
 @click.command(short_help="List the built-in tables, or print one as CSV.")
@@ -36,3 +37,31 @@ def samples(name: str | None, as_json: bool) -> None:
     print_table(columns, rows)
     first = next(iter(SAMPLES.values()))
     say(f"Next: separatrix fit {PREFIX}{first.name} --target {first.target}")
+
+
+@click.command(short_help="What a warning code such as SEP001 means.")
+@click.argument("code", required=False)
+@json_option
+def explain(code: str | None, as_json: bool) -> None:
+    """Explain warning CODE, or list all codes.
+
+    \b
+    Try:
+      separatrix explain SEP001
+    """
+    wanted = sorted(WARNINGS) if code is None else [code.upper()]
+    if wanted[0] not in WARNINGS:
+        raise InputError(
+            f"There is no warning {code!r}.", remedy=did_you_mean(wanted[0], sorted(WARNINGS))
+        )
+    if as_json:
+        entries = [
+            {"code": c, "title": WARNINGS[c].title, "reason": WARNINGS[c].reason} for c in wanted
+        ]
+        print_json({"warnings": entries})
+        return
+    for each in wanted:
+        entry = WARNINGS[each]
+        click.echo(f"{entry.code}  {entry.title}\n  {entry.reason}")
+        if code is not None:
+            click.echo(f'  Mute it: warnings.filterwarnings("ignore", "{entry.code}")')
