@@ -6,11 +6,11 @@ the tensor product of those of the operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -38,9 +38,7 @@ class Composite(Kernel):
 
     def prepare(self, z: Items) -> PreparedKernel:
         """All operands prepared."""
-        return PreparedComposite(
-            self, z, [child.prepare(z) for child in self._children()], self._combine
-        )
+        return PreparedComposite(self, z, [child.prepare(z) for child in self._children()])
 
     def diagonal(self, x: Items) -> Array:
         """From the diagonals of the operands."""
@@ -56,7 +54,7 @@ class Composite(Kernel):
 
     def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
         """The same operation on other operands."""
-        raise NotImplementedError(type(self).__name__)
+        return type(self)(*children, *own)
 
     def _with_values(self, values: Sequence[float]) -> Self:
         left = len(self._own_hyperparameters())
@@ -69,67 +67,67 @@ class Composite(Kernel):
 
 
 @dataclass(frozen=True)
-class Sum(Composite):
-    """The sum κ₁ + κ₂ + …"""
+class Associative(Composite):
+    """An associative operation on any number of operands."""
 
-    terms: tuple[Kernel, ...]
+    operands: tuple[Kernel, ...]
+    operation: ClassVar[np.ufunc]
 
     @classmethod
-    def of(cls, *kernels: Kernel) -> Sum:
-        """The sum, with nested sums flattened."""
-        return cls(tuple(t for k in kernels for t in (k.terms if isinstance(k, Sum) else (k,))))
+    def of(cls, *kernels: Kernel) -> Self:
+        """The operation on these kernels, with nested ones flattened."""
+        return cls(tuple(o for k in kernels for o in (k.operands if isinstance(k, cls) else (k,))))
 
     def _children(self) -> tuple[Kernel, ...]:
-        return self.terms
+        return self.operands
 
     def _combine(self, entries: list[Array]) -> Array:
-        return reduce(np.add, entries)
+        return reduce(self.operation, entries)
 
     def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
         del own
         return type(self)(children)
-
-    def _derivatives(self, x: Items) -> list[Array]:
-        return [derivative for term in self.terms for derivative in term._derivatives(x)]
 
 
 @dataclass(frozen=True)
-class Product(Composite):
-    """The product κ₁ · κ₂ · …"""
+class Sum(Associative):
+    """The sum κ₁ + κ₂ + …"""
 
-    factors: tuple[Kernel, ...]
-
-    @classmethod
-    def of(cls, *kernels: Kernel) -> Product:
-        """The product, with nested products flattened."""
-        return cls(
-            tuple(f for k in kernels for f in (k.factors if isinstance(k, Product) else (k,)))
-        )
-
-    def _children(self) -> tuple[Kernel, ...]:
-        return self.factors
-
-    def _combine(self, entries: list[Array]) -> Array:
-        return reduce(np.multiply, entries)
-
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        del own
-        return type(self)(children)
+    operation: ClassVar[np.ufunc] = np.add
 
     def _derivatives(self, x: Items) -> list[Array]:
-        grams = [factor.gram(x) for factor in self.factors]
+        return [derivative for term in self.operands for derivative in term._derivatives(x)]
+
+
+@dataclass(frozen=True)
+class Product(Associative):
+    """The product κ₁ · κ₂ · …"""
+
+    operation: ClassVar[np.ufunc] = np.multiply
+
+    def _derivatives(self, x: Items) -> list[Array]:
+        grams = [factor.gram(x) for factor in self.operands]
         derivatives = []
-        for i, factor in enumerate(self.factors):
+        for i, factor in enumerate(self.operands):
             others = reduce(np.multiply, grams[:i] + grams[i + 1 :], np.ones_like(grams[i]))
             derivatives += [derivative * others for derivative in factor._derivatives(x)]
         return derivatives
 
 
 @dataclass(frozen=True)
-class Scaled(Composite):
-    """The multiple factor · κ."""
+class Unary(Composite):
+    """A function of one kernel."""
 
     kernel: Kernel
+
+    def _children(self) -> tuple[Kernel, ...]:
+        return (self.kernel,)
+
+
+@dataclass(frozen=True)
+class Scaled(Unary):
+    """The multiple factor · κ."""
+
     factor: float = hyperparameter(1.0, 1e-5, 1e5)
 
     @property
@@ -137,14 +135,8 @@ class Scaled(Composite):
         """Whether the factor is not negative and the operand is."""
         return self.factor >= 0.0 and self.kernel.mercer
 
-    def _children(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
-
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(entries[0] * entries[0].dtype.type(self.factor))
-
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        return type(self)(children[0], own[0])
 
     def _derivatives(self, x: Items) -> list[Array]:
         return [self.kernel.gram(x)] + [
@@ -153,20 +145,11 @@ class Scaled(Composite):
 
 
 @dataclass(frozen=True)
-class Exponential(Composite):
+class Exponential(Unary):
     """The exponential exp κ."""
-
-    kernel: Kernel
-
-    def _children(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
 
     def _combine(self, entries: list[Array]) -> Array:
         return np.asarray(np.exp(entries[0]))
-
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        del own
-        return type(self)(children[0])
 
     def _derivatives(self, x: Items) -> list[Array]:
         entries = self.gram(x)
@@ -174,16 +157,11 @@ class Exponential(Composite):
 
 
 @dataclass(frozen=True)
-class Normalized(Composite):
+class Normalized(Unary):
     """The cosine in feature space, κ(x, z) / √(κ(x, x) κ(z, z)).
 
     It is zero for items without features (φ = 0, an empty string for example), also with itself.
     """
-
-    kernel: Kernel
-
-    def _children(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
 
     def prepare(self, z: Items) -> PreparedKernel:
         """The operand prepared, with 1/‖φ(z)‖."""
@@ -193,10 +171,6 @@ class Normalized(Composite):
         """One; zero for items without features."""
         squares = self.kernel.diagonal(x)
         return (squares > 0.0).astype(squares.dtype)
-
-    def _with_children(self, own: Sequence[float], children: tuple[Kernel, ...]) -> Self:
-        del own
-        return type(self)(children[0])
 
     def _derivatives(self, x: Items) -> list[Array]:
         cosine, inverse = self.gram(x), _inverse_norms(self.kernel.diagonal(x))
@@ -211,33 +185,31 @@ class Normalized(Composite):
 class PreparedComposite(PreparedKernel):
     """The prepared operands of a composite kernel."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        centers: Items,
-        operands: list[PreparedKernel],
-        combine: Callable[[list[Array]], Array],
-    ) -> None:
+    kernel: Composite
+
+    def __init__(self, kernel: Composite, centers: Items, operands: list[PreparedKernel]) -> None:
         super().__init__(kernel, centers)
-        self._operands, self._combine = operands, combine
+        self._operands = operands
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """Combined rows of the operands."""
-        return copy_to(self._combine([operand.rows(x) for operand in self._operands]), out)
+        return copy_to(self.kernel._combine([operand.rows(x) for operand in self._operands]), out)
 
     def take(self, indices: Items, out: Array | None = None) -> Array:
         """Combined rows of the operands' Gram matrices."""
-        return copy_to(self._combine([operand.take(indices) for operand in self._operands]), out)
+        return copy_to(
+            self.kernel._combine([operand.take(indices) for operand in self._operands]), out
+        )
 
     def subset(self, indices: Items) -> PreparedKernel:
         """Every operand prepared for some of the centers."""
         operands = [operand.subset(indices) for operand in self._operands]
         centers = take_items(self.centers, indices)
-        return PreparedComposite(self.kernel, centers, operands, self._combine)
+        return PreparedComposite(self.kernel, centers, operands)
 
     def gram(self) -> Array:
         """Symmetric, because every operand is."""
-        return self._combine([operand.gram() for operand in self._operands])
+        return self.kernel._combine([operand.gram() for operand in self._operands])
 
 
 class PreparedNormalized(PreparedKernel):

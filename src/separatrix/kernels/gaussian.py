@@ -11,25 +11,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import (
-    Array,
-    Items,
-    Kernel,
-    PreparedKernel,
-    hyperparameter,
-    mirror_tile,
-)
+from separatrix.kernels.base import Array, Items, Kernel, hyperparameter
 from separatrix.kernels.tiles import (
+    PreparedTiles,
     as_matrix,
-    common_matrices,
     copy_to,
-    for_each_tile,
-    lower_tiles,
     output_block,
     product_into,
     squared_norms,
-    tiles,
-    weighted_sums,
 )
 from separatrix.kernels.vectors import Linear
 from separatrix.messages import InputError
@@ -101,7 +90,7 @@ class Gaussian(Kernel):
         return [self.gram(x) * square / self.bandwidth]
 
 
-class PreparedGaussian(PreparedKernel):
+class PreparedGaussian(PreparedTiles):
     """exp(u·v − ½‖u‖² − ½‖v‖²) with u = (x − c)/σ, v = (z − c)/σ and c the mean of the centers.
 
     The shift by c leaves the kernel unchanged and avoids cancellation. Rows so far out that
@@ -124,14 +113,12 @@ class PreparedGaussian(PreparedKernel):
             return (x / self._bandwidth).astype(x.dtype)
         return ((x - self._center) / self._bandwidth).astype(x.dtype, copy=False)
 
-    def rows(self, x: Items, out: Array | None = None) -> Array:
-        """exp(−½ ‖u − v‖²)."""
-        x, z = common_matrices(x, self.centers)
-        if x.dtype != self.centers.dtype or type(z) is not type(self.centers):
-            return PreparedGaussian(self.kernel, z).rows(x, out)  # type: ignore[arg-type]
-        u, block = self._scale(x), output_block(x, z, out)
-        self._fill(x, u, _half_squared_norms(u), block)
-        return copy_to(block, out)
+    def _arrays(self, x: Items) -> tuple[Any, ...]:
+        """Rows, scaled rows u and ½‖u‖²."""
+        if x is self.centers:
+            return x, self._scaled, self._half_squares
+        u = self._scale(x)
+        return x, u, _half_squared_norms(u)
 
     def take(self, indices: Any, out: Array | None = None) -> Array:
         """Rows of the Gram matrix of the centers, with the exact diagonal."""
@@ -139,50 +126,16 @@ class PreparedGaussian(PreparedKernel):
         u = self._scaled[indices]
         block = output_block(u, self._scaled, out)
         x = self.centers[indices] if self._any_far else u
-        self._fill(x, u, self._half_squares[indices], block)
+        self._fill((x, u, self._half_squares[indices]), block)
         block[np.arange(len(indices)), indices] = 1.0
         return copy_to(block, out)
 
-    def dot(self, x: Items, weights: Array) -> Array:
-        """Weighted sums over tiles; the kernel matrix is not stored."""
-        x, z = common_matrices(x, self.centers)
-        if x.dtype != self.centers.dtype or type(z) is not type(self.centers):
-            return PreparedGaussian(self.kernel, z).dot(x, weights)  # type: ignore[arg-type]
-        u = self._scale(x)
-        half = _half_squared_norms(u)
-
-        def compute(rows: slice, columns: slice, tile: Array) -> None:
-            self._tile(x[rows], u[rows], half[rows], columns, tile, (0, 0))
-
-        return weighted_sums(compute, weights, x)
-
-    def gram(self) -> Array:
-        """The tiles below the diagonal, mirrored."""
-        z, u, half = self.centers, self._scaled, self._half_squares
-        block = output_block(u, u, None)
-
-        def fill(rows: slice, columns: slice) -> None:
-            self._tile(z[rows], u[rows], half[rows], columns, block, (rows.start, columns.start))
-            mirror_tile(block, rows, columns)
-
-        for_each_tile(fill, lower_tiles(len(self)), u.shape[1])
-        np.fill_diagonal(block, 1.0)
-        return block
-
-    def _fill(self, x: Items, u: Items, half: Array, block: Array) -> None:
-        """Fill the block with the kernel values of the rows ``x``, scaled ``u``."""
-
-        def fill(rows: slice, columns: slice) -> None:
-            self._tile(x[rows], u[rows], half[rows], columns, block, (rows.start, columns.start))
-
-        for_each_tile(fill, tiles(*block.shape), u.shape[1])
-
     def _tile(
-        self, x: Items, u: Items, half: Array, columns: slice, block: Array, start: tuple[int, int]
+        self, rows: tuple[Any, ...], columns: slice, block: Array, start: tuple[int, int]
     ) -> None:
-        """Rows x (scaled: u) with some of the centers, in the block from index ``start`` on."""
         from separatrix.kernels.loops import gaussian as loops
 
+        x, u, half = rows
         single = block.dtype == np.float32
         far = np.flatnonzero(half > self._far_limit) if self._any_far else _NONE
         if len(far) < len(half):

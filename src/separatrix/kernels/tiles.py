@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, mirror_tile
+from separatrix.kernels.base import Array, Items, PreparedKernel, mirror_tile
 from separatrix.messages import InputError
 from separatrix.threads import one_blas_thread
 
@@ -27,46 +28,58 @@ STRIP_ROWS = 64
 MIN_PARALLEL_WORK = 1 << 21
 
 
-class PreparedInnerProducts(PreparedKernel):
-    """κ(x, z) = f(x·z), with f applied in place to every tile of inner products."""
+class PreparedTiles(PreparedKernel):
+    """Kernel values by tiles: products of some rows with some centers, then a function of them."""
 
-    def __init__(self, kernel: Kernel, centers: Any, function: Callable[[Array], None]) -> None:
-        super().__init__(kernel, centers)
-        self._function = function
+    @abstractmethod
+    def _arrays(self, x: Items) -> tuple[Any, ...]:
+        """The arrays that a tile needs of the rows x, as many rows in each."""
+
+    @abstractmethod
+    def _tile(
+        self, rows: tuple[Any, ...], columns: slice, block: Array, start: tuple[int, int]
+    ) -> None:
+        """Rows with some of the centers, in the contiguous block from index ``start`` on."""
+
+    def _converted(self, x: Items) -> tuple[Items, Self]:
+        """The rows, and the prepared kernel, as matrices of one type."""
+        x, z = common_matrices(x, self.centers)
+        same = z.dtype == self.centers.dtype and type(z) is type(self.centers)
+        return x, self if same else type(self)(self.kernel, z)
 
     def rows(self, x: Items, out: Array | None = None) -> Array:
-        """f(x·z), tile by tile."""
-        x, z = common_matrices(x, self.centers)
-        block = output_block(x, z, out)
+        """The matrix κ(xᵢ, zⱼ), tile by tile."""
+        x, prepared = self._converted(x)
+        block = output_block(x, prepared.centers, out)
+        prepared._fill(prepared._arrays(x), block)
+        return copy_to(block, out)
+
+    def _fill(self, arrays: tuple[Any, ...], block: Array, *, symmetric: bool = False) -> None:
+        """Fill the block; of a symmetric one the tiles below the diagonal, mirrored."""
 
         def fill(rows: slice, columns: slice) -> None:
-            product_into(x[rows], z[columns].T, block[rows, columns])
-            self._function(block[rows, columns])
+            part = tuple(array[rows] for array in arrays)
+            self._tile(part, columns, block, (rows.start, columns.start))
+            if symmetric:
+                mirror_tile(block, rows, columns)
 
-        for_each_tile(fill, tiles(*block.shape), x.shape[1])
-        return copy_to(block, out)
+        todo = lower_tiles(len(self)) if symmetric else tiles(*block.shape)
+        for_each_tile(fill, todo, arrays[0].shape[1])
 
     def dot(self, x: Items, weights: Array) -> Array:
         """Weighted sums over tiles; the kernel matrix is not stored."""
-        x, z = common_matrices(x, self.centers)
+        x, prepared = self._converted(x)
+        arrays = prepared._arrays(x)
 
         def compute(rows: slice, columns: slice, tile: Array) -> None:
-            product_into(x[rows], z[columns].T, tile)
-            self._function(tile)
+            prepared._tile(tuple(array[rows] for array in arrays), columns, tile, (0, 0))
 
         return weighted_sums(compute, weights, x)
 
     def gram(self) -> Array:
         """The tiles below the diagonal, mirrored."""
-        z = self.centers
-        block = output_block(z, z, None)
-
-        def fill(rows: slice, columns: slice) -> None:
-            product_into(z[rows], z[columns].T, block[rows, columns])
-            self._function(block[rows, columns])
-            mirror_tile(block, rows, columns)
-
-        for_each_tile(fill, lower_tiles(len(self)), z.shape[1])
+        block = output_block(self.centers, self.centers, None)
+        self._fill(self._arrays(self.centers), block, symmetric=True)
         np.fill_diagonal(block, self.diagonal)
         return block
 

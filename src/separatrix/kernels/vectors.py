@@ -10,14 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import factorial
+from typing import Any
 
 import numpy as np
 
 from separatrix.kernels.base import Array, Items, Kernel, hyperparameter
 from separatrix.kernels.tiles import (
-    PreparedInnerProducts,
+    PreparedTiles,
     as_matrix,
     common_matrices,
+    product_into,
     squared_norms,
 )
 from separatrix.messages import InputError
@@ -28,7 +30,7 @@ class InnerProductKernel(Kernel):
 
     def prepare(self, z: Items) -> PreparedInnerProducts:
         """The centers as a matrix."""
-        return PreparedInnerProducts(self, as_matrix(z), self._apply)
+        return PreparedInnerProducts(self, as_matrix(z))
 
     def diagonal(self, x: Items) -> Array:
         """f(‖x‖²)."""
@@ -39,9 +41,22 @@ class InnerProductKernel(Kernel):
     def _apply(self, product: Array) -> None:
         """f, in place."""
 
-    def _products(self, x: Items) -> Array:
-        """The Gram matrix of the linear kernel."""
-        return Linear().gram(x)
+
+class PreparedInnerProducts(PreparedTiles):
+    """κ(x, z) = f(x·z), with f applied in place to every tile of inner products."""
+
+    kernel: InnerProductKernel
+
+    def _arrays(self, x: Items) -> tuple[Any, ...]:
+        return (x,)
+
+    def _tile(
+        self, rows: tuple[Any, ...], columns: slice, block: Array, start: tuple[int, int]
+    ) -> None:
+        (x,), (top, left) = rows, start
+        tile = block[top : top + x.shape[0], left : left + columns.stop - columns.start]
+        product_into(x, self.centers[columns].T, tile)
+        self.kernel._apply(tile)
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,7 @@ class Linear(InnerProductKernel):
 
     def prepare(self, z: Items) -> PreparedLinear:
         """The centers as a matrix, whose weighted sums are single vectors."""
-        return PreparedLinear(self, as_matrix(z), self._apply)
+        return PreparedLinear(self, as_matrix(z))
 
     def squared_distance(self, x: Items, z: Items | None = None) -> Array:
         """‖x − z‖² from the coordinate differences, which does not cancel."""
@@ -150,7 +165,7 @@ class Polynomial(InnerProductKernel):
             np.copyto(product, _power(product, self.degree))
 
     def _derivatives(self, x: Items) -> list[Array]:
-        product = self._products(x)
+        product = Linear().gram(x)
         outer = self.degree * _power(self.scale * product + self.constant, self.degree - 1)
         return [outer, outer * product]
 
@@ -221,7 +236,7 @@ class Sigmoid(InnerProductKernel):
         np.tanh(product, out=product)
 
     def _derivatives(self, x: Items) -> list[Array]:
-        product = self._products(x)
+        product = Linear().gram(x)
         outer = 1.0 - np.tanh(self.scale * product + self.constant) ** 2
         return [outer * product, outer]
 
