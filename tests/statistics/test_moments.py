@@ -96,7 +96,8 @@ def test_parts_in_one_pass() -> None:
 def test_moments_of_a_linear_map_need_no_rows() -> None:
     rng = np.random.default_rng(2)
     x, y, a = rng.standard_normal((30, 3)), rng.standard_normal(30), rng.standard_normal((3, 2))
-    mapped = ArrayRows(x, y).reduce(Moments()).mapped(a, Terms((Term("u"), Term("v"))))
+    raw, terms = ArrayRows(x, y).reduce(Moments()), Terms((Term("u"), Term("v")))
+    mapped = raw.mapped(a, np.eye(1), terms, raw.targets)
     direct = ArrayRows(x @ a, y).reduce(Moments())
     assert_allclose(mapped.scatter, direct.scatter, atol=1e-12)
     assert_allclose(mapped.mean, direct.mean, atol=1e-13)

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Ints
-from separatrix.rows.schema import Term, Terms
+from separatrix.rows.schema import NO_TERMS, Term, Terms
 from separatrix.statistics.moments import not_finite
 
-_NO_TERMS = Terms(())
 #: Numbers in a chunk of rows that stays in cache.
 CHUNK = 100_000
 
@@ -32,8 +31,8 @@ class ClassColumnMoments:
 
     def __init__(
         self,
-        terms: Terms = _NO_TERMS,
-        targets: Terms = _NO_TERMS,
+        terms: Terms = NO_TERMS,
+        targets: Terms = NO_TERMS,
         weight: Floats | None = None,
         observed: Floats | None = None,
         mean: Floats | None = None,

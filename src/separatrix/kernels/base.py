@@ -43,6 +43,13 @@ def hyperparameter(default: float, low: float, high: float, *, continuous: bool 
     return field(default=default, metadata={"low": low, "high": high, "continuous": continuous})
 
 
+def check_integer(value: float, what: str, low: int) -> None:
+    """Refuse anything but an integer of at least ``low``, 0 or 1."""
+    if value != int(value) or value < low:
+        remedy = "Give a positive integer." if low else "Give an integer, 0 or more."
+        raise InputError(f"{what} is {value!r}.", remedy=remedy)
+
+
 class PreparedKernel(ABC):
     """A kernel with its second argument fixed to the ``centers`` z: rows of κ(·, z)."""
 

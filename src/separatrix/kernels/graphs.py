@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from separatrix.kernels.base import Items, hyperparameter
+from separatrix.kernels.base import Items, check_integer, hyperparameter
 from separatrix.kernels.features import FeatureKernel, as_list
 from separatrix.messages import InputError
 
@@ -61,11 +61,7 @@ class GraphKernel(FeatureKernel):
     rounds: int = hyperparameter(3, 0, 10, continuous=False)
 
     def __post_init__(self) -> None:
-        if self.rounds != int(self.rounds) or self.rounds < 0:
-            raise InputError(
-                f"GraphKernel has {self.rounds!r} rounds.",
-                remedy="Give an integer, 0 or more.",
-            )
+        check_integer(self.rounds, "The number of rounds of GraphKernel", 0)
 
     def features(self, item: Any) -> Mapping[Hashable, float]:
         """Hashed labels of all rounds, with their counts."""

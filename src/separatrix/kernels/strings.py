@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, hyperparameter
+from separatrix.kernels.base import Array, Items, check_integer, hyperparameter
 from separatrix.kernels.features import FeatureKernel, as_list
 from separatrix.kernels.pairs import Encoding, PairwiseKernel, check_decay
 from separatrix.messages import InputError
@@ -53,7 +53,7 @@ class Spectrum(FeatureKernel):
     length: int = hyperparameter(3, 1, 20, continuous=False)
 
     def __post_init__(self) -> None:
-        _check_length(self.length, "Spectrum")
+        check_integer(self.length, "The length of Spectrum", 1)
 
     def features(self, item: Any) -> Mapping[Hashable, float]:
         """The substrings with their counts."""
@@ -106,7 +106,7 @@ class Subsequence(PairwiseKernel):
     decay: float = hyperparameter(0.5, 1e-3, 1.0)
 
     def __post_init__(self) -> None:
-        _check_length(self.length, "Subsequence")
+        check_integer(self.length, "The length of Subsequence", 1)
         check_decay(self.decay)
 
     def serializable(self, items: Items) -> list[Any]:
@@ -149,10 +149,3 @@ def as_sequence(item: Any, kernel: str) -> Any:
 
 def _serializable_sequences(items: Items) -> list[Any]:
     return [str(item) if isinstance(item, str) else tuple(item) for item in as_list(items)]
-
-
-def _check_length(length: float, kernel: str) -> None:
-    if length != int(length) or length < 1:
-        raise InputError(
-            f"The length of {kernel} is {length!r}.", remedy="Give a positive integer."
-        )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.kernels.base import Array, Items, Kernel, hyperparameter
+from separatrix.kernels.base import Array, Items, Kernel, check_integer, hyperparameter
 from separatrix.kernels.tiles import (
     PreparedTiles,
     as_matrix,
@@ -144,11 +144,7 @@ class Polynomial(InnerProductKernel):
     scale: float = hyperparameter(1.0, 1e-5, 1e5)
 
     def __post_init__(self) -> None:
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise InputError(
-                f"The degree of a polynomial kernel is {self.degree!r}.",
-                remedy="It is a positive integer.",
-            )
+        check_integer(self.degree, "The degree of a polynomial kernel", 1)
         object.__setattr__(self, "degree", int(self.degree))
 
     @property

@@ -17,9 +17,7 @@ from scipy import sparse
 
 from separatrix.rows.block import Block, Matrix
 from separatrix.rows.imputation import Imputation
-from separatrix.rows.schema import Schema, Term, Terms
-
-_NO_TERMS = Terms(())
+from separatrix.rows.schema import NO_TERMS, Schema, Term, Terms
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Encoding:
     schema: Schema
     terms: Terms
     is_identity: bool = False
-    targets: Terms = _NO_TERMS
+    targets: Terms = NO_TERMS
     fill_values: dict[str, float] = field(default_factory=dict)
     reference_levels: dict[str, str] = field(default_factory=dict)
     imputation: Imputation | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.rows.block import Block, Floats, Matrix
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import Rows, merged
 from separatrix.rows.schema import Kind, Schema, Terms
 
 #: Levels that a profile lists, the most frequent first.
@@ -130,13 +130,8 @@ class Profile:
         total = type(self)()
         total.count = self.count + other.count
         total.missing = self.missing + other.missing
-        names = {**self.numbers, **other.numbers}
-        empty = _Numbers()
-        total.numbers = {n: self.numbers.get(n, empty) + other.numbers.get(n, empty) for n in names}
-        total.levels = {
-            n: self.levels.get(n, Counter()) + other.levels.get(n, Counter())
-            for n in {**self.levels, **other.levels}
-        }
+        total.numbers = merged(self.numbers, other.numbers)
+        total.levels = merged(self.levels, other.levels)
         return total
 
     def columns(self, schema: Schema) -> Iterator[ColumnProfile]:

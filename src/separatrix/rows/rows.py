@@ -19,6 +19,12 @@ from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.threads import one_blas_thread
 
 
+class Addable(Protocol):
+    """Anything that merges with ``+``."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
 class Statistic(Protocol):
     """A mergeable statistic: the sum of two is the statistic of both sets of rows."""
 
@@ -32,6 +38,14 @@ class Statistic(Protocol):
 
 
 S = TypeVar("S", bound=Statistic)
+K = TypeVar("K")
+V = TypeVar("V", bound=Addable)
+
+
+def merged(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
+    """The values of both by key, added where both have one."""
+    return a | {key: a[key] + value if key in a else value for key, value in b.items()}
+
 
 #: Rows per chunk that make a thread worthwhile, and the largest number of chunks of a table.
 CHUNK_ROWS, MAX_CHUNKS = 20_000, 64

@@ -100,3 +100,6 @@ class Terms:
         if self is other or self.items == other.items:
             return self
         return Terms(self.items + tuple(t for t in other.items if t not in self.position))
+
+
+NO_TERMS = Terms(())

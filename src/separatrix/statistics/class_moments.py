@@ -18,6 +18,7 @@ from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
 from separatrix.statistics.class_sums import class_sums, column_sums, use_compiled
+from separatrix.statistics.grouped import counting_argsort
 from separatrix.statistics.moments import Moments, not_finite, too_large
 
 #: For differences δ (K x d) with weights c (K): the scatter Σ c δδᵀ in each structure.
@@ -104,8 +105,7 @@ class ClassMoments:
 
     def _by_class(self, block: Block, codes: Ints) -> None:
         """One class after another, by BLAS."""
-        small = codes.astype(np.uint8) if len(self.weight) <= 256 else codes
-        order = np.argsort(small, kind="stable")  # bytes are sorted by counting
+        order = counting_argsort(codes)
         ends = np.cumsum(self.count)
         for k in np.flatnonzero(self.count):
             self._one_class(int(k), block, order[ends[k] - self.count[k] : ends[k]])

@@ -17,13 +17,11 @@ import numpy as np
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.mapped import EncodedRows
-from separatrix.rows.rows import ArrayRows, Rows
-from separatrix.rows.schema import Term, Terms
+from separatrix.rows.rows import ArrayRows, Rows, merged
+from separatrix.rows.schema import NO_TERMS, Term, Terms
 from separatrix.rows.sources.reader import no_usable_rows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding, prepare
-
-_NO_TARGETS = Terms(())
 
 
 class MomentsByClass:
@@ -44,16 +42,11 @@ class MomentsByClass:
         """Add the rows of a block, class by class."""
         for j, term in enumerate(block.targets):
             rows = block.take(np.flatnonzero(block.y[:, j] > 0.5))
-            rows = replace(rows, y=np.empty((rows.n, 0)), targets=_NO_TARGETS)
-            moments = Moments()
-            moments.update(rows)
-            self.parts[term] = self.parts[term] + moments if term in self.parts else moments
+            rows = replace(rows, y=np.empty((rows.n, 0)), targets=NO_TERMS)
+            self.parts.setdefault(term, Moments()).update(rows)
 
     def __add__(self, other: Self) -> Self:
-        merged = dict(self.parts)
-        for term, part in other.parts.items():
-            merged[term] = merged[term] + part if term in merged else part
-        return type(self)(merged)
+        return type(self)(merged(self.parts, other.parts))
 
 
 @dataclass(frozen=True)
@@ -69,13 +62,7 @@ class TargetMap:
 
     def moments(self, m: Moments) -> Moments:
         """The moments of the mapped rows, from those of the rows."""
-        d, (k, new) = m.d, self.matrix.shape
-        full = np.zeros((d + k, d + new))
-        full[:d, :d] = np.eye(d)
-        full[d:, d:] = self.matrix
-        return Moments(
-            m.terms, self.targets, m.count, m.weight, m.mean @ full, full.T @ m.scatter @ full
-        )
+        return m.mapped(np.eye(m.d), self.matrix, m.terms, self.targets)
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,7 @@ class PreparedClasses:
 
     def of(self, target: Term) -> Moments:
         """The moments of one class over the whole design; empty if no row has the class."""
-        return self.parts.get(target, Moments()).aligned(self.terms, _NO_TARGETS)
+        return self.parts.get(target, Moments()).aligned(self.terms, NO_TERMS)
 
 
 def prepare_classes(rows: Rows) -> PreparedClasses:
@@ -104,9 +91,9 @@ def prepare_classes(rows: Rows) -> PreparedClasses:
     if not total.count:
         raise no_usable_rows(rows.schema, rows.dropped, None)
     encoding = learn_encoding(rows.schema, _with_proportions(total, raw))
-    columns = replace(encoding, targets=_NO_TARGETS)  # indicators are constant within a class
+    columns = replace(encoding, targets=NO_TERMS)  # indicators are constant within a class
     parts = {
-        term: design_moments(columns, part.aligned(total.terms, _NO_TARGETS))
+        term: design_moments(columns, part.aligned(total.terms, NO_TERMS))
         for term, part in raw.items()
     }
     return PreparedClasses(encoding, encoding.terms, encoding.targets, parts)

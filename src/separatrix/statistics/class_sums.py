@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.rows.block import Floats, Ints
+from separatrix.statistics.grouped import counting_argsort
 
 #: Rows of a buffer at most, in an odd number of cache lines: adjacent columns of a buffer then
 #: never map to the same cache set.
@@ -90,8 +91,7 @@ def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
     sample = codes[:SAMPLE_ROWS]
     if (np.bincount(sample, minlength=k) > 0).sum() < present.sum():
         sample = codes
-    small = sample.astype(np.uint8) if k <= 256 else sample
-    order = np.argsort(small, kind="stable")  # bytes are sorted by counting
+    order = counting_argsort(sample)
     counts = np.bincount(sample, minlength=k)
     starts = np.cumsum(counts) - counts
     rank = np.arange(len(sample)) - np.repeat(starts, counts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Ints
-from separatrix.rows.rows import Statistic
+from separatrix.rows.rows import Statistic, merged
 
 S = TypeVar("S", bound=Statistic)
 
@@ -31,23 +31,16 @@ class Grouped(Generic[S]):
         assert block.parts is not None, "the rows have no parts"
         labels = block.parts
         if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
-            order = np.argsort(_narrow(labels), kind="stable")
+            order = counting_argsort(labels)
             block, labels = block.take(order), labels[order]
         cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
         for a, b in pairwise(cuts):
             if b > a:
-                self._part(int(labels[a])).update(block.take(slice(a, b)))
-
-    def _part(self, value: int) -> S:
-        if value not in self.parts:
-            self.parts[value] = self.inner.fresh()
-        return self.parts[value]
+                part = self.parts.setdefault(int(labels[a]), self.inner.fresh())
+                part.update(block.take(slice(a, b)))
 
     def __add__(self, other: Self) -> Self:
-        merged = dict(self.parts)
-        for value, part in other.parts.items():
-            merged[value] = merged[value] + part if value in merged else part
-        return type(self)(self.inner, merged)
+        return type(self)(self.inner, merged(self.parts, other.parts))
 
     def total(self, without: int | None = None) -> S:
         """The statistic of all parts but ``without`` (the test rows of a fold)."""
@@ -55,7 +48,8 @@ class Grouped(Generic[S]):
         return reduce(lambda a, b: a + b, parts) if parts else self.inner.fresh()
 
 
-def _narrow(labels: Ints) -> NDArray[np.integer]:
-    """Labels in one byte where they fit: these are sorted by counting, ten times faster."""
-    low, high = int(labels.min()), int(labels.max())
-    return (labels - low).astype(np.uint8) if high - low < 256 else labels
+def counting_argsort(labels: Ints) -> NDArray[np.intp]:
+    """Stable order; labels that fit in one byte are sorted by counting, ten times faster."""
+    low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
+    small = (labels - low).astype(np.uint8) if high - low < 256 else labels
+    return np.argsort(small, kind="stable")

@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.buffers import scratch
-from separatrix.rows.schema import Term, Terms
+from separatrix.rows.schema import NO_TERMS, Term, Terms
 from separatrix.statistics.standardizer import zero_if_constant
-
-_NO_TERMS = Terms(())
 
 
 class Moments:
@@ -87,8 +86,8 @@ class Moments:
 
     def __init__(
         self,
-        terms: Terms = _NO_TERMS,
-        targets: Terms = _NO_TERMS,
+        terms: Terms = NO_TERMS,
+        targets: Terms = NO_TERMS,
         count: int = 0,
         weight: float = 0.0,
         mean: Floats | None = None,
@@ -188,29 +187,17 @@ class Moments:
 
     def about_origin(self) -> Moments:
         """Return the moments about 0 in place of the mean, for fits without intercept."""
-        outer = self.weight * np.outer(self.mean, self.mean)
-        return Moments(
-            self.terms,
-            self.targets,
-            self.count,
-            self.weight,
-            np.zeros_like(self.mean),
-            self.scatter + outer,
-        )
+        scatter = self.scatter + self.weight * np.outer(self.mean, self.mean)
+        mean = np.zeros_like(self.mean)
+        return Moments(self.terms, self.targets, self.count, self.weight, mean, scatter)
 
-    def mapped(self, matrix: Floats, terms: Terms) -> Moments:
-        """Return the moments of (x A, y), whose features are ``terms``: μ ↦ Aᵀμ, S ↦ AᵀSA."""
-        full = np.zeros((len(self.mean), matrix.shape[1] + len(self.targets)))
-        full[: self.d, : matrix.shape[1]] = matrix
-        full[self.d :, matrix.shape[1] :] = np.eye(len(self.targets))
-        return Moments(
-            terms,
-            self.targets,
-            self.count,
-            self.weight,
-            self.mean @ full,
-            full.T @ self.scatter @ full,
-        )
+    def mapped(self, a: Matrix, b: Matrix, terms: Terms, targets: Terms) -> Moments:
+        """Return the moments of (x A, y B): μ ↦ Mᵀμ and S ↦ MᵀSM with M = diag(A, B)."""
+        m = sparse.block_diag([a, b], format="csr")
+        half = m.T @ self.scatter
+        scatter = m.T @ half.T
+        scatter = (scatter + scatter.T) / 2
+        return Moments(terms, targets, self.count, self.weight, m.T @ self.mean, scatter)
 
 
 def _block_moments(block: Block) -> Moments:

@@ -199,16 +199,7 @@ def design_moments(encoding: Encoding, raw: Moments) -> Moments:
     features, targets = encoding.map_from(raw.terms), encoding.targets_from(raw.targets)
     if features.is_identity and targets.is_identity:
         return raw
-    return _mapped(raw, features, targets)
-
-
-def _mapped(raw: Moments, features: TermMap, targets: TermMap) -> Moments:
-    a = sparse.block_diag([features.matrix, targets.matrix], format="csr")
-    half = a.T @ raw.scatter
-    scatter = a.T @ half.T
-    return Moments(
-        features.new, targets.new, raw.count, raw.weight, a.T @ raw.mean, (scatter + scatter.T) / 2
-    )
+    return raw.mapped(features.matrix, targets.matrix, features.new, targets.new)
 
 
 def with_placeholders(moments: Moments, old: Schema, new: Schema) -> Moments:
@@ -221,6 +212,5 @@ def with_placeholders(moments: Moments, old: Schema, new: Schema) -> Moments:
         if missing is not None and value is not None and column.placeholder != before[column.name]:
             entries.append((missing, value, column.placeholder - before[column.name]))
     features = TermMap(moments.terms, moments.terms, tuple(entries))
-    same = tuple((i, i, 1.0) for i in range(len(moments.targets)))
-    targets = TermMap(moments.targets, moments.targets, same)
-    return moments if features.is_identity else _mapped(moments, features, targets)
+    same = sparse.eye_array(len(moments.targets))
+    return moments.mapped(features.matrix, same, moments.terms, moments.targets)

@@ -14,9 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.rows.block import Block, Floats
-from separatrix.rows.schema import Terms
-
-_NO_TERMS = Terms(())
+from separatrix.rows.schema import NO_TERMS, Terms
 
 
 class TriangularFactor:
@@ -77,8 +75,8 @@ class TriangularFactor:
 
     def __init__(
         self,
-        terms: Terms = _NO_TERMS,
-        targets: Terms = _NO_TERMS,
+        terms: Terms = NO_TERMS,
+        targets: Terms = NO_TERMS,
         count: int = 0,
         r: Floats | None = None,
         shift: Floats | None = None,

@@ -41,7 +41,7 @@ class RidgeOptions:
         scale = np.ones(m.d)
         if self.standardize:
             scale = _one_if_zero(Standardizer.from_moments(m).scale)
-            m = m.mapped(np.diag(1.0 / scale), m.terms)
+            m = m.mapped(np.diag(1.0 / scale), np.eye(len(m.targets)), m.terms, m.targets)
         return m, scale
 
 
