@@ -15,9 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.block import Floats, Matrix, to_array
 from separatrix.threads import one_blas_thread
 
 #: Numbers of a chunk of rows, so that it stays in the cache.
@@ -55,7 +54,7 @@ def _scores_by_chunk(
     def score_chunk(start: int) -> None:
         part = x[start : start + step]
         scores = out[start : start + step]
-        score(part.toarray() if sparse.issparse(part) else part, scores)
+        score(to_array(part), scores)
         if postprocess is not None:
             postprocess(scores)
 

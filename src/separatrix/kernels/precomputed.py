@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, n_items
 from separatrix.kernels.tiles import as_matrix, copy_to
 from separatrix.messages import InputError
+from separatrix.rows.block import to_array
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,7 @@ class PreparedCustom(PreparedKernel):
 
 def square_matrix(x: Items) -> Array:
     """A dense square matrix."""
-    x = as_matrix(x)
-    dense: Array = np.asarray(x.toarray() if sparse.issparse(x) else x)
+    dense: Array = to_array(as_matrix(x))
     if dense.shape[0] != dense.shape[1]:
         raise InputError(
             f"A precomputed kernel is {dense.shape[0]} x {dense.shape[1]}.",

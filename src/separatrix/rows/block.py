@@ -23,6 +23,11 @@ def unit_weights(w: Floats | None, n: int) -> Floats:
     return np.ones(n) if w is None else w
 
 
+def to_array(x: Matrix) -> Floats:
+    """A dense or sparse matrix as a dense array (itself where it is dense)."""
+    return np.asarray(x.toarray() if sparse.issparse(x) else x)
+
+
 def check_sample_weight(sample_weight: Any, n: int) -> Floats | None:
     """Sample weights as an array of length n, validated; None stays None."""
     if sample_weight is None:
@@ -73,8 +78,7 @@ class Block:
 
     def dense(self, start: int = 0, stop: int | None = None) -> Floats:
         """Rows ``start:stop`` of ``x`` as a dense array (a view where ``x`` is dense)."""
-        rows = self.x[start:stop]
-        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
+        return to_array(self.x[start:stop])
 
     def matvec(self, b: Floats) -> Floats:
         """X b."""
@@ -84,16 +88,9 @@ class Block:
         """Xᵀ r."""
         return np.asarray(self.x.T @ r)
 
-    def sandwich(self, diagonal: Floats) -> Floats:
-        """Xᵀ D X with D = diag(diagonal)."""
-        if sparse.issparse(self.x):
-            return np.asarray((self.x.T @ self.x.multiply(diagonal[:, None])).toarray())
-        return np.asarray(self.x.T @ (self.x * diagonal[:, None]))
-
     def gram(self) -> Floats:
         """X Xᵀ: the inner products of all pairs of rows."""
-        g = self.x @ self.x.T
-        return np.asarray(g.toarray() if sparse.issparse(g) else g)
+        return to_array(self.x @ self.x.T)
 
     def take(self, index: NDArray[Any] | slice) -> Block:
         """Select rows by position, slice or mask."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.messages import InputError, did_you_mean, warn
+from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import Location, check_boolean, level_text
+from separatrix.rows.sources.columns import Location, check_boolean, level_text, warn_unseen
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,7 @@ def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Fl
         out[:, other[np.isnan(rest)]] = np.nan
         unseen = [str(level_text(v)) for v in _distinct(rest).tolist()]
         if unseen:
-            warn(
-                "SEP005",
-                f"column {column.name!r}: {', '.join(unseen[:5])} not seen in training; "
-                "encoded as all zeros.",
-            )
+            warn_unseen(column.name, unseen)
 
 
 def with_kinds(schema: Schema, kinds: Any) -> Schema:

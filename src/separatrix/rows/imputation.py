@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
 
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Terms
@@ -42,7 +42,7 @@ class Imputation:
     def apply(self, block: Block) -> Block:
         """Impute every missing value of a block; its missing indicators are removed."""
         at = [block.terms.position.get(term, -1) for term in self.terms]
-        raw = block.x.toarray() if sparse.issparse(block.x) else block.x
+        raw = block.dense()
         x = np.zeros((block.n, len(at)), order="F")
         for j, i in enumerate(at):
             if i >= 0:

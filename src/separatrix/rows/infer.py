@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,10 @@ class ReadOptions:
     unseen: str = "error"
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
+
+
+#: The options of a scan, by the names of the targets and of the weight.
+OptionsOf = Callable[[Sequence[str], str | None], ReadOptions]
 
 
 def read_options(

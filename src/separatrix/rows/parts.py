@@ -89,21 +89,17 @@ class Parts:
             raise InputError(f"{self.folds} folds are too few.", remedy="Choose at least 1.")
 
     def assign(self, hashes: Hashes, ordinals: Hashes = _NO_ORDINALS) -> Ints:
-        """Compute the part of every row from the hashes of their content."""
+        """Compute the part of every row from the hashes of their content.
+
+        With the ordinals of duplicates, these may go to several parts: a small table of few
+        distinct rows still splits evenly.
+        """
         from separatrix.rows.loops.hashing import assign_parts
 
         labels = np.empty(len(hashes), dtype=np.int64)
         salt = hash_text(f"seed {self.seed}")
         assign_parts(hashes, ordinals, salt, float(self.test), int(self.folds), labels)
         return labels
-
-    def assign_in_memory(self, hashes: Hashes) -> Ints:
-        """Compute the parts; duplicates of a row are hashed with their ordinal, so they may differ.
-
-        A small table with few distinct rows still splits evenly, and which part receives how many
-        duplicates does not depend on the order of the rows.
-        """
-        return self.assign(hashes, duplicate_ordinals(hashes))
 
 
 def duplicate_ordinals(hashes: Hashes) -> Hashes:

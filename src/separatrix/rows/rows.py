@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
-from separatrix.rows.parts import Hashes, Parts, hash_block
+from separatrix.rows.parts import Hashes, Parts, duplicate_ordinals, hash_block
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.threads import one_blas_thread
 
@@ -165,8 +165,10 @@ class InMemory(Rows):
 
     def with_parts(self, parts: Parts | Ints) -> Self:
         """Label each row with its part; duplicates of a row may go to several parts."""
-        labels = parts.assign_in_memory(self.hashes) if isinstance(parts, Parts) else parts
-        return self._with(replace(self.block, parts=labels), self._row_ids, self._hashes)
+        if isinstance(parts, Parts):
+            hashes = self.hashes
+            parts = parts.assign(hashes, duplicate_ordinals(hashes))
+        return self._with(replace(self.block, parts=parts), self._row_ids, self._hashes)
 
     def _with(self, block: Block, row_ids: Ints | None, hashes: Hashes | None) -> Self:
         """The same table with another block."""
@@ -209,7 +211,7 @@ class ArrayRows(InMemory):
         self.has_names = names is not None
         features = tuple(names) if names is not None else column_names(d)
         if targets is None:
-            targets = [Term("y" if y.shape[1] == 1 else f"y{j}") for j in range(y.shape[1])]
+            targets = [Term(name) for name in target_names(y.shape[1])]
         terms = Terms(tuple(Term(name) for name in features))
         super().__init__(
             Schema(tuple(Column(name) for name in features), _target_columns(targets)),
@@ -243,6 +245,11 @@ def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]])
 def column_names(d: int) -> tuple[str, ...]:
     """Names for the columns of a matrix without any: x0, x1, …"""
     return tuple(f"x{j}" for j in range(d))
+
+
+def target_names(k: int) -> tuple[str, ...]:
+    """Names for targets without any: y, or y0, y1, …"""
+    return ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
 
 
 def _target_columns(targets: Sequence[Term]) -> tuple[Column, ...]:

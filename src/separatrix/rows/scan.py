@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.rows.infer import ReadOptions, infer_schema, read_options
+from separatrix.rows.infer import OptionsOf, ReadOptions, infer_schema, read_options
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term
 from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays, with_column
@@ -78,25 +79,26 @@ def scan(
     """
     if isinstance(source, Rows):
         raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
-    if _is_dask(source):
+    options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds)
+    if type(source).__module__.split(".")[0] in ("dask", "dask_expr"):
         from separatrix.rows.sources.dask import scan_dask
 
         if hasattr(source, "columns"):
             target, weight = _names(target), _name(weight)
-        return scan_dask(source, target, weight, missing, unseen, kinds)
+        return scan_dask(source, target, weight, options)
     if isinstance(source, np.ndarray) or sparse.issparse(source):
-        return _scan_matrix(source, target, weight, missing, unseen, kinds, block_rows)
+        return _scan_matrix(source, target, weight, options, block_rows)
     reader: Source
     if is_path(source):
-        options = read_options(_names(target), _name(weight), missing, unseen, kinds)
-        reader = open_paths(source, options.kinds)
+        named = options(_names(target), _name(weight))
+        reader = open_paths(source, named.kinds)
     else:
         table = as_table(source)
         table, target = with_column(table, target, "y")
         table, weight = with_column(table, weight, "weight")
-        options = read_options(_names(target), _name(weight), missing, unseen, kinds)
+        named = options(_names(target), _name(weight))
         reader = TableSource(table)
-    return _table_rows(reader, options, block_rows)
+    return _table_rows(reader, named, block_rows)
 
 
 def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:
@@ -104,15 +106,7 @@ def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableR
     return TableRows(source, schema, block_rows=block_rows, notes=notes)
 
 
-def _scan_matrix(
-    x: Any,
-    target: Any,
-    weight: Any,
-    missing: str,
-    unseen: str,
-    kinds: Mapping[str, str] | None,
-    block_rows: int,
-) -> Rows:
+def _scan_matrix(x: Any, target: Any, weight: Any, options: OptionsOf, block_rows: int) -> Rows:
     """Finite numbers stay a matrix; anything else is read as a table."""
     if sparse.issparse(x):
         x = sparse.csr_array(x).astype(np.float64)
@@ -129,21 +123,17 @@ def _scan_matrix(
         raise InputError("The table has no rows.", remedy="Give at least one row.")
     y = None if target is None else _checked(target, x.shape[0], "target")
     w = None if weight is None else _checked(weight, x.shape[0], "weight")
-    if (
-        _all_finite(x)
-        and (y is None or _all_finite(y))
-        and (w is None or _all_finite(w))
-        and not kinds
-    ):
-        read_options((), None, missing, unseen, None)
+    plain = options((), None)
+    as_it_is = not plain.kinds and not plain.ignore
+    if as_it_is and all(values is None or _all_finite(values) for values in (x, y, w)):
         if w is not None and (w < 0).any():
             raise InputError("weights must not be negative.", row=int((w < 0).argmax()) + 1)
         return ArrayRows(_floats(x), None if y is None else _floats(y), w)
     if sparse.issparse(x):
         return _sparse_with_labels(x, y, w)
     table, targets = table_of_arrays(x, y, w)
-    options = read_options(targets, None if w is None else "weight", missing, unseen, kinds)
-    return _table_rows(TableSource(table), options, block_rows)
+    named = options(targets, None if w is None else "weight")
+    return _table_rows(TableSource(table), named, block_rows)
 
 
 def _sparse_with_labels(x: Any, y: Any, w: Any) -> ArrayRows:
@@ -200,7 +190,3 @@ def _name(weight: Any) -> str | None:
     raise InputError(
         "The weight of a file or Dask table must be given by name.", remedy="Use weight='column'."
     )
-
-
-def _is_dask(source: Any) -> bool:
-    return type(source).__module__.split(".")[0] in ("dask", "dask_expr")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.messages import InputError
+from separatrix.messages import InputError, warn
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.schema import Kind
 
@@ -133,6 +133,14 @@ def check_boolean(values: Floats, name: str, location: Location) -> None:
         )
 
 
+def warn_unseen(name: str, shown: list[str]) -> None:
+    """Warn of levels of a column that training did not have."""
+    warn(
+        "SEP005",
+        f"column {name!r}: {', '.join(shown[:5])} not seen in training; encoded as all zeros.",
+    )
+
+
 def _floats(array: pa.Array, name: str, location: Location) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -222,18 +230,13 @@ def levels(array: pa.Array) -> Levels:
         codes = pc.fill_null(codes.cast(pa.int64()), -1)
     found = np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
     texts = [level_text(value) for value in array.dictionary.to_pylist()]
-    return _sorted_levels(found, texts)
-
-
-def _sorted_levels(codes: Ints, texts: list[str | None]) -> Levels:
-    """Codes into the sorted names that occur; levels of equal text are one level."""
-    occurs = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
-    names = sorted(
-        {text for text, used in zip(texts, occurs, strict=True) if used and text is not None}
-    )
-    rank = {name: i for i, name in enumerate(names)}
-    table = np.array([rank.get(text, -1) if text is not None else -1 for text in texts] + [-1])
-    return Levels(table[codes], tuple(names))
+    occurs = np.bincount(found[found >= 0], minlength=len(texts)) > 0
+    # levels of equal text are one level
+    present = {text for text, used in zip(texts, occurs, strict=True) if used}
+    names = sorted(text for text in present if text is not None)
+    rank: dict[str | None, int] = {name: i for i, name in enumerate(names)}
+    table = np.array([*(rank.get(text, MISSING_CODE) for text in texts), MISSING_CODE])
+    return Levels(table[found], tuple(names))
 
 
 def level_text(value: Any) -> str | None:

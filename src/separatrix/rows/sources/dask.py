@@ -5,15 +5,15 @@ Every task is a pure function of its partition, so a lost worker costs only its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.rows.infer import infer_schema, read_options
-from separatrix.rows.parts import Parts
+from separatrix.rows.rows import target_names
+from separatrix.rows.infer import OptionsOf, infer_schema
 from separatrix.rows.rows import S
 from separatrix.rows.schema import Schema
 from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays
@@ -25,16 +25,8 @@ from separatrix.rows.sources.stream import BLOCK_ROWS, BatchedRows
 class DaskRows(BatchedRows):
     """The partitions of a Dask collection, as delayed Arrow tables."""
 
-    def __init__(
-        self,
-        partitions: list[Any],
-        schema: Schema,
-        *,
-        parts: Parts | None = None,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self.partitions, self.schema = partitions, schema
-        self.parts, self.notes = parts, notes
+    def __init__(self, partitions: list[Any], schema: Schema, notes: tuple[str, ...] = ()) -> None:
+        self.partitions, self.schema, self.notes = partitions, schema, notes
 
     def reduce(self, statistic: S) -> S:
         """Compute a statistic: one task per partition, then a tree of sums."""
@@ -48,10 +40,6 @@ class DaskRows(BatchedRows):
             level = pairs + (level[-1:] if len(level) % 2 else [])
         total, self.dropped = level[0].compute()
         return total  # type: ignore[no-any-return]
-
-    def with_parts(self, parts: Parts) -> DaskRows:
-        """Label each row with its part."""
-        return DaskRows(self.partitions, self.schema, parts=parts, notes=self.notes)
 
     def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         from dask import delayed
@@ -85,14 +73,7 @@ def _added(a: tuple[S, int], b: tuple[S, int]) -> tuple[S, int]:
     return a[0] + b[0], a[1] + b[1]
 
 
-def scan_dask(
-    source: Any,
-    target: Any,
-    weight: Any,
-    missing: str,
-    unseen: str,
-    kinds: Mapping[str, str] | None,
-) -> DaskRows:
+def scan_dask(source: Any, target: Any, weight: Any, options: OptionsOf) -> DaskRows:
     """A Dask DataFrame (target and weight by name) or Array (target and weight as arrays)."""
     from dask import delayed
 
@@ -102,9 +83,8 @@ def scan_dask(
     else:
         partitions, targets = _of_arrays(source, target, weight)
         named = None if weight is None else "weight"
-    options = read_options(targets, named, missing, unseen, kinds)
-    schema, notes = infer_schema(TableSource(_sample(partitions)), options)
-    return DaskRows(partitions, schema, notes=notes)
+    schema, notes = infer_schema(TableSource(_sample(partitions)), options(targets, named))
+    return DaskRows(partitions, schema, notes)
 
 
 def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
@@ -132,8 +112,7 @@ def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:
         )
     one = delayed(_table, pure=True)
     k = 0 if y is None else 1 if y.ndim == 1 else y.shape[1]
-    targets = ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
-    return [one(*chunk) for chunk in zip(*delayed_chunks, strict=True)], targets
+    return [one(*chunk) for chunk in zip(*delayed_chunks, strict=True)], target_names(k)
 
 
 def _aligned(x: Any, values: Any, role: str) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.rows.rows import target_names
 from separatrix.rows.sources.source import refuse_duplicates
 
 if TYPE_CHECKING:
@@ -106,8 +107,7 @@ def table_of_arrays(x: Any, y: Any, w: Any) -> tuple[pa.Table, tuple[str, ...]]:
     targets: tuple[str, ...] = ()
     if y is not None:
         wide = y.reshape(len(y), -1)
-        k = wide.shape[1]
-        targets = ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
+        targets = target_names(wide.shape[1])
         columns |= {name: _array(name, wide[:, j]) for j, name in enumerate(targets)}
     if w is not None:
         columns["weight"] = _array("weight", w)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Block
+from separatrix.rows.block import Block, to_array
 from separatrix.rows.encoding import TermMap
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
@@ -32,7 +32,8 @@ def rows_like(x: Any, schema: Schema, *, target: bool = False) -> Rows:
     With ``target``, the target columns are read too, and rows without a target are dropped.
     """
     targets = schema.targets if target else ()
-    schema = replace(schema, targets=targets, weight=None, missing=_imputed(schema.missing))
+    missing = "mean" if schema.missing == "drop" else schema.missing
+    schema = replace(schema, targets=targets, weight=None, missing=missing)
     if isinstance(x, Rows):
         _refuse_lacking(schema, list(x.schema.by_name), None)
         return x if x.schema.columns == schema.columns else MatchedRows(x, schema)
@@ -45,10 +46,6 @@ def rows_like(x: Any, schema: Schema, *, target: bool = False) -> Rows:
     head(source, [schema.columns[0].name])
     ignored = tuple(name for name in source.arrow.names if name not in schema.by_name)
     return TableRows(source, schema, ignored=ignored)
-
-
-def _imputed(missing: str) -> str:
-    return "mean" if missing == "drop" else missing
 
 
 def _source(x: Any, schema: Schema) -> Source:
@@ -147,8 +144,7 @@ class MatchedRows(Rows):
         for term in old:
             if term.level is None or term.level in column.levels:
                 continue
-            values = block.x[:, [block.terms.position[term]]]
-            here = np.ravel(values.toarray() if sparse.issparse(values) else values) != 0
+            here = np.ravel(to_array(block.x[:, [block.terms.position[term]]])) != 0
             if here.any():
                 codes[here] = len(unseen)
                 unseen.append(term.level)

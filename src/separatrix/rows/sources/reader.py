@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.messages import InputError, warn
-from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
+from separatrix.messages import InputError
+from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate, to_array
 from separatrix.rows.buffers import scratch
 from separatrix.rows.parts import Hashes, Parts, hash_rows
 from separatrix.rows.rows import InMemory
@@ -27,6 +27,7 @@ from separatrix.rows.sources.columns import (
     check_boolean,
     levels,
     numbers,
+    warn_unseen,
 )
 
 if TYPE_CHECKING:
@@ -84,13 +85,13 @@ class BatchReader:
         decoded = self._recode_known(decoded, location, row_ids)
         x, terms = assemble(self.schema.columns, decoded, m)
         y, targets = assemble(self.schema.targets, decoded, m)
-        block = Block(x, _dense(y), w, terms, targets, labels)
+        block = Block(x, to_array(y), w, terms, targets, labels)
         return DecodedBatch(block, row_ids, n - m, hashes)
 
     def _decode(self, batch: pa.RecordBatch, location: Location) -> Columns:
         decoded: Columns = {}
         for column in self.schema.columns + self.schema.targets:
-            array = batch.column(batch.schema.get_field_index(column.name))
+            array = batch.column(column.name)
             if column.kind is Kind.DISCRETE:
                 decoded[column.name] = levels(array)
             else:
@@ -102,7 +103,7 @@ class BatchReader:
     def _weights(self, batch: pa.RecordBatch, location: Location) -> Floats:
         name = self.schema.weight
         assert name is not None
-        w = numbers(batch.column(batch.schema.get_field_index(name)), name, location).values
+        w = numbers(batch.column(name), name, location).values
         if (w < 0).any():
             i = int((w < 0).argmax())
             raise location.error(
@@ -169,11 +170,7 @@ def recode(
             remedy="Correct it, or train with unseen='zeros' to encode unseen levels as zeros.",
         )
     if unseen:
-        warn(
-            "SEP005",
-            f"column {column.name!r}: {', '.join(map(repr, unseen[:5]))} not seen in training; "
-            "encoded as all zeros.",
-        )
+        warn_unseen(column.name, [repr(level) for level in unseen])
     return _into(found, column.levels)
 
 
@@ -194,10 +191,6 @@ def _select(column: Numbers | Levels, rows: NDArray[np.bool_]) -> Numbers | Leve
         return Levels(table[codes], tuple(column.names[i] for i in used))
     mask = None if column.missing is None else column.missing[rows]
     return Numbers(column.values[rows], mask if mask is not None and mask.any() else None)
-
-
-def _dense(y: Matrix) -> Floats:
-    return np.asarray(y.toarray() if sparse.issparse(y) else y)
 
 
 def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Matrix, Terms]:

@@ -7,6 +7,8 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
+from typing import Self
 
 from separatrix.rows.block import Block
 from separatrix.rows.parts import Parts
@@ -22,7 +24,7 @@ BLOCK_ROWS = 65_536
 class BatchedRows(Rows):
     """Rows that are decoded batch by batch; ``dropped`` is counted anew at every pass."""
 
-    parts: Parts | None
+    parts: Parts | None = None
 
     @property
     def name(self) -> str | None:
@@ -49,6 +51,12 @@ class BatchedRows(Rows):
         rows.notes, rows.ignored = self.notes, self.ignored
         return rows if self.parts is None else rows.with_parts(self.parts)
 
+    def with_parts(self, parts: Parts) -> Self:
+        """Label each row with its part."""
+        labeled = copy(self)
+        labeled.parts = parts
+        return labeled
+
 
 class TableRows(BatchedRows):
     """A source read under a schema; only a few batches are in memory at any time."""
@@ -59,12 +67,11 @@ class TableRows(BatchedRows):
         schema: Schema,
         *,
         block_rows: int = BLOCK_ROWS,
-        parts: Parts | None = None,
         notes: tuple[str, ...] = (),
         ignored: tuple[str, ...] = (),
     ) -> None:
         self.source, self.schema, self.block_rows = source, schema, block_rows
-        self.parts, self.notes, self.ignored = parts, notes, ignored
+        self.notes, self.ignored = notes, ignored
 
     @property
     def name(self) -> str | None:
@@ -73,6 +80,8 @@ class TableRows(BatchedRows):
 
     def reduce(self, statistic: S) -> S:
         """Compute a statistic in one pass: batches are reduced on threads, and added in order."""
+        import pyarrow as pa
+
         reader = BatchReader(self.schema, self.parts)
 
         def one(located: LocatedBatch) -> tuple[S, int]:
@@ -95,19 +104,8 @@ class TableRows(BatchedRows):
                 part, left_out = future.result()
                 total, dropped = total + part, dropped + left_out
         self.dropped = dropped
-        _release_memory()
+        pa.default_memory_pool().release_unused()  # the pool would retain what Arrow has freed
         return total
-
-    def with_parts(self, parts: Parts) -> TableRows:
-        """Label each row with its part."""
-        return TableRows(
-            self.source,
-            self.schema,
-            block_rows=self.block_rows,
-            parts=parts,
-            notes=self.notes,
-            ignored=self.ignored,
-        )
 
     def _batches(self, reader: BatchReader) -> Iterator[LocatedBatch]:
         columns = reader.columns
@@ -116,10 +114,3 @@ class TableRows(BatchedRows):
     def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
         for located in self._batches(reader):
             yield reader.read(located.batch, located.location)
-
-
-def _release_memory() -> None:
-    """Return the memory that Arrow has freed to the system; its pool would retain it."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
