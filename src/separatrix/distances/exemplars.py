@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from separatrix.distances.base import PreparedMetric, as_dense_matrix
+from separatrix.distances.base import as_dense_matrix
 from separatrix.distances.names import metric_from
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, check_sample_weight, unit_weights
 
 #: Candidates whose distances to all points are computed together in the search for a medoid.
 BATCH = 32
@@ -94,7 +94,7 @@ def geometric_median(
     x = as_dense_matrix(X)
     if not len(x):
         raise InputError("No points: there is no median.")
-    w = _weights(sample_weight, len(x))
+    w = unit_weights(check_sample_weight(sample_weight, len(x)), len(x))
     origin = np.average(x, axis=0, weights=w)
     scale = float(np.abs(x - origin).max()) or 1.0
     z = (x - origin) / scale
@@ -156,7 +156,7 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     n = n_items(X)
     if not n:
         raise InputError("No points: there is no medoid.")
-    w = _weights(sample_weight, n)
+    w = unit_weights(check_sample_weight(sample_weight, n), n)
     points = metric_from(metric).fitted(X, w).prepare(X)
     # a random order, so that the order of the table does not decide how many rows are measured
     order = np.random.default_rng(0).permutation(np.flatnonzero(w))
@@ -171,7 +171,7 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
             position += 1
         if not batch:
             break
-        rows = _rows(points, np.array(batch))
+        rows = points.validated_rows(take_items(points.points, batch))
         sums = rows @ w
         total[batch] = sums
         measured += len(batch)
@@ -182,21 +182,6 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     index = int(np.flatnonzero(total <= best * (1 + 1e-12))[0])
     point = X.iloc[index] if hasattr(X, "iloc") else X[index]
     return Medoid(index, point, float(total[index]), measured)
-
-
-def _rows(points: PreparedMetric, rows: Ints) -> Floats:
-    out = np.empty((len(rows), len(points)))
-    points.metric.fill(take_items(points.points, rows), points.state, out)
-    return out
-
-
-def _weights(sample_weight: Any, n: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n)
-    w = np.asarray(sample_weight, dtype=float)
-    if w.shape != (n,) or not np.isfinite(w).all() or (w < 0).any() or not w.any():
-        raise InputError(f"Weights are {n} finite numbers, none negative and not all zero.")
-    return w
 
 
 def _weighted_median(z: Floats, w: Floats) -> Floats:

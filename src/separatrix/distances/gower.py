@@ -89,9 +89,7 @@ class Gower(Metric):
             return as_dense_matrix(x, allow_missing=True)  # numeric, or validated before
         columns = _columns(x)
         if self.levels is None:
-            raise InputError(
-                "Gower() has no ranges yet.", remedy="Call Gower().fitted(X) on a sample first."
-            )
+            raise _not_fitted()
         if len(columns) != len(self.levels):
             raise InputError(
                 f"The metric was fitted on {len(self.levels)} columns; {len(columns)} were given."
@@ -111,9 +109,7 @@ class Gower(Metric):
     def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
         if self.ranges is None:
-            raise InputError(
-                "Gower() has no ranges yet.", remedy="Call Gower().fitted(X) on a sample first."
-            )
+            raise _not_fitted()
         return np.ascontiguousarray(z.T)
 
     def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
@@ -122,6 +118,12 @@ class Gower(Metric):
         discrete = np.array([bool(levels) for levels in self.levels or ((),) * x.shape[1]])
         discrete[list(self.categorical)] = True
         loops.gower(x, precomputed, discrete, np.asarray(self.ranges, dtype=float), out)
+
+
+def _not_fitted() -> InputError:
+    return InputError(
+        "Gower() has no ranges yet.", remedy="Call Gower().fitted(X) on a sample first."
+    )
 
 
 def _columns(x: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,13 +36,15 @@ class Manhattan(Metric):
     7.0
     """
 
+    kind: ClassVar[int] = MANHATTAN
+
     def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
         return np.ascontiguousarray(z.T)
 
     def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
-        """Σ |x − z|."""
-        loops.by_coordinates(x, precomputed, MANHATTAN, out)
+        """Σ |x − z|, or max |x − z|."""
+        loops.by_coordinates(x, precomputed, self.kind, out)
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,7 @@ class Chebyshev(Manhattan):
     4.0
     """
 
-    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
-        """max |x − z|."""
-        loops.by_coordinates(x, precomputed, CHEBYSHEV, out)
+    kind: ClassVar[int] = CHEBYSHEV
 
 
 class CenteredPoints(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, unit_weights
 
 #: Of more columns than this, those with the largest between-class variance are used.
 MAX_COLUMNS = 300
@@ -68,7 +68,7 @@ def discriminant_plane(
     Two classes have one such direction; the other is that of greatest remaining variance. With few
     rows for the columns, W is shrunk towards its diagonal.
     """
-    weights = np.ones(len(x)) if w is None else np.asarray(w, dtype=float)
+    weights = unit_weights(w, len(x))
     center = np.average(x, axis=0, weights=weights)
     scale = np.sqrt(np.average((x - center) ** 2, axis=0, weights=weights))
     varies = scale > 8 * np.finfo(float).eps * np.abs(x).max(axis=0, initial=0.0)

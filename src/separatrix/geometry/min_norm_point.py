@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from separatrix.kernels.tiles import squared_norms
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import Floats, Ints, Matrix, to_array
 from separatrix.threads import small_products
 
 EPS = float(np.finfo(float).eps)
@@ -76,13 +76,14 @@ class _MinNormSearch:
     """Wolfe's algorithm on a pool of rows; all rows are centered and scaled."""
 
     def __init__(self, a: Matrix, b: Matrix, max_iter: int) -> None:
-        center, self.scale = _center_and_scale(a, b)
-        self.a, self.b = _transform(a, center, self.scale), _transform(b, center, self.scale)
+        center, half_range = midrange_and_half_range(a, b)
+        self.scale = float(half_range.max(initial=0.0)) or 1.0
+        self.a, self.b = ((x if sparse.issparse(x) else x - center) / self.scale for x in (a, b))
         difference = _mean(self.a) - _mean(self.b)
         self.pool_a = np.array([int(np.argmin(self.a @ difference))])
         self.pool_b = np.array([int(np.argmax(self.b @ difference))])
-        self.points_a = dense_rows(self.a, self.pool_a)
-        self.points_b = dense_rows(self.b, self.pool_b)
+        self.points_a = to_array(self.a[self.pool_a])
+        self.points_b = to_array(self.b[self.pool_b])
         self.size = _max_norm(self.a) + _max_norm(self.b) or 1.0
         self.pairs: list[tuple[int, int]] = []
         self.corral = _Corral(self.size, a.shape[1])
@@ -154,8 +155,8 @@ class _MinNormSearch:
         new_b = _lowest_rows(score_b, bound_b, max_rows)
         self.pool_a = np.concatenate([self.pool_a, new_a])
         self.pool_b = np.concatenate([self.pool_b, new_b])
-        self.points_a = np.concatenate([self.points_a, dense_rows(self.a, new_a)])
-        self.points_b = np.concatenate([self.points_b, dense_rows(self.b, new_b)])
+        self.points_a = np.concatenate([self.points_a, to_array(self.a[new_a])])
+        self.points_b = np.concatenate([self.points_b, to_array(self.b[new_b])])
         return len(new_a) + len(new_b) > 0
 
     def result(self, passes: int) -> NearestPoints:
@@ -163,8 +164,8 @@ class _MinNormSearch:
         pairs = np.array(self.pairs)
         rows_a, weights_a = _sum_by_row(pairs[:, 0], self.weights)
         rows_b, weights_b = _sum_by_row(pairs[:, 1], self.weights)
-        nearest_a = weights_a @ dense_rows(self.a, rows_a)
-        nearest_b = weights_b @ dense_rows(self.b, rows_b)
+        nearest_a = weights_a @ to_array(self.a[rows_a])
+        nearest_b = weights_b @ to_array(self.b[rows_b])
         normal = self.corral.normal()[0]
         return NearestPoints(
             rows_a,
@@ -245,17 +246,18 @@ class _Corral:
         return -residual[1:] / norm, self.size * abs(float(residual[0])) / norm
 
 
-def _center_and_scale(a: Matrix, b: Matrix) -> tuple[Floats | None, float]:
-    """Midrange of every column (None for sparse rows) and the largest deviation from it."""
+def midrange_and_half_range(a: Matrix, b: Matrix) -> tuple[Floats | float, Floats]:
+    """Midrange and half range of every column; sparse columns are not centered."""
     if sparse.issparse(a) or sparse.issparse(b):
-        return None, max(float(abs(a).max()), float(abs(b).max())) or 1.0
+        return 0.0, np.maximum(max_abs(a), max_abs(b))
     low = np.minimum(a.min(axis=0), b.min(axis=0))
     high = np.maximum(a.max(axis=0), b.max(axis=0))
-    return low / 2 + high / 2, float((high / 2 - low / 2).max(initial=0.0)) or 1.0
+    return low / 2 + high / 2, high / 2 - low / 2
 
 
-def _transform(x: Matrix, center: Floats | None, scale: float) -> Matrix:
-    return (x if center is None else x - center) / scale
+def max_abs(x: Matrix) -> Floats:
+    """Largest absolute value of every column."""
+    return to_array(abs(x).max(axis=0)).ravel()
 
 
 def _mean(x: Matrix) -> Floats:
@@ -264,12 +266,6 @@ def _mean(x: Matrix) -> Floats:
 
 def _max_norm(x: Matrix) -> float:
     return float(np.sqrt(squared_norms(x).max()))
-
-
-def dense_rows(x: Matrix, rows: Ints) -> Floats:
-    """Some rows of a dense or sparse matrix as a dense one."""
-    part = x[rows]
-    return np.asarray(part.toarray() if sparse.issparse(part) else part)
 
 
 def _lowest_rows(score: Floats, bound: float, max_rows: int) -> Ints:

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
 from separatrix.geometry.hyperplane import Hyperplane
-from separatrix.geometry.min_norm_point import EPS, NearestPoints, dense_rows, nearest_points
+from separatrix.geometry.min_norm_point import EPS, NearestPoints, nearest_points
 from separatrix.geometry.separation_proof import (
     AGREEMENT,
     SeparatingHyperplane,
@@ -26,7 +26,7 @@ from separatrix.geometry.separation_proof import (
 )
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import Floats, Ints, Matrix, to_array
 from separatrix.rows.rows import Rows, column_names
 from separatrix.statistics.preparation import prepare
 
@@ -201,14 +201,10 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
             remedy="Give rows of the same space.",
         )
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-        a, b = _sparse(a), _sparse(b)
+        a, b = sparse.csr_array(a), sparse.csr_array(b)
     found = nearest_points(a, b)
-    points = np.array(
-        [
-            found.weights_a @ dense_rows(a, found.rows_a),
-            found.weights_b @ dense_rows(b, found.rows_b),
-        ]
-    )
+    nearest_a = found.weights_a @ to_array(a[found.rows_a])
+    nearest_b = found.weights_b @ to_array(b[found.rows_b])
     disjoint = max(found.low - found.high, 0.0) > 8.0 * EPS * found.scale
     hyperplane = None
     if disjoint:
@@ -216,7 +212,7 @@ def nearest_hull_points(A: Any, B: Any) -> HullPoints:
         threshold = float((a @ w).min() + (b @ w).max()) / 2
         hyperplane = Hyperplane(w[None, :], np.array([-threshold]), _names(A, a.shape[1]))
     return HullPoints(
-        points,
+        np.array([nearest_a, nearest_b]),
         (found.rows_a, found.rows_b),
         (found.weights_a, found.weights_b),
         found.distance if disjoint else 0.0,
@@ -306,7 +302,7 @@ def _labeled(X: Any, y: Any) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], t
         x, labels = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
-        x = x if isinstance(x, np.ndarray) else _sparse(x)
+        x = x if isinstance(x, np.ndarray) else sparse.csr_array(x)
         names = _names(X, x.shape[1])
     if len(classes) < 2:
         raise InputError(
@@ -318,10 +314,6 @@ def _labeled(X: Any, y: Any) -> tuple[Matrix, NDArray[np.int64], NDArray[Any], t
 
 def _row_count(rows: Ints) -> str:
     return "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-
-
-def _sparse(x: Any) -> Matrix:
-    return sparse.csr_array(x)
 
 
 def _names(x: Any, d: int) -> tuple[str, ...]:

@@ -18,10 +18,16 @@ from fractions import Fraction
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix.geometry.min_norm_point import EPS, NearestPoints, dense_rows, nearest_points
+from separatrix.geometry.min_norm_point import (
+    EPS,
+    NearestPoints,
+    max_abs,
+    midrange_and_half_range,
+    nearest_points,
+)
 from separatrix.kernels.tiles import squared_norms
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import Floats, Ints, Matrix, to_array
 
 #: Largest difference of the two convex combinations of a common point, over the column's range.
 AGREEMENT = 1e-9
@@ -60,7 +66,8 @@ class CommonPoint:
 
 def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint:
     """A separating hyperplane or a common point of two sets of rows (dense or CSR)."""
-    center, scale = _center_and_scale(a, b)
+    center, half_range = midrange_and_half_range(a, b)
+    scale = np.where(half_range > 0.0, half_range, 1.0)
     scaled_a, scaled_b = _transform(a, center, scale), _transform(b, center, scale)
     found = nearest_points(scaled_a, scaled_b)
     separated = _separating_hyperplane(a, b, found.normal / scale, found.iterations)
@@ -77,27 +84,7 @@ def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint
     return replace(common, point=center + scale * common.point, iterations=found.iterations)
 
 
-# -- scaling of columns ------------------------------------------------------------------------
-
-
-def _center_and_scale(a: Matrix, b: Matrix) -> tuple[Floats, Floats]:
-    """Midrange and half range of every column; sparse columns are not centered."""
-    if sparse.issparse(a):
-        center = np.zeros(a.shape[1])
-        scale = np.maximum(_max_abs(a), _max_abs(b))
-    else:
-        low = np.minimum(a.min(axis=0), b.min(axis=0))
-        high = np.maximum(a.max(axis=0), b.max(axis=0))
-        center, scale = low / 2 + high / 2, high / 2 - low / 2
-    return center, np.where(scale > 0.0, scale, 1.0)
-
-
-def _max_abs(x: Matrix) -> Floats:
-    size = abs(x).max(axis=0)
-    return np.asarray(size.toarray() if sparse.issparse(size) else size).ravel()
-
-
-def _transform(x: Matrix, center: Floats, scale: Floats) -> Matrix:
+def _transform(x: Matrix, center: Floats | float, scale: Floats) -> Matrix:
     if sparse.issparse(x):
         return sparse.csr_array(x @ sparse.diags_array(1.0 / scale))
     return (x - center) / scale
@@ -117,7 +104,7 @@ def _separating_hyperplane(
         coef = coef * (2.0 / (low - high))  # nearest rows: scores ±1
     score_a, score_b = a @ coef, b @ coef
     low, high = float(score_a.min()), float(score_b.max())
-    reach = float(np.maximum(_max_abs(a), _max_abs(b)) @ np.abs(coef))
+    reach = float(np.maximum(max_abs(a), max_abs(b)) @ np.abs(coef))
     rounding = 2.0 * (len(coef) + 2) * EPS * reach
     if high - low > 4.0 * rounding:
         return None
@@ -140,8 +127,7 @@ def _distinct_rows(x: Matrix, rows: Ints) -> Floats | None:
     """Distinct rows among these; None if they are too many to be computed exactly."""
     if len(rows) > 50 * MAX_EXACT_ROWS:
         return None
-    part = x[rows]
-    found = np.unique(part.toarray() if sparse.issparse(part) else part, axis=0)
+    found = np.unique(to_array(x[rows]), axis=0)
     return found if len(found) <= MAX_EXACT_ROWS else None
 
 
@@ -159,7 +145,7 @@ def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
 
 def _common_point(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
     """Convex combinations of few rows that agree up to rounding."""
-    points_a, points_b = dense_rows(a, found.rows_a), dense_rows(b, found.rows_b)
+    points_a, points_b = to_array(a[found.rows_a]), to_array(b[found.rows_b])
     columns = np.block(
         [
             [points_a.T, -points_b.T],
@@ -173,7 +159,7 @@ def _common_point(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
     rows_a, rows_b = found.rows_a[support[first]], found.rows_b[support[~first] - len(points_a)]
     weights_a, weights_b = weights[first], weights[~first]
     weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
-    mean_a, mean_b = weights_a @ dense_rows(a, rows_a), weights_b @ dense_rows(b, rows_b)
+    mean_a, mean_b = weights_a @ to_array(a[rows_a]), weights_b @ to_array(b[rows_b])
     difference = float(np.abs(mean_a - mean_b).max(initial=0.0)) / 2
     return CommonPoint((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, difference)
 

@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.storage.hints import fits, hints_of
 from separatrix.storage.registry import ENUMS, KERNELS, MODELS, RECORDS, class_in, listed
 
 Tensors = dict[str, NDArray[Any]]
 
-#: Array types of the tensor format.
-_TENSOR_TYPES = {
-    *("float64", "float32", "float16", "bool"),
-    *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
+#: Array types of the tensor format, with its names of them.
+TENSOR_TYPES = {
+    **{"float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL"},
+    **{f"int{b}": f"I{b}" for b in (8, 16, 32, 64)},
+    **{f"uint{b}": f"U{b}" for b in (8, 16, 32, 64)},
 }
 _TAG = "is"
 
@@ -91,22 +94,18 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
 
 
 def _encode_array(value: NDArray[Any], tensors: Tensors, path: str) -> Any:
-    if value.dtype.name in _TENSOR_TYPES:
+    if value.dtype.name in TENSOR_TYPES:
         tensors[path] = value
         return _tagged("array", tensor=path)
-    if value.dtype.kind == "U" or (value.dtype == object and _all_text(value)):
+    items = value.ravel().tolist()
+    if value.dtype.kind == "U" or (items and all(type(item) is str for item in items)):
         levels, codes = np.unique(value.astype(str), return_inverse=True)
         tensors[path] = codes.reshape(value.shape).astype(np.int32)
         text = value.dtype.kind == "U"
         return _tagged("labels", tensor=path, levels=levels.tolist(), text=text)
     if value.dtype == object:
-        items = encode(value.ravel().tolist(), tensors, path)
-        return _tagged("objects", shape=list(value.shape), items=items)
+        return _tagged("objects", shape=list(value.shape), items=encode(items, tensors, path))
     raise InputError(f"cannot be stored: {path} is an array of type {value.dtype}.")
-
-
-def _all_text(value: NDArray[Any]) -> bool:
-    return value.size > 0 and all(type(item) is str for item in value.ravel().tolist())
 
 
 def _is_fitted_attribute(name: str) -> bool:
@@ -143,22 +142,6 @@ def decode(value: Any, tensors: Tensors) -> Any:
         raise DamagedFileError(f"{value[_TAG]}: {problem}") from problem
 
 
-def _read_float(value: dict[str, Any], _: Tensors) -> float:
-    return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value["value"]]
-
-
-def _read_tuple(value: dict[str, Any], tensors: Tensors) -> tuple[Any, ...]:
-    return tuple(decode(_list(value["items"]), tensors))
-
-
-def _read_dict(value: dict[str, Any], tensors: Tensors) -> dict[Any, Any]:
-    return {decode(k, tensors): decode(v, tensors) for k, v in _list(value["items"])}
-
-
-def _read_array(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
-    return tensors[value["tensor"]]
-
-
 def _read_labels(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
     levels = np.array([str(level) for level in _list(value["levels"])], dtype=str)
     codes = tensors[value["tensor"]]
@@ -176,7 +159,7 @@ def _read_objects(value: dict[str, Any], tensors: Tensors) -> NDArray[Any]:
 
 
 def _read_scalar(value: dict[str, Any], tensors: Tensors) -> Any:
-    if value["dtype"] not in _TENSOR_TYPES and not str(value["dtype"]).startswith("str"):
+    if value["dtype"] not in TENSOR_TYPES and not str(value["dtype"]).startswith("str"):
         raise DamagedFileError(f"unknown number type {value['dtype']!r}")
     item = decode(value["value"], tensors)
     return np.str_(item) if isinstance(item, str) else np.dtype(value["dtype"]).type(item)
@@ -189,17 +172,13 @@ def _read_csr(value: dict[str, Any], tensors: Tensors) -> Any:
     return rows
 
 
-def _read_enum(value: dict[str, Any], _: Tensors) -> Any:
-    return _known(ENUMS, value)(value["value"])
-
-
 def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
     cls = _known(_DATA_CLASSES[value[_TAG]], value)
     fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
     unknown = sorted(set(fields) - set(_fields(cls)))
     if unknown:
         raise DamagedFileError(f"{value['of']} has no field {unknown[0]!r}")
-    _check(fields, hints_of(cls.__init__), value["of"])
+    _check(fields, _hints_of(cls.__init__), value["of"])
     return cls(**fields)
 
 
@@ -214,15 +193,64 @@ def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
         if not _is_fitted_attribute(name) or isinstance(getattr(cls, name, None), property):
             raise DamagedFileError(f"{value['of']} has no attribute {name!r} to restore")
         setattr(model, name, decode(content, tensors))
-    _check(vars(model), hints_of(cls), value["of"])
+    _check(vars(model), _hints_of(cls), value["of"])
     return model
 
 
 def _check(found: dict[str, Any], hints: dict[str, Any], name: str) -> None:
     """Refuse values whose type is not the annotated one."""
     for key, hint in hints.items():
-        if key in found and not fits(found[key], hint):
+        if key in found and not _fits(found[key], hint):
             raise DamagedFileError(f"{name}: {key!r} is of another type")
+
+
+#: Types accepted for an annotated number: those of NumPy too, but not booleans.
+_NUMBERS: dict[type, tuple[type, ...]] = {
+    int: (int, np.integer),
+    float: (int, float, np.integer, np.floating),
+    bool: (bool, np.bool_),
+}
+
+
+#: The annotations of a constructor's parameters, or of a class's attributes.
+_hints_of: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether ``value`` agrees with the annotation ``hint``, down to the items it holds."""
+    if hint is Any:
+        return True
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and _array_fits(value, inner)
+    if origin is tuple:
+        return isinstance(value, tuple) and _each_fits(value, inner)
+    if origin is dict:
+        return isinstance(value, dict) and all(
+            _fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items()
+        )
+    if origin is list:
+        return isinstance(value, list) and all(_fits(item, inner[0]) for item in value)
+    if hint in _NUMBERS:
+        return isinstance(value, _NUMBERS[hint]) and (hint is bool or not isinstance(value, bool))
+    kind = origin or hint
+    return isinstance(value, kind) if isinstance(kind, type) else True
+
+
+def _each_fits(value: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
+    if inner[1:] == (...,):
+        return all(_fits(item, inner[0]) for item in value)
+    return len(value) == len(inner) and all(map(_fits, value, inner))
+
+
+def _array_fits(array: np.ndarray[Any, Any], inner: tuple[Any, ...]) -> bool:
+    """Whether an array has the annotated type of number; integers are accepted as floats."""
+    expected = get_args(inner[1])[0] if len(inner) > 1 and get_args(inner[1]) else Any
+    if expected is np.float64:
+        return array.dtype.kind in "fiu"
+    return expected is Any or issubclass(array.dtype.type, expected)
 
 
 def _known(table: dict[str, str], value: dict[str, Any]) -> type[Any]:
@@ -240,16 +268,19 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
-_READERS = {
-    "float": _read_float,
-    "tuple": _read_tuple,
-    "dict": _read_dict,
-    "array": _read_array,
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_READERS: dict[str, Callable[[dict[str, Any], Tensors], Any]] = {
+    "float": lambda value, _: _NOT_FINITE[value["value"]],
+    "tuple": lambda value, tensors: tuple(decode(_list(value["items"]), tensors)),
+    "dict": lambda value, tensors: {
+        decode(k, tensors): decode(v, tensors) for k, v in _list(value["items"])
+    },
+    "array": lambda value, tensors: tensors[value["tensor"]],
     "labels": _read_labels,
     "objects": _read_objects,
     "scalar": _read_scalar,
     "csr": _read_csr,
-    "enum": _read_enum,
+    "enum": lambda value, _: _known(ENUMS, value)(value["value"]),
     "record": _read_record,
     "kernel": _read_record,
     "model": _read_model,

@@ -21,23 +21,14 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.storage.codec import DamagedFileError, Tensors, decode
+from separatrix.storage.codec import TENSOR_TYPES, DamagedFileError, Tensors, decode
 from separatrix.storage.files import atomic_file
 
 #: Version of model files and moments files; files of another version are refused.
 FORMAT_VERSION = 2
-_NAMES = {
-    **{"float64": "F64", "float32": "F32", "float16": "F16", "bool": "BOOL"},
-    **{f"int{b}": f"I{b}" for b in (8, 16, 32, 64)},
-    **{f"uint{b}": f"U{b}" for b in (8, 16, 32, 64)},
-}
-
-
-def to_json(value: Any) -> str:
-    """Canonical JSON: no spaces, keys sorted, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
-    )
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+)
 
 
 def write(
@@ -45,17 +36,17 @@ def write(
 ) -> None:
     """Write ``content`` (JSON values by key) and the tensors under the format name ``kind``."""
     tensors = {name: _little_endian(arrays[name]) for name in sorted(arrays)}
-    metadata = {key: to_json(value) for key, value in content.items()}
+    metadata = {key: _CANONICAL.encode(value) for key, value in content.items()}
     metadata |= {"format": kind, "format_version": str(FORMAT_VERSION)}
     metadata["digest"] = digest(metadata, tensors)
-    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
+    header: dict[str, Any] = {"__metadata__": metadata}
     start = 0
     for name, array in tensors.items():
         stop = start + array.nbytes
-        layout = {"dtype": _NAMES[array.dtype.name], "shape": list(array.shape)}
+        layout = {"dtype": TENSOR_TYPES[array.dtype.name], "shape": list(array.shape)}
         header[name] = {**layout, "data_offsets": [start, stop]}
         start = stop
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text = _CANONICAL.encode(header).encode()
     text += b" " * (-len(text) % 8)  # tensors start on a multiple of eight bytes
     with atomic_file(path) as file:
         file.write(struct.pack("<Q", len(text)))
