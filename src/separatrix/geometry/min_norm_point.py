@@ -34,7 +34,7 @@ class NearestPoints:
 
     ``normal`` is a unit vector. ``low`` is the minimum of normal·a and ``high`` the maximum of
     normal·b (rows centered), so ``low − high`` is a lower bound of the distance, and ``distance``
-    an upper one. ``scale`` is the size of the rows; ``passes`` counts products with all rows.
+    an upper one. ``scale`` is the size of the rows.
     """
 
     rows_a: Ints
@@ -47,7 +47,6 @@ class NearestPoints:
     high: float
     scale: float
     iterations: int
-    passes: int
 
     @property
     def duality_gap(self) -> float:
@@ -64,12 +63,11 @@ def nearest_points(
     """
     with small_products(a.shape[1]):
         search = _MinNormSearch(a, b, max_iter)
-        passes, unfinished = 0, True
-        while unfinished:
-            passes += 1
+        converged = extended = True
+        while converged and extended:
             converged = search.major_cycles(tolerance)
-            unfinished = search.extend_pool(tolerance) and converged
-        return search.result(passes)
+            extended = search.extend_pool(tolerance)
+        return search.result()
 
 
 class _MinNormSearch:
@@ -159,7 +157,7 @@ class _MinNormSearch:
         self.points_b = np.concatenate([self.points_b, to_array(self.b[new_b])])
         return len(new_a) + len(new_b) > 0
 
-    def result(self, passes: int) -> NearestPoints:
+    def result(self) -> NearestPoints:
         """Weights summed by row; distance and bounds recomputed from all rows."""
         pairs = np.array(self.pairs)
         rows_a, weights_a = _sum_by_row(pairs[:, 0], self.weights)
@@ -178,7 +176,6 @@ class _MinNormSearch:
             self.scale * float((self.b @ normal).max()),
             self.scale * self.size,
             self.iterations,
-            passes,
         )
 
 

@@ -44,7 +44,6 @@ class SeparatingHyperplane:
     coef: Floats
     intercept: float
     margin: float
-    iterations: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,6 @@ class CommonPoint:
     rows_b: Ints
     weights_b: Floats
     disagreement: float
-    iterations: int = 0
 
 
 def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint:
@@ -70,7 +68,7 @@ def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint
     scale = np.where(half_range > 0.0, half_range, 1.0)
     scaled_a, scaled_b = _transform(a, center, scale), _transform(b, center, scale)
     found = nearest_points(scaled_a, scaled_b)
-    separated = _separating_hyperplane(a, b, found.normal / scale, found.iterations)
+    separated = _separating_hyperplane(a, b, found.normal / scale)
     if separated is not None:
         return separated
     common = _common_point(scaled_a, scaled_b, found)
@@ -81,7 +79,7 @@ def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint
             "written in floats in these units passes between them.",
             remedy="Subtract a constant from columns that are large but vary little.",
         )
-    return replace(common, point=center + scale * common.point, iterations=found.iterations)
+    return replace(common, point=center + scale * common.point)
 
 
 def _transform(x: Matrix, center: Floats | float, scale: Floats) -> Matrix:
@@ -93,9 +91,7 @@ def _transform(x: Matrix, center: Floats | float, scale: Floats) -> Matrix:
 # -- proof by a hyperplane ---------------------------------------------------------------------
 
 
-def _separating_hyperplane(
-    a: Matrix, b: Matrix, coef: Floats, iterations: int
-) -> SeparatingHyperplane | None:
+def _separating_hyperplane(a: Matrix, b: Matrix, coef: Floats) -> SeparatingHyperplane | None:
     """The hyperplane normal to ``coef`` halfway between the classes, if it separates them."""
     low, high = float((a @ coef).min()), float((b @ coef).max())
     if not (np.isfinite(coef).all() and coef.any()):
@@ -120,7 +116,7 @@ def _separating_hyperplane(
             return None
         low, high = float(least), float(most)
     margin = (low - high) / 2 / float(np.linalg.norm(coef))
-    return SeparatingHyperplane(coef, -threshold, margin, iterations)
+    return SeparatingHyperplane(coef, -threshold, margin)
 
 
 def _distinct_rows(x: Matrix, rows: Ints) -> Floats | None:
