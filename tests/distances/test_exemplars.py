@@ -77,7 +77,7 @@ def test_medoid_of_words_and_ties() -> None:
     assert sx.medoid([[0.0], [1.0], [0.0], [1.0]]).index == 0
     with pytest.raises(sx.InputError, match="No points"):
         sx.medoid(np.zeros((0, 2)))
-    with pytest.raises(sx.InputError, match="none negative"):
+    with pytest.raises(sx.InputError, match="not negative"):
         sx.medoid([[0.0]], sample_weight=[-1])
 
 

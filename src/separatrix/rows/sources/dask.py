@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.rows.rows import target_names
 from separatrix.rows.infer import OptionsOf, infer_schema
-from separatrix.rows.rows import S
+from separatrix.rows.rows import S, target_names
 from separatrix.rows.schema import Schema
 from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch
