@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 
 class InputError(ValueError):
@@ -190,3 +191,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     shown = ", ".join(repr(other) for other in names[:12])
     more = f", … ({len(names)} in all)" if len(names) > 12 else ""
     return f"There are: {shown}{more}." if names else "There are none."
+
+
+def check_option(name: str, value: Any, options: Iterable[str], also: str = "") -> None:
+    """Refuse a value of the parameter ``name`` that is none of its ``options``, nor ``also``."""
+    known = list(options)
+    if value not in known:
+        remedy = did_you_mean(str(value), known)
+        raise InputError(
+            f"{name}={value!r} is unknown.", remedy=f"{remedy} Or give {also}." if also else remedy
+        )

@@ -162,7 +162,7 @@ def test_zero_weight_is_absence():
 def test_refusals_teach():
     x, y = clouds(3, 30)
     own = sx.CalibratedClassifier(sx.LeastSquaresClassifier())
-    with pytest.raises(sx.InputError, match="Choose one of 'logistic'"):
+    with pytest.raises(sx.InputError, match="There are: 'logistic'"):
         clone(own).set_params(method="beta").fit(x, y)
     with pytest.raises(sx.InputError, match="only one class"):
         clone(own).fit(x, np.zeros(30))

@@ -14,7 +14,7 @@ from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage_of_points
 from separatrix.cluster.linkage_certificate import certify_linkage
 from separatrix.kernels.base import n_items
-from separatrix.messages import InputError, did_you_mean
+from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 
 
@@ -126,11 +126,7 @@ class AgglomerativeClustering(MetricClusterer):
         return self
 
     def _check_parameters(self, n: int) -> None:
-        if self.linkage not in LINKAGES:
-            raise InputError(
-                f"No linkage {self.linkage!r}.",
-                remedy=did_you_mean(str(self.linkage), list(LINKAGES)),
-            )
+        check_option("linkage", self.linkage, LINKAGES)
         level = self.distance_threshold
         if (self.n_clusters is None) == (level is None):
             raise InputError(
@@ -148,7 +144,7 @@ class AgglomerativeClustering(MetricClusterer):
         if self.linkage in ("complete", "average") and needed > available:
             raise InputError(
                 f"{self.linkage} linkage of {n} rows needs all their distances, "
-                f"{needed / 1e9:.0f} GB, and the machine has {available / 1e9:.0f} GB.",
+                f"{needed / 1e9:.0f} GB, and this computer has {available / 1e9:.0f} GB.",
                 remedy="Single, centroid and ward linkage store a few numbers a row; or take a "
                 "sample of the rows.",
             )

@@ -16,6 +16,12 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
 
+def _positive_integer(name: str, value: Any, also: str = "") -> int:
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(f"{name}={value!r} must be a positive integer{also}.")
+    return int(value)
+
+
 class Clusterer(ClusterMixin, PointsEstimator):
     """An estimator of a partition into ``n_clusters``."""
 
@@ -24,15 +30,13 @@ class Clusterer(ClusterMixin, PointsEstimator):
 
     def _check_n_clusters(self, n: int) -> int:
         """``n_clusters``, refused if it is not an integer from 1 to the number of rows."""
-        k = self.n_clusters
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"n_clusters={k!r} must be a positive integer.")
+        k = _positive_integer("n_clusters", self.n_clusters)
         if n < k:
             raise InputError(
                 f"n_samples={n} should be >= n_clusters={k}: every cluster needs a row.",
                 remedy="Use fewer clusters.",
             )
-        return int(k)
+        return k
 
 
 class IterativeClusterer(Clusterer):
@@ -45,13 +49,10 @@ class IterativeClusterer(Clusterer):
 
     def _check_iterations(self, default_n_init: int) -> int:
         """The number of initializations, "auto" being ``default_n_init``; checks ``max_iter``."""
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise InputError(f"max_iter={self.max_iter!r} must be a positive integer.")
+        _positive_integer("max_iter", self.max_iter)
         if isinstance(self.n_init, str) and self.n_init == "auto":
             return default_n_init
-        if not isinstance(self.n_init, int | np.integer) or self.n_init < 1:
-            raise InputError(f"n_init={self.n_init!r} must be a positive integer, or 'auto'.")
-        return int(self.n_init)
+        return _positive_integer("n_init", self.n_init, ", or 'auto'")
 
     def _generator(self) -> np.random.Generator:
         """A random generator seeded by ``random_state``."""

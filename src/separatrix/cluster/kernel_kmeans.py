@@ -22,7 +22,7 @@ from separatrix.estimators.base import KernelModel
 from separatrix.kernels import Precomputed
 from separatrix.kernels.base import n_items, take_items
 from separatrix.kernels.mercer import check_mercer
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints, unit_weights
 
@@ -153,10 +153,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         order = np.arange(n) if precomputed else lexicographic_order(x)
         rows = order[w[order] > 0]
         self._check_n_clusters(len(rows))
-        if self.assign not in ASSIGNMENTS:
-            raise InputError(
-                f"assign={self.assign!r} is unknown.", remedy="Use 'centroid' or 'members'."
-            )
+        check_option("assign", self.assign, ASSIGNMENTS)
         prepared = self.kernel_.prepare(x).subset(rows)
         mercer = check_mercer(self.kernel_, prepared.centers)
         gram = GramBlocks(prepared)
@@ -178,7 +175,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         return self
 
     def _fit_kernel(self, X: Any, sample_weight: Any) -> tuple[Any, Floats | None]:
-        """Set ``kernel_``; the rows, standardized if asked, and their weights if any."""
+        """Set ``kernel_``; the rows, standardized or not, and their weights if any."""
         x, w = self._read_points(X, sample_weight, objects=self._structures)
         x = self._fit_standardize(x, w, numeric=not self._structures and not self._precomputed)
         self._set_kernel(x, w)
@@ -246,17 +243,13 @@ class KernelKMeans(KernelModel, IterativeClusterer):
             if self.assign == "centroid":  # κ(x, x) is the same for all clusters
                 distances = self.norms_ - 2.0 * (block @ weights)
             else:
-                own = self._squared_norms(part)
+                if isinstance(self.kernel_, Precomputed):
+                    raise InputError(
+                        "The mean distance to members needs κ(x, x) of new rows, and a block of "
+                        "precomputed similarities does not contain it.",
+                        remedy="Use assign='centroid', or give the kernel itself.",
+                    )
+                own = np.asarray(self.kernel_.diagonal(part), dtype=float)
                 distances = kernel_distances(block, own, prepared.diagonal) @ weights
             labels.append(distances.argmin(axis=1))
         return np.concatenate(labels)
-
-    def _squared_norms(self, x: Any) -> Floats:
-        """κ(x, x)."""
-        if isinstance(self.kernel_, Precomputed):
-            raise InputError(
-                "The mean distance to members needs κ(x, x) of new rows, and a block of "
-                "precomputed similarities does not contain it.",
-                remedy="Use assign='centroid', or give the kernel itself.",
-            )
-        return np.asarray(self.kernel_.diagonal(x), dtype=float)

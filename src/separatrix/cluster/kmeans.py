@@ -22,7 +22,7 @@ from separatrix.cluster.streaming_lloyd import (
 )
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.metric_inputs import as_dense
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.statistics.preparation import Prepared, prepare
@@ -129,11 +129,8 @@ default="k-means++"
         moments = prepared.moments
         self.encoding_ = prepared.encoding
         self._check_n_clusters(moments.count)
-        if isinstance(self.init, str) and self.init not in INITIALIZATIONS:
-            raise InputError(
-                f"init={self.init!r} is unknown.",
-                remedy="Use 'k-means++', 'random' or an array of centers.",
-            )
+        if isinstance(self.init, str):
+            check_option("init", self.init, INITIALIZATIONS, "an array of centers")
         self.standardizer_ = Standardizer.from_moments(moments) if self.standardize else None
         squares = np.diag(moments.xx)
         if self.standardizer_ is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +26,7 @@ from separatrix.cluster.pam import (
 )
 from separatrix.distances.names import PrecomputedDistances
 from separatrix.kernels.base import n_items, take_items
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints, unit_weights
 
@@ -181,13 +181,9 @@ default="k-medoids++"
 
     def _check_parameters(self, n: int) -> None:
         self._check_n_clusters(n)
-        if self.method not in ("pam", "alternate"):
-            raise InputError(f"method={self.method!r} is unknown.", remedy="'pam' or 'alternate'.")
-        if isinstance(self.init, str) and self.init not in INITIALIZATIONS:
-            raise InputError(
-                f"init={self.init!r} is unknown.",
-                remedy="Use 'k-medoids++', 'build', 'random' or row numbers.",
-            )
+        check_option("method", self.method, ("pam", "alternate"))
+        if isinstance(self.init, str):
+            check_option("init", self.init, INITIALIZATIONS, "row numbers")
 
     # -- search ------------------------------------------------------------------------------------
 
@@ -269,36 +265,26 @@ default="k-medoids++"
         return points if columns is None else points[:, columns]
 
     def _certificate(self, n: int, found: _Search) -> Certificate:
-        certificate = Certificate(
-            claim="No swap of a medoid with another row lowers the loss",
+        claim, kkt = "No swap of a medoid with another row lowers the loss", found.swap
+        notes = ["A local optimum: other initializations may end lower."]
+        if self.method == "alternate":
+            claim = "Every medoid has the least total distance to the rows of its cluster"
+            kkt = found.within
+            if found.swap > ROUNDING:
+                notes.append(f"A swap would lower the loss by {100 * found.swap:.2g} %.")
+        if n > MAX_ROWS:
+            claim += " within the sample"
+            sampled = f"{N_SAMPLES} samples of {min(self._sample_size(), n)} of the {n} rows"
+            notes.insert(0, f"Medoids come from {sampled}, evaluated on all rows.")
+        return Certificate(
+            claim=claim,
             primal=self.inertia_,
-            kkt=found.swap,
+            kkt=kkt,
             tolerance=10 * ROUNDING,
             statistic="distances of all pairs",
-            notes=("A local optimum: other initializations may end lower.",),
+            notes=tuple(notes),
             promised=("kkt",),
         )
-        if self.method == "alternate":
-            notes = certificate.notes
-            if found.swap > ROUNDING:
-                notes += (f"A swap would lower the loss by {100 * found.swap:.2g} %.",)
-            certificate = replace(
-                certificate,
-                claim="Every medoid has the least total distance to the rows of its cluster",
-                kkt=found.within,
-                notes=notes,
-            )
-        if n > MAX_ROWS:
-            sampled = (
-                f"Medoids come from {N_SAMPLES} samples of {min(self._sample_size(), n)} of the "
-                f"{n} rows, evaluated on all rows."
-            )
-            certificate = replace(
-                certificate,
-                claim=f"{certificate.claim} within the sample",
-                notes=(sampled, *certificate.notes),
-            )
-        return certificate
 
     # -- new rows ----------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from separatrix.distances.names import metric_from
 from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.distances.vectors import Euclidean
 from separatrix.kernels.base import n_items
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 
 LINKAGES = ("single", "complete", "average", "centroid", "ward")
@@ -48,8 +48,7 @@ def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Float
 
 def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     """The same for points that a fitted metric has validated."""
-    if method not in LINKAGES:
-        raise InputError(f"No linkage {method!r}.", remedy=f"Choose of {', '.join(LINKAGES)}.")
+    check_option("linkage", method, LINKAGES)
     merges = _Merges(n_items(points))
     if method in ("centroid", "ward"):
         if type(metric) is not Euclidean:

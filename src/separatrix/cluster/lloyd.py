@@ -34,7 +34,7 @@ MAX_GROUPS = 16
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Centers, labels and weights of the clusters; ``shifts`` are Σ ‖Δc‖² by iteration."""
+    """Centers, labels (none of streamed rows) and weights of the clusters, and the inertia."""
 
     centers: Floats
     labels: NDArray[np.int32]
@@ -42,7 +42,6 @@ class LloydResult:
     inertia: float
     iterations: int
     converged: bool
-    shifts: Floats
 
 
 def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.0) -> LloydResult:
@@ -51,17 +50,17 @@ def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.
     ``tol`` is relative to the mean variance of the columns; weights must be positive.
     """
     with _Lloyd(x, w, start) as state:
-        shifts, converged = [], False
-        threshold = tol * state.variance
-        for _ in range(max_iter):
+        iterations, converged = 0, False
+        while iterations < max_iter:
+            iterations += 1
             moved = state.assign()
-            shifts.append(state.update_centers())
+            shift = state.update_centers()
             converged = not moved and state.recompute() == 0.0
-            if converged or (tol > 0 and shifts[-1] <= threshold):
+            if converged or (tol > 0 and shift <= tol * state.variance):
                 break
         if not converged:
             state.assign()
-        return state.result(np.array(shifts), converged)
+        return state.result(iterations, converged)
 
 
 class _Lloyd:
@@ -217,7 +216,7 @@ class _Lloyd:
         self._map_chunks(work)
         return out
 
-    def result(self, shifts: Floats, converged: bool) -> LloydResult:
+    def result(self, iterations: int, converged: bool) -> LloydResult:
         """The result in the units of the rows."""
         squares = self.points.weight * self.squares_to_own_center()
         parts = [float(squares[a:b].sum()) for a, b in pairwise(self.cuts)]
@@ -226,9 +225,8 @@ class _Lloyd:
             self.state.label,
             self.cluster_weights,
             sum(parts) * self.unit**2,
-            len(shifts),
+            iterations,
             converged,
-            shifts * self.unit**2,
         )
 
 

@@ -43,26 +43,21 @@ def streaming_lloyd(
     variance: float,
 ) -> LloydResult:
     """Lloyd iterations from ``start`` (standardized) until no center moves; without labels."""
-    centers, shifts, converged = start, [], False
-    for _ in range(max_iter):
+    centers, iterations, converged = start, 0, False
+    while iterations < max_iter:
+        iterations += 1
         sums = rows.reduce(ClusterSums(centers, standardizer))
         new = sums.means()
         shift = float(((new - centers) ** 2).sum())
         centers = new
-        shifts.append(shift)
         typical = sums.inertia / sums.cluster_weights.sum()
         converged = shift <= ROUNDING**2 * (typical + variance)
         if converged or (tol > 0 and shift <= tol * variance):
             break
     final = rows.reduce(ClusterSums(centers, standardizer))
+    no_labels = np.zeros(0, dtype=np.int32)
     return LloydResult(
-        centers,
-        np.zeros(0, dtype=np.int32),
-        final.cluster_weights,
-        final.inertia,
-        len(shifts),
-        converged,
-        np.array(shifts),
+        centers, no_labels, final.cluster_weights, final.inertia, iterations, converged
     )
 
 
@@ -101,7 +96,7 @@ def certify_kmeans(
 
 
 class ClusterSums:
-    """Sums of the rows, standardized if asked, nearest to each of the ``centers`` (k x d).
+    """Sums of the rows nearest to each of the ``centers`` (k x d), which are standardized.
 
     ``far_rows`` are up to k rows that add most to the inertia (for clusters that are empty). With
     the weights of the clusters ``known``, ``gain`` is the largest reduction of the inertia by

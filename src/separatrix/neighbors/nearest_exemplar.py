@@ -11,12 +11,11 @@ from sklearn.base import ClassifierMixin
 from separatrix.distances.exemplars import geometric_median, medoid
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.kernels.base import take_items
-from separatrix.messages import InputError, did_you_mean
+from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 
-EXEMPLARS = ("mean", "median", "medoid")
 _CLAIMS = {
     "mean": "Each class mean has the least total squared Euclidean distance to its class",
     "median": "Each geometric median has the least total Euclidean distance to its class",
@@ -85,11 +84,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        if self.exemplar not in EXEMPLARS:
-            raise InputError(
-                f"No exemplar {self.exemplar!r}.",
-                remedy=did_you_mean(self.exemplar, list(EXEMPLARS)),
-            )
+        check_option("exemplar", self.exemplar, _CLAIMS)
         if isinstance(metric_from(self.metric), PrecomputedDistances):
             raise InputError("Exemplars are computed from rows, not from precomputed distances.")
         self._fit_classes(X, y, sample_weight)

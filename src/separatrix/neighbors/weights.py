@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.kernels import Gaussian
-from separatrix.messages import InputError, did_you_mean
+from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 
 
@@ -42,10 +42,7 @@ def distance_weights(weights: Any, distances: Floats) -> Floats:
     of distances.
     """
     if isinstance(weights, str):
-        if weights not in WEIGHTS:
-            raise InputError(
-                f"There are no weights {weights!r}.", remedy=did_you_mean(weights, list(WEIGHTS))
-            )
+        check_option("weights", weights, WEIGHTS)
         return WEIGHTS[weights](distances)
     if isinstance(weights, Gaussian):
         # Relative to the nearest, so that not all weights underflow far from the data.

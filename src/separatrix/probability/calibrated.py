@@ -22,7 +22,7 @@ from separatrix.estimators.wrapped import (
     labeled_rows,
     warn_once,
 )
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
 from separatrix.probability.calibrations import (
     Calibration,
     IsotonicCalibration,
@@ -95,7 +95,7 @@ class CalibratedClassifier(WrappedClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        _check(self.method)
+        check_option("method", self.method, (*_METHODS, JOINT))
         rows = labeled_rows(self, X, y, sample_weight)
         two_or_more(np.unique(rows.y[rows.positive_weight]).tolist())
         with warn_once():
@@ -108,7 +108,7 @@ class CalibratedClassifier(WrappedClassifier):
 
         ``codes`` are the positions of their classes in ``model.classes_``.
         """
-        _check(self.method)
+        check_option("method", self.method, (*_METHODS, JOINT))
         self._expose(model)
         if self.method == JOINT:
             joint = TemperatureCalibration().fit(joint_scores(model, scores), codes, w)
@@ -186,14 +186,6 @@ def normalized(p: Floats) -> Floats:
     """Rows of ``p`` divided by their sums; 1/K where all K entries are zero."""
     total = p.sum(axis=1, keepdims=True)
     return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
-
-
-def _check(method: str) -> None:
-    if method not in (*_METHODS, JOINT):
-        raise InputError(
-            f"method={method!r} is no known calibration.",
-            remedy=f"Choose one of {', '.join(map(repr, (*_METHODS, JOINT)))}.",
-        )
 
 
 def _require_two_of_each(codes: Ints, classes: NDArray[Any]) -> None:

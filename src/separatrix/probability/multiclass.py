@@ -6,9 +6,9 @@ The columns of a table are encoded once, and every binary classifier works on th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,6 @@ from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
@@ -143,9 +141,6 @@ def _gives_probabilities(ensemble: BinaryEnsemble) -> bool:
     return hasattr(members[0], "predict_proba")
 
 
-_if_probabilities: Callable[[Method], Method] = available_if(_gives_probabilities)
-
-
 class OneVsRest(BinaryEnsemble):
     """One-vs-rest: K binary classifiers, and the class with the largest score.
 
@@ -196,7 +191,7 @@ class OneVsRest(BinaryEnsemble):
     def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
         return scores > 0
 
-    @_if_probabilities
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of each class against the rest, normalized to sum to one."""
         x = self._design(X)
@@ -278,7 +273,7 @@ class OneVsOne(BinaryEnsemble):
             pair = rows.take(np.sort(np.concatenate([own[i], own[j]])))
             yield LabeledRows(pair.x, (pair.y == j).astype(np.int64), pair.w)
 
-    @_if_probabilities
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities by pairwise coupling."""
         return couple(self._scores(X), len(self.classes_))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -18,15 +17,6 @@ from separatrix.probability.calibrated import CalibratedClassifier, calibrated_p
 from separatrix.probability.calibrations import Calibration
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _has_probabilities(model: Any) -> bool:
-    return bool(model.probability)
-
-
-_if_probabilities: Callable[[Method], Method] = available_if(_has_probabilities)
 
 
 class ProbabilityMixin(ClassLabels):
@@ -67,7 +57,7 @@ class ProbabilityMixin(ClassLabels):
         """One score for the second of two classes, or one for each of several."""
         raise NotImplementedError
 
-    @_if_probabilities
+    @available_if(lambda self: bool(self.probability))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities in the order of ``classes_``; needs ``probability=True``."""
         check_is_fitted(self)
