@@ -68,7 +68,7 @@ class Certificate:
             sentences.append(f"Relative duality gap {self.gap:.1e}.")
         if np.isfinite(self.kkt):
             sentences.append(f"KKT residual {self.kkt:.1e}.")
-        if not self.holds:
+        if self.promised and not self.holds:
             reached = f"The tolerance of {self.tolerance:.1e} was not reached."
             sentences.append(reached if np.isfinite(self.tolerance) else "This is not certified.")
         if self.rank is not None:
