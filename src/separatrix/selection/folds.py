@@ -183,11 +183,6 @@ class Folded:
     halves: list[FoldMoments]
 
 
-def fold_moments(rows: Rows, cv: CV = None) -> list[FoldMoments]:
-    """Training and test moments of every fold; one pass if the folds partition the rows."""
-    return folded(rows, cv).halves
-
-
 def folded(rows: Rows, cv: CV = None) -> Folded:
     """Moments of the table and of its folds; one pass if the folds partition the rows.
 

@@ -22,6 +22,7 @@ from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.rows.encoding import Encoding
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+from separatrix.svm.certificate import badness
 from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.solver import GROUPS, BinarySVM
 
@@ -38,6 +39,7 @@ class SupportVectorModel(RowsEstimator):
     part, and rows without weight, have zeros.
     """
 
+    svms_: list[BinarySVM]
     n_samples_fit_: int
     intercept_: Any
     certificate_: Certificate
@@ -71,8 +73,9 @@ class SupportVectorModel(RowsEstimator):
 
     @property
     def _records(self) -> list[BinarySVM]:
-        """The fitted binary SVMs, with the numbers of their rows."""
-        raise NotImplementedError
+        """``svms_`` of a fitted model."""
+        check_is_fitted(self)
+        return self.svms_
 
     def _by_row(self, values: list[Any]) -> Floats:
         """One number per training row and binary SVM."""
@@ -81,7 +84,7 @@ class SupportVectorModel(RowsEstimator):
 
     def _certify(self, svms: list[BinarySVM], cause: Callable[[], str]) -> None:
         """Expose the worst certificate, and warn where it does not hold."""
-        worst = max(svms, key=_badness)
+        worst = max(svms, key=lambda svm: badness(svm.certificate))
         self.certificate_ = worst.certificate
         if len(svms) > 1:
             claim = f"{len(svms)} binary SVMs, the worst of whose certificates is this: "
@@ -99,11 +102,6 @@ def _by_row(svms: list[BinarySVM], values: list[Any], n: int) -> Floats:
     return whole
 
 
-def _badness(svm: BinarySVM) -> tuple[bool, float, float]:
-    proof = svm.certificate
-    return not proof.holds, float(np.nan_to_num(proof.relative_gap)), proof.kkt
-
-
 def _only(values: Sequence[float]) -> Any:
     """The one value, or an array of several."""
     return float(values[0]) if len(values) == 1 else np.array(values)
@@ -116,19 +114,14 @@ class LinearSVM(SupportVectorModel, LinearModel):
     _svms: list[BinarySVM] | None = None
 
     @property
-    def _records(self) -> list[BinarySVM]:
-        check_is_fitted(self)
+    def svms_(self) -> list[BinarySVM]:  # type: ignore[override]
+        """The solution of each binary SVM, with its certificate."""
         if self._svms is None:
             raise InputError(
                 "The numbers of training rows are not stored with this model.",
                 remedy="Fit again, or use coef_, intercept_ and certificate_.",
             )
         return self._svms
-
-    @property
-    def svms_(self) -> list[BinarySVM]:
-        """The solution of each binary SVM, with its certificate."""
-        return self._records
 
     @property
     def support_(self) -> Ints:
@@ -171,7 +164,6 @@ class KernelSVM(KernelModel, SupportVectorModel):
     """An SVM with any kernel: ``expansions_`` hold its support vectors."""
 
     standardize: bool
-    svms_: list[BinarySVM]
     support_: Ints
     dual_coef_: Floats
     expansions_: list[KernelExpansion]
@@ -193,11 +185,6 @@ class KernelSVM(KernelModel, SupportVectorModel):
             require_symmetric(x)
         mercer = self.kernel_.mercer or check_mercer(self.kernel_, x)
         return GramMatrix(self.kernel_, x, mercer=mercer)
-
-    @property
-    def _records(self) -> list[BinarySVM]:
-        check_is_fitted(self)
-        return self.svms_
 
     def _expose(
         self,

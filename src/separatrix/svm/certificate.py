@@ -139,6 +139,11 @@ def _certify(
     return replace(found, primal=primal, dual=dual, gap=max(primal - dual, 0.0), scale=abs(dual))
 
 
+def badness(proof: Certificate) -> tuple[bool, float, float]:
+    """A key that sorts certificates, the worst last."""
+    return not proof.holds, float(np.nan_to_num(proof.relative_gap)), proof.kkt
+
+
 def _finite_cost(problem: SVMProblem, beta: Floats) -> Floats:
     """c; with a hard margin a bound that no coefficient reaches."""
     if not problem.hard:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_labels import coded_items, coded_rows
+from separatrix.estimators.class_labels import coded_items, coded_rows, outputs_of
 from separatrix.messages import InputError
 from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
@@ -208,23 +208,20 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
         self, gram: GramMatrix, codes: Ints, C: Floats, options: SolverOptions
     ) -> list[BinarySVM]:
         k = len(self.classes_)
-        every = np.arange(gram.n)
         names = [f"class {label!r}" for label in self.classes_.tolist()]
-        if k == 2:
-            problem = classification_problem(np.where(codes == 1, 1.0, -1.0), C)
-            pair = (names[1], names[0])
-            return [fit_kernel_svm(gram, problem, every, options, classes=pair)]
+        rest = names[0] if k == 2 else "the rest"
         if self.decision == "ovo" and k > MOST_CLASSES:
             raise InputError(
                 f"{k} classes have {k * (k - 1) // 2} pairs, and each needs a binary SVM.",
                 remedy="Use decision='ovr': one binary SVM for each class.",
             )
-        if not (gram.linear and few_columns(gram.x)):
+        if k > 2 and not (gram.linear and few_columns(gram.x)):
             gram = gram.computed(options.cache_size)
 
         def against_rest(c: int) -> BinarySVM:
             problem = classification_problem(np.where(codes == c, 1.0, -1.0), C)
-            return fit_kernel_svm(gram, problem, every, options, classes=(names[c], "the rest"))
+            every = np.arange(gram.n)
+            return fit_kernel_svm(gram, problem, every, options, classes=(names[c], rest))
 
         def of_pair(pair: tuple[int, int]) -> BinarySVM:
             rows = np.sort(np.concatenate([by_class[pair[0]], by_class[pair[1]]]))
@@ -232,8 +229,8 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
             classes = (names[pair[1]], names[pair[0]])
             return fit_kernel_svm(gram.subset(rows), problem, rows, options, classes=classes)
 
-        if self.decision == "ovr":
-            return [against_rest(c) for c in range(k)]
+        if k == 2 or self.decision == "ovr":
+            return [against_rest(c) for c in outputs_of(k)]
         by_class = [np.flatnonzero(codes == c) for c in range(k)]
         # one BLAS thread for all pairs: else the end of one would change the sums of another
         with one_blas_thread(), ThreadPoolExecutor(2) as pool:

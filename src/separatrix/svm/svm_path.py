@@ -15,9 +15,9 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Linear
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
+from separatrix.svm.certificate import badness
 from separatrix.svm.path.cross_validation import (
     PathTraining,
     errors_at_breakpoints,
@@ -26,6 +26,7 @@ from separatrix.svm.path.cross_validation import (
     path_training,
 )
 from separatrix.svm.path.scores import certify_at, gaps_along
+from separatrix.svm.path.state import NON_SUPPORT
 from separatrix.svm.path.trace import SVMTrace
 from separatrix.svm.tuning import feature_variance
 
@@ -200,18 +201,12 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     def alpha_at(self, C: float) -> Floats:
         """The α of every training row at C: (n,) for two classes, else (n, K)."""
         self._within(C)
-        data = self._data
-        alpha = np.zeros((data.n_samples, len(self.paths_)))
-        alpha[data.rows] = np.stack([path.alpha(C) for path in self.paths_], axis=1)
-        return alpha[:, 0] if alpha.shape[1] == 1 else alpha
+        return self._data.by_row([path.alpha(C) for path in self.paths_], 0.0)
 
     def group_at(self, C: float) -> NDArray[np.int8]:
         """Of every row: 1 bound (α = C), 0 free, −1 non-support (α = 0); (n,) or (n, K)."""
         self._within(C)
-        data = self._data
-        group = np.full((data.n_samples, len(self.paths_)), -1, dtype=np.int8)
-        group[data.rows] = np.stack([p.states(p.segment_of(C)) for p in self.paths_], axis=1)
-        return group[:, 0] if group.shape[1] == 1 else group
+        return self._data.by_row([p.states(p.segment_of(C)) for p in self.paths_], NON_SUPPORT)
 
     def at(self, C: float) -> Hyperplane | KernelExpansion:
         """The SVM at C: a hyperplane with the linear kernel, else a kernel expansion."""
@@ -276,22 +271,14 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         weights, b = self._weights(C)
         data = self._data
         self.C_ = C
-        self.certificate_ = self._certificate(C, weights, b)
+        proofs = [certify_at(path, data.gram, C, mercer=data.mercer) for path in self.paths_]
+        self.certificate_ = max(proofs, key=badness)
         self.__dict__.pop("coef_", None)
         if isinstance(self.kernel_, Linear):
             self.coef_, b = data.hyperplanes(weights, b)
         self.intercept_ = b
         self.expansion_ = KernelExpansion(self.kernel_, data.x, weights, b)
         return self
-
-    def _certificate(self, C: float, weights: Floats, b: Floats) -> Certificate:
-        """The certificate at C; of several classes the worst."""
-        data = self._data
-        found = [
-            certify_at(path, data.gram, C, weights[:, k], float(b[k]), mercer=data.mercer)
-            for k, path in enumerate(self.paths_)
-        ]
-        return max(found, key=lambda c: (not c.holds, np.nan_to_num(c.relative_gap), c.kkt))
 
     # -- predictions ---------------------------------------------------------------------------
 

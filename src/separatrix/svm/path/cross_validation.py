@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.estimators.class_labels import CodedRows, outputs_of
 from separatrix.kernels import Kernel, Linear, Precomputed
@@ -20,6 +21,7 @@ from separatrix.svm.path.trace import SVMTrace, trace_svm
 
 #: The paths, one for each output, over some of the training rows.
 Traces = Callable[[Ints], list[SVMTrace]]
+Array = TypeVar("Array", bound=NDArray[Any])
 
 #: Standard deviations from zero at which inner products lose digits that matter.
 FAR_AWAY = 1e3
@@ -59,6 +61,12 @@ class PathTraining:
                 )
             found.append(trace_svm(gram, y, self.w[rows], C_max=C_max, max_changes=max_changes))
         return found
+
+    def by_row(self, values: list[Array], absent: float) -> Array:
+        """Values of the weighted rows as (n_samples,) or (n_samples, k); others are ``absent``."""
+        whole = np.full((self.n_samples, len(values)), absent, dtype=values[0].dtype)
+        whole[self.rows] = np.stack(values, axis=1)
+        return cast(Array, whole[:, 0] if len(values) == 1 else whole)
 
     def hyperplanes(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
         """w (k x d) of the linear kernel, and b for rows as given, from that for centered rows."""

@@ -35,13 +35,6 @@ class Steps:
         return np.concatenate([[self.first], self.values])[where]
 
 
-def ends_of(trace: SVMTrace, C_max: float) -> tuple[Floats, Floats]:
-    """Both ends of every segment; the last one ends at C_max."""
-    top = min(C_max, trace.end)
-    starts = np.minimum(trace.starts, top)
-    return starts, np.append(starts[1:], top)
-
-
 def scores_along(trace: SVMTrace, cross: Floats, C: Floats, segments: NDArray[np.int64]) -> Floats:
     """Scores (rows x points) of new rows at each C, by the linear functions of the segment given.
 
@@ -58,7 +51,9 @@ def scores_along(trace: SVMTrace, cross: Floats, C: Floats, segments: NDArray[np
 
 def error_steps(trace: SVMTrace, cross: Floats, y: Floats, w: Floats, C_max: float) -> Steps:
     """Weighted error rate on new rows with labels y = ±1, as a function of C."""
-    starts, ends = ends_of(trace, C_max)
+    top = min(C_max, trace.end)
+    starts = np.minimum(trace.starts, top)
+    ends = np.append(starts[1:], top)
     real = np.flatnonzero(ends > starts)
     if not len(real):
         real = np.array([len(starts) - 1])
@@ -95,19 +90,15 @@ def gaps_along(trace: SVMTrace, gram: Floats, C: Floats, *, mercer: bool = True)
 
     NaN without a Mercer kernel, whose dual is no bound.
     """
-    gaps = np.empty(len(C))
-    for j, value in enumerate(C):
-        beta, b = trace.y * trace.alpha(value), trace.intercept(value)
-        found = certify_at(trace, gram, float(value), beta, b, mercer=mercer)
-        gaps[j] = found.gap / (found.primal or 1.0)
-    return gaps
+    found = [certify_at(trace, gram, float(value), mercer=mercer) for value in C]
+    return np.array([proof.gap / (proof.primal or 1.0) for proof in found])
 
 
-def certify_at(
-    trace: SVMTrace, gram: Floats, C: float, beta: Floats, b: float, *, mercer: bool = True
-) -> Certificate:
+def certify_at(trace: SVMTrace, gram: Floats, C: float, *, mercer: bool = True) -> Certificate:
     """The certificate at one C, from the Gram matrix, β and b alone."""
     claim = f"Support vector machine at C = {C:.6g}, on a path of {len(trace)} linear segments"
     problem = classification_problem(trace.y, C * trace.w)
-    f = gram @ beta
-    return certify_kernel_svm(problem, beta, f, b, tolerance=1e-6, claim=claim, mercer=mercer)
+    beta, b = trace.y * trace.alpha(C), trace.intercept(C)
+    return certify_kernel_svm(
+        problem, beta, gram @ beta, b, tolerance=1e-6, claim=claim, mercer=mercer
+    )
