@@ -202,7 +202,7 @@ def test_isotonic_of_many_rows_is_pooling():
 
 @pytest.mark.parametrize("k", [2, 3, 8])
 def test_one_temperature_for_all_classes(k):
-    """Twice too sure: the likeliest sharpness is a half, by a search of its own as well."""
+    """Scores twice too large: the maximum likelihood β is a half, by an independent search."""
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((20_000, k))
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -237,7 +237,7 @@ def test_temperatures_of_awkward_scores():
 @pytest.mark.parametrize("inner", [sx.GaussianNB, sx.BasicLinearClassifier])
 def test_a_temperature_changes_no_prediction_and_can_be_stored(k, inner, tmp_path):
     x, y = clouds(k)
-    x = np.column_stack([x, x, x])  # columns that repeat make naive Bayes too sure
+    x = np.column_stack([x, x, x])  # columns that repeat make naive Bayes overconfident
     model = sx.CalibratedClassifier(inner(), method="temperature").fit(x, y)
     plain = inner().fit(x, y)
     assert_array_equal(model.predict(x), plain.predict(x))

@@ -58,8 +58,7 @@ def kmeans_plusplus(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> F
 
     When every row equals a center already, the last centers repeat rows.
     """
-    z, w, origin = _sorted(x, w)
-    square = np.einsum("ij,ij->i", z, z)
+    z, square, w, origin = _sorted(x, w)
     chosen = [draw(w, rng.random(1))[0]]
     nearest = _squared_distances(z, square, z[chosen])[:, 0]
     trials = 2 + int(np.log(k))
@@ -79,23 +78,20 @@ def kmeans_plusplus(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> F
 
 def random_centers(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
     """Rows drawn by weight; none twice, and no two equal ones while there are others."""
-    z, w, origin = _sorted(x, w)
-    square = np.einsum("ij,ij->i", z, z)
-    left = w.copy()
-    chosen = []
+    z, square, w, origin = _sorted(x, w)
+    left, chosen = w.copy(), []
     for _ in range(k):
-        u = rng.random(1)
-        i = draw(left if left.any() else w, u)[0]
-        chosen.append(i)
-        left[_squared_distances(z, square, z[[i]])[:, 0] == 0.0] = 0.0
+        chosen.append(draw(left if left.any() else w, rng.random(1))[0])
+        left[_squared_distances(z, square, z[chosen[-1:]])[:, 0] == 0.0] = 0.0
     return np.asarray(z[np.array(chosen)] + origin)
 
 
-def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
-    """Rows in lexicographic order relative to their mean, weights, and the mean."""
+def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Rows in lexicographic order relative to their mean, their ‖·‖², weights, and the mean."""
     order = lexicographic_order(x)
     origin = (w @ x) / w.sum()
-    return x[order] - origin, w[order], origin
+    z = x[order] - origin
+    return z, np.einsum("ij,ij->i", z, z), w[order], origin
 
 
 def _squared_distances(z: Floats, square: Floats, c: Floats) -> Floats:

@@ -81,7 +81,7 @@ def coverage_risk(uncertainty: Any, loss: Any, *, sample_weight: Any = None) -> 
     order = np.argsort(u, kind="stable")
     u, cost, w = u[order], cost[order], w[order]
     last = np.append(np.flatnonzero(np.diff(u)), u.size - 1)
-    predicted, paid = np.cumsum(w)[last], np.cumsum(w * cost)[last]
+    predicted, total_cost = np.cumsum(w)[last], np.cumsum(w * cost)[last]
     positive = predicted > 0
-    u, predicted, paid = u[last][positive], predicted[positive], paid[positive]
-    return CoverageRisk(u, predicted / predicted[-1], paid / predicted)
+    u, predicted, total_cost = u[last][positive], predicted[positive], total_cost[positive]
+    return CoverageRisk(u, predicted / predicted[-1], total_cost / predicted)

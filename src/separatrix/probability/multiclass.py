@@ -278,21 +278,22 @@ class OneVsOne(BinaryEnsemble):
         """Class probabilities by pairwise coupling."""
         return couple(self._scores(X), len(self.classes_))
 
+    def _pairs(self) -> tuple[Floats, Floats]:
+        """One-hot classes i and j of every pair i < j (pairs x K)."""
+        k = len(self.classes_)
+        i, j = np.triu_indices(k, 1)
+        return np.eye(k)[i], np.eye(k)[j]
+
     def _votes(self, scores: Floats) -> Floats:
-        votes = np.zeros((len(scores), len(self.classes_)))
-        for s, (i, j) in zip(scores.T, combinations(range(len(self.classes_)), 2), strict=True):
-            votes[:, i] += s <= 0
-            votes[:, j] += s > 0
-        return votes
+        first, second = self._pairs()
+        return np.asarray((scores <= 0) @ first + (scores > 0) @ second)
 
     def _by_class(self, scores: Floats) -> Floats:
         """Coupled probabilities; or votes, plus less than half a vote for the sum of the scores."""
         if _gives_probabilities(self):
             return couple(scores, len(self.classes_))
-        total = np.zeros((len(scores), len(self.classes_)))
-        for s, (i, j) in zip(scores.T, combinations(range(len(self.classes_)), 2), strict=True):
-            total[:, i] -= s
-            total[:, j] += s
+        first, second = self._pairs()
+        total = scores @ (second - first)
         return self._votes(scores) + total / (3.0 * (np.abs(total) + 1.0))
 
     def _accepted(self, scores: Floats) -> NDArray[np.bool_]:

@@ -133,8 +133,8 @@ class RejectOption(WrappedClassifier):
     def mean_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean cost of the decisions on these rows; classes not trained on are refused."""
         decision = self.costs_.decide(self.predict_proba(X))
-        paid = self.costs_.with_reject[known_codes(y, self.classes_), decision]
-        return float(np.average(paid, weights=sample_weight))
+        cost = self.costs_.with_reject[known_codes(y, self.classes_), decision]
+        return float(np.average(cost, weights=sample_weight))
 
     def coverage_risk(self, X: Any, y: Any, sample_weight: Any = None) -> CoverageRisk:
         """Cost of the predictions against the fraction of rows predicted.
@@ -143,5 +143,5 @@ class RejectOption(WrappedClassifier):
         holds for all classes, the rule in use is one point of this curve.
         """
         expected = self.costs_.expected(self.predict_proba(X))
-        paid = self.costs_.matrix[known_codes(y, self.classes_), expected.argmin(axis=1)]
-        return coverage_risk(expected.min(axis=1), paid, sample_weight=sample_weight)
+        cost = self.costs_.matrix[known_codes(y, self.classes_), expected.argmin(axis=1)]
+        return coverage_risk(expected.min(axis=1), cost, sample_weight=sample_weight)

@@ -52,7 +52,7 @@ class TemperatureProblem:
         return np.asarray(np.sum(self.targets * self.scores, axis=1))
 
     def lower(self, x: Floats) -> Floats:
-        """β ≥ 0: the order of the classes is kept."""
+        """β ≥ 0: the order of the classes is preserved."""
         return np.zeros_like(x)
 
     def value(self, x: Floats) -> float:
