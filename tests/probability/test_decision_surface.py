@@ -78,7 +78,7 @@ def test_a_linear_model_of_three_classes_is_drawn_exactly(rows):
 
 
 def test_the_boundary_is_where_the_model_has_it(rows):
-    """Along the plane, the class of the largest score changes where the model's own prediction does."""
+    """Along the plane the class of the largest score changes where the prediction does."""
     x, codes = rows
     model = QuadraticDiscriminantAnalysis().fit(x, codes.astype(str))
     land = drawn(model, x, codes)
