@@ -43,6 +43,7 @@ class Display(ABC):
     """
 
     title: ClassVar[str]
+    figure_size: ClassVar[tuple[float, float]] = (WIDTH, HEIGHT)
     ax_: Any
     figure_: Any
 
@@ -54,7 +55,7 @@ class Display(ABC):
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches of a figure of its own."""
-        return WIDTH, HEIGHT
+        return self.figure_size
 
     @abstractmethod
     def _draw(self, ax: Any) -> None:
@@ -68,10 +69,8 @@ class Display(ABC):
 
             with rc_context(SETTINGS):
                 figure = Figure(figsize=self.size, layout="constrained")
-                ax = figure.add_subplot()
-                self._draw(ax)
-        else:
-            self._draw(ax)
+                return self.plot(figure.add_subplot())
+        self._draw(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.pictures.style import BLUE, MUTED, text_color
+from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, text_color
 from separatrix.rows.block import Floats, Ints
 
 #: Above so many points the density is drawn.
 MAX_POINTS = 5_000
+
+#: Coordinates of annotations: x in data and y as a fraction of the axes, and the reverse.
+ABOVE, BESIDE = ("data", "axes fraction"), ("axes fraction", "data")
 
 _DOT = 3.2
 _CELLS = (64, 44)
@@ -96,18 +99,36 @@ def reference_line(ax: Any, value: float, *, horizontal: bool = True) -> None:
     (ax.axhline if horizontal else ax.axvline)(value, color=MUTED, linewidth=0.9)
 
 
-def mark_value(ax: Any, x: float, text: str, *, ha: str = "center") -> None:
+def annotate(
+    ax: Any,
+    text: str,
+    at: tuple[float, float],
+    offset: tuple[float, float] = (0, 0),
+    coordinates: Any = "data",
+    **style: Any,
+) -> None:
+    """Small text at a point, moved by ``offset`` in points."""
+    options = {"fontsize": 8.5, "textcoords": "offset points", **style}
+    ax.annotate(text, at, xytext=offset, xycoords=coordinates, **options)
+
+
+def mark_value(ax: Any, x: float, text: str, *, ha: str = "center", zorder: float = 0.5) -> None:
     """A dashed vertical line with a word above it, such as the chosen penalty."""
-    ax.axvline(x, color=text_color(ax), linewidth=1, linestyle=(0, (4, 3)), zorder=0.5)
-    ax.annotate(
-        text,
-        (x, 1),
-        xytext=(0, 3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha=ha,
-        fontsize=8.5,
-    )
+    ax.axvline(x, color=text_color(ax), linewidth=1, linestyle=(0, (4, 3)), zorder=zorder)
+    annotate(ax, text, (x, 1), (0, 3), ABOVE, ha=ha)
+
+
+def mark_point(ax: Any, x: float, y: float, label: str, *, color: str = ORANGE) -> None:
+    """A ring at a point, such as the minimum of a curve, with a line in the legend."""
+    style = {"mfc": PAPER, "mec": color, "mew": 1.6, "linestyle": "none"}
+    ax.plot([x], [y], marker="o", ms=6.5, label=label, **style)
+
+
+def fill_band(
+    ax: Any, x: Floats, low: Floats, high: Floats, *, color: str = BLUE, label: str | None = None
+) -> None:
+    """A light band between two curves."""
+    ax.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0, label=label)
 
 
 def annotate_points(ax: Any, x: Floats, y: Floats, labels: Sequence[object]) -> None:
@@ -117,15 +138,8 @@ def annotate_points(ax: Any, x: Floats, y: Floats, labels: Sequence[object]) -> 
     for a, b, height, label in zip(x, y, heights, labels, strict=True):
         ax.plot([a], [b], "o", ms=6, mfc="none", mec=text_color(ax), mew=0.8)
         inward = -1 if a > left + 0.7 * (right - left) else 1
-        ax.annotate(
-            str(label),
-            (a, height),
-            xytext=(6 * inward, 0),
-            textcoords="offset points",
-            ha="left" if inward > 0 else "right",
-            va="center",
-            fontsize=8.5,
-        )
+        side = "left" if inward > 0 else "right"
+        annotate(ax, str(label), (a, height), (6 * inward, 0), ha=side, va="center")
 
 
 def spread_labels(positions: Floats, distance: float) -> Floats:

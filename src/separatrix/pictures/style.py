@@ -36,6 +36,8 @@ VARIABLES = {
 
 #: Inches; 1 inch is 72 units of the SVG. Narrow, so that text stays readable on a phone.
 WIDTH, HEIGHT = 4.9, 3.4
+#: Width and height of a plane of rows.
+TALL = 4.9, 3.9
 
 SETTINGS: dict[str, Any] = {
     "font.size": 9.5,
@@ -119,17 +121,34 @@ def label_score_axis(axis: Any, score: ScoreInfo, *, direction: bool = True) -> 
     axis.set_label_text(f"{score.short} ({better} is better)" if direction else score.short)
 
 
-def log_ticks(ax: Any) -> None:
-    """Powers of ten on the x axis as plain text, 10⁻²."""
+def score_axis_right(ax: Any, score: ScoreInfo, color: str) -> Any:
+    """A second vertical axis for a score, at the right and in the color of its line."""
+    other = ax.twinx()
+    style_axes(other, grid=None)
+    other.spines["right"].set_visible(True)
+    label_score_axis(other.yaxis, score, direction=False)
+    other.yaxis.label.set_color(color)
+    return other
+
+
+def penalty_axis(ax: Any) -> None:
+    """A logarithmic x axis of penalties, from strong to weak."""
+    log_axis(ax)
+    ax.invert_xaxis()
+    ax.set_xlabel("penalty (strong to weak)")
+
+
+def log_axis(ax: Any) -> None:
+    """A logarithmic x axis with powers of ten as plain text, 10⁻²."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
+    ax.set_xscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.xaxis.set_minor_locator(NullLocator())
 
 
 def _power(value: float) -> str:
-    exponent = f"{value:.0e}"
-    lead, power = exponent.split("e")
+    lead, power = f"{value:.0e}".split("e")
     raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"10{raised}" if lead == "1" else f"{lead}·10{raised}"

@@ -11,7 +11,8 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
-from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes
+from separatrix.pictures.points import annotate
+from separatrix.pictures.style import MUTED, SERIES, TALL, label_text, style_axes
 from separatrix.probability.reliability import Reliability, reliability
 from separatrix.rows.block import Floats
 
@@ -74,6 +75,7 @@ class CalibrationDisplay(Display):
     axis_label: str = "predicted probability"
 
     title: ClassVar[str] = "Calibration curve"
+    figure_size: ClassVar[tuple[float, float]] = TALL
 
     @classmethod
     def from_predictions(
@@ -184,11 +186,6 @@ class CalibrationDisplay(Display):
             f"{100 * curve.observed[at]:.0f} %."
         )
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Taller than the default, for the histogram."""
-        return 4.9, 3.9
-
     def _draw(self, ax: Any) -> None:
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9)
         for i, curve in enumerate(self.curves):
@@ -226,14 +223,8 @@ class CalibrationDisplay(Display):
             if len(self.histograms) == 1:
                 ax.stairs(height, edges, baseline=_FLOOR, fill=True, color=color, alpha=0.35)
             ax.stairs(height, edges, baseline=_FLOOR, color=color, linewidth=1.0)
-        ax.annotate(
-            f"histogram (highest bar {100 * top:.0f} % of the rows)",
-            (0.5, _CEILING / 2),
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            color=MUTED,
-        )
+        text = f"histogram (highest bar {100 * top:.0f} % of the rows)"
+        annotate(ax, text, (0.5, _CEILING / 2), ha="center", va="center", color=MUTED)
 
 
 def _axis_label(name: Any) -> str:

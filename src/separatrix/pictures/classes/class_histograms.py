@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
+from separatrix.pictures.points import BESIDE, annotate
 from separatrix.pictures.style import MUTED, SERIES, WIDTH, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -88,15 +89,10 @@ class ClassHistogramDisplay(Display):
             ax.stairs(height - i, edges, baseline=-i, fill=True, color=color, alpha=0.35)
             ax.stairs(height - i, edges, baseline=-i, color=color, linewidth=1.2)
             ax.axhline(-i, color=MUTED, linewidth=0.6)
-            ax.annotate(
-                f"{label_text(label)}  ({self.wrong(i):,} misclassified)",
-                (0.99 if on_right else 0.01, 0.97 - i),
-                ha="right" if on_right else "left",
-                xycoords=("axes fraction", "data"),
-                fontsize=8.5,
-                color=color,
-                va="top",
-            )
+            text = f"{label_text(label)}  ({self.wrong(i):,} misclassified)"
+            at = (0.99 if on_right else 0.01, 0.97 - i)
+            side = "right" if on_right else "left"
+            annotate(ax, text, at, (0, 0), BESIDE, ha=side, va="top", color=color)
         ax.set_ylim(-len(labels) + 0.98, 1.02)
         ax.set_yticks([])
         style_axes(ax, grid=None)

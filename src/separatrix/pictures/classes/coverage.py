@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import exact, score_info, score_text
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, PAPER, label_score_axis, style_axes
+from separatrix.pictures.points import annotate, mark_point, reference_line
+from separatrix.pictures.style import BLUE, MUTED, label_score_axis, style_axes
 from separatrix.probability.costs import Costs, costs_of
 from separatrix.probability.coverage import CoverageRisk, coverage_risk
 from separatrix.rows.block import Floats, unit_weights
@@ -126,15 +127,8 @@ class CoverageRiskDisplay(Display):
         if coverage.size > _POINTS:
             positions = np.searchsorted(coverage, np.linspace(0, 1, _POINTS))
             shown = np.unique(np.minimum(positions, coverage.size - 1))
-        ax.axhline(risk[-1], color=MUTED, linewidth=0.9)
-        ax.annotate(
-            "full coverage",
-            (0, risk[-1]),
-            xytext=(3, 3),
-            textcoords="offset points",
-            fontsize=8.5,
-            color=MUTED,
-        )
+        reference_line(ax, risk[-1])
+        annotate(ax, "full coverage", (0, risk[-1]), (3, 3), color=MUTED)
         ax.step(
             np.append(0.0, coverage[shown]),
             np.append(risk[shown[0]], risk[shown]),
@@ -145,8 +139,7 @@ class CoverageRiskDisplay(Display):
             label = "decision rule in use"
             if self.rejection_cost is not None:
                 label = f"rejection cost {exact(self.rejection_cost)}"
-            look = {"ms": 7, "mfc": PAPER, "mec": ORANGE, "mew": 1.8, "linestyle": "none"}
-            ax.plot(*self.operating_point, marker="D", label=label, **look)
+            mark_point(ax, *self.operating_point, label)
             ax.legend(frameon=False, fontsize=9, loc="best")
         ax.set_xlim(-0.01, 1.02)
         top = max(float(risk.max()), self.operating_point[1] if self.operating_point else 0.0)

@@ -13,7 +13,7 @@ from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.frames import column_names, like
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.regions import advantage_of, draw_contour, fill_regions, refined
-from separatrix.pictures.style import MUTED, PAPER, SERIES, label_text, style_axes, text_color
+from separatrix.pictures.style import MUTED, PAPER, SERIES, TALL, label_text, style_axes, text_color
 from separatrix.probability.decision_surface import DecisionSurface, decision_surface, utilities
 from separatrix.rows.block import Floats
 
@@ -66,6 +66,7 @@ class DecisionBoundaryDisplay(Display):
     max_points: int = MAX_POINTS
 
     title: ClassVar[str] = "Decision boundary, projected"
+    figure_size: ClassVar[tuple[float, float]] = TALL
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
@@ -153,11 +154,6 @@ class DecisionBoundaryDisplay(Display):
             "the class means coincide, so these are the two directions of largest variance, "
             f"mostly {first} (horizontal) and {second} (vertical)"
         )
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Taller than the default."""
-        return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
         surface = self.decision_surface

@@ -11,11 +11,11 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number
+from separatrix.pictures.points import annotate, fill_band, mark_point, reference_line
 from separatrix.pictures.style import (
     BLUE,
     MUTED,
     ORANGE,
-    PAPER,
     SERIES,
     label_text,
     style_axes,
@@ -148,24 +148,17 @@ class RocDisplay(Display):
         )
         ax.plot(curve.fpr, curve.tpr, color=BLUE, label=f"ROC curve (AUC {curve.area:.3f})")
         if self.operating_point is not None:
-            look = {"ms": 7, "mfc": PAPER, "mec": BLUE, "mew": 1.6, "linestyle": "none"}
             label = f"threshold {number(self.threshold or 0.0, 3)}"
-            ax.plot(*self.operating_point, marker="o", label=label, **look)
+            mark_point(ax, *self.operating_point, label, color=BLUE)
         _roc_axes(ax)
 
     def _band(self, ax: Any, low: float, high: float) -> None:
         """From the lowest to the highest curve of the folds."""
         grid = np.linspace(0, 1, _BAND)
         heights = np.array([fold.tpr_at(grid) for fold in self.folds])
-        ax.fill_between(
-            np.append(0.0, grid),
-            np.append(0.0, heights.min(axis=0)),
-            np.append(0.0, heights.max(axis=0)),
-            color=BLUE,
-            alpha=0.18,
-            linewidth=0,
-            label=f"{len(self.folds)} folds (AUC {low:.3f} to {high:.3f})",
-        )
+        x, *ends = (np.append(0.0, v) for v in (grid, heights.min(axis=0), heights.max(axis=0)))
+        label = f"{len(self.folds)} folds (AUC {low:.3f} to {high:.3f})"
+        fill_band(ax, x, *ends, label=label)
 
 
 @dataclass(eq=False)
@@ -325,15 +318,8 @@ class PrecisionRecallDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        ax.axhline(self.prevalence, color=MUTED, linewidth=0.9)
-        ax.annotate(
-            "prevalence",
-            (0, self.prevalence),
-            xytext=(3, 3),
-            textcoords="offset points",
-            fontsize=8.5,
-            color=MUTED,
-        )
+        reference_line(ax, self.prevalence)
+        annotate(ax, "prevalence", (0, self.prevalence), (3, 3), color=MUTED)
         # A lower threshold without further true positives only loses precision: left out.
         rises = np.append(True, np.diff(self.curve.tpr) > 0)
         ax.step(self.curve.tpr[rises], self.curve.precision[rises], where="pre", color=BLUE)

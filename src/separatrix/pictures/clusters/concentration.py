@@ -9,6 +9,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
+from separatrix.pictures.points import ABOVE, annotate
 from separatrix.pictures.style import BLUE, ORANGE, style_axes, text_color
 
 if TYPE_CHECKING:
@@ -83,16 +84,9 @@ class DistanceConcentrationDisplay(Display):
             (1.0, "mean", "left"),
             (self.concentration.nearest, "nearest neighbor", "right"),
         ):
-            room = at > 0.42 * top or side == "left"
-            ax.annotate(
-                text,
-                (at, 1),
-                xytext=(4 if side == "left" or not room else -4, -3),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                ha="left" if side == "left" or not room else "right",
-                va="top",
-                fontsize=8.5,
-            )
+            if at <= 0.42 * top:  # no room at the left
+                side = "left"
+            offset = (4 if side == "left" else -4, -3)
+            annotate(ax, text, (at, 1), offset, ABOVE, ha=side, va="top")
         ax.set_xlabel("distance / mean distance")
         ax.set_ylabel("pairs of rows")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
+from separatrix.pictures.points import BESIDE, annotate
 from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -71,6 +72,7 @@ class DendrogramDisplay(Display):
     leaf_labels: Sequence[object] | None = None
 
     title: ClassVar[str] = "Dendrogram"
+    figure_size: ClassVar[tuple[float, float]] = (4.9, 3.7)
 
     def __post_init__(self) -> None:
         n = len(self.dendrogram)
@@ -157,11 +159,6 @@ class DendrogramDisplay(Display):
         n = len(self.dendrogram)
         return n if n <= MAX_LEAVES else BRANCHES
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Taller than the default."""
-        return 4.9, 3.7
-
     def _draw(self, ax: Any) -> None:
         position, bottom = self._positions()
         self._branches(ax, position, bottom)
@@ -227,15 +224,8 @@ class DendrogramDisplay(Display):
         if self.cut_height is None:
             return
         ax.axhline(self.cut_height, color=text_color(ax), linewidth=1.0, linestyle=(0, (4, 3)))
-        ax.annotate(
-            plural(self.clusters, "cluster"),
-            (1, self.cut_height),
-            xytext=(-2, 3),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-        )
+        text = plural(self.clusters, "cluster")
+        annotate(ax, text, (1, self.cut_height), (-2, 3), BESIDE, ha="right")
 
     def _leaf_axis(self, ax: Any, bottom: list[int]) -> None:
         """Labels of the leaves where there is room; of branches, the number of their leaves."""

@@ -12,7 +12,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.frames import column_names, labelled_rows
 from separatrix.pictures.points import MAX_POINTS, scatter
-from separatrix.pictures.style import PAPER, SERIES, label_text, style_axes, text_color
+from separatrix.pictures.style import PAPER, SERIES, TALL, label_text, style_axes, text_color
 from separatrix.rows.block import Ints
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class ClusterProjectionDisplay(Display):
     max_points: int = MAX_POINTS
 
     title: ClassVar[str] = "Clusters, projected"
+    figure_size: ClassVar[tuple[float, float]] = TALL
 
     @classmethod
     def from_rows(
@@ -111,11 +112,6 @@ class ClusterProjectionDisplay(Display):
             f"A projection that explains {explained}: horizontal mostly {first}, vertical mostly "
             f"{second}. {plural(len(sizes), 'cluster')}: {lead}{parts}."
         )
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Taller than the default."""
-        return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
         k, points = len(self.clusters), self.projection.coordinates

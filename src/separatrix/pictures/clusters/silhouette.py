@@ -12,7 +12,8 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
-from separatrix.pictures.style import GRID, MUTED, SERIES, WIDTH, label_text, style_axes, text_color
+from separatrix.pictures.points import mark_value, reference_line
+from separatrix.pictures.style import SERIES, WIDTH, label_text, style_axes
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -135,23 +136,13 @@ class SilhouetteDisplay(Display):
             ax.stairs(own[at], edges, orientation="horizontal", fill=True, color=color, alpha=0.6)
             middles.append(top + len(own) / 2)
             top += len(own) + space
-        ax.axvline(0, color=MUTED, linewidth=0.9)
-        ax.axvline(found.score, color=text_color(ax), linewidth=1.0, linestyle=(0, (4, 3)))
-        ax.annotate(
-            f"mean {number(found.score, 3)}",
-            (found.score, 1),
-            xytext=(0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8.5,
-        )
+        reference_line(ax, 0, horizontal=False)
+        mark_value(ax, found.score, f"mean {number(found.score, 3)}", zorder=2)
         self._label(ax, middles)
         ax.set_ylim(max(top - space, 1), 0)
         low, high = float(found.samples.min()), float(found.samples.max())
         ax.set_xlim(min(-0.05, 1.05 * low), min(max(0.5, 1.08 * high), 1.0))
-        style_axes(ax, grid=None)
-        ax.grid(True, axis="x", color=GRID, linewidth=0.7)
+        style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("silhouette")
 

@@ -12,7 +12,7 @@ from separatrix.estimators.coefficient_inference import inference
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
-from separatrix.pictures.points import reference_line
+from separatrix.pictures.points import annotate, reference_line
 from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, label_text, style_axes
 from separatrix.rows.block import Floats
 
@@ -147,12 +147,4 @@ class CoefficientDisplay(Display):
         raw.tick_params(length=0, labelcolor=MUTED)
         raw.spines["right"].set_visible(False)
         raw.patch.set_visible(False)
-        ax.annotate(
-            "per unit",
-            (1, 1),
-            xytext=(6, 3),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            color=MUTED,
-            fontsize=8.5,
-        )
+        annotate(ax, "per unit", (1, 1), (6, 3), "axes fraction", color=MUTED)

@@ -17,6 +17,7 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.points import (
     MAX_POINTS,
+    annotate,
     annotate_points,
     largest,
     reference_line,
@@ -92,13 +93,8 @@ class LeverageDisplay(Display):
         if found is None or found.leverage is None or found.residuals is None:
             reason = "" if found is None else found.reason
             raise InputError(f"{type(model).__name__} gives no leverage.", remedy=reason or None)
-        return cls.from_fit(
-            found.residuals,
-            found.leverage,
-            found.sigma,
-            row_labels=row_labels,
-            max_points=max_points,
-        )
+        fit = found.residuals, found.leverage, found.sigma
+        return cls.from_fit(*fit, row_labels=row_labels, max_points=max_points)
 
     @classmethod
     def from_fit(
@@ -181,8 +177,7 @@ class LeverageDisplay(Display):
         cook = self.cooks_distance
         defined = np.isfinite(cook)
         reference_line(ax, 0.0)
-        at = self.leverage[defined], self.residuals[defined]
-        scatter(ax, *at, max_points=self.max_points)
+        scatter(ax, self.leverage[defined], self.residuals[defined], max_points=self.max_points)
         ax.margins(x=0.08, y=0.1)
         ax.set_xlim(left=0)
         top = largest(cook)
@@ -205,13 +200,5 @@ class LeverageDisplay(Display):
                 ax.plot(h, sign * r, color=ORANGE, linewidth=1.0, linestyle=dash)
             inside = np.flatnonzero(r < high)
             if inside.size:
-                ax.annotate(
-                    f"Cook {level:g}",
-                    (h[-1], r[-1]),
-                    xytext=(3, 0),
-                    textcoords="offset points",
-                    va="center",
-                    annotation_clip=False,
-                    fontsize=8.5,
-                    color=MUTED,
-                )
+                style = {"va": "center", "color": MUTED, "annotation_clip": False}
+                annotate(ax, f"Cook {level:g}", (h[-1], r[-1]), (3, 0), **style)

@@ -11,8 +11,14 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import number, plural, score_info, score_text
-from separatrix.pictures.points import mark_value
-from separatrix.pictures.style import BLUE, ORANGE, label_score_axis, log_ticks, style_axes
+from separatrix.pictures.points import fill_band, mark_value
+from separatrix.pictures.style import (
+    BLUE,
+    ORANGE,
+    log_axis,
+    score_axis_right,
+    style_axes,
+)
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -153,8 +159,7 @@ class SVMPathDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         ax.plot(self.Cs, self.n_support, color=BLUE, marker="." if self.Cs.size < 40 else "")
-        ax.set_xscale("log")
-        log_ticks(ax)
+        log_axis(ax)
         ax.set_ylim(0, 1.08 * max(float(self.n_support.max()), 1.0))
         ax.set_ylabel("support vectors", color=BLUE)
         style_axes(ax)
@@ -163,16 +168,11 @@ class SVMPathDisplay(Display):
             mark_value(ax, self.chosen, "chosen")
         if self.scores is None or self.means is None:
             return
-        other = ax.twinx()
+        other = score_axis_right(ax, score_info(self.metric), ORANGE)
         if self.scores.shape[1] > 1:
             spread = self.scores.std(axis=1, ddof=1) / np.sqrt(self.scores.shape[1])
-            ends = self.means - spread, self.means + spread
-            other.fill_between(self.Cs, *ends, color=ORANGE, alpha=0.15, linewidth=0)
+            fill_band(other, self.Cs, self.means - spread, self.means + spread, color=ORANGE)
         other.plot(self.Cs, self.means, color=ORANGE, linestyle=(0, (5, 2)))
-        style_axes(other, grid=None)
-        other.spines["right"].set_visible(True)
-        label_score_axis(other.yaxis, score_info(self.metric), direction=False)
-        other.yaxis.label.set_color(ORANGE)
 
 
 def _lower(name: str) -> str:

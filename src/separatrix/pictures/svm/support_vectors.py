@@ -15,7 +15,7 @@ from separatrix.pictures.formatting import plural
 from separatrix.pictures.frames import column_names, like
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.regions import draw_contour, fill_regions
-from separatrix.pictures.style import SERIES, label_text, style_axes, text_color
+from separatrix.pictures.style import SERIES, TALL, label_text, style_axes, text_color
 from separatrix.probability.decision_surface import (
     DecisionFunctionSurface,
     decision_function_surface,
@@ -68,6 +68,7 @@ class SupportVectorDisplay(Display):
     max_points: int = MAX_POINTS
 
     title: ClassVar[str] = "Support vectors and margins"
+    figure_size: ClassVar[tuple[float, float]] = TALL
 
     @classmethod
     def from_estimator(
@@ -110,11 +111,6 @@ class SupportVectorDisplay(Display):
                 "f is evaluated on this plane, all other directions at their means."
             )
         return text
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Taller than the default."""
-        return 4.9, 3.9
 
     def _draw(self, ax: Any) -> None:
         at, f = self.surface, self.surface.values

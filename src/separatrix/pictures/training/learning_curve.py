@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import score_info, score_text
+from separatrix.pictures.points import fill_band
 from separatrix.pictures.style import BLUE, ORANGE, label_score_axis, style_axes
 from separatrix.rows.block import Floats
 
@@ -125,9 +126,7 @@ class LearningCurveDisplay(Display):
             (self.validation_scores, BLUE, "o", "validation"),
         ):
             mean, spread = values.mean(axis=1), values.std(axis=1)
-            ax.fill_between(
-                self.train_sizes, mean - spread, mean + spread, color=color, alpha=0.15, linewidth=0
-            )
+            fill_band(ax, self.train_sizes, mean - spread, mean + spread, color=color)
             ax.plot(self.train_sizes, mean, marker=marker, ms=4, color=color, label=label)
         style_axes(ax)
         ax.set_xlabel("training rows")

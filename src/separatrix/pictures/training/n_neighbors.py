@@ -11,7 +11,8 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import score_info, score_text
-from separatrix.pictures.style import BLUE, ORANGE, PAPER, label_score_axis, style_axes
+from separatrix.pictures.points import fill_band, mark_point
+from separatrix.pictures.style import BLUE, label_score_axis, style_axes
 from separatrix.rows.block import Floats
 
 
@@ -125,21 +126,12 @@ class NeighborCountDisplay(Display):
     def _draw(self, ax: Any) -> None:
         if self.standard_errors.any():
             ends = self.errors - self.standard_errors, self.errors + self.standard_errors
-            ax.fill_between(
-                self.n_neighbors,
-                *ends,
-                color=BLUE,
-                alpha=0.18,
-                linewidth=0,
-                label="± 1 standard error",
-            )
+            fill_band(ax, self.n_neighbors, *ends, label="± 1 standard error")
         dots = "." if self.n_neighbors.size < 40 else ""
         ax.plot(self.n_neighbors, self.errors, color=BLUE, marker=dots, label="leave-one-out error")
         if self.chosen is not None:
             at = int(np.argmin(np.abs(self.n_neighbors - self.chosen)))
-            look = {"mfc": PAPER, "mec": ORANGE, "mew": 1.6, "linestyle": "none"}
-            label = f"chosen: {self.chosen}"
-            ax.plot([self.chosen], [self.errors[at]], marker="o", ms=6.5, label=label, **look)
+            mark_point(ax, self.chosen, self.errors[at], f"chosen: {self.chosen}")
         style_axes(ax)
         ax.set_xlabel("number of neighbors")
         label_score_axis(ax.yaxis, score_info(self.metric), direction=False)

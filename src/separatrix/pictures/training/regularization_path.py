@@ -12,8 +12,8 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import join_words, number
-from separatrix.pictures.points import mark_value, reference_line, spread_labels
-from separatrix.pictures.style import MUTED, SERIES, label_text, log_ticks, style_axes
+from separatrix.pictures.points import BESIDE, annotate, mark_value, reference_line, spread_labels
+from separatrix.pictures.style import MUTED, SERIES, label_text, penalty_axis, style_axes
 from separatrix.rows.block import Floats
 
 #: Lines beyond the labelled ones are grey, and at most so many.
@@ -185,16 +185,13 @@ class RegularizationPathDisplay(Display):
             ax.plot(self.alphas, lines[:, rest], color=MUTED, alpha=0.4, linewidth=0.9, zorder=1)
         for color, j in zip(SERIES, labelled, strict=False):
             ax.plot(self.alphas, lines[:, j], color=color)
-        ax.set_xscale("log")
-        ax.invert_xaxis()
-        log_ticks(ax)
+        penalty_axis(ax)
         style_axes(ax, grid=None)
         if self.reference_points is not None:
             self._draw_reference(ax, self.reference_points)
         elif self.chosen is not None and self.chosen > 0:
             mark_value(ax, self.chosen, "chosen")
         self._label(ax, labelled)
-        ax.set_xlabel("penalty (strong to weak)")
         ax.set_ylabel("coefficient" if self.scale is None else "standardized coefficient")
 
     def _draw_reference(self, ax: Any, points: Floats) -> None:
@@ -223,14 +220,5 @@ class RegularizationPathDisplay(Display):
         for color, j, y in zip(
             SERIES, labelled, spread_labels(ends, 0.062 * (high - low)), strict=False
         ):
-            ax.annotate(
-                label_text(self.names[j], 18),
-                (1, y),
-                xytext=(5, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                va="center",
-                color=color,
-                fontsize=8.5,
-                annotation_clip=False,
-            )
+            style = {"va": "center", "color": color, "annotation_clip": False}
+            annotate(ax, label_text(self.names[j], 18), (1, y), (5, 0), BESIDE, **style)

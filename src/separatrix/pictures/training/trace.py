@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural, score_info, score_text
-from separatrix.pictures.style import BLUE, ORANGE, label_score_axis, style_axes
+from separatrix.pictures.style import BLUE, ORANGE, score_axis_right, style_axes
 from separatrix.rows.block import Floats, Ints
 
 #: Points of a line at most.
@@ -89,14 +89,10 @@ class TrainingTraceDisplay(Display):
         ax.set_xlabel("step")
         ax.set_ylabel("mean loss", color=BLUE)
         style_axes(ax)
-        other = ax.twinx()
+        other = score_axis_right(ax, score_info("error"), ORANGE)
         errors = np.asarray(self.error_rates)[shown]
         other.plot(shown, errors, color=ORANGE, linestyle="--", marker=marker)
         other.set_ylim(0, max(0.02, 1.1 * float(errors.max())))
-        style_axes(other, grid=None)
-        other.spines["right"].set_visible(True)
-        label_score_axis(other.yaxis, score_info("error"), direction=False)
-        other.yaxis.label.set_color(ORANGE)
 
 
 @dataclass(eq=False)

@@ -11,8 +11,8 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import number
-from separatrix.pictures.points import mark_value
-from separatrix.pictures.style import BLUE, ORANGE, PAPER, log_ticks, style_axes
+from separatrix.pictures.points import fill_band, mark_point, mark_value
+from separatrix.pictures.style import BLUE, penalty_axis, style_axes
 from separatrix.rows.block import Floats
 
 #: Errors of more than so many times the minimum are cut off.
@@ -140,27 +140,16 @@ class ValidationCurveDisplay(Display):
         mean, spread = self.mean, self.standard_error
         root = np.sqrt(mean)
         if spread.any():
-            ax.fill_between(
-                self.alphas,
-                np.sqrt(np.maximum(mean - spread, 0.0)),
-                np.sqrt(mean + spread),
-                color=BLUE,
-                alpha=0.18,
-                linewidth=0,
-                label="± 1 standard error",
-            )
+            ends = np.sqrt(np.maximum(mean - spread, 0.0)), np.sqrt(mean + spread)
+            fill_band(ax, self.alphas, *ends, label="± 1 standard error")
         ax.plot(self.alphas, root, color=BLUE, label=f"mean over {self.errors.shape[1]} folds")
-        look = {"mfc": PAPER, "mec": ORANGE, "mew": 1.6, "linestyle": "none"}
-        at = [self.alphas[self.best]], [root[self.best]]
-        ax.plot(*at, marker="o", ms=6.5, label=f"minimum {self._error(self.best)}", **look)
-        ax.set_xscale("log")
-        ax.invert_xaxis()
-        log_ticks(ax)
+        at = self.alphas[self.best], root[self.best]
+        mark_point(ax, *at, f"minimum {self._error(self.best)}")
+        penalty_axis(ax)
         if root.max() > TALLEST * root.min() > 0:  # keeps the minimum visible
             ax.set_ylim(0, TALLEST * root.min())
         style_axes(ax)
         if self.chosen is not None and self.chosen > 0:
             mark_value(ax, self.chosen, "chosen")
-        ax.set_xlabel("penalty (strong to weak)")
         ax.set_ylabel("cross-validation RMSE")
         ax.legend(frameon=False, fontsize=9, loc="best")
