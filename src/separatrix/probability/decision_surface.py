@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_response_method
 
 from separatrix.geometry.discriminant_plane import DiscriminantPlane, discriminant_plane
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.messages import InputError
 from separatrix.probability.costs import Costs
-from separatrix.probability.multiclass import BinaryEnsemble
-from separatrix.probability.reject import RejectOption
 from separatrix.rows.block import Floats, unit_weights
 
 #: Points of the grid, across and up; and the largest number of projected rows.
@@ -66,6 +63,11 @@ class DecisionSurface:
 
 def utilities(model: Any, rows: Any) -> Floats:
     """Utility of each prediction for each row: a column for each class, and one for rejection."""
+    from sklearn.utils.validation import _check_response_method
+
+    from separatrix.probability.multiclass import BinaryEnsemble  # compiles, unlike the surface
+    from separatrix.probability.reject import RejectOption
+
     if isinstance(model, RejectOption):
         return _minus_cost(model.costs_, model.predict_proba(rows))
     if isinstance(model, BinaryEnsemble) and model.reject:

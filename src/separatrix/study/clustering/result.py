@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from separatrix.cluster.scatter import ClusterProjection
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
@@ -149,7 +147,7 @@ class ClusterStudy:
     clusters: tuple[Cluster, ...]
     silhouette: float
     silhouette_metric: str
-    model: BaseEstimator | None
+    model: object
     certificate: Certificate
     messages: tuple[str, ...]
     warnings: tuple[str, ...]
