@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +90,16 @@ def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
       separatrix merge a.moments b.moments -o ab.moments
       separatrix fit ab.moments
     """
-    from separatrix.storage import StoredMoments, load_moments, save_moments
+    from separatrix.storage import load_moments, save_moments
 
-    def add(
-        a: tuple[StoredMoments, str], b: tuple[StoredMoments, str]
-    ) -> tuple[StoredMoments, str]:
+    total = load_moments(files[0])
+    for file in files[1:]:
+        other = load_moments(file)
         try:
-            return a[0] + b[0], a[1]
+            total = total + other
         except InputError as problem:
-            what = f"{a[1]} (first) and {b[1]} (second): {problem.what}"
+            what = f"{files[0]} (first) and {file} (second): {problem.what}"
             raise InputError(what, remedy=problem.remedy) from problem
-
-    total, _ = reduce(add, [(load_moments(file), file) for file in files])
     save_moments(total, out)
     rows = sum(m.count for m in total.groups.parts.values())
     if as_json:

@@ -10,6 +10,7 @@ import ast
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,70 +25,66 @@ json_option = click.option(
 )
 
 
-def reading_options(command: F) -> F:
-    """How a table is read: weight, kinds, missing values, unseen levels."""
-    weight = click.option("--weight", metavar="COLUMN", help="Column with the weight of each row.")
-    return weight(column_options(command))
+def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in this order in the help."""
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
-def column_options(command: F) -> F:
-    """How columns are read: kinds, missing values, unseen levels."""
-    options = (
-        click.option(
-            "--kind",
-            "kinds",
-            multiple=True,
-            metavar="COLUMN=KIND",
-            help="Read a column as numeric, boolean, discrete, or ignore it. Repeatable.",
-        ),
-        click.option(
-            "--missing",
-            type=click.Choice(["mean", "drop", "regress", "indicator"]),
-            default="mean",
-            show_default=True,
-            help="How missing values are imputed.",
-        ),
-        click.option(
-            "--unseen",
-            type=click.Choice(["error", "zeros"]),
-            default="error",
-            show_default=True,
-            help="A level that is not in the training rows: an error, or encoded as zeros.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: How columns are read: kinds, missing values, unknown levels.
+column_options = _together(
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        metavar="COLUMN=KIND",
+        help="Read a column as numeric, boolean, discrete, or ignore it. Repeatable.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["mean", "drop", "regress", "indicator"]),
+        default="mean",
+        show_default=True,
+        help="How missing values are imputed.",
+    ),
+    click.option(
+        "--unseen",
+        type=click.Choice(["error", "zeros"]),
+        default="error",
+        show_default=True,
+        help="A level that is not in the training rows: an error, or encoded as zeros.",
+    ),
+)
 
+#: How a table is read: the weight column, and columns.
+reading_options = _together(
+    click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
+    column_options,
+)
 
-def split_options(command: F) -> F:
-    """How rows are split: seed, test set, folds."""
-    options = (
-        click.option(
-            "--seed",
-            type=click.IntRange(0),
-            default=0,
-            show_default=True,
-            help="Seed of the split.",
-        ),
-        click.option(
-            "--test",
-            type=click.FloatRange(0, 0.9, min_open=True),
-            default=0.2,
-            show_default=True,
-            help="Fraction of the rows in the held-out test set.",
-        ),
-        click.option(
-            "--folds",
-            type=click.IntRange(2, 50),
-            default=5,
-            show_default=True,
-            help="Folds of the cross-validation.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: How rows are split: seed, test set, folds.
+split_options = _together(
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Seed of the split.",
+    ),
+    click.option(
+        "--test",
+        type=click.FloatRange(0, 0.9, min_open=True),
+        default=0.2,
+        show_default=True,
+        help="Fraction of the rows in the held-out test set.",
+    ),
+    click.option(
+        "--folds",
+        type=click.IntRange(2, 50),
+        default=5,
+        show_default=True,
+        help="Folds of the cross-validation.",
+    ),
+)
 
 
 def kinds_of(given: tuple[str, ...]) -> dict[str, str]:

@@ -109,25 +109,10 @@ def print_next(files: Sequence[str], place: Path, model: Path | None, python: st
         click.echo(f"  {line}", err=True)
 
 
-class Plain:
-    """Progress off a terminal: one line for each stage."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Print the stage that begins."""
-        if done < total:
-            click.echo(f"[{done + 1}/{total}] {stage}", err=True)
-
-
-class Bar:
-    """Progress on a terminal: one bar, removed when the work is done."""
-
-    def __init__(self, progress: Any) -> None:
-        self._progress = progress
-        self._task = progress.add_task("reading", total=None)
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Move the bar."""
-        self._progress.update(self._task, description=stage, completed=done, total=total)
+def _print_stage(stage: str, done: int, total: int) -> None:
+    """Progress off a terminal: one line for each stage that begins."""
+    if done < total:
+        click.echo(f"[{done + 1}/{total}] {stage}", err=True)
 
 
 @contextmanager
@@ -136,10 +121,15 @@ def progress(*, quiet: bool = False) -> Iterator[Any]:
     if quiet:
         yield None
     elif not sys.stderr.isatty():
-        yield Plain()
+        yield _print_stage
     else:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns = (TextColumn("{task.description:<34}"), BarColumn(24), MofNCompleteColumn())
         with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-            yield Bar(bar)
+            task = bar.add_task("reading", total=None)
+
+            def move(stage: str, done: int, total: int) -> None:
+                bar.update(task, description=stage, completed=done, total=total)
+
+            yield move

@@ -10,7 +10,7 @@ from separatrix.estimators.coefficient_inference import Inference
 from separatrix.optimize.solution import Certificate
 from separatrix.pictures.formatting import number, plural
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.study.description import (
     BinarySVMFit,
     ClassCoefficients,
@@ -29,26 +29,27 @@ def coefficients_of(study: Study) -> Table | None:
     return None
 
 
+def _largest(values: Floats) -> tuple[Ints, str]:
+    """Positions of the largest absolute values, in order; a note if there are more."""
+    shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MAX_LINES])
+    n = values.size
+    return shown, "" if shown.size == n else f"The {MAX_LINES} largest of {n:,} coefficients."
+
+
 def class_coefficient_table(found: ClassCoefficients, labels: tuple[str, ...]) -> Table:
     """Coefficients of several outputs or classes side by side."""
     coef = found.estimates
     heads = list(labels) if len(labels) == len(coef) else [str(k) for k in range(len(coef))]
-    shown = np.sort(np.argsort(-np.abs(coef).max(axis=0), kind="stable")[:MAX_LINES])
+    shown, note = _largest(np.abs(coef).max(axis=0))
     lines = [Line(found.names[j], tuple(figure(v) for v in coef[:, j])) for j in shown]
     lines.insert(0, Line("intercept", tuple(figure(float(v)) for v in found.intercepts)))
-    n = len(found.names)
-    note = "" if shown.size == n else f"The {shown.size} largest of {n:,} coefficients."
     return Table((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
 def coefficient_table(found: Inference) -> Table:
     """Coefficients with standard error, interval, t (or z) and p where there is inference."""
     by_size = found.estimates if found.t_values is None else np.nan_to_num(found.t_values)
-    order = np.argsort(-np.abs(by_size), kind="stable")
-    shown = np.sort(order[:MAX_LINES])
-    note = ""
-    if shown.size < order.size:
-        note = f"The {MAX_LINES} largest of {order.size:,} coefficients."
+    shown, note = _largest(by_size)
     if found.intervals is None:
         lines = [Line(found.names[j], (figure(found.estimates[j]),)) for j in shown]
         if found.intercept is not None:
@@ -90,12 +91,8 @@ def odds_table(study: Study) -> Table | None:
     if found is None:
         return None
     scale = _deviations(study, len(found.names))
-    sizes = np.nan_to_num(found.z_values)
-    shown = np.sort(np.argsort(-np.abs(sizes), kind="stable")[:MAX_LINES])
+    shown, note = _largest(np.nan_to_num(found.z_values))
     lines = tuple(Line(found.names[j], _odds_cells(found, int(j), scale[j])) for j in shown)
-    note = ""
-    if shown.size < sizes.size:
-        note = f"The {MAX_LINES} largest of {sizes.size:,} coefficients."
     heads = ["Term", "Coefficient", "Standard error", "p", "Odds ratio per unit (95 %)"]
     if np.isfinite(scale).any():
         heads.append("per standard deviation (95 %)")

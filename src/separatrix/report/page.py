@@ -163,18 +163,14 @@ def coded(text: str) -> Any:
     """Options, and what stands between backticks, as code."""
     from markupsafe import Markup, escape
 
+    def code(piece: str) -> Any:
+        short = Markup(' class="short"') if len(piece) < 28 else ""  # stays on one line
+        return Markup("<code{}>{}</code>").format(short, piece)
+
     pieces = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][\w-]*(?:[ =][\w./=…-]*\w)?)", text)
     return Markup("").join(
-        _code(piece.strip("`")) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
+        code(piece.strip("`")) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
     )
-
-
-def _code(text: str) -> Any:
-    """Code within a sentence; a short piece stays on one line."""
-    from markupsafe import Markup
-
-    short = Markup(' class="short"') if len(text) < 28 else ""
-    return Markup("<code{}>{}</code>").format(short, text)
 
 
 def tied(text: str) -> str:
