@@ -31,12 +31,11 @@ from separatrix.pictures.regression.residuals import (
 from separatrix.pictures.svm.dual_coefficients import DualCoefficientDisplay
 from separatrix.pictures.svm.path import SVMPathDisplay
 from separatrix.pictures.svm.support_vectors import SupportVectorDisplay
-from separatrix.pictures.training.learning_curve import LearningCurveDisplay
+from separatrix.pictures.training.curves import LearningCurveDisplay, ValidationCurveDisplay
 from separatrix.pictures.training.n_neighbors import NeighborCountDisplay
 from separatrix.pictures.training.regularization_path import RegularizationPathDisplay
 from separatrix.pictures.training.scores import CrossValidationDisplay, GeneralizationGapDisplay
 from separatrix.pictures.training.trace import PerceptronTraceDisplay, TrainingTraceDisplay
-from separatrix.pictures.training.validation_curve import ValidationCurveDisplay
 
 __all__ = [
     "CalibrationDisplay",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
-from separatrix.pictures.frames import column_names, like
+from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.regions import advantage_of, draw_contour, fill_regions, refined
 from separatrix.pictures.style import MUTED, PAPER, SERIES, TALL, label_text, style_axes, text_color

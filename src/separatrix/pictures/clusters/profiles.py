@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
-from separatrix.pictures.frames import column_names, labelled_rows
+from separatrix.pictures.inputs import column_names, labelled_rows
 from separatrix.pictures.points import fill_boxes
 from separatrix.pictures.style import BLUE, GRID, ORANGE, WIDTH, label_text
 from separatrix.rows.block import Floats, Ints

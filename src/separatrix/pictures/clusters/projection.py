@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
-from separatrix.pictures.frames import column_names, labelled_rows
+from separatrix.pictures.inputs import column_names, labelled_rows
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.style import PAPER, SERIES, TALL, label_text, style_axes, text_color
 from separatrix.rows.block import Ints

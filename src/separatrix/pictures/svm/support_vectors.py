@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import plural
-from separatrix.pictures.frames import column_names, like
+from separatrix.pictures.inputs import column_names, like
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.regions import draw_contour, fill_regions
 from separatrix.pictures.style import SERIES, TALL, label_text, style_axes, text_color

@@ -9,8 +9,8 @@ import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import score_info, score_text
+from separatrix.pictures.inputs import require_fitted
 from separatrix.pictures.points import fill_band, mark_point
 from separatrix.pictures.style import BLUE, label_score_axis, style_axes
 from separatrix.rows.block import Floats

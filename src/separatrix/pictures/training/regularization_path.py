@@ -10,8 +10,8 @@ import numpy as np
 from separatrix.estimators.coefficient_inference import names_of
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
-from separatrix.pictures.fitted import require_fitted
 from separatrix.pictures.formatting import join_words, number
+from separatrix.pictures.inputs import require_fitted
 from separatrix.pictures.points import BESIDE, annotate, mark_value, reference_line, spread_labels
 from separatrix.pictures.style import MUTED, SERIES, label_text, penalty_axis, style_axes
 from separatrix.rows.block import Floats

@@ -1,4 +1,4 @@
-"""Matrices and data frames as displays take them: numbers, column names, new rows of one kind."""
+"""Inputs of displays: matrices, data frames, and fitted attributes of estimators."""
 
 from __future__ import annotations
 
@@ -44,3 +44,15 @@ def _frame(X: Any) -> Any:
 
     found = nw.from_native(X, pass_through=True, eager_only=True)
     return found if isinstance(found, nw.DataFrame) else None
+
+
+def require_fitted(model: Any, *attributes: str, problem: str, remedy: str | None = None) -> None:
+    """Refuse an estimator without these fitted attributes, by scikit-learn's own check."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model, attributes)
+    except NotFittedError:
+        names = ", ".join(attributes)
+        raise InputError(f"{problem} ({names}).", remedy=remedy) from None
