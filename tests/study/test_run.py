@@ -10,8 +10,7 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.samples import SAMPLES, houses, sample
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moment_rows import MomentRows
+from separatrix.statistics.grouped import Grouped, MomentRows
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import run_study

@@ -221,12 +221,7 @@ def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float
 
 def _signed_rows(a: Matrix, b: Matrix) -> Matrix:
     """The rows (1, a) and −(1, b)."""
+    signs = np.concatenate([np.ones(a.shape[0]), -np.ones(b.shape[0])])[:, None]
     if sparse.issparse(a):
-        ones = np.concatenate([np.ones(a.shape[0]), -np.ones(b.shape[0])])
-        rows = sparse.hstack([sparse.csr_array(ones[:, None]), sparse.vstack([a, -b])])
-        return sparse.csr_array(rows)
-    signed = np.empty((len(a) + len(b), a.shape[1] + 1))
-    signed[: len(a), 0], signed[len(a) :, 0] = 1.0, -1.0
-    signed[: len(a), 1:] = a
-    np.negative(b, out=signed[len(a) :, 1:])
-    return signed
+        return sparse.csr_array(sparse.hstack([sparse.csr_array(signs), sparse.vstack([a, -b])]))
+    return np.hstack([signs, np.vstack([a, -b])])

@@ -19,8 +19,7 @@ Seed = int | np.random.Generator
 def bernoulli(n: int, p: ArrayLike, seed: Seed = 0) -> Floats:
     """n x d rows of zeros and ones; column j is one with probability p[j]."""
     probability = np.atleast_1d(np.asarray(p, dtype=float))
-    if ((probability < 0) | (probability > 1)).any():
-        raise InputError("a probability must lie between 0 and 1.")
+    _check_probability(probability)
     return (np.random.default_rng(seed).random((n, len(probability))) < probability).astype(float)
 
 
@@ -112,6 +111,6 @@ def linear_table(
     return LinearTable(x, y, coef, intercept)
 
 
-def _check_probability(probability: float) -> None:
-    if not 0 <= probability <= 1:
+def _check_probability(probability: float | Floats) -> None:
+    if not np.all((np.asarray(probability) >= 0) & (np.asarray(probability) <= 1)):
         raise InputError(f"the probability {probability} must lie between 0 and 1.")

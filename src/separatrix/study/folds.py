@@ -20,8 +20,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind
 from separatrix.selection.rules import validation_error
-from separatrix.statistics.grouped import Grouped
-from separatrix.statistics.moment_rows import MomentRows
+from separatrix.statistics.grouped import Grouped, MomentRows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
 from separatrix.study.candidates import Candidate
