@@ -141,7 +141,7 @@ from separatrix.study.run import run_study as run_study
 from separatrix.svm.linear_svc import LinearSVC as LinearSVC
 from separatrix.svm.linear_svr import LinearSVR as LinearSVR
 from separatrix.svm.svc import SVC as SVC
-from separatrix.svm.svc_search import LinearSVCSearch as LinearSVCSearch, SVCSearch as SVCSearch
+from separatrix.svm.search import LinearSVCSearch as LinearSVCSearch, SVCSearch as SVCSearch
 from separatrix.svm.svm_path import SVMPath as SVMPath
 from separatrix.svm.svr import SVR as SVR
 from separatrix.svm.svr_search import SVRSearch as SVRSearch

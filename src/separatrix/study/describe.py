@@ -33,7 +33,7 @@ from separatrix.study.description import (
 )
 from separatrix.study.folds import thinned
 from separatrix.svm.base import KernelSVM, LinearSVM
-from separatrix.svm.svc_search import LinearSVCSearch, SVCSearch
+from separatrix.svm.search import LinearSVCSearch, SVCSearch
 from separatrix.svm.svr_search import SVRSearch
 
 #: Distances between rows that are stored with a study, at most.

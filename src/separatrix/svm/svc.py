@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import coded_items, coded_rows, outputs_of
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
 from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import KernelSVM
@@ -181,8 +181,7 @@ class SVC(ClassifierMixin, ProbabilityMixin, KernelSVM):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         options = SolverOptions.of(self, self.cache_size)
         for name in ("decision", "decision_function_shape"):
-            if getattr(self, name) not in ("ovo", "ovr"):
-                raise InputError(f"{name}={getattr(self, name)!r}.", remedy="'ovo' or 'ovr'.")
+            check_option(name, getattr(self, name), ("ovo", "ovr"))
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
         if self._structures:

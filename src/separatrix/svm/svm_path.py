@@ -14,7 +14,7 @@ from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_r
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Linear
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
 from separatrix.svm.certificate import badness
@@ -176,8 +176,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         return self._predict_at(float(self.C))
 
     def _check(self) -> None:
-        if self.rule not in rules.RULES:
-            raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
+        check_option("rule", self.rule, rules.RULES)
         for name in ("C", "C_max"):
             value = getattr(self, name)
             if value is not None and not 0.0 < value < np.inf:

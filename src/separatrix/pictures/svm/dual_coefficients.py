@@ -69,7 +69,7 @@ class DualCoefficientDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, y: Any) -> Self:
         """From a fitted binary SVM with ``support_`` and ``dual_coef_``, and its classes."""
-        from separatrix.svm.svc_search import SVCSearch
+        from separatrix.svm.search import SVCSearch
 
         dual = np.atleast_2d(np.asarray(model.dual_coef_, dtype=float))
         if dual.shape[0] != 1:
