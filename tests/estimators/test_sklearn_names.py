@@ -44,7 +44,7 @@ def test_coefficients_that_may_not_be_negative(n, fit_intercept):
         ours = sx.LinearRegression(**options).fit(x, y, w)
         theirs = reference.LinearRegression(**options).fit(x, y, w)
         assert_allclose(ours.coef_, theirs.coef_, atol=1e-10)
-        with pytest.raises(sx.InputError, match="may not be negative"):
+        with pytest.raises(sx.InputError, match="constrained to be ≥ 0"):
             ours.summary()
 
 

@@ -209,7 +209,7 @@ def test_partial_fit_of_a_path_and_moments_alone():
     np.testing.assert_allclose(parts.coefs_, whole.coefs_, rtol=1e-5, atol=1e-7)
     alone = sx.LassoPath(15).fit(whole.moments_)
     np.testing.assert_allclose(alone.coefs_, whole.coefs_, rtol=1e-9, atol=1e-12)
-    with pytest.raises(InputError, match="no folds"):
+    with pytest.raises(InputError, match="needs the rows"):
         sx.LassoCV().fit(whole.moments_)
 
 

@@ -58,6 +58,7 @@ def test_squared_error_is_least_squares_in_the_end() -> None:
     assert_allclose(2 * model.coef_, exact.coef_, rtol=1e-6)
     assert_allclose(2 * model.intercept_, exact.intercept_, rtol=1e-6)
     assert not hasattr(model, "predict_proba")
+    assert (model.predict(X) == exact.predict(X)).all()
 
 
 def test_more_classes_by_softmax() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.messages import InputError
+from separatrix.messages import check_option
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
@@ -91,7 +91,7 @@ class BasicLinearClassifier(LinearClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        self._check()
+        check_option("scatter", self.scatter, SCATTERS)
         rows = self._class_rows(X, y, sample_weight)
         prepared = prepare(rows)
         terms = self._class_terms(rows, prepared.moments.targets)
@@ -102,26 +102,16 @@ class BasicLinearClassifier(LinearClassifier):
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
-        self._check()
+        check_option("scatter", self.scatter, SCATTERS)
         first = not hasattr(self, "class_moments_")
         before = {} if first else dict(zip(self._terms(), self.class_moments_, strict=True))
-        known = self._known_classes(classes)
+        known = self._known_classes(X, classes)
         rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
-        if not isinstance(rows, ArrayRows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
+        assert isinstance(rows, ArrayRows)
         terms = self._class_terms(rows, rows.block.targets)
         moments = MomentsByClass(before) + rows.reduce(MomentsByClass())
         self._fit_moments(moments, terms, identity(rows.schema))
         return self
-
-    def _check(self) -> None:
-        if self.scatter not in SCATTERS:
-            raise InputError(
-                f"scatter={self.scatter!r} is unknown.",
-                remedy=f"Choose one of {', '.join(map(repr, SCATTERS))}.",
-            )
 
     def _fit_moments(self, by_class: MomentsByClass, terms: Terms, encoding: Encoding) -> None:
         parts = [by_class.parts.get(term, Moments()) for term in terms]

@@ -214,12 +214,8 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         structure = COVARIANCES[self._options().covariance]
         first = not hasattr(self, "class_moments_")
-        if isinstance(X, Rows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
         before = None if first else self.classes_
-        known = self._known_classes(classes)
+        known = self._known_classes(X, classes)
         rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
         moments = self._array_moments(rows, structure)
         if before is not None:

@@ -10,7 +10,7 @@ from separatrix.discriminant.gaussian_classifier import (
     GaussianOptions,
     IncrementalGaussianClassifier,
 )
-from separatrix.messages import InputError
+from separatrix.messages import check_option
 from separatrix.rows.block import Floats
 
 
@@ -89,11 +89,7 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         self.priors = priors
 
     def _options(self) -> GaussianOptions:
-        if self.covariance not in COVARIANCES:
-            raise InputError(
-                f"covariance={self.covariance!r} is unknown.",
-                remedy=f"Choose one of {', '.join(map(repr, COVARIANCES))}.",
-            )
+        check_option("covariance", self.covariance, COVARIANCES)
         shrinkage = CovarianceShrinkage(self.alpha, self.beta)
         return GaussianOptions(self.covariance, shrinkage, self.priors)
 

@@ -135,12 +135,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     ) -> Self:
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
         self._check()
-        if isinstance(X, Rows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
         first = not hasattr(self, "column_moments_")
-        known = self._known_classes(classes)
+        known = self._known_classes(X, classes)
         rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)

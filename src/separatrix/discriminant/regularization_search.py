@@ -11,8 +11,6 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from separatrix.discriminant.class_covariances import (
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
-from separatrix.selection.folds import folds_of
+from separatrix.selection.folds import folds_of, leave_each_out
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.standardizer import EPS
@@ -58,13 +56,12 @@ def array_folds(rows: ArrayRows, cv: Any, k: int) -> tuple[list[ClassFold], Clas
     by_class_and_fold = ClassMoments.empty("full", k * len(found), d)
     by_fold = rows.with_parts(found.labels * k + block.parts).reduce(by_class_and_fold)
     parts = [by_fold.take(slice(f * k, (f + 1) * k)) for f in range(len(found))]
-    before = list(accumulate(parts, add, initial=empty))
-    after = list(accumulate(reversed(parts), add, initial=empty))[::-1]
+    training, whole = leave_each_out(parts, empty)
     folds = [
-        ClassFold(before[f] + after[f + 1], block.take(test))
-        for f, (_, test) in enumerate(found.pairs)
+        ClassFold(train, block.take(test))
+        for train, (_, test) in zip(training, found.pairs, strict=True)
     ]
-    return folds, before[-1]
+    return folds, whole
 
 
 def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:

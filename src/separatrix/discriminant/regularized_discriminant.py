@@ -18,7 +18,7 @@ from separatrix.discriminant.regularization_search import (
     cross_validated_losses,
     table_folds,
 )
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
@@ -124,11 +124,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        if self.criterion not in ("log_loss", "error"):
-            raise InputError(
-                f"criterion={self.criterion!r} is unknown.",
-                remedy="Choose 'log_loss' or 'error'.",
-            )
+        check_option("criterion", self.criterion, ("log_loss", "error"))
         self.grid_ = shrinkage_grid(self.alphas, self.betas)
         if isinstance(X, Rows):
             folds, whole, encoding = self._table_folds(X, y, sample_weight)

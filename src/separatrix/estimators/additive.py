@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,10 +18,12 @@ from separatrix.rows.block import Block
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows, column_names
 from separatrix.rows.schema import Column, Schema
-from separatrix.selection.folds import FoldMoments
+from separatrix.selection.folds import CV, FoldMoments, folded, folding, folds_of
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
+#: What a fit is solved from: moments, or rows in memory where columns outnumber rows.
+Source = Moments | Block
 #: Columns up to which a table with fewer rows than columns stores its moments for updates.
 MAX_STORED_COLUMNS = 2_000
 
@@ -39,12 +42,36 @@ class TrainingData:
     halves: tuple[FoldMoments, ...] | None = None
     block: Block | None = None
 
+    @classmethod
+    def with_folds(cls, rows: Rows, cv: CV) -> tuple[Self, Encoding]:
+        """The moments of the rows and of their folds, in one pass."""
+        parts = folded(rows, cv)
+        return cls(parts.moments, None, tuple(parts.halves)), parts.encoding
+
+    def folds(self, cv: CV) -> Sequence[tuple[Source, Source]]:
+        """The training and test side of every fold, as moments or as rows."""
+        if self.block is not None:
+            whole = self.block.take(folding(self.block.w, cv))
+            pairs = folds_of(cv, whole.n, whole.y[:, 0]).pairs
+            return [(whole.take(a), whole.take(b)) for a, b in pairs]
+        if self.halves is None:
+            raise needs_rows()
+        return self.halves
+
     @property
-    def source(self) -> Moments | Block:
+    def source(self) -> Source:
         """The moments, or the rows where there are none."""
         found = self.moments if self.moments is not None else self.block
         assert found is not None
         return found
+
+
+def needs_rows() -> InputError:
+    """The error of cross-validation where only moments are known."""
+    return InputError(
+        "Cross-validation needs the rows, and only their moments were given.",
+        remedy="Use RidgePath or LassoPath, which select by AIC or BIC from moments alone.",
+    )
 
 
 class MomentEstimator(LinearModel):
@@ -75,9 +102,11 @@ class MomentEstimator(LinearModel):
             if data.rows is not None and m is not None and m.count <= m.d:
                 data = replace(data, block=data.rows.collect())
         numeric(data.source.targets)
+        return self._fit_data(data, encoding, flat=flat)
+
+    def _fit_data(self, data: TrainingData, encoding: Encoding, *, flat: bool) -> Self:
         self.moments_, self._rows = data.moments, data.rows
-        solution = self._solve(data)
-        self._accept(solution, encoding, flat=flat)
+        self._accept(self._solve(data), encoding, flat=flat)
         return self
 
     def _wide(self, block: Block) -> bool:
@@ -96,11 +125,8 @@ class MomentEstimator(LinearModel):
         self.__dict__.pop("feature_names_in_", None)
         if names != column_names(len(names)):  # a bare matrix has no names of its own
             self.feature_names_in_ = np.array(names, dtype=object)
-        self.moments_, self._rows = moments, None
-        solution = self._solve(TrainingData(moments))
         encoding = identity(Schema(tuple(Column(name) for name in names)))
-        self._accept(solution, encoding, flat=len(moments.targets) == 1)
-        return self
+        return self._fit_data(TrainingData(moments), encoding, flat=len(moments.targets) == 1)
 
     def with_encoding(self, encoding: Encoding) -> Self:
         """Encode new tables by ``encoding``: for a model fitted to moments of its design."""
@@ -129,14 +155,8 @@ class PartialFitMixin:
                     remedy="Start with partial_fit, or give all rows to fit.",
                 )
             moments = self.moments_ + moments
-        self.moments_, self._rows = moments, None
-        solution = self._solve(TrainingData(moments))
-        self._accept(
-            solution,
-            identity(rows.schema),
-            flat=is_flat(rows, None if self._column_is_vector else y),
-        )
-        return self
+        flat = is_flat(rows, None if self._column_is_vector else y)
+        return self._fit_data(TrainingData(moments), identity(rows.schema), flat=flat)
 
 
 def numeric_rows(rows: Rows) -> ArrayRows:

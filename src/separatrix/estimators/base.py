@@ -22,6 +22,24 @@ from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments
 
 
+def refuse_targets(y: Any, sample_weight: Any) -> None:
+    """Refuse targets and weights beside :class:`~separatrix.rows.rows.Rows`."""
+    if y is not None or sample_weight is not None:
+        raise InputError(
+            "Rows carry their own target and weights.",
+            remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
+        )
+
+
+def require_labels(model: object, y: Any) -> None:
+    """Refuse to fit without targets, in the words of scikit-learn."""
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+
+
 class RowsEstimator(BaseEstimator):
     """An estimator that fits plain ``X, y`` or :class:`~separatrix.rows.rows.Rows`."""
 
@@ -45,11 +63,7 @@ class RowsEstimator(BaseEstimator):
         ``encode_target`` turns class labels into numbers (n x k) with a term for each column.
         """
         if isinstance(X, Rows):
-            if y is not None or sample_weight is not None:
-                raise InputError(
-                    "Rows carry their own target and weights.",
-                    remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
-                )
+            refuse_targets(y, sample_weight)
             if not X.schema.targets:
                 raise InputError("The rows have no target.", remedy="Use scan(…, target='column').")
             self._name_columns(X)

@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
+from separatrix.estimators.base import RowsEstimator, check_sample_weight, require_labels
 from separatrix.estimators.class_weights import weights_by_class
 from separatrix.estimators.targets import classes
 from separatrix.kernels.base import take_items
@@ -69,11 +69,8 @@ class ClassLabels(RowsEstimator):
     def _expect_labels(self, X: Any, y: Any) -> None:
         if isinstance(X, Rows):
             self.__dict__.pop("classes_", None)  # set from the table
-        elif y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, "
-                "but the target y is None."
-            )
+        else:
+            require_labels(self, y)
 
     def _terms(self, column: str = "y") -> list[Term]:
         return [Term(column, str(label)) for label in self.classes_.tolist()]
@@ -91,8 +88,12 @@ class ClassLabels(RowsEstimator):
         chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    def _known_classes(self, classes: Any) -> Any:
-        """Labels that ``partial_fit`` accepts: those of earlier calls, and these."""
+    def _known_classes(self, X: Any, classes: Any) -> Any:
+        """Labels that ``partial_fit`` accepts: those of earlier calls, and these; no tables."""
+        if isinstance(X, Rows):
+            raise InputError(
+                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
+            )
         before = getattr(self, "classes_", None)
         if classes is None:
             return before

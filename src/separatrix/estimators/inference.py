@@ -7,7 +7,8 @@ The law is Student's for least squares and the normal one for maximum likelihood
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, NoReturn
 
@@ -42,10 +43,29 @@ class CoefficientTable:
     names: tuple[str, ...]
     estimates: Floats
     standard_errors: Floats
-    statistics: Floats
-    p_values: Floats
-    intervals: Floats
+    law: Any = field(repr=False, compare=False)
     level: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0:
+            raise InputError(f"level={self.level!r} must be between 0 and 1.")
+
+    @cached_property
+    def statistics(self) -> Floats:
+        """b / se."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.estimates / self.standard_errors
+
+    @cached_property
+    def p_values(self) -> Floats:
+        """Two-sided p values of b = 0."""
+        return np.asarray(2 * self.law.sf(np.abs(self.statistics)))
+
+    @cached_property
+    def intervals(self) -> Floats:
+        """Confidence intervals (p x 2)."""
+        half = self.law.isf((1 - self.level) / 2) * self.standard_errors
+        return np.stack([self.estimates - half, self.estimates + half], axis=1)
 
     def extra_columns(self) -> dict[str, Floats]:
         """Further columns of the table by name; none unless a subclass has them."""
@@ -91,19 +111,6 @@ class CoefficientTable:
                 f"   [{low:.6g}, {high:.6g}]"
             )
         return lines
-
-
-def wald(
-    estimates: Floats, standard_errors: Floats, law: Any, level: float
-) -> tuple[Floats, Floats, Floats]:
-    """Statistics, p values and intervals (p x 2) under a ``scipy.stats`` law symmetric about 0."""
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level={level!r} must be between 0 and 1.")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistics = estimates / standard_errors
-    half = law.isf((1 - level) / 2) * standard_errors
-    intervals = np.stack([estimates - half, estimates + half], axis=1)
-    return statistics, 2 * law.sf(np.abs(statistics)), intervals
 
 
 def no_summary(reason: str) -> NoReturn:

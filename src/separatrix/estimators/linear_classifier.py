@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.targets import known_codes
+from separatrix.geometry.class_scores import softmax
 from separatrix.rows.block import Floats
 
 
@@ -48,11 +49,14 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
 
 
 class ProbabilisticLinearClassifier(LinearClassifier):
-    """A linear classifier with class probabilities."""
+    """A linear classifier with class probabilities; logistic ones unless a subclass has others."""
 
-    @abstractmethod
     def predict_proba(self, X: Any) -> Floats:
-        """One probability for each class, in the order of ``classes_``."""
+        """One probability for each class, in the order of ``classes_``: sigmoid or softmax."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return softmax(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class; the first of those whose probabilities are the same number."""

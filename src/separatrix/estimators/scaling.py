@@ -74,9 +74,6 @@ class _Scaling(TransformerMixin, RowsEstimator):
     def _learn(self, moments: Moments) -> None:
         """Set the fitted attributes beyond ``mean_``."""
 
-    def _new(self, X: Any) -> Floats:
-        return np.asarray(self._design(X))
-
     def _back(self, X: Any, columns: int) -> Floats:
         """Validated rows of the transformed space."""
         check_is_fitted(self)
@@ -126,7 +123,7 @@ class Center(_SameColumns, _Scaling):
 
     def transform(self, X: Any) -> Floats:
         """Subtract the means."""
-        return self._new(X) - self.mean_
+        return np.asarray(self._design(X)) - self.mean_
 
     def inverse_transform(self, X: Any) -> Floats:
         """Add the means back."""
@@ -164,7 +161,7 @@ class Standardize(_SameColumns, _Scaling):
 
     def transform(self, X: Any) -> Floats:
         """Subtract the means, divide by the deviations."""
-        z = self._new(X) - self.mean_
+        z = np.asarray(self._design(X)) - self.mean_
         return np.divide(z, self.scale_, out=np.zeros_like(z), where=self.scale_ > 0)
 
     def inverse_transform(self, X: Any) -> Floats:
@@ -228,7 +225,7 @@ class Whiten(ClassNamePrefixFeaturesOutMixin, _Scaling):
 
     def transform(self, X: Any) -> Floats:
         """(x − μ) M."""
-        return np.asarray((self._new(X) - self.mean_) @ self.matrix_)
+        return np.asarray((np.asarray(self._design(X)) - self.mean_) @ self.matrix_)
 
     def inverse_transform(self, X: Any) -> Floats:
         """z M⁺ + μ: rows in the units of the table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,11 +29,15 @@ class StandardDesign:
         return coef.T, intercept
 
 
-def standard_design(block: Block, moments: Moments, *, scaled: bool = True) -> StandardDesign:
+def standard_design(
+    block: Block, moments: Moments, *, scaled: bool = True, centered: bool = True
+) -> StandardDesign:
     """The design of the rows of positive weight; not ``scaled``, columns stay as they are."""
     d = moments.d
     identity = Standardizer(np.zeros(d), np.ones(d))
     standardizer = Standardizer.from_moments(moments) if scaled else identity
+    if not centered:
+        standardizer = replace(standardizer, mean=np.zeros(d))
     z = np.ones((block.n, 1 + d))
     np.subtract(block.dense(), standardizer.mean, out=z[:, 1:])
     z[:, 1:] *= standardizer.inverse_scale

@@ -16,7 +16,12 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_t
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
+from separatrix.estimators.base import (
+    RowsEstimator,
+    check_sample_weight,
+    refuse_targets,
+    require_labels,
+)
 from separatrix.estimators.targets import classes
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
@@ -47,19 +52,11 @@ class LabeledRows:
 def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
     """Rows, labels and weights given to ``fit``; a table brings its own labels and weights."""
     if isinstance(X, Rows):
-        if y is not None or sample_weight is not None:
-            raise InputError(
-                "Rows carry their own target and weights.",
-                remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
-            )
+        refuse_targets(y, sample_weight)
         rows = X.read()
         levels = np.array(classes(rows.block.targets), dtype=object)
         return LabeledRows(rows, levels[rows.block.y.argmax(axis=1)], rows.block.w)
-    if y is None:
-        raise ValueError(
-            f"This {type(model).__name__} estimator requires y to be passed, "
-            "but the target y is None."
-        )
+    require_labels(model, y)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)

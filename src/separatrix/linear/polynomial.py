@@ -24,6 +24,7 @@ from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Kind, Term
+from separatrix.statistics.fields import FieldStatistic
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 
@@ -137,8 +138,6 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     def _expansion(self, rows: Rows, terms: Sequence[Term], encoding: Encoding) -> Expansion:
         """The terms, and the range to which each column is scaled."""
         extremes = rows.reduce(Extremes())
-        assert extremes.low is not None
-        assert extremes.high is not None
         boolean = {c.name for c in encoding.schema.columns if c.kind is Kind.BOOLEAN}
         indicator = np.array(
             [t.level is not None or t.missing or t.column in boolean for t in terms]
@@ -215,15 +214,14 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         return tuple(self.term_names_)
 
 
-class Extremes:
+class Extremes(FieldStatistic):
     """Minimum ``low`` and maximum ``high`` of every column; rows of weight 0 do not count."""
 
-    def __init__(self, low: Floats | None = None, high: Floats | None = None) -> None:
-        self.low, self.high = low, high
+    minima, maxima = ("low",), ("high",)
 
-    def fresh(self) -> Self:
-        """An empty one."""
-        return type(self)()
+    def __init__(self) -> None:
+        self.low: Floats | float = np.inf
+        self.high: Floats | float = -np.inf
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -231,15 +229,8 @@ class Extremes:
         step = max(64, 1_000_000 // max(len(block.terms), 1))
         for start in range(0, weighted.n, step):
             x = weighted.dense(start, start + step)
-            merged = self + Extremes(x.min(axis=0), x.max(axis=0))
-            self.low, self.high = merged.low, merged.high
-
-    def __add__(self, other: Extremes) -> Self:
-        if self.low is None or self.high is None:
-            return type(self)(other.low, other.high)
-        if other.low is None or other.high is None:
-            return self
-        return type(self)(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+            self.low = np.minimum(self.low, x.min(axis=0))
+            self.high = np.maximum(self.high, x.max(axis=0))
 
 
 def in_powers(solution: LeastSquares, expansion: Expansion, *, fit_intercept: bool) -> LeastSquares:

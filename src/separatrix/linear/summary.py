@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.inference import CoefficientTable, Diagnostics, no_summary, p_text, wald
+from separatrix.estimators.inference import CoefficientTable, Diagnostics, no_summary, p_text
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, LeastSquares
 from separatrix.rows.block import Block, Floats
@@ -80,11 +80,6 @@ class Summary(CoefficientTable):
     def t_values(self) -> Floats:
         """b / se."""
         return self.statistics
-
-    @property
-    def condition_number(self) -> float:
-        """κ of the equilibrated columns: how much rounding is magnified."""
-        return self.condition
 
     @property
     def residuals(self) -> Floats:
@@ -248,7 +243,6 @@ def summarize(model: InferenceMixin, rows: Rows | None, level: float, output: in
     rss, total = e.rss[output], e.total[output]
     sigma2 = float(rss / freedom)
     error = np.where(e.identified, np.sqrt(np.maximum(np.diag(e.inverse), 0) * sigma2), np.nan)
-    t, p_values, intervals = wald(estimates, error, stats.t(freedom), level)
     regressors = max(e.parameters - int(with_intercept), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         r2 = 1.0 - rss / total
@@ -258,9 +252,7 @@ def summarize(model: InferenceMixin, rows: Rows | None, level: float, output: in
         names=("intercept",) * with_intercept + model._term_names(),
         estimates=estimates,
         standard_errors=error,
-        statistics=t,
-        p_values=p_values,
-        intervals=intervals,
+        law=stats.t(freedom),
         level=level,
         r_squared=float(r2),
         adjusted_r_squared=float(1 - (1 - r2) * (e.weight - with_intercept) / freedom),

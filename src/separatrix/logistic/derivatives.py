@@ -11,16 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.logistic.loops.softmax import binary_loss, dual_probabilities, softmax_loss
+from separatrix.logistic.loops import (
+    binary_dual,
+    binary_hessian,
+    binary_loss,
+    dual_probabilities,
+    softmax_loss,
+)
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
 from separatrix.statistics.class_sums import CHUNK_ROWS, use_compiled
+from separatrix.statistics.fields import FieldStatistic
 
 #: Values in a chunk of rows that stays in cache.
 CHUNK_VALUES = 200_000
@@ -91,20 +98,19 @@ class LogisticDesign:
         return block.aligned(block.terms, self.targets)
 
 
-class LogisticGradient:
+class LogisticGradient(FieldStatistic):
     """Value and gradient (width x scores) at ``point``; ``margin`` is the smallest of all rows.
 
     A positive margin proves that the point separates the classes.
     """
 
+    sums: ClassVar[tuple[str, ...]] = ("value", "gradient")
+    minima = ("margin",)
+
     def __init__(self, design: LogisticDesign, point: Floats) -> None:
         self.design, self.point = design, point
         self.value, self.margin = 0.0, np.inf
         self.gradient = np.zeros_like(point)
-
-    def fresh(self) -> Self:
-        """An empty one at the same point."""
-        return type(self)(self.design, self.point)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -125,16 +131,11 @@ class LogisticGradient:
     def _add_hessian(self, z: Floats, probability: Floats, variance: Floats, w: Floats) -> None:
         """The gradient alone needs nothing more."""
 
-    def __add__(self, other: Self) -> Self:
-        both = self.fresh()
-        both.value = self.value + other.value
-        both.margin = min(self.margin, other.margin)
-        both.gradient = self.gradient + other.gradient
-        return both
-
 
 class LogisticHessian(LogisticGradient):
     """Also the Hessian: a square matrix over (score, column), scores outermost."""
+
+    sums = (*LogisticGradient.sums, "hessian")
 
     def __init__(self, design: LogisticDesign, point: Floats) -> None:
         super().__init__(design, point)
@@ -145,8 +146,6 @@ class LogisticHessian(LogisticGradient):
         if not self.design.use_compiled(block):
             super().update(block)
             return
-        from separatrix.logistic.loops.binary import binary_hessian
-
         width, center = self.design.width, self.design.center
         padded = -(-width // 4) * 4
         point, gradient = self.point[:, 0].copy(), np.zeros(width)
@@ -175,14 +174,11 @@ class LogisticHessian(LogisticGradient):
             np.multiply(z, own[:, [j]], out=weighted[:, j])
             self.hessian[at, at] += gram[at, at] + weighted[:, j].T @ weighted[:, j]
 
-    def __add__(self, other: Self) -> Self:
-        both = super().__add__(other)
-        both.hessian = self.hessian + other.hessian
-        return both
-
 
 class LogisticHessianBlocks(LogisticGradient):
     """Also the diagonal blocks of the Hessian, one for each score: scores x width x width."""
+
+    sums = (*LogisticGradient.sums, "blocks")
 
     def __init__(self, design: LogisticDesign, point: Floats) -> None:
         super().__init__(design, point)
@@ -198,13 +194,8 @@ class LogisticHessianBlocks(LogisticGradient):
             weighted = z * own[:, [j]]
             self.blocks[j] += weighted.T @ weighted
 
-    def __add__(self, other: Self) -> Self:
-        both = super().__add__(other)
-        both.blocks = self.blocks + other.blocks
-        return both
 
-
-class LogisticDual:
+class LogisticDual(FieldStatistic):
     """Sums of a certificate: primal ones at ``point`` − ``step``, and those of a dual point.
 
     The dual probabilities are those at ``point`` moved by the step to first order. With a Newton
@@ -212,14 +203,12 @@ class LogisticDual:
     ``entropy`` is Σ w Σ p log p of them and ``dual_gradient`` is Σ w (p − y) z.
     """
 
+    sums, minima = ("value", "entropy", "gradient", "dual_gradient"), ("margin",)
+
     def __init__(self, design: LogisticDesign, point: Floats, step: Floats) -> None:
         self.design, self.point, self.step = design, point, step
         self.value, self.entropy, self.margin = 0.0, 0.0, np.inf
         self.gradient, self.dual_gradient = np.zeros_like(point), np.zeros_like(point)
-
-    def fresh(self) -> Self:
-        """An empty one at the same point."""
-        return type(self)(self.design, self.point, self.step)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -238,8 +227,6 @@ class LogisticDual:
             self.dual_gradient += z.T @ base[:, -self.point.shape[1] :]
 
     def _update_binary(self, block: Block) -> None:
-        from separatrix.logistic.loops.binary import binary_dual
-
         point, step = self.point[:, 0].copy(), self.step[:, 0].copy()
         gradient, dual_gradient = np.zeros(len(point)), np.zeros(len(point))
         for x, indicators, w in self.design.raw_chunks(block):
@@ -258,30 +245,20 @@ class LogisticDual:
             return scores
         return np.column_stack([np.zeros(len(scores)), scores])
 
-    def __add__(self, other: Self) -> Self:
-        both = self.fresh()
-        both.value, both.entropy = self.value + other.value, self.entropy + other.entropy
-        both.margin = min(self.margin, other.margin)
-        both.gradient = self.gradient + other.gradient
-        both.dual_gradient = self.dual_gradient + other.dual_gradient
-        return both
 
-
-class ScoreMargins:
+class ScoreMargins(FieldStatistic):
     """Margins under a direction: the score of the true class minus that of each other class.
 
     ``smallest`` and ``largest`` are over all rows and classes. ``active`` sums a aᵀ over the
     margins a·θ within ``tolerance`` of zero: those that a direction of recession leaves at zero.
     """
 
+    sums, minima, maxima = ("active",), ("smallest",), ("largest",)
+
     def __init__(self, design: LogisticDesign, direction: Floats, tolerance: float) -> None:
         self.design, self.direction, self.tolerance = design, direction, tolerance
         self.smallest, self.largest = np.inf, -np.inf
         self.active = np.zeros((direction.size, direction.size))
-
-    def fresh(self) -> Self:
-        """An empty one for the same direction."""
-        return type(self)(self.design, self.direction, self.tolerance)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -321,10 +298,3 @@ class ScoreMargins:
         if margins.size:
             self.smallest = min(self.smallest, margins.min())
             self.largest = max(self.largest, margins.max())
-
-    def __add__(self, other: Self) -> Self:
-        both = self.fresh()
-        both.smallest = min(self.smallest, other.smallest)
-        both.largest = max(self.largest, other.largest)
-        both.active = self.active + other.active
-        return both

@@ -11,8 +11,7 @@ from scipy import linalg
 from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.derivatives import LogisticDesign
-from separatrix.logistic.hessian_solver import MAX_FULL, hessian_solver
-from separatrix.logistic.newton import DescentResult, minimize_smooth
+from separatrix.logistic.newton import MAX_FULL, DescentResult, hessian_solver, minimize_smooth
 from separatrix.logistic.problem import (
     LogisticOptions,
     LogisticProblem,

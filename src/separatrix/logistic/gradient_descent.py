@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -13,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.standard_design import StandardDesign, standard_design
 from separatrix.geometry.class_scores import softmax
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.gradient_descent import gradient_descent
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
@@ -21,7 +22,6 @@ from separatrix.statistics.preparation import prepare
 
 #: Initial coefficients are uniform within this distance of zero.
 START_RANGE = 0.01
-_LOSSES = ("logistic", "squared")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TrainingTrace:
     misclassified: Floats
     coef: Floats
     intercept: Floats
-    status: str
+    status: Status
     step: float
 
 
@@ -188,10 +188,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
         return self
 
     def _check(self) -> None:
-        if self.loss not in _LOSSES:
-            raise InputError(
-                f"loss={self.loss!r} is unknown.", remedy="Choose 'logistic' or 'squared'."
-            )
+        check_option("loss", self.loss, ("logistic", "squared"))
         positive = {
             "learning_rate": self.learning_rate,
             "max_iter": self.max_iter,
@@ -215,8 +212,15 @@ class GradientDescent(ProbabilisticLinearClassifier):
                 max_iter=self.max_iter,
                 callback=recorder,
             )
-        status = "stopped early" if found.status == Status.STOPPED else str(found.status)
-        self.trace_ = self._trace(recorder, design, problem, status, found.step)
+        points = [design.unscale(b.reshape(problem.shape)) for b in recorder.points]
+        self.trace_ = TrainingTrace(
+            np.array(recorder.objective),
+            np.array(recorder.error_rates),
+            np.array([coef.T for coef, _ in points]),
+            np.array([intercept for _, intercept in points]),
+            found.status,
+            found.step,
+        )
         # after divergence the lowest point is returned instead of the last
         lost = found.status in (Status.DIVERGED, Status.OSCILLATING)
         at = int(np.nanargmin(self.trace_.objective)) if lost else len(recorder.points) - 1
@@ -227,35 +231,20 @@ class GradientDescent(ProbabilisticLinearClassifier):
             self.trace_.coef[at].T,
             self.trace_.intercept[at] - (0.5 if problem.squared and r.shape[1] == 1 else 0.0),
             certificate,
-            status,
+            found.status,
             found.iterations,
-        )
-
-    def _trace(
-        self,
-        recorder: _Recorder,
-        design: StandardDesign,
-        problem: MeanLoss,
-        status: str,
-        step: float,
-    ) -> TrainingTrace:
-        points = [design.unscale(b.reshape(problem.shape)) for b in recorder.points]
-        return TrainingTrace(
-            np.array(recorder.objective),
-            np.array(recorder.error_rates),
-            np.array([coef.T for coef, _ in points]),
-            np.array([intercept for _, intercept in points]),
-            status,
-            step,
         )
 
     @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """The outputs: probabilities by the sigmoid or softmax."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        return softmax(scores)
+        return super().predict_proba(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; by the largest score for squared error."""
+        if self.loss == "logistic":
+            return super().predict(X)
+        return self._predicted(self.decision_function(X))
 
 
 class _Recorder:

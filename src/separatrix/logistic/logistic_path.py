@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from separatrix.logistic.fit import StartingPoint, solve_logistic, starting_point
+from separatrix.logistic.fit import solve_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticClassifier
 from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
-from separatrix.messages import InputError, warn
-from separatrix.rows.block import Floats, Ints
-from separatrix.rows.encoding import Encoding
+from separatrix.messages import InputError, check_option, warn
+from separatrix.rows.block import Ints
+from separatrix.rows.rows import InMemory, Rows
+from separatrix.rows.schema import Terms
 from separatrix.selection import rules
 from separatrix.selection.folds import DEFAULT_FOLDS, folding, folds_of
-
-CRITERIA = ("aic", "bic")
 
 
 class LogisticPathBase(LogisticClassifier):
@@ -30,9 +30,14 @@ class LogisticPathBase(LogisticClassifier):
         "LogisticRegression with C=inf for inference."
     )
 
-    def _fit_path(self, start: StartingPoint, options: LogisticOptions) -> PathPoints:
-        """The path over all rows, stored as ``Cs_``, ``coefs_``, ``intercepts_``, ``gaps_``."""
-        Cs = _values(self.Cs)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        options = self._options(1.0)
+        rows = self._path_rows(self._weighted_rows(X, y, sample_weight))
+        data, targets = self._read(rows, options)
+        start = starting_point(data, targets, options)
+        remedy = "For a fit without penalty use LogisticRegression."
+        Cs = rules.number_or_values("Cs", self.Cs, remedy)
         if isinstance(Cs, int):
             Cs = penalty_grid(start, Cs, float(self.eps), options.l1_ratio)
         path = certified_path(start, Cs, options)
@@ -40,21 +45,21 @@ class LogisticPathBase(LogisticClassifier):
             warn("SEP003", "points of the path were left above tol; see gaps_. Raise max_iter.")
         self.Cs_, self.coefs_, self.intercepts_ = path.Cs, path.coefs, path.intercepts
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.degrees_of_freedom
-        return path
-
-    def _fit_selected(
-        self,
-        start: StartingPoint,
-        path: PathPoints,
-        index: int,
-        options: LogisticOptions,
-        encoding: Encoding,
-    ) -> None:
-        """The chosen point, fitted to all rows and certified."""
-        self.C_ = float(path.Cs[index])
+        best = self._best(path, rows, targets, options)
+        self.C_ = float(path.Cs[best])
         chosen = replace(options, penalty=1.0 / self.C_, tol=min(options.tol, 1e-8))
         problem = start.problem.with_penalty(chosen.penalty, chosen.l1_ratio)
-        self._store(solve_logistic(problem, path.thetas[index], chosen, start.priors), encoding)
+        solution = solve_logistic(problem, path.thetas[best], chosen, start.priors)
+        self._store(solution, data.encoding)
+        return self
+
+    @abstractmethod
+    def _path_rows(self, rows: Rows) -> Rows:
+        """The rows that the path is fitted to; parameters are checked here."""
+
+    @abstractmethod
+    def _best(self, path: PathPoints, rows: Rows, targets: Terms, options: LogisticOptions) -> int:
+        """Index of the point to predict with."""
 
 
 class LogisticPath(LogisticPathBase):
@@ -160,21 +165,16 @@ class LogisticPath(LogisticPathBase):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        if self.criterion not in CRITERIA:
-            raise InputError(f"criterion={self.criterion!r} must be 'aic' or 'bic'.")
-        options = self._options(1.0)
-        data, targets = self._read(self._weighted_rows(X, y, sample_weight), options)
-        start = starting_point(data, targets, options)
-        path = self._fit_path(start, options)
+    def _path_rows(self, rows: Rows) -> Rows:
+        check_option("criterion", self.criterion, ("aic", "bic"))
+        return rows
+
+    def _best(self, path: PathPoints, *_: Any) -> int:
+        df = path.degrees_of_freedom
         self.log_likelihoods_ = -path.losses
-        self.aic_ = 2.0 * (path.losses + path.degrees_of_freedom)
-        self.bic_ = 2.0 * path.losses + np.log(start.problem.weight) * path.degrees_of_freedom
-        values = self.aic_ if self.criterion == "aic" else self.bic_
-        best = rules.minimum(1.0 / path.Cs, values)
-        self._fit_selected(start, path, best, options, data.encoding)
-        return self
+        self.aic_ = 2.0 * (path.losses + df)
+        self.bic_ = 2.0 * path.losses + np.log(path.weight) * df
+        return rules.minimum(1.0 / path.Cs, self.aic_ if self.criterion == "aic" else self.bic_)
 
 
 class LogisticCV(LogisticPathBase):
@@ -282,43 +282,22 @@ class LogisticCV(LogisticPathBase):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        if self.rule not in rules.RULES:
-            raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
-        options = self._options(1.0)
-        rows = self._weighted_rows(X, y, sample_weight).read()
-        rows = rows.take(folding(rows.block.w, self.cv))
-        data, targets = self._read(rows, options)
-        start = starting_point(data, targets, options)
-        path = self._fit_path(start, options)
+    def _path_rows(self, rows: Rows) -> InMemory:
+        check_option("rule", self.rule, rules.RULES)
+        table = rows.read()
+        return table.take(folding(table.block.w, self.cv))
+
+    def _best(self, path: PathPoints, rows: Rows, targets: Terms, options: LogisticOptions) -> int:
+        assert isinstance(rows, InMemory)
         codes = rows.block.codes(targets)
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
             _check_rarest(codes, int(cv), self.classes_)
-        folds = folds_of(cv, len(rows), codes=codes)
-        losses = folds.map(
+        losses = folds_of(cv, len(rows), codes=codes).map(
             lambda train, test: fold_losses(rows, targets, train, test, path.Cs, options)
         )
         self.log_loss_path_ = np.stack(losses, axis=1)
-        index = rules.RULES[self.rule](1.0 / path.Cs, self.log_loss_path_)
-        self._fit_selected(start, path, index, options, data.encoding)
-        return self
-
-
-def _values(Cs: Any) -> int | Floats:
-    """A number of values, or the values in increasing order."""
-    if isinstance(Cs, int | np.integer):
-        if Cs < 1:
-            raise InputError(f"Cs={Cs} must be at least 1, or a list of values.")
-        return int(Cs)
-    given = np.sort(np.asarray(Cs, dtype=float).ravel())
-    if not len(given) or not (np.isfinite(given) & (given > 0.0)).all():
-        raise InputError(
-            "Cs must be finite numbers greater than 0.",
-            remedy="For a fit without penalty use LogisticRegression.",
-        )
-    return given
+        return rules.RULES[self.rule](1.0 / path.Cs, self.log_loss_path_)
 
 
 def _check_rarest(codes: Ints, folds: int, classes: Any) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_weights import weighted_rows, weighted_samples
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
-from separatrix.geometry.class_scores import softmax
 from separatrix.logistic.fit import LogisticRows, LogisticSolution, fit_logistic
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.separation import Separation
@@ -36,13 +34,6 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
     max_iter: int
     class_weight: Any
     reference: Any
-
-    def predict_proba(self, X: Any) -> Floats:
-        """One probability for each class, in the order of ``classes_``."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        return softmax(scores)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of the probabilities, exact also where these underflow."""

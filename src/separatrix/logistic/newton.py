@@ -13,19 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.logistic.hessian_solver import (
-    MAX_FULL,
-    hessian_solver,
-    sample_size,
-    sampled_solver,
-)
 from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
 from separatrix.logistic.separation import (
     Separation,
-    complete_separation,
     quasi_separation,
     separation_by_linear_program,
+    verified_separation,
 )
+from separatrix.optimize.newton import LinearSolver, cholesky_solver
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory
@@ -33,6 +28,10 @@ from separatrix.threads import small_products
 
 #: Parameters up to which Newton's method is used, for one score and for several.
 NEWTON_BINARY, NEWTON_MULTICLASS = 600, 120
+#: Parameters up to which the Hessian of a sample is a full matrix; beyond, block diagonal.
+MAX_FULL = 2500
+#: Multiplications that the Hessian of a sample may cost.
+SAMPLE_COST = 2e9
 #: Fraction of the predicted decrease that a step must achieve (Armijo).
 SUFFICIENT_DECREASE = 1e-4
 #: Pairs that L-BFGS stores.
@@ -98,6 +97,46 @@ def _sample_steps(problem: LogisticProblem, start: Floats) -> Floats:
         if float(np.abs(step).max(initial=0.0)) < 1e-3:
             break
     return theta if np.isfinite(theta).all() else start
+
+
+# -- solvers with the Hessian, exact or of a sample of rows ------------------------------------
+
+
+def sample_size(parameters: int) -> int:
+    """Rows whose Hessian is cheap enough."""
+    return int(max(SAMPLE_COST / max(parameters, 1) ** 2, 2000))
+
+
+def hessian_solver(hessian: Floats, problem: LogisticProblem) -> LinearSolver:
+    """g ↦ H⁻¹g. A common shift of all scores, which changes nothing, is given a curvature."""
+    width, k = problem.shape
+    full = hessian.copy()
+    if k > 1:
+        full += np.kron(np.ones((k, k)), np.eye(width)) * (problem.weight / k**2)
+    solve_flat = cholesky_solver(full)
+
+    def solve(g: Floats) -> Floats:
+        return np.asarray(solve_flat(g.T.ravel()).reshape(k, width).T)
+
+    return solve
+
+
+def sampled_solver(problem: LogisticProblem, theta: Floats) -> LinearSolver:
+    """g ↦ H⁻¹g with H at θ from a sample of rows: full, block diagonal, or an upper bound."""
+    width, k = problem.shape
+    small = width * k <= MAX_FULL
+    size = sample_size(width * k if small else width)
+    sample = problem.subsample(size) or problem.head(size)
+    ratio = problem.weight / sample.weight
+    if small:
+        hessian = sample.hessian(theta).hessian
+        assert hessian is not None
+        return hessian_solver(hessian * ratio, problem)
+    if width > MAX_FULL:
+        bound = 0.25 * problem.weight + problem.ridge
+        return lambda g: g / bound[:, None]
+    solvers = [cholesky_solver(block * ratio) for block in sample.hessian_blocks(theta)]
+    return lambda g: np.column_stack([solve(g[:, j]) for j, solve in enumerate(solvers)])
 
 
 # -- two methods for the direction -------------------------------------------------------------
@@ -182,7 +221,10 @@ def _descend(
         converged = _converged(at, step, theta, problem, options, method.step_tolerance)
         new, separation = None, None
         if unpenalized and not converged:
-            separation = _separation(problem, theta, step, at, len(history))
+            if at.margin > 0.0:
+                separation = verified_separation(problem, theta)
+            elif len(history) in SEPARATION_CHECKS:
+                separation = quasi_separation(problem, theta, step)
         if separation is None and not converged and len(history) <= options.max_iter:
             new = _next(method, theta, step, at, options.tol * problem.weight)
         if new is None:
@@ -203,14 +245,6 @@ def _descend(
         method.update(there - theta, evaluation.gradient - at.gradient)
         theta, at = there, evaluation
         history.append(at.value)
-
-
-def _separation(
-    problem: LogisticProblem, theta: Floats, step: Floats, at: Evaluation, passes: int
-) -> Separation | None:
-    if at.margin > 0.0:
-        return complete_separation(problem, theta)
-    return quasi_separation(problem, theta, step) if passes in SEPARATION_CHECKS else None
 
 
 def _converged(

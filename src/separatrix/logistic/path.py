@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from separatrix.logistic.fit import LogisticRows, StartingPoint, minimize, start
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, constant_start
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats, Ints
+from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Terms
 from separatrix.threads import small_products
@@ -38,6 +38,7 @@ class PathPoints:
     gaps: Floats
     degrees_of_freedom: Floats
     thetas: Floats
+    weight: float
     certified: bool
 
 
@@ -77,8 +78,7 @@ def solve_path(
 
 def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -> PathPoints:
     """Solve and certify at every C, in increasing order."""
-    coefs, intercepts, losses, gaps, freedom, thetas = [], [], [], [], [], []
-    certified = True
+    points, certified = [], True
     with small_products(start.theta.size):
         for C, (problem, found) in zip(Cs, solve_path(start, Cs, options), strict=True):
             certificate, theta, loss = certify_logistic(
@@ -91,31 +91,11 @@ def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -
             )
             certified &= certificate.holds
             coef, intercept = problem.unscale(theta)
-            coefs.append(coef.T)
-            intercepts.append(intercept)
-            losses.append(loss)
-            gaps.append(certificate.gap)
-            freedom.append(degrees_of_freedom(problem, theta, found.hessian))
-            thetas.append(theta)
-    return PathPoints(
-        np.asarray(Cs, dtype=float),
-        np.array(coefs),
-        np.array(intercepts),
-        np.array(losses),
-        np.array(gaps),
-        np.array(freedom),
-        np.array(thetas),
-        certified,
-    )
-
-
-def path_coefficients(
-    start: StartingPoint, Cs: Floats, options: LogisticOptions
-) -> Iterator[tuple[Floats, Floats]]:
-    """Coefficients (scores x d) and intercepts at every C, without certificates."""
-    for problem, found in solve_path(start, Cs, options):
-        coef, intercept = problem.unscale(found.theta - found.step)
-        yield coef.T, intercept
+            freedom = degrees_of_freedom(problem, theta, found.hessian)
+            points.append((coef.T, intercept, loss, certificate.gap, freedom, theta))
+    coefs, intercepts, losses, gaps, df, thetas = map(np.array, zip(*points, strict=True))
+    Cs, weight = np.asarray(Cs, dtype=float), start.problem.weight
+    return PathPoints(Cs, coefs, intercepts, losses, gaps, df, thetas, weight, certified)
 
 
 def fold_losses(
@@ -131,23 +111,18 @@ def fold_losses(
             remedy="Use stratified folds, such as cv=5.",
         )
     block = data.encoding.apply(rows.take(test).block)
-    with small_products(start.theta.size):
-        coefficients = path_coefficients(start, Cs, options)
-        return _mean_log_losses(block.aligned(block.terms, targets), coefficients)
-
-
-def _mean_log_losses(block: Block, coefficients: Iterable[tuple[Floats, Floats]]) -> Floats:
-    own = block.y.argmax(axis=1)
-    w = block.weights
-    if not w.any():
+    own = block.codes(targets)
+    if not block.weight:
         raise InputError("The test rows of a fold have no weight.", remedy="Use fewer folds.")
     losses = []
-    for coef, intercept in coefficients:
-        scores = np.asarray(block.x @ coef.T) + intercept
-        if scores.shape[1] == 1:
-            scores = np.column_stack([np.zeros(block.n), scores])
-        each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
-        losses.append(np.average(each, weights=w))
+    with small_products(start.theta.size):
+        for problem, found in solve_path(start, Cs, options):
+            coef, intercept = problem.unscale(found.theta - found.step)
+            scores = np.asarray(block.x @ coef) + intercept
+            if scores.shape[1] == 1:
+                scores = np.column_stack([np.zeros(block.n), scores])
+            each = np.logaddexp.reduce(scores, axis=1) - scores[np.arange(block.n), own]
+            losses.append(np.average(each, weights=block.weights))
     return np.array(losses)
 
 

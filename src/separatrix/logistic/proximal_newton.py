@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.logistic.newton import SUFFICIENT_DECREASE, DescentResult
 from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
-from separatrix.optimize.loops.coordinate_descent import sweep
+from separatrix.optimize.loops import sweep
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows
@@ -49,7 +49,8 @@ def _by_working_sets(
     columns = len(theta) - int(problem.design.intercept)
     working = np.zeros(columns, dtype=bool)
     while True:
-        violation = penalty.distance(theta, -_likelihood_gradient(problem, theta)).max(axis=1)
+        gradient = problem.gradient(theta).gradient - problem.ridge[:, None] * theta
+        violation = penalty.distance(theta, -gradient).max(axis=1)
         violation = violation[:columns]
         violated = violation > options.tol * problem.weight
         violated |= theta[:columns].any(axis=1)
@@ -62,8 +63,8 @@ def _by_working_sets(
         working[worst[: min(room, int((violated & ~working).sum()))]] = True
         working |= theta[:columns].any(axis=1)
         at = np.flatnonzero(working)
-        part = _restricted(problem, block, at)
         index = np.append(at, [columns]) if problem.design.intercept else at
+        part = _restricted(problem, block, at, index)
         found = _descend(part, theta[index], options)
         theta = np.zeros_like(theta)
         theta[index] = found.theta
@@ -71,15 +72,9 @@ def _by_working_sets(
         history += found.history.tolist()
 
 
-def _likelihood_gradient(problem: LogisticProblem, theta: Floats) -> Floats:
-    return problem.gradient(theta).gradient - problem.ridge[:, None] * theta
-
-
-def _restricted(problem: LogisticProblem, block: Block, at: Ints) -> LogisticProblem:
-    """The problem over some of the columns, taken out of the rows once."""
-    index = np.append(at, [len(problem.scale) - 1]) if problem.design.intercept else at
-    x = block.dense() if isinstance(block.x, np.ndarray) else block.x
-    x = x[:, at]
+def _restricted(problem: LogisticProblem, block: Block, at: Ints, index: Ints) -> LogisticProblem:
+    """The problem over some of the columns, taken out of the rows once; ``index`` has the 1 too."""
+    x = block.x[:, at]
     x = x if isinstance(x, np.ndarray) else x.toarray()
     return replace(
         problem,

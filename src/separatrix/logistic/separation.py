@@ -44,11 +44,6 @@ class Separation:
     complete: bool
 
 
-def complete_separation(problem: LogisticProblem, theta: Floats) -> Separation | None:
-    """θ itself as the direction, if it has every row on the side of its class."""
-    return _verified(problem, theta)
-
-
 def quasi_separation(problem: LogisticProblem, theta: Floats, step: Floats) -> Separation | None:
     """A direction with some rows on the boundary, or None if none was found.
 
@@ -120,10 +115,10 @@ def _projected(problem: LogisticProblem, direction: Floats, tolerance: float) ->
     projected = null @ (null.T @ direction.T.ravel())
     if not np.linalg.norm(projected) > 1e-6 * np.linalg.norm(direction):
         return None
-    return _verified(problem, projected.reshape(k, -1).T)
+    return verified_separation(problem, projected.reshape(k, -1).T)
 
 
-def _verified(problem: LogisticProblem, direction: Floats) -> Separation | None:
+def verified_separation(problem: LogisticProblem, direction: Floats) -> Separation | None:
     """The direction as a separation, if the margins of all rows agree."""
     direction = direction / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
     margins = _margins(problem, direction, 0.0)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from separatrix.estimators.inference import CoefficientTable, no_summary, p_text, wald
+from separatrix.estimators.inference import CoefficientTable, no_summary, p_text
 from separatrix.logistic.fit import LogisticSolution
 from separatrix.rows.block import Floats
 
@@ -110,7 +110,6 @@ def summarize(model: Any, level: float) -> LogisticSummary:
     estimates, variance = estimates[:, order].ravel(), variance[:, order].ravel()
     unique = np.tile(e.identified[order], len(contrast))
     errors = np.where(unique, np.sqrt(np.maximum(variance, 0.0)), np.nan)
-    statistics, p_values, intervals = wald(estimates, errors, stats.norm, level)
     with np.errstate(over="ignore"):
         odds = np.exp(estimates)
     coefficients, compared = e.rank * len(contrast), len(contrast)
@@ -120,9 +119,7 @@ def summarize(model: Any, level: float) -> LogisticSummary:
         names=tuple(f"{label}: {name}" if k > 1 else name for label in labels for name in names),
         estimates=estimates,
         standard_errors=errors,
-        statistics=statistics,
-        p_values=p_values,
-        intervals=intervals,
+        law=stats.norm,
         level=level,
         odds_ratios=odds,
         reference=str(reference),

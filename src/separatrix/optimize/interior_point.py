@@ -145,7 +145,10 @@ def interior_point(
     problem = EpsilonInsensitiveProblem(z, y, w, epsilon)
     at = problem.start(start)
     history = [at.complementarity()]
-    while history[-1] > tol * _objective(problem, at, w) and len(history) <= max_iter:
+    while len(history) <= max_iter:
+        objective = w @ np.maximum(np.abs(y - z @ at.beta) - epsilon, 0.0)
+        if history[-1] <= tol * objective:
+            break
         try:
             new = predictor_corrector_step(problem, at)
         except linalg.LinAlgError:
@@ -159,11 +162,6 @@ def interior_point(
         diagonal = 1.0 / (at.p / at.v + at.q / at.s)
     u = problem.dual_variables(at.v)
     return InteriorSolution(at.beta, u, diagonal, len(history) - 1, np.array(history))
-
-
-def _objective(problem: EpsilonInsensitiveProblem, at: PrimalDualPoint, w: Floats) -> float:
-    residual = np.abs(problem.y - problem.z @ at.beta)
-    return float(w @ np.maximum(residual - problem.epsilon, 0.0))
 
 
 def predictor_corrector_step(

@@ -11,10 +11,13 @@ gradient is left out of the step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
-from separatrix.optimize.cholesky import cholesky_solver
 from separatrix.optimize.problem import (
     HasHessianBound,
     HasLowerBounds,
@@ -25,6 +28,8 @@ from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 
 Flags = NDArray[np.bool_]
+#: g ↦ H⁻¹g.
+LinearSolver = Callable[[Floats], Floats]
 EPS = float(np.finfo(float).eps)
 #: Fraction of the decrease predicted by the gradient that a step must attain (Armijo).
 ARMIJO = 1e-4
@@ -153,3 +158,22 @@ def _gradient_decreases(
 ) -> bool:
     there = np.abs(np.asarray(problem.gradient(new))[free]).max(initial=0.0)
     return bool(there < 0.9 * np.abs(gradient[free]).max(initial=0.0))
+
+
+def cholesky_solver(h: Floats) -> LinearSolver:
+    """H⁻¹ by Cholesky after scaling to a unit diagonal, which is raised only as far as needed."""
+    unit = np.sqrt(np.maximum(np.diag(h), 0.0))
+    unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
+    scaled = h / np.outer(unit, unit)
+    for ridge in (0.0, *10.0 ** np.arange(-14.0, 6.0)):
+        try:
+            factor = linalg.cho_factor(scaled + ridge * np.eye(len(unit)), check_finite=False)
+        except linalg.LinAlgError:
+            continue
+        if np.isfinite(factor[0]).all():
+            return partial(_cholesky_solve, factor, unit)
+    return lambda g: g / unit**2
+
+
+def _cholesky_solve(factor: tuple[Floats, bool], unit: Floats, g: Floats) -> Floats:
+    return np.asarray(linalg.cho_solve(factor, g / unit, check_finite=False) / unit)

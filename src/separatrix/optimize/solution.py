@@ -88,7 +88,9 @@ class Status(StrEnum):
     SOLVED = "solved"
     LIMIT = "limit reached"
     ROUNDING = "rounding"
-    STOPPED = "stopped"
+    CONVERGED = "converged"
+    BOUND = "bound reached"
+    STOPPED = "stopped early"
     DIVERGED = "diverged"
     OSCILLATING = "oscillating"
     SEPARABLE = "separable"
@@ -105,7 +107,7 @@ class Solution:
     coef: Floats
     intercept: Floats
     certificate: Certificate
-    status: str = Status.SOLVED
+    status: Status = Status.SOLVED
     iterations: int = 0
     history: Floats = field(default_factory=lambda: np.zeros(0))
 

@@ -22,9 +22,9 @@ from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Precomputed
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.perceptron.kernel_training import GramCache, KernelTrainingResult, train_kernel
-from separatrix.perceptron.training import MistakeTrace, TrainingOptions
+from separatrix.perceptron.training import MistakeTrace, TrainingOptions, certify_mistakes
 from separatrix.rows.block import Floats, Ints
 
 
@@ -112,7 +112,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     >>> model = sx.KernelPerceptron("rbf", gamma=1.0).fit(X, y)
     >>> model.predict(X)
     array([0, 0, 1, 1])
-    >>> model.trace_.status
+    >>> str(model.trace_.status)
     'converged'
     """
 
@@ -168,7 +168,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
         if mercer and len(set(coded.w.tolist())) == 1:
             self.mistake_bound_ = self._mistake_bound(result, gram, signs * result.scores)
         self.certificate_ = self._certificate(result, gram, signs * result.scores, mercer)
-        if result.status != "converged":
+        if result.status is not Status.CONVERGED:
             warn("SEP003", f"{self.certificate_}")
         return self
 
@@ -202,31 +202,22 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     def _certificate(
         self, result: KernelTrainingResult, gram: GramCache, margins: Floats, mercer: bool
     ) -> Certificate:
-        """Misclassified rows, counted. Above none no bound on the fewest possible is known."""
+        """The certificate, with notes on the support, the limit of epochs and the kernel."""
         wrong, n = int((margins <= 0.0).any(axis=1).sum()), len(margins)
         notes = [
             f"{int(result.mistakes.sum())} mistakes in {len(result.mistakes)} epochs.",
             f"{len(self.support_)} of {n} rows are in the model; "
             f"{gram.computed} rows of the Gram matrix were computed.",
         ]
-        claim = "Kernel perceptron: every training row is classified correctly"
-        if wrong:
-            claim = f"Kernel perceptron: {wrong} of {n} training rows are misclassified"
-            if result.status != "converged":
-                notes.append("The limit of epochs was reached.")
-        if np.isfinite(self.mistake_bound_):
-            each = "" if margins.shape[1] == 1 else " for each class"
-            notes.append(
-                f"By the margin reached, at most {self.mistake_bound_:.4g} mistakes{each} were "
-                "possible."
-            )
+        if wrong and result.status is not Status.CONVERGED:
+            notes.append("The limit of epochs was reached.")
         if not mercer:
             notes.append(
                 "The kernel is not positive semi-definite on these rows: without a feature space "
                 "there is no margin and no bound on the number of mistakes."
             )
-        gap = np.inf if wrong else np.nan
-        return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
+        bound, outputs = self.mistake_bound_, margins.shape[1]
+        return certify_mistakes("Kernel perceptron", wrong, n, notes, bound, outputs)
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): one score for two classes, positive for ``classes_[1]``; else one for each."""

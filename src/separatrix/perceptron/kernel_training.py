@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from separatrix.kernels.base import PreparedKernel
+from separatrix.optimize.solution import Status
 from separatrix.perceptron.loops import next_mistake
 from separatrix.perceptron.training import TrainingOptions, epoch_orders
 from separatrix.rows.block import Floats, Ints
@@ -31,7 +32,7 @@ class KernelTrainingResult:
     coefficients: Floats
     scores: Floats
     mistakes: Ints
-    status: str
+    status: Status
 
 
 class GramCache:
@@ -133,7 +134,7 @@ def train_kernel(
     """Epochs from zero until one is without mistake, or the limit is reached."""
     dual = _DualVariables(codes, output_class, rate, options)
     history: list[Ints] = []
-    status, seen = "limit reached", 0
+    status, seen = Status.LIMIT, 0
     for order in epoch_orders(options, gram.n, random):
         mistakes = np.zeros(len(output_class), dtype=np.int64)
         position = np.zeros(2, dtype=np.int64)
@@ -147,7 +148,7 @@ def train_kernel(
         history.append(mistakes)
         seen += len(order)
         if not mistakes.any() and dual.all_correct():
-            status = "converged"
+            status = Status.CONVERGED
             break
     coefficients, scores = dual.final(seen)
     return KernelTrainingResult(coefficients.T.copy(), scores.T.copy(), np.array(history), status)

@@ -20,18 +20,7 @@ REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 @njit(cache=True, nogil=True, fastmath=REASSOCIATE)
 def train_dense(
-    x,
-    code,
-    output_class,
-    rate,
-    order,
-    constant,
-    w,
-    step_sums,
-    mistakes,
-    streak,
-    longest,
-    position,
+    x, code, output_class, rate, constant, w, step_sums, order, mistakes, streak, longest, position
 ):
     """One epoch over dense rows ``x`` (n x d). False if the pass paused.
 
@@ -77,10 +66,10 @@ def train_sparse(
     code,
     output_class,
     rate,
-    order,
     constant,
     w,
     step_sums,
+    order,
     mistakes,
     streak,
     longest,

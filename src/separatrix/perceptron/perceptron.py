@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +11,13 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators.class_labels import CodedRows, coded_arrays, coded_rows, outputs_of
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.messages import InputError, check_option, warn
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.perceptron.training import (
     MistakeTrace,
     TrainingOptions,
     TrainingResult,
+    certify_mistakes,
     class_mean_weights,
     mistake_bound,
     train,
@@ -23,7 +25,6 @@ from separatrix.perceptron.training import (
 from separatrix.perceptron.training_rows import PerceptronState, TrainingRows, training_rows
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.rows import Rows
 from separatrix.statistics.standardizer import Standardizer
 
 
@@ -109,7 +110,7 @@ class Perceptron(LinearClassifier):
     >>> model = sx.Perceptron().fit(X, y)
     >>> model.predict([[0.0, 1.0], [4.0, 4.0]])
     array([0, 1])
-    >>> model.trace_.status, int(model.mistakes_[0])
+    >>> str(model.trace_.status), int(model.mistakes_[0])
     ('converged', 5)
     """
 
@@ -162,7 +163,7 @@ class Perceptron(LinearClassifier):
         certificate = _certificate(result, rows, bound)
         self._store(result, rows, standardizer, given.encoding, certificate)
         self.mistakes_, self.mistake_bound_ = result.mistakes.sum(axis=0), bound
-        if result.status != "converged":
+        if result.status is not Status.CONVERGED:
             warn("SEP003", f"{self.certificate_}")
         return self
 
@@ -172,13 +173,9 @@ class Perceptron(LinearClassifier):
     ) -> Self:
         """Train one epoch on these rows from the present weights; the first call names classes."""
         options = self._options()
-        if isinstance(X, Rows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
         begun = hasattr(self, "state_")
         before = self.classes_ if begun else None
-        known = self._known_classes(classes)
+        known = self._known_classes(X, classes)
         given = coded_arrays(self._coded_rows(X, y, sample_weight, known=known, reset=not begun))
         if before is not None and len(before) != len(self.classes_):
             new = sorted(set(self.classes_.tolist()) - set(before.tolist()))
@@ -194,10 +191,10 @@ class Perceptron(LinearClassifier):
         result = train(rows, state, once)
         mistakes = result.mistakes.sum(axis=0) + (self.mistakes_ if begun else 0)
         wrong = int(rows.misclassified(result.state.weights).any(axis=1).sum())
-        certificate = _counted(
-            f"Perceptron: {wrong} of the last {rows.n} rows are misclassified",
-            wrong,
-            [f"{int(mistakes.sum())} mistakes in {result.state.seen} rows."],
+        notes = [f"{int(mistakes.sum())} mistakes in {result.state.seen} rows."]
+        certificate = replace(
+            certify_mistakes("Perceptron", wrong, rows.n, notes, np.inf, 1),
+            claim=f"Perceptron: {wrong} of the last {rows.n} rows are misclassified",
         )
         self._store(result, rows, None, given.encoding, certificate)
         self.mistakes_, self.mistake_bound_ = mistakes, np.inf
@@ -215,8 +212,7 @@ class Perceptron(LinearClassifier):
 
     def _options(self) -> TrainingOptions:
         """The parameters, checked."""
-        if self.start not in ("zero", "means"):
-            raise InputError(f"start={self.start!r} is unknown.", remedy="'zero' or 'means'.")
+        check_option("start", self.start, ("zero", "means"))
         if not 0.0 < self.learning_rate < np.inf:
             raise InputError(f"learning_rate={self.learning_rate!r} must be positive and finite.")
         return TrainingOptions(
@@ -259,28 +255,14 @@ def _certificate(result: TrainingResult, rows: TrainingRows, bound: float) -> Ce
     wrong = int(rows.misclassified(result.weights).any(axis=1).sum())
     epochs = len(result.mistakes)
     notes = [f"{int(result.mistakes.sum())} mistakes in {epochs} epoch{'s' * (epochs > 1)}."]
-    if wrong == 0:
-        claim = "Perceptron: every training row is classified correctly"
-        if np.isfinite(bound):
-            each = "" if len(rows.output_class) == 1 else " for each class"
-            notes.append(
-                f"By the margin reached, at most {bound:.4g} mistakes{each} were possible."
-            )
-    else:
-        claim = f"Perceptron: {wrong} of {rows.n} training rows are misclassified"
+    if wrong:
         notes.append(
             "The limit of epochs was reached; linear_separability(X, y) proves whether any "
             "hyperplane separates these rows."
-            if result.status != "converged"
+            if result.status is not Status.CONVERGED
             else "The last weights misclassified none, their average does."
         )
-    return _counted(claim, wrong, notes)
-
-
-def _counted(claim: str, wrong: int, notes: list[str]) -> Certificate:
-    """Misclassified rows, counted. Above none no bound on the fewest possible is known."""
-    gap = np.inf if wrong else np.nan
-    return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
+    return certify_mistakes("Perceptron", wrong, rows.n, notes, bound, len(rows.output_class))
 
 
 def _unscaled(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:

@@ -13,21 +13,20 @@ from separatrix.estimators.base import LinearModel
 from separatrix.estimators.standard_design import StandardDesign, standard_design
 from separatrix.estimators.targets import one_number
 from separatrix.messages import InputError, warn
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.perceptron.loops import train_regression
 from separatrix.perceptron.training import TrainingOptions, epoch_orders
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import Standardizer
 
 #: Default learning rate, as a fraction of the largest that cannot overshoot at any row.
 RATE_FRACTION = 0.1
 #: Growth of the squared residuals beyond which training has diverged.
 DIVERGED = 1e6
 _CLAIMS = {
-    "limit reached": "all epochs were run; near least squares, without a claim of optimality",
-    "bound reached": "the squared residuals fell to the bound",
-    "diverged": "the learning rate is too large and residuals grew; the best epoch is returned",
+    Status.LIMIT: "all epochs were run; near least squares, without a claim of optimality",
+    Status.BOUND: "the squared residuals fell to the bound",
+    Status.DIVERGED: "the learning rate is too large, residuals grew; the best epoch is returned",
 }
 
 
@@ -39,7 +38,7 @@ class ResidualTrace:
     """
 
     squares: Floats
-    status: str
+    status: Status
     step: float
 
 
@@ -137,15 +136,15 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         prepared = prepare(rows)
         one_number(prepared.moments.targets)
         block = _positive_weight(prepared.rows.collect())
-        design = standard_design(block, prepared.moments, scaled=self.standardize)
-        if not self.fit_intercept:
-            design = _uncentered(design)
+        design = standard_design(
+            block, prepared.moments, scaled=self.standardize, centered=self.fit_intercept
+        )
         weights, trace = self._train(design, block, options)
         self.trace_ = trace
         coef, intercept = design.unscale(weights[:, None])
         residual = block.y[:, 0] - block.dense() @ coef[:, 0] - intercept[0]
         certificate = _certificate(trace, residual, block)
-        if trace.status == "diverged":
+        if trace.status is Status.DIVERGED:
             warn("SEP003", f"{certificate}")
         solution = Solution(coef, intercept, certificate, trace.status, len(trace.squares))
         self._accept(solution, prepared.encoding, flat=True)
@@ -169,18 +168,18 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         random = check_random_state(self.random_state)
         w, step_sums = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1)
         squares: list[float] = []
-        best, status, seen = w.copy(), "limit reached", 0
+        best, status, seen = w.copy(), Status.LIMIT, 0
         for order in epoch_orders(options, block.n, random):
             met = float(train_regression(x, y, rate, order, constant, w, step_sums, float(seen)))
             seen += len(order)
             first = squares[0] if squares and squares[0] > 0.0 else max(met, 1.0)
             if not (np.isfinite(met) and np.isfinite(w).all() and met < DIVERGED * first):
-                return best, ResidualTrace(np.array(squares), "diverged", step)
+                return best, ResidualTrace(np.array(squares), Status.DIVERGED, step)
             squares.append(met)
             if met <= min(squares):
                 best = w.copy()
             if self.bound is not None and met <= self.bound:
-                status = "bound reached"
+                status = Status.BOUND
                 break
         final = w - step_sums / seen if self.average else w
         return final, ResidualTrace(np.array(squares), status, step)
@@ -191,20 +190,12 @@ def _positive_weight(block: Block) -> Block:
     return block if block.w is None or block.w.all() else block.take(np.flatnonzero(block.w > 0.0))
 
 
-def _uncentered(design: StandardDesign) -> StandardDesign:
-    """Columns scaled but not centered, for a model without intercept."""
-    z = design.z.copy()
-    standardizer, scale = design.standardizer, design.standardizer.scale
-    z[:, 1:] += standardizer.mean * standardizer.inverse_scale
-    return StandardDesign(z, design.w, Standardizer(np.zeros_like(scale), scale))
-
-
 def _certificate(trace: ResidualTrace, residual: Floats, block: Block) -> Certificate:
     """How training ended. No bound on the distance to least squares is known after divergence."""
     total = float(block.weights @ residual**2)
     return Certificate(
         f"Perceptron regression: {_CLAIMS[trace.status]}",
-        gap=np.inf if trace.status == "diverged" else np.nan,
+        gap=np.inf if trace.status is Status.DIVERGED else np.nan,
         tolerance=0.0,
         notes=(
             f"{len(trace.squares)} epochs with learning rate {trace.step:.3g}.",

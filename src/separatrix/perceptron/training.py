@@ -14,24 +14,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.perceptron.training_rows import PerceptronState, TrainingRows
 from separatrix.rows.block import Floats, Ints
-
-ORDERS = ("given", "shuffled", "random")
 
 
 @dataclass(frozen=True)
 class MistakeTrace:
     """Mistakes in each epoch, (epochs, outputs); ``rows`` is the number of rows in an epoch.
 
-    ``status`` is "converged" or "limit reached". ``coef`` (epochs, outputs, d) and ``intercept``
+    ``status`` is converged or limit reached. ``coef`` (epochs, outputs, d) and ``intercept``
     (epochs, outputs) are the weights after each epoch, empty unless they were to be stored.
     """
 
     mistakes: Ints
     rows: int
-    status: str
+    status: Status
     coef: Floats
     intercept: Floats
 
@@ -43,7 +42,7 @@ class TrainingResult:
     weights: Floats
     state: PerceptronState
     mistakes: Ints
-    status: str
+    status: Status
     epoch_weights: list[Floats]
 
 
@@ -58,10 +57,7 @@ class TrainingOptions:
     store_weights: bool = False
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise InputError(
-                f"order={self.order!r} is unknown.", remedy="'given', 'shuffled' or 'random'."
-            )
+        check_option("order", self.order, ("given", "shuffled", "random"))
         if not self.max_epochs >= 1:
             raise InputError(f"max_epochs={self.max_epochs!r} must be at least 1.")
         if self.average and self.pocket:
@@ -102,7 +98,7 @@ def train(
     position = np.array([0, 0, start.seen])
     history: list[Ints] = []
     epoch_weights: list[Floats] = []
-    status = "limit reached"
+    status = Status.LIMIT
     for order in epoch_orders(options, rows.n, random):
         mistakes = np.zeros(outputs, dtype=np.int64)
         position[:2] = 0
@@ -118,7 +114,7 @@ def train(
         if not mistakes.any() and not (
             options.order == "random" and rows.misclassified(state.weights).any()
         ):
-            status = "converged"
+            status = Status.CONVERGED
             break
     last = state.mean if options.average else state.weights
     weights = last if pocket is None else pocket.best
@@ -146,6 +142,20 @@ def mistake_bound(rows: TrainingRows, weights: Floats) -> float:
     margins = (rows.signs * rows.scores(weights)).min(axis=0) / np.where(norms > 0, norms, 1.0)
     smallest = float(margins.min())
     return (radius / smallest) ** 2 if smallest > 0.0 else np.inf
+
+
+def certify_mistakes(
+    name: str, wrong: int, n: int, notes: list[str], bound: float, outputs: int
+) -> Certificate:
+    """Misclassified rows, counted. Above none no bound on the fewest possible is known."""
+    claim = f"{name}: every training row is classified correctly"
+    if wrong:
+        claim = f"{name}: {wrong} of {n} training rows are misclassified"
+    if np.isfinite(bound):
+        each = "" if outputs == 1 else " for each class"
+        notes.append(f"By the margin reached, at most {bound:.4g} mistakes{each} were possible.")
+    gap = np.inf if wrong else np.nan
+    return Certificate(claim, gap=gap, tolerance=0.0, notes=tuple(notes), promised=())
 
 
 def class_mean_weights(rows: TrainingRows) -> Floats:

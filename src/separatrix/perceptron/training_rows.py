@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,90 +32,13 @@ class PerceptronState:
         return self.weights - self.step_sums / max(self.seen, 1)
 
 
-class TrainingRows(ABC):
-    """Rows with their class codes and learning rates, and the weights being trained."""
+class TrainingRows:
+    """Rows about a ``center`` with class codes and learning rates, and the weights being trained.
 
-    def __init__(
-        self, x: Matrix, codes: Ints, output_class: Ints, rate: Floats, constant: bool
-    ) -> None:
-        self.x, self.codes, self.output_class, self.rate = x, codes, output_class, rate
-        self.constant = float(constant)
-        self.n, self.d = x.shape
+    Dense rows are centered already: their center is zero.
+    """
 
-    @property
-    def signs(self) -> Floats:
-        """The ±1 target of every row for every output, one-vs-rest (n x outputs)."""
-        return np.where(self.codes[:, None] == self.output_class, 1.0, -1.0)
-
-    @abstractmethod
-    def start(self, state: PerceptronState) -> None:
-        """Set the weights."""
-
-    @abstractmethod
-    def run_epoch(
-        self, order: Ints, mistakes: Ints, streak: Ints, longest: Ints, position: Ints
-    ) -> bool:
-        """Update the weights from ``position`` in the order on; False if the pass paused."""
-
-    @abstractmethod
-    def state(self, seen: int) -> PerceptronState:
-        """The weights now."""
-
-    @abstractmethod
-    def scores(self, weights: Floats) -> Floats:
-        """n x outputs."""
-
-    @abstractmethod
-    def squared_norms(self) -> Floats:
-        """‖x‖² by row."""
-
-    @abstractmethod
-    def mean(self, rows: NDArray[np.bool_]) -> Floats:
-        """The weighted mean of some of the rows."""
-
-    def misclassified(self, weights: Floats) -> NDArray[np.bool_]:
-        """Which rows are not strictly on the right side (n x outputs)."""
-        return np.asarray(self.signs * self.scores(weights) <= 0.0)
-
-
-class DenseRows(TrainingRows):
-    """Rows in one array."""
-
-    def start(self, state: PerceptronState) -> None:
-        """Set the weights."""
-        self.w, self.step_sums = state.weights.copy(), state.step_sums.copy()
-
-    def run_epoch(
-        self, order: Ints, mistakes: Ints, streak: Ints, longest: Ints, position: Ints
-    ) -> bool:
-        """Update the weights from ``position`` in the order on; False if the pass paused."""
-        return bool(
-            train_dense(
-                *(self.x, self.codes, self.output_class, self.rate, order, self.constant),
-                *(self.w, self.step_sums, mistakes, streak, longest, position),
-            )
-        )
-
-    def state(self, seen: int) -> PerceptronState:
-        """The weights now."""
-        return PerceptronState(self.w.copy(), self.step_sums.copy(), seen)
-
-    def scores(self, weights: Floats) -> Floats:
-        """n x outputs."""
-        return np.asarray(self.x @ weights[:, 1:].T + weights[:, 0])
-
-    def mean(self, rows: NDArray[np.bool_]) -> Floats:
-        """The weighted mean of some of the rows."""
-        weight = np.where(rows, self.rate, 0.0)
-        return np.asarray(self.x.T @ weight / weight.sum())
-
-    def squared_norms(self) -> Floats:
-        """‖x‖² by row."""
-        return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
-
-
-class SparseRows(TrainingRows):
-    """CSR rows about a ``center`` that is never subtracted from them."""
+    _loop: Callable[..., bool] = staticmethod(train_dense)
 
     def __init__(
         self,
@@ -125,13 +49,76 @@ class SparseRows(TrainingRows):
         constant: bool,
         center: Floats | None = None,
     ) -> None:
-        super().__init__(x, codes, output_class, rate, constant)
+        self.x, self.codes, self.output_class, self.rate = x, codes, output_class, rate
+        self.constant = float(constant)
+        self.n, self.d = x.shape
         self.center = np.zeros(self.d) if center is None else center
+        self._arrays: tuple[Any, ...] = (x,)
+
+    @property
+    def signs(self) -> Floats:
+        """The ±1 target of every row for every output, one-vs-rest (n x outputs)."""
+        return np.where(self.codes[:, None] == self.output_class, 1.0, -1.0)
+
+    def start(self, state: PerceptronState) -> None:
+        """Set the weights."""
+        self.w, self.step_sums = state.weights.copy(), state.step_sums.copy()
+
+    def state(self, seen: int) -> PerceptronState:
+        """The weights now."""
+        return PerceptronState(self.w.copy(), self.step_sums.copy(), seen)
+
+    def run_epoch(
+        self, order: Ints, mistakes: Ints, streak: Ints, longest: Ints, position: Ints
+    ) -> bool:
+        """Update the weights from ``position`` in the order on; False if the pass paused."""
+        return bool(
+            self._loop(
+                *(*self._arrays, self.codes, self.output_class, self.rate, self.constant),
+                *(self.w, self.step_sums, order, mistakes, streak, longest, position),
+            )
+        )
+
+    def scores(self, weights: Floats) -> Floats:
+        """n x outputs."""
+        intercept = weights[:, 0] - weights[:, 1:] @ self.center
+        return np.asarray(self.x @ weights[:, 1:].T + intercept)
+
+    def misclassified(self, weights: Floats) -> NDArray[np.bool_]:
+        """Which rows are not strictly on the right side (n x outputs)."""
+        return np.asarray(self.signs * self.scores(weights) <= 0.0)
+
+    def mean(self, rows: NDArray[np.bool_]) -> Floats:
+        """The weighted mean of some of the rows, from the center."""
+        weight = np.where(rows, self.rate, 0.0)
+        return np.asarray(self.x.T @ weight / weight.sum() - self.center)
+
+    def squared_norms(self) -> Floats:
+        """‖x‖² by row."""
+        return np.asarray(np.einsum("ij,ij->i", self.x, self.x))
+
+
+class SparseRows(TrainingRows):
+    """CSR rows about a ``center`` that is never subtracted from them."""
+
+    _loop = staticmethod(train_sparse)
+
+    def __init__(
+        self,
+        x: Matrix,
+        codes: Ints,
+        output_class: Ints,
+        rate: Floats,
+        constant: bool,
+        center: Floats | None = None,
+    ) -> None:
+        super().__init__(x, codes, output_class, rate, constant, center)
         self.center_square = float(self.center @ self.center)
         self.center_product = np.append(
             np.asarray(x @ self.center) - self.center_square, self.center_square
         )
-        self.columns = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+        columns, starts = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+        self._arrays = (x.data, columns, starts, self.center_product)
 
     def start(self, state: PerceptronState) -> None:
         """Set the weights."""
@@ -141,18 +128,6 @@ class SparseRows(TrainingRows):
             own[:, 0], own[:, 3:] = given[:, 0], given[:, 1:]
         self.w[:, 2] = state.weights[:, 1:] @ self.center
 
-    def run_epoch(
-        self, order: Ints, mistakes: Ints, streak: Ints, longest: Ints, position: Ints
-    ) -> bool:
-        """Update the weights from ``position`` in the order on; False if the pass paused."""
-        return bool(
-            train_sparse(
-                *(self.x.data, *self.columns, self.center_product, self.codes),
-                *(self.output_class, self.rate, order, self.constant),
-                *(self.w, self.step_sums, mistakes, streak, longest, position),
-            )
-        )
-
     def state(self, seen: int) -> PerceptronState:
         """The weights now."""
         weights, step_sums = (
@@ -160,16 +135,6 @@ class SparseRows(TrainingRows):
             for v in (self.w, self.step_sums)
         )
         return PerceptronState(weights, step_sums, seen)
-
-    def scores(self, weights: Floats) -> Floats:
-        """n x outputs."""
-        intercept = weights[:, 0] - weights[:, 1:] @ self.center
-        return np.asarray(self.x @ weights[:, 1:].T + intercept)
-
-    def mean(self, rows: NDArray[np.bool_]) -> Floats:
-        """The weighted mean of some of the rows, from the center."""
-        weight = np.where(rows, self.rate, 0.0)
-        return np.asarray(self.x.T @ weight / weight.sum() - self.center)
 
     def squared_norms(self) -> Floats:
         """‖x − c‖² by row."""
@@ -194,4 +159,4 @@ def training_rows(
         z = standardizer.transform(x)
         return SparseRows(z, codes, output_class, rate, constant, center)
     z = np.asarray(x, dtype=np.float64) if standardizer is None else standardizer.transform(x)
-    return DenseRows(np.ascontiguousarray(z), codes, output_class, rate, constant)
+    return TrainingRows(np.ascontiguousarray(z), codes, output_class, rate, constant)

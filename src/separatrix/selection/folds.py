@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import add
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.parts import Parts
-from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows, S
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare, prepare_parts
@@ -209,10 +210,15 @@ def _of_arrays(rows: ArrayRows, k: int) -> Folded:
     """Folds of a matrix: moments before the fold plus moments after it, k merges each way."""
     by_fold = rows.reduce(Grouped(Moments())).parts
     parts = [by_fold.get(fold, Moments()) for fold in range(k)]
-    before = list(accumulate(parts, initial=Moments()))
-    after = list(accumulate(reversed(parts), initial=Moments()))[::-1]
-    halves = [(before[f] + after[f + 1], part) for f, part in enumerate(parts)]
-    return Folded(identity(rows.schema), before[-1], halves)
+    training, whole = leave_each_out(parts, Moments())
+    return Folded(identity(rows.schema), whole, list(zip(training, parts, strict=True)))
+
+
+def leave_each_out(parts: Sequence[S], empty: S) -> tuple[list[S], S]:
+    """The sum of all other parts, for each part; and the sum of all: k merges each way."""
+    before = list(accumulate(parts, add, initial=empty))
+    after = list(accumulate(reversed(parts), add, initial=empty))[::-1]
+    return [before[f] + after[f + 1] for f in range(len(parts))], before[-1]
 
 
 def _by_part(rows: Rows) -> Folded:

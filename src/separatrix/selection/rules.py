@@ -6,21 +6,28 @@ Penalties may be in any order; among equals the largest penalty, the simplest mo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Floats
+from separatrix.messages import InputError
+from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
 
 
-def validation_error(test: Moments, coefs: Floats, intercepts: Floats, target: int = 0) -> Floats:
-    """Mean squared error of many models at once, from the moments of the test rows alone.
+def validation_error(
+    test: Moments | Block, coefs: Floats, intercepts: Floats, target: int = 0
+) -> Floats:
+    """Mean squared error of many models at once, from the test rows or their moments.
 
     (yy − 2 b·xy + bᵀ xx b) / W + (ȳ − a − b·x̄)²     for each row b of ``coefs`` (m x d)
 
     The first term is the variance of the residuals, the second their squared mean.
     """
+    if isinstance(test, Block):
+        residual = test.y[:, [target]] - (test.x @ coefs.T + intercepts)
+        return np.asarray(np.average(residual**2, axis=0, weights=test.w))
     cross = coefs @ test.xy[:, target]
     square = np.einsum("ij,ij->i", coefs @ test.xx, coefs)
     spread = (test.yy[target, target] - 2.0 * cross + square) / test.weight
@@ -55,6 +62,18 @@ RULES: dict[str, Callable[[Floats, Floats], int]] = {
     "min": minimum,
     "one_se": one_standard_error,
 }
+
+
+def number_or_values(name: str, given: Any, remedy: str) -> int | Floats:
+    """A number of values for a grid, or the values, finite and positive, in increasing order."""
+    if isinstance(given, int | np.integer):
+        if given < 1:
+            raise InputError(f"{name}={given} must be at least 1, or a list of values.")
+        return int(given)
+    values = np.sort(np.asarray(given, dtype=float).ravel())
+    if not len(values) or not (np.isfinite(values) & (values > 0.0)).all():
+        raise InputError(f"{name} must be finite numbers greater than 0.", remedy=remedy)
+    return values
 
 
 def aic(squares: Floats, freedom: Floats, n: float) -> Floats:

@@ -104,7 +104,7 @@ RECORDS = METRICS | _by_name(_RECORDS)
 KERNELS = _by_name(_KERNELS)
 MODELS = {name: home for name, home in _public(_ESTIMATORS).items() if name not in RECORDS}
 #: Enumerations, stored by value.
-ENUMS = {"Kind": "separatrix.rows.schema"}
+ENUMS = {"Kind": "separatrix.rows.schema", "Status": "separatrix.optimize.solution"}
 
 
 def class_in(table: dict[str, str], name: object) -> type[Any] | None:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from separatrix.linear.elastic_net.problem import ElasticNetOptions
+from separatrix.linear.elastic_net.problem import ElasticNetOptions, sparse_variances
 from separatrix.optimize.duality import certify_primal_dual, joint_certificate
 from separatrix.optimize.losses import Squared
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.standardizer import zero_if_constant
 
@@ -104,7 +104,7 @@ def _from_block(block: Block, coef: Floats, target: int, fit_intercept: bool) ->
     if sparse.issparse(block.x):
         r = y - block.matvec(coef) + float(mean @ coef)
         v = block.rmatvec(c * r) - mean * float(c @ r)
-        variance = _sparse_variance(block.x, c, mean)
+        variance = sparse_variances(block.x, c, mean)
     else:
         z = block.x - mean
         r = y - z @ coef
@@ -118,12 +118,3 @@ def _without_constants(found: Residuals, mean: Floats) -> Residuals:
     """Constant columns have no gradient but rounding errors."""
     scale = zero_if_constant(found.x_scale, mean)
     return replace(found, v=np.where(scale > 0.0, found.v, 0.0), x_scale=scale)
-
-
-def _sparse_variance(x: Matrix, c: Floats, mean: Floats) -> Floats:
-    """Σ c (x − x̄)² by column: the stored entries, then all the zeros at once."""
-    entries = x.tocoo()
-    centered = entries.data - mean[entries.col]
-    squares = np.bincount(entries.col, c[entries.row] * centered**2, minlength=len(mean))
-    stored_weight = np.bincount(entries.col, c[entries.row], minlength=len(mean))
-    return np.asarray(squares + mean**2 * np.maximum(1.0 - stored_weight, 0.0))

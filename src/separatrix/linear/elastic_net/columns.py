@@ -12,7 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy import sparse
 
-from separatrix.linear.elastic_net.problem import ElasticNetOptions, ElasticNetProblem, Scales
+from separatrix.linear.elastic_net.problem import (
+    ElasticNetOptions,
+    ElasticNetProblem,
+    Scales,
+    sparse_variances,
+)
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.statistics.moments import Moments
@@ -189,12 +194,7 @@ def _from_sparse(
     """As above with sparse columns; variances are summed about the mean throughout."""
     a = sparse.csc_array(x.multiply(v[:, None]))
     mean = np.asarray(a.T @ v) if options.fit_intercept else np.zeros(x.shape[1])
-    column = np.repeat(np.arange(a.shape[1]), np.diff(a.indptr))
-    centered = a.data - mean[column] * v[a.indices]
-    stored_weight = np.bincount(column, v[a.indices] ** 2, minlength=a.shape[1])
-    variance = np.bincount(column, centered**2, minlength=a.shape[1])
-    variance += mean**2 * np.maximum(1.0 - stored_weight, 0.0)
-    scales = Scales(mean, np.sqrt(variance), *y_scales, weight)
+    scales = Scales(mean, np.sqrt(sparse_variances(x, v**2, mean)), *y_scales, weight)
     at = scales.nonconstant
     columns = SparseColumns(a[:, at], mean[at], scales.x_scale[at], v, t)
     return ElasticNetProblem(columns, scales, options)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from separatrix.linear.elastic_net.loops import newton_with_drops
-from separatrix.optimize.loops.coordinate_descent import descend, duality_gap
+from separatrix.optimize.loops import descend, duality_gap
 from separatrix.rows.block import Floats
 
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.

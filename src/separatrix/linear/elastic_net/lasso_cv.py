@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.additive import MAX_STORED_COLUMNS, TrainingData
+from separatrix.estimators.additive import MAX_STORED_COLUMNS, Source, TrainingData
 from separatrix.linear.elastic_net.columns import elastic_net_problem
 from separatrix.linear.elastic_net.lasso_path import LassoPathBase
 from separatrix.linear.elastic_net.path import StoppingRule
-from separatrix.linear.elastic_net.problem import ElasticNetOptions
-from separatrix.linear.elastic_net.solve import Source
-from separatrix.messages import InputError
-from separatrix.optimize.solution import Solution
+from separatrix.linear.elastic_net.problem import ElasticNetPath
+from separatrix.messages import check_option
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
-from separatrix.selection.folds import folded, folding, folds_of
-from separatrix.statistics.moments import Moments
 
 
 class LassoCV(LassoPathBase):
@@ -150,47 +145,23 @@ class LassoCV(LassoPathBase):
         return bool(block.x.shape[1] > max(block.n, MAX_STORED_COLUMNS))
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
-        parts = folded(rows, self.cv)
-        return TrainingData(parts.moments, None, tuple(parts.halves)), parts.encoding
+        return TrainingData.with_folds(rows, self.cv)
 
-    def _solve(self, data: TrainingData) -> Solution:
-        if self.rule not in rules.RULES:
-            raise InputError(f"rule={self.rule!r} must be one of {', '.join(rules.RULES)}.")
-        source, folds = self._folds(data)
-        options = self._options()
-        self._path(source)
+    def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
+        check_option("rule", self.rule, rules.RULES)
+        options, folds = self._options(), data.folds(self.cv)
+        stopping = StoppingRule(options.tol, sweeps=options.max_iter)
 
-        def error(fold: tuple[Source, Source]) -> Floats:
-            return _test_error(*fold, self.alphas_, options)
+        def test_error(fold: tuple[Source, Source]) -> Floats:
+            train, test = fold
+            found = elastic_net_problem(train, options).path(path.alphas, stopping)
+            return rules.validation_error(test, found.coefs, found.intercepts)
 
         jobs = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
         if jobs == 1:
-            errors = [error(fold) for fold in folds]
+            errors = [test_error(fold) for fold in folds]
         else:
             with ThreadPoolExecutor(min(jobs, len(folds))) as pool:
-                errors = list(pool.map(error, folds))
+                errors = list(pool.map(test_error, folds))
         self.mse_path_ = np.stack(errors, axis=1)
-        return self._select(source, rules.RULES[self.rule](self.alphas_, self.mse_path_))
-
-    def _folds(self, data: TrainingData) -> tuple[Source, Sequence[tuple[Source, Source]]]:
-        """All rows, and the training and test side of every fold, as moments or as rows."""
-        if data.block is not None:
-            whole = data.block.take(folding(data.block.w, self.cv))
-            pairs = folds_of(self.cv, whole.n, whole.y[:, 0]).pairs
-            return whole, [(whole.take(a), whole.take(b)) for a, b in pairs]
-        if data.halves is None:
-            raise InputError(
-                "Moments of all rows together have no folds.",
-                remedy="Use LassoPath, which selects by AIC or BIC.",
-            )
-        return data.source, data.halves
-
-
-def _test_error(train: Source, test: Source, alphas: Floats, options: ElasticNetOptions) -> Floats:
-    """Mean squared error of the test rows at every penalty."""
-    stopping = StoppingRule(options.tol, sweeps=options.max_iter)
-    path = elastic_net_problem(train, options).path(alphas, stopping)
-    if isinstance(test, Moments):
-        return rules.validation_error(test, path.coefs, path.intercepts)
-    residual = test.y[:, [0]] - (test.x @ path.coefs.T + path.intercepts)
-    return np.asarray(np.average(residual**2, axis=0, weights=test.w))
+        return rules.RULES[self.rule](path.alphas, self.mse_path_)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.additive import PartialFitMixin, TrainingData
+from separatrix.estimators.additive import PartialFitMixin, Source, TrainingData
 from separatrix.linear.elastic_net.columns import elastic_net_problem
 from separatrix.linear.elastic_net.lasso import ElasticNetBase
 from separatrix.linear.elastic_net.path import StoppingRule
 from separatrix.linear.elastic_net.problem import ElasticNetPath
-from separatrix.linear.elastic_net.solve import Source, solve_elastic_net, solve_penalized
-from separatrix.messages import InputError, warn
+from separatrix.linear.elastic_net.solve import solve_elastic_net, solve_penalized
+from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.selection import rules
@@ -49,12 +50,20 @@ class LassoPathBase(ElasticNetBase):
             )
         return self._rows.collect()
 
-    def _path(self, source: Source) -> ElasticNetPath:
-        """The path over all rows, stored as ``alphas_``, ``coefs_``, ``intercepts_``, ``gaps_``."""
-        options = self._options()
+    @abstractmethod
+    def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
+        """Index of the penalty to predict with."""
+
+    def _solve(self, data: TrainingData) -> Solution:
+        """The path over all rows, and its selected point solved to the KKT tolerance as well."""
+        source, options = data.source, self._options()
         problem = elastic_net_problem(source, options)
-        alphas = check_alphas(self.alphas)
-        grid = problem.grid(alphas, float(self.eps)) if isinstance(alphas, int) else alphas
+        grid = rules.number_or_values(
+            "alphas",
+            100 if self.alphas is None else self.alphas,
+            "For a fit without penalty use LinearRegression.",
+        )
+        grid = problem.grid(grid, float(self.eps)) if isinstance(grid, int) else grid[::-1]
         path = problem.path(grid, StoppingRule(options.tol, sweeps=options.max_iter))
         if not path.converged.all():
             warn(
@@ -65,12 +74,9 @@ class LassoPathBase(ElasticNetBase):
             )
         self.alphas_, self.coefs_, self.intercepts_ = path.alphas, path.coefs, path.intercepts
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.freedom
-        return path
-
-    def _select(self, source: Source, index: int) -> Solution:
-        """The selected point, solved to the KKT tolerance as well, and certified."""
-        self.alpha_ = float(self.alphas_[index])
-        return solve_penalized(source, self.alpha_, self._options(), self.coefs_[index])
+        best = self._best(path, data)
+        self.alpha_ = float(path.alphas[best])
+        return solve_penalized(source, self.alpha_, options, path.coefs[best])
 
 
 class LassoPath(PartialFitMixin, LassoPathBase):
@@ -168,30 +174,9 @@ class LassoPath(PartialFitMixin, LassoPathBase):
         self.positive = positive
         self.standardize = standardize
 
-    def _solve(self, data: TrainingData) -> Solution:
-        if self.criterion not in ("aic", "bic"):
-            raise InputError(f"criterion={self.criterion!r} must be 'aic' or 'bic'.")
-        source = data.source
-        path = self._path(source)
-        freedom = path.freedom + float(self.fit_intercept)
-        self.aic_ = rules.aic(path.rss, freedom, source.weight)
-        self.bic_ = rules.bic(path.rss, freedom, source.weight)
-        values = self.aic_ if self.criterion == "aic" else self.bic_
-        return self._select(source, rules.minimum(self.alphas_, values))
-
-
-def check_alphas(alphas: Any) -> int | Floats:
-    """A number of penalties (None is 100), or the penalties, largest first."""
-    if alphas is None:
-        return 100
-    if isinstance(alphas, int | np.integer):
-        if alphas < 1:
-            raise InputError(f"alphas={alphas} must be at least 1, or a list of penalties.")
-        return int(alphas)
-    given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
-    if not len(given) or not (np.isfinite(given) & (given > 0.0)).all():
-        raise InputError(
-            "alphas must be numbers greater than 0.",
-            remedy="For a fit without penalty use LinearRegression.",
-        )
-    return given
+    def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
+        check_option("criterion", self.criterion, ("aic", "bic"))
+        freedom, weight = path.freedom + float(self.fit_intercept), data.source.weight
+        self.aic_ = rules.aic(path.rss, freedom, weight)
+        self.bic_ = rules.bic(path.rss, freedom, weight)
+        return rules.minimum(path.alphas, self.aic_ if self.criterion == "aic" else self.bic_)

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from separatrix.linear.elastic_net.gram import GramProblem, rounding, solve_on_gram
-from separatrix.optimize.loops.coordinate_descent import duality_gap
+from separatrix.optimize.loops import duality_gap
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
 
@@ -170,21 +170,14 @@ def _solve_at(
             inner *= 0.1  # no column outside violates its condition: solve the set further
             if inner < 1e-16:
                 break
-    point = _point(alpha, working, rss, primal, gap, l2, sweeps)
-    return point, grad
-
-
-def _point(
-    alpha: float, working: WorkingSet, rss: float, primal: float, gap: float, l2: Floats,
-    sweeps: int,
-) -> PathPoint:  # fmt: skip
     support = np.flatnonzero(working.beta)
     at = working.index[support]
     freedom = float(len(support))
     if l2[at].any():
         gram = working.gram[support[:, None], support]
         freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[at]), gram)))
-    return PathPoint(alpha, at, working.beta[support], rss, primal, gap, freedom, sweeps)
+    beta = working.beta[support]
+    return PathPoint(alpha, at, beta, rss, primal, gap, freedom, sweeps), grad
 
 
 def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNet, alpha: float) -> bool:

@@ -26,7 +26,7 @@ from separatrix.linear.elastic_net.path import (
 )
 from separatrix.messages import InputError
 from separatrix.optimize.penalties import ElasticNet
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.statistics.standardizer import zero_if_constant
 from separatrix.threads import one_blas_thread
 
@@ -49,6 +49,15 @@ class ElasticNetOptions:
             raise InputError(f"tol={self.tol!r} must be greater than 0.")
         if self.max_iter < 1:
             raise InputError(f"max_iter={self.max_iter!r} must be at least 1.")
+
+
+def sparse_variances(x: Matrix, c: Floats, mean: Floats) -> Floats:
+    """Σ c (x − x̄)² by column, Σ c = 1: the stored entries, then all the zeros at once."""
+    entries = x.tocoo()
+    centered = entries.data - mean[entries.col]
+    squares = np.bincount(entries.col, c[entries.row] * centered**2, minlength=len(mean))
+    stored_weight = np.bincount(entries.col, c[entries.row], minlength=len(mean))
+    return np.asarray(squares + mean**2 * np.maximum(1.0 - stored_weight, 0.0))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize
 
-from separatrix.estimators.additive import TrainingData
+from separatrix.estimators.additive import Source, TrainingData
 from separatrix.linear.elastic_net.certificate import certify_elastic_net
 from separatrix.linear.elastic_net.columns import elastic_net_problem
 from separatrix.linear.elastic_net.path import StoppingRule
@@ -18,10 +18,6 @@ from separatrix.linear.ridge.spectrum import RidgeOptions, Spectrum
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Block, Floats
-from separatrix.statistics.moments import Moments
-
-#: What an elastic net is solved from: moments, or rows in memory where columns outnumber rows.
-Source = Moments | Block
 
 
 def solve_elastic_net(data: TrainingData, alpha: float, options: ElasticNetOptions) -> Solution:

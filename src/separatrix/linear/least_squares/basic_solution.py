@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.linear.loops import double_double as dd
+from separatrix.linear.least_squares import loops as dd
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.standardizer import Standardizer

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from separatrix.linear.loops import double_double as dd
+from separatrix.linear.least_squares import loops as dd
 from separatrix.rows.block import Block, Floats
 
 

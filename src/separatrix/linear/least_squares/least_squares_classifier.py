@@ -8,7 +8,6 @@ import numpy as np
 
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.linear.least_squares.moments import solve_moments
-from separatrix.messages import InputError
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import ArrayRows, Rows
@@ -87,12 +86,9 @@ class LeastSquaresClassifier(LinearClassifier):
     ) -> Self:
         """Fit to these rows and all rows given before; ``classes`` lists what may come."""
         first = not hasattr(self, "moments_")
-        known = self._known_classes(classes)
+        known = self._known_classes(X, classes)
         rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
-        if not isinstance(rows, ArrayRows):
-            raise InputError(
-                "partial_fit takes numeric X and labels y.", remedy="Call fit for a table."
-            )
+        assert isinstance(rows, ArrayRows)
         terms = self._class_terms(rows, rows.block.targets)
         moments = rows.reduce(Moments())
         if not first:

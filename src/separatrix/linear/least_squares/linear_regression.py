@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
-from separatrix.linear.least_squares.solve import solve_least_squares
-from separatrix.linear.least_squares.sparse import from_rows
+from separatrix.linear.least_squares.solve import from_rows, solve_least_squares
 from separatrix.linear.summary import FitStatistics, InferenceMixin
 from separatrix.optimize.solution import LeastSquares, Solution
 from separatrix.rows.block import Block, Floats

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from separatrix.linear.least_squares import loops as dd
 from separatrix.linear.least_squares.basic_solution import (
     EPS,
     BasicSolution,
@@ -30,7 +31,6 @@ from separatrix.linear.least_squares.basic_solution import (
 from separatrix.linear.least_squares.certificate import certify_from_moments, warn_if_not_unique
 from separatrix.linear.least_squares.extended_moments import ExtendedMoments
 from separatrix.linear.least_squares.minimum_norm import minimum_norm
-from separatrix.linear.loops import double_double as dd
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
 from separatrix.rows.block import Floats

@@ -9,20 +9,23 @@ weight w stands for w equal rows, one of which is left out.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from separatrix.rows.block import Block, Floats
+from separatrix.statistics.fields import FieldStatistic
 
 
-class LeaveOneOut:
+class LeaveOneOut(FieldStatistic):
     """Σ w e₍ᵢ₎² for each of m penalties (summed over targets), and the least 1 − h.
 
     ``rotation`` (d x r) takes centred rows to coordinates u, ``shrink`` (r x m) holds λ/(λ + α),
     ``cross`` (r x k) the products of u with the targets; ``base`` is 1/Σw with an intercept, else
     0. In float32 (``precision``) the sums are good to about six digits where 1 − h is not small.
     """
+
+    sums, minima = ("total",), ("least",)
 
     def __init__(
         self,
@@ -39,18 +42,6 @@ class LeaveOneOut:
         self.precision = precision
         self.total = np.zeros(shrink.shape[1])
         self.least = 1.0
-
-    def fresh(self) -> Self:
-        """An empty one for the same path."""
-        return type(self)(
-            self.rotation,
-            self.shrink,
-            self.cross,
-            self.x_mean,
-            self.y_mean,
-            self.base,
-            self.precision,
-        )
 
     def update(self, block: Block) -> None:
         """Add the rows of a block, in chunks whose working arrays stay in cache."""
@@ -94,9 +85,3 @@ class LeaveOneOut:
         rank = int(np.count_nonzero(s > smallest * s.max(initial=0.0)))
         left, right = u[:, :rank] * s[:rank], vt[:rank]
         return left.astype(self.precision), right.astype(self.precision)
-
-    def __add__(self, other: Self) -> Self:
-        merged = self.fresh()
-        merged.total = self.total + other.total
-        merged.least = min(self.least, other.least)
-        return merged

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.additive import PartialFitMixin, TrainingData
+from separatrix.estimators.additive import PartialFitMixin, TrainingData, needs_rows
 from separatrix.linear.ridge.leave_one_out import LeaveOneOut
 from separatrix.linear.ridge.ridge import RidgeBase
 from separatrix.linear.ridge.spectrum import RidgeTrace, Spectrum, trace_block, trace_moments
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
-from separatrix.selection.folds import FoldMoments, folded, folding, folds_of
 
 #: Rows from which leave-one-out errors average over the rounding of float32.
 MANY_ROWS = 50_000
@@ -158,8 +156,7 @@ class RidgePath(PartialFitMixin, RidgePathBase):
         self.bic_ = rules.bic(squares, freedom, n)
         self.gcv_ = np.where(freedom < n, n * squares / np.maximum(n - freedom, 1e-12) ** 2, np.inf)
         criteria = {"aic": self.aic_, "bic": self.bic_, "gcv": self.gcv_}
-        if self.criterion not in criteria:
-            raise InputError(f"criterion={self.criterion!r} is none of {', '.join(criteria)}.")
+        check_option("criterion", self.criterion, criteria)
         return rules.minimum(alphas, criteria[self.criterion])
 
 
@@ -240,12 +237,10 @@ class RidgeCV(RidgePathBase):
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
         if self.cv is None:
             return super()._read(rows)
-        parts = folded(rows, self.cv)
-        return TrainingData(parts.moments, None, tuple(parts.halves)), parts.encoding
+        return TrainingData.with_folds(rows, self.cv)
 
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:
-        if self.rule not in rules.RULES:
-            raise InputError(f"rule={self.rule!r} is none of {', '.join(rules.RULES)}.")
+        check_option("rule", self.rule, rules.RULES)
         errors = self._errors(path, data)
         best = rules.RULES[self.rule](path.alphas, errors)
         self.mse_path_, self.best_score_ = errors, -float(errors[best].mean())
@@ -253,31 +248,29 @@ class RidgeCV(RidgePathBase):
 
     def _errors(self, path: RidgeTrace, data: TrainingData) -> Floats:
         """Mean squared errors of test rows, penalties x folds."""
-        block = data.block
-        if block is not None:
-            if self.cv is None:
-                return self._leave_one_out(path, lambda statistic: _updated(statistic, block))
-            return self._errors_by_rows(path.alphas, block)
-        if data.halves is not None:
-            return self._errors_by_moments(path.alphas, data.halves)
-        if data.rows is not None:
-            return self._leave_one_out(path, data.rows.reduce)
-        raise InputError(
-            "Cross-validation needs the rows, and only their moments were given.",
-            remedy="Use RidgePath, which selects by BIC, AIC or GCV from moments alone.",
-        )
+        if self.cv is None:
+            if data.rows is None:
+                raise needs_rows()
+            return self._leave_one_out(path, data.rows)
+        columns = []
+        for train, test in data.folds(self.cv):
+            coefs, intercepts = Spectrum.of(train, self._options()).coefs(path.alphas)
+            errors = [
+                rules.validation_error(test, coefs[:, :, k], intercepts[:, k], k)
+                for k in range(coefs.shape[2])
+            ]
+            columns.append(np.mean(errors, axis=0))
+        return np.stack(columns, axis=1)
 
-    def _leave_one_out(
-        self, path: RidgeTrace, reduce: Callable[[LeaveOneOut], LeaveOneOut]
-    ) -> Floats:
+    def _leave_one_out(self, path: RidgeTrace, rows: Rows) -> Floats:
         """In float32 where that cannot matter: many rows, and residuals that are not tiny."""
         s = path.spectrum
         unexplained = float(np.min(s.rss(path.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
         if s.weight >= MANY_ROWS and unexplained > 1e-3:
-            single = reduce(self._statistic(path, np.float32))
+            single = rows.reduce(self._statistic(path, np.float32))
             if single.least > 1e-2:  # no row has a leverage close to 1
                 return np.asarray(single.total / s.weight / s.cross.shape[1])[:, None]
-        double = reduce(self._statistic(path, np.float64))
+        double = rows.reduce(self._statistic(path, np.float64))
         return np.asarray(double.total / s.weight / s.cross.shape[1])[:, None]
 
     def _statistic(self, path: RidgeTrace, precision: Any) -> LeaveOneOut:
@@ -293,35 +286,3 @@ class RidgeCV(RidgePathBase):
             1.0 / s.weight if self.fit_intercept else 0.0,
             precision,
         )
-
-    def _errors_by_moments(self, alphas: Floats, halves: tuple[FoldMoments, ...]) -> Floats:
-        columns = []
-        for train, test in halves:
-            spectrum = Spectrum.from_moments(*self._options().scaled(train))
-            coefs, intercepts = spectrum.coefs(alphas)
-            errors = [
-                rules.validation_error(test, coefs[:, :, k], intercepts[:, k], k)
-                for k in range(coefs.shape[2])
-            ]
-            columns.append(np.mean(errors, axis=0))
-        return np.stack(columns, axis=1)
-
-    def _errors_by_rows(self, alphas: Floats, whole: Block) -> Floats:
-        columns = []
-        whole = whole.take(folding(whole.w, self.cv))
-        for train, test in folds_of(self.cv, whole.n, whole.y[:, 0]).pairs:
-            spectrum = Spectrum.from_block(whole.take(train), self._options())
-            coefs, intercepts = spectrum.coefs(alphas)
-            block = whole.take(test)
-            w = block.weights
-            errors = [
-                w @ (block.y[:, [k]] - block.x @ coefs[:, :, k].T - intercepts[:, k]) ** 2 / w.sum()
-                for k in range(coefs.shape[2])
-            ]
-            columns.append(np.mean(errors, axis=0))
-        return np.stack(columns, axis=1)
-
-
-def _updated(statistic: LeaveOneOut, block: Block) -> LeaveOneOut:
-    statistic.update(block)
-    return statistic

@@ -63,6 +63,13 @@ class Spectrum:
     weight: float
 
     @classmethod
+    def of(cls, source: Moments | Block, options: RidgeOptions) -> Spectrum:
+        """From moments, or from rows in memory."""
+        if isinstance(source, Block):
+            return cls.from_block(source, options)
+        return cls.from_moments(*options.scaled(source))
+
+    @classmethod
     def from_moments(cls, m: Moments, scale: Floats) -> Spectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
         with small_products(m.d):

@@ -18,7 +18,6 @@ standard deviation of y, and the objective is that of the limit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from scipy import linalg
@@ -29,6 +28,7 @@ from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
+from separatrix.statistics.fields import FieldStatistic
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner, precondition
 
@@ -77,18 +77,16 @@ class _ScaledProblem:
         return theta[:r], float(theta[r]) if self.fit_intercept else 0.0, float(theta[-1])
 
 
-class _Derivatives:
+class _Derivatives(FieldStatistic):
     """Value, gradient and Hessian of the loss at ``theta``; adds up over blocks."""
+
+    sums = ("weight", "value", "gradient", "hessian")
 
     def __init__(self, scaled: _ScaledProblem, theta: Floats) -> None:
         p = len(theta)
         self.scaled, self.theta = scaled, theta
         self.weight, self.value = 0.0, 0.0
         self.gradient, self.hessian = np.zeros(p), np.zeros((p, p))
-
-    def fresh(self) -> Self:
-        """An empty one at the same point."""
-        return type(self)(self.scaled, self.theta)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -105,13 +103,6 @@ class _Derivatives:
             self.gradient[-1] += float(w @ (1.0 + u * u))  # which makes it Σ w (1 − u²)
             a *= np.sqrt(w * loss.second_derivative(ratio) * (2.0 / sigma))[:, None]
             self.hessian += a.T @ a
-
-    def __add__(self, other: Self) -> Self:
-        total = self.fresh()
-        total.weight, total.value = self.weight + other.weight, self.value + other.value
-        total.gradient = self.gradient + other.gradient
-        total.hessian = self.hessian + other.hessian
-        return total
 
 
 class _HuberProblem:
@@ -157,16 +148,14 @@ class _HuberProblem:
         return bound
 
 
-class _DualSums:
+class _DualSums(FieldStatistic):
     """Sums of the dual objective at u + z·c + c₀, the correction that makes it feasible."""
+
+    sums, maxima = ("inner", "square", "absolute"), ("largest",)
 
     def __init__(self, scaled: _ScaledProblem, theta: Floats, shift: Floats) -> None:
         self.scaled, self.theta, self.shift = scaled, theta, shift
         self.inner = self.square = self.absolute = self.largest = 0.0
-
-    def fresh(self) -> Self:
-        """An empty one for the same dual point."""
-        return type(self)(self.scaled, self.theta, self.shift)
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -182,13 +171,6 @@ class _DualSums:
             self.square += float((w * u) @ u)
             self.absolute += float(w[outside] @ np.abs(residual[outside]))
             self.largest = max(self.largest, float(np.abs(u).max(initial=0.0)))
-
-    def __add__(self, other: Self) -> Self:
-        total = self.fresh()
-        total.inner, total.square = self.inner + other.inner, self.square + other.square
-        total.absolute = self.absolute + other.absolute
-        total.largest = max(self.largest, other.largest)
-        return total
 
 
 def solve_huber(
