@@ -71,20 +71,19 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         structure = COVARIANCES[self._options().covariance]
         if isinstance(X, Rows):
-            moments, encoding = self._table_moments(X, y, sample_weight, structure)
+            moments, encoding = self._table_moments(
+                self._class_rows(X, y, sample_weight), structure
+            )
         else:
             rows = self._coded_rows(X, y, sample_weight)
             moments, encoding = self._array_moments(rows, structure), identity(rows.schema)
         self._fit_moments(moments, encoding)
         return self
 
-    def _table_moments(
-        self, rows: Rows, y: Any, sample_weight: Any, structure: str
-    ) -> tuple[ClassMoments, Encoding]:
-        rows = self._class_rows(rows, y, sample_weight)
+    def _table_moments(self, rows: Rows, structure: str) -> tuple[ClassMoments, Encoding]:
+        """Class moments of a table; sets ``classes_``."""
         prepared = prepare_classes(rows)
-        terms = self._class_terms(rows, prepared.targets)
-        parts = [prepared.of(term) for term in terms]
+        parts = [prepared.of(term) for term in self._class_terms(rows, prepared.targets)]
         return ClassMoments.from_moments(structure, parts), prepared.encoding
 
     def _array_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:

@@ -13,19 +13,16 @@ from separatrix.discriminant.gaussian_classifier import (
     class_priors,
 )
 from separatrix.discriminant.regularization_search import (
-    ClassFold,
     array_folds,
     cross_validated_losses,
     table_folds,
 )
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
 from separatrix.selection.folds import folding
 from separatrix.selection.rules import minimum
-from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_preparation import prepare_classes
 
 
 class RegularizedDiscriminantAnalysis(GaussianClassifier):
@@ -127,7 +124,10 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         check_option("criterion", self.criterion, ("log_loss", "error"))
         self.grid_ = shrinkage_grid(self.alphas, self.betas)
         if isinstance(X, Rows):
-            folds, whole, encoding = self._table_folds(X, y, sample_weight)
+            table = self._class_rows(X, y, sample_weight).read()
+            table = table.take(folding(table.block.w, self.cv))
+            whole, encoding = self._table_moments(table, "full")
+            folds = table_folds(table, self.cv, self._class_terms(table, table.block.targets))
         else:
             rows = self._coded_rows(X, y, sample_weight)
             rows = rows.take(folding(rows.block.w, self.cv))
@@ -138,17 +138,6 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self._select()
         self._fit_moments(whole, encoding)
         return self
-
-    def _table_folds(
-        self, X: Rows, y: Any, sample_weight: Any
-    ) -> tuple[list[ClassFold], ClassMoments, Encoding]:
-        """Folds of a table in memory, whose test rows are scored, and moments of all rows."""
-        rows = self._class_rows(X, y, sample_weight).read()
-        rows = rows.take(folding(rows.block.w, self.cv))
-        prepared = prepare_classes(rows)
-        terms = self._class_terms(rows, prepared.targets)
-        whole = ClassMoments.from_moments("full", [prepared.of(term) for term in terms])
-        return table_folds(rows, self.cv, terms), whole, prepared.encoding
 
     def _select(self) -> None:
         losses = self.cv_log_loss_ if self.criterion == "log_loss" else self.cv_error_

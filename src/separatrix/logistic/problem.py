@@ -165,17 +165,18 @@ def build_problem(
     rows: Rows, moments: Moments, targets: Terms, options: LogisticOptions
 ) -> LogisticProblem:
     """The problem of a table. Without penalty, linearly dependent columns are removed first."""
+    fit_intercept = options.fit_intercept
     if options.penalty > 0.0:
-        preconditioner = _standardizing(moments, options.fit_intercept)
-    else:
-        preconditioner = precondition(rows, moments, fit_intercept=options.fit_intercept)
-    design = LogisticDesign(
-        targets, preconditioner.center, preconditioner.rotation, options.fit_intercept
-    )
-    penalty_scale = np.zeros(preconditioner.rank)
-    if options.penalty > 0.0:
+        m = moments if fit_intercept else moments.about_origin()
+        scale = column_scales(moments, m)
+        scale = np.where(scale > 0, scale, 1.0)  # a constant column has the scale 1
+        preconditioner = Preconditioner(m.x_mean, scale, None, m.y_mean, fit_intercept)
         unit = Standardizer.from_moments(moments).scale if options.standardize else 1.0
-        penalty_scale = unit / preconditioner.scale
+        penalty_scale = unit / scale
+    else:
+        preconditioner = precondition(rows, moments, fit_intercept=fit_intercept)
+        penalty_scale = np.zeros(preconditioner.rank)
+    design = LogisticDesign(targets, preconditioner.center, preconditioner.rotation, fit_intercept)
     return assemble_problem(rows, design, preconditioner, penalty_scale, moments.weight, options)
 
 
@@ -196,13 +197,6 @@ def assemble_problem(
     )
     l1_ratio = options.l1_ratio if options.penalty > 0.0 else 0.0
     return problem.with_penalty(options.penalty, l1_ratio)
-
-
-def _standardizing(moments: Moments, fit_intercept: bool) -> Preconditioner:
-    """Center and scale of every column; a constant column has the scale 1."""
-    m = moments if fit_intercept else moments.about_origin()
-    scale = column_scales(moments, m)
-    return Preconditioner(m.x_mean, np.where(scale > 0, scale, 1.0), None, m.y_mean, fit_intercept)
 
 
 def discriminant_start(problem: LogisticProblem, moments: Moments) -> Floats:

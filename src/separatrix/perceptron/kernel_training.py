@@ -106,10 +106,6 @@ class _DualVariables:
         wrong = (self.signs[:, ahead] * self.scores[:, ahead] <= 0.0).any(axis=0)
         return [int(i) for i in ahead[wrong][:BATCH]]
 
-    def all_correct(self) -> bool:
-        """Whether every row is strictly on the right side for every output."""
-        return bool((self.signs * self.scores > 0.0).all())
-
     def final(self, seen: int) -> tuple[Floats, Floats]:
         """Coefficients and scores to be returned."""
         if self.options.pocket:
@@ -147,7 +143,7 @@ def train_kernel(
             position[1] += 1
         history.append(mistakes)
         seen += len(order)
-        if not mistakes.any() and dual.all_correct():
+        if not mistakes.any() and (dual.signs * dual.scores > 0.0).all():
             status = Status.CONVERGED
             break
     coefficients, scores = dual.final(seen)
