@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,13 +75,6 @@ class InputError(ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by all arguments (keyword-only ones would be lost)."""
         return _rebuild, (self.what, self.file, self.row, self.column, self.remedy)
-
-
-def check_option(name: str, value: object, allowed: Collection[str]) -> None:
-    """Refuse a parameter that is none of its ``allowed`` values."""
-    if value not in allowed:
-        choices = ", ".join(map(repr, allowed))
-        raise InputError(f"{name}={value!r} is unknown.", remedy=f"Choose one of {choices}.")
 
 
 def _rebuild(
