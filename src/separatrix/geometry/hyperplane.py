@@ -48,6 +48,11 @@ class Hyperplane:
             )
         return nearest
 
+    def projection(self, x: Floats) -> Floats:
+        """Orthogonal projection of every row onto the hyperplane (one output only)."""
+        w = self.coef[0]
+        return np.asarray(x - np.outer(self.signed_distance(x)[:, 0], w / np.linalg.norm(w)))
+
 
 def _divide_by_norm(score: Floats, norm: Floats) -> Floats:
     """score / ‖w‖; ±∞ where w = 0, and 0 if the score is zero as well."""
