@@ -147,7 +147,7 @@ class GradientDescent(ProbabilisticLinearClassifier):
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 1, 0, 1, 1]
     >>> model = sx.GradientDescent(patience=None, max_iter=5000).fit(X, y)
-    >>> model.trace_.status, model.coef_.round(2)
+    >>> str(model.trace_.status), model.coef_.round(2)
     ('solved', array([[1.21]]))
     >>> bool(model.trace_.objective[-1] < model.trace_.objective[0])
     True
