@@ -31,7 +31,7 @@ def like(X: Any, values: Floats) -> Any:
     return nw.from_numpy(values, list(frame.columns), backend=frame.implementation).to_native()
 
 
-def labelled_rows(X: Any, labels: Any) -> tuple[Floats, Any]:
+def labeled_rows(X: Any, labels: Any) -> tuple[Floats, Any]:
     """Rows of numbers and one label for each."""
     x, given = np.asarray(X, dtype=float), np.asarray(labels)
     if x.ndim != 2 or given.shape != (len(x),) or not x.size:

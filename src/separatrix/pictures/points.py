@@ -1,4 +1,4 @@
-"""Scatter plots with labelled points: dots, or the density where dots would hide one another."""
+"""Scatter plots with labeled points: dots, or the density where dots would hide one another."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
-from separatrix.pictures.inputs import column_names, labelled_rows
+from separatrix.pictures.inputs import column_names, labeled_rows
 from separatrix.pictures.points import fill_boxes
 from separatrix.pictures.style import BLUE, GRID, ORANGE, WIDTH, label_text
 from separatrix.rows.block import Floats, Ints
@@ -75,7 +75,7 @@ class ClusterProfileDisplay(Display):
         """From numeric rows and their cluster labels; a data frame provides its names."""
         from separatrix.statistics.standardizer import Standardizer
 
-        x, given = labelled_rows(X, labels)
+        x, given = labeled_rows(X, labels)
         z = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
         clusters, code, sizes = np.unique(given, return_inverse=True, return_counts=True)
         means = np.stack([np.bincount(code, column) for column in z.T], axis=1) / sizes[:, None]

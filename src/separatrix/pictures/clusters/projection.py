@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
-from separatrix.pictures.inputs import column_names, labelled_rows
+from separatrix.pictures.inputs import column_names, labeled_rows
 from separatrix.pictures.points import MAX_POINTS, scatter
 from separatrix.pictures.style import PAPER, SERIES, TALL, label_text, style_axes, text_color
 from separatrix.rows.block import Ints
@@ -79,7 +79,7 @@ class ClusterProjectionDisplay(Display):
         from separatrix.cluster.scatter import cluster_projection
         from separatrix.statistics.standardizer import Standardizer
 
-        x, given = labelled_rows(X, labels)
+        x, given = labeled_rows(X, labels)
         if standardize:
             x = Standardizer.from_rows(x, np.ones(len(x))).transform(x)
         clusters, code = np.unique(given, return_inverse=True)

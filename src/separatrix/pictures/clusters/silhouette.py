@@ -19,7 +19,7 @@ from separatrix.rows.block import Floats
 if TYPE_CHECKING:
     from separatrix.cluster.silhouette import Silhouette
 
-#: Steps of all outlines together; clusters that are labelled, and described.
+#: Steps of all outlines together; clusters that are labeled, and described.
 _STEPS = 400
 _LABELLED, _DESCRIBED = 14, 6
 

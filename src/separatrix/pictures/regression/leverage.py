@@ -191,7 +191,7 @@ class LeverageDisplay(Display):
         ax.set_ylabel("standardized residual")
 
     def _contours(self, ax: Any) -> None:
-        """Curves of equal Cook's distance, labelled at the right."""
+        """Curves of equal Cook's distance, labeled at the right."""
         right, high = ax.get_xlim()[1], ax.get_ylim()[1]
         h = np.linspace(max(right * 1e-3, 1e-9), min(right, 1 - 1e-9), 200)
         for level, dash in zip(LEVELS, ((0, (4, 3)), "solid"), strict=True):

@@ -91,7 +91,7 @@ class FittedValueDisplay(Display):
 class ResidualDisplay(FittedValueDisplay):
     """Residuals against fitted values: nonlinearity, heteroscedasticity, outliers.
 
-    The three largest residuals are labelled; the orange line is a running mean.
+    The three largest residuals are labeled; the orange line is a running mean.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from separatrix.pictures.points import BESIDE, annotate, mark_value, reference_l
 from separatrix.pictures.style import MUTED, SERIES, label_text, penalty_axis, style_axes
 from separatrix.rows.block import Floats
 
-#: Lines beyond the labelled ones are grey, and at most so many.
+#: Lines beyond the labeled ones are grey, and at most so many.
 BACKGROUND = 60
 #: Difference, relative to the largest coefficient, below which two models count as equal.
 SAME = 0.01
@@ -124,7 +124,7 @@ class RegularizationPathDisplay(Display):
         return int(np.argmin(np.abs(np.log(self.alphas / self.chosen))))
 
     @property
-    def labelled(self) -> list[int]:
+    def labeled(self) -> list[int]:
         """The columns with the largest coefficients at the chosen penalty."""
         values = (
             self.lines[self.position] if self.reference_points is None else self.reference_points
@@ -172,18 +172,18 @@ class RegularizationPathDisplay(Display):
         )
 
     def _largest(self, values: Floats) -> str:
-        lead = [f"{self.names[j]} {number(values[j], 3)}" for j in self.labelled[:3]]
+        lead = [f"{self.names[j]} {number(values[j], 3)}" for j in self.labeled[:3]]
         return (
             f"; the largest {'is' if len(lead) == 1 else 'are'} {join_words(lead)}" if lead else ""
         )
 
     def _draw(self, ax: Any) -> None:
-        lines, labelled = self.lines, self.labelled
+        lines, labeled = self.lines, self.labeled
         reference_line(ax, 0.0)
-        rest = [j for j in np.argsort(-np.abs(lines).max(axis=0)) if j not in labelled][:BACKGROUND]
+        rest = [j for j in np.argsort(-np.abs(lines).max(axis=0)) if j not in labeled][:BACKGROUND]
         if rest:
             ax.plot(self.alphas, lines[:, rest], color=MUTED, alpha=0.4, linewidth=0.9, zorder=1)
-        for color, j in zip(SERIES, labelled, strict=False):
+        for color, j in zip(SERIES, labeled, strict=False):
             ax.plot(self.alphas, lines[:, j], color=color)
         penalty_axis(ax)
         style_axes(ax, grid=None)
@@ -191,14 +191,14 @@ class RegularizationPathDisplay(Display):
             self._draw_reference(ax, self.reference_points)
         elif self.chosen is not None and self.chosen > 0:
             mark_value(ax, self.chosen, "chosen")
-        self._label(ax, labelled)
+        self._label(ax, labeled)
         ax.set_ylabel("coefficient" if self.scale is None else "standardized coefficient")
 
     def _draw_reference(self, ax: Any, points: Floats) -> None:
         """The model without penalty, as points beyond the weak end, joined to their lines."""
         weak = float(self.alphas[0])
         past = weak * (weak / self.alphas[-1]) ** 0.06
-        colored = dict(zip(self.labelled, SERIES, strict=False))
+        colored = dict(zip(self.labeled, SERIES, strict=False))
         for j, value in enumerate(points):
             color = colored.get(j, MUTED)
             if j not in colored and self.lines.shape[1] > BACKGROUND:
@@ -213,12 +213,12 @@ class RegularizationPathDisplay(Display):
         ax.set_xticks(ticks[:: 2 if len(ticks) > 6 else 1])
         ax.set_xlim(left, past * (weak / self.alphas[-1]) ** 0.02)
 
-    def _label(self, ax: Any, labelled: list[int]) -> None:
+    def _label(self, ax: Any, labeled: list[int]) -> None:
         """The name of each colored line at its right end, moved apart where they would overlap."""
         low, high = ax.get_ylim()
-        ends = (self.lines[0] if self.reference_points is None else self.reference_points)[labelled]
+        ends = (self.lines[0] if self.reference_points is None else self.reference_points)[labeled]
         for color, j, y in zip(
-            SERIES, labelled, spread_labels(ends, 0.062 * (high - low)), strict=False
+            SERIES, labeled, spread_labels(ends, 0.062 * (high - low)), strict=False
         ):
             style = {"va": "center", "color": color, "annotation_clip": False}
             annotate(ax, label_text(self.names[j], 18), (1, y), (5, 0), BESIDE, **style)
