@@ -160,7 +160,7 @@ def test_a_model_without_penalty_is_marked_at_the_end_of_the_path_or_beside_it()
 def test_path_with_a_penalty_of_zero_and_a_constant_path():
     display = RegularizationPathDisplay([0.0, 1.0, 10.0], np.zeros((3, 2)), ("a", "b"), 1.0)
     assert display.alphas.tolist() == [1, 10]
-    assert display.labelled == []
+    assert display.labeled == []
     display.to_svg()
 
 
