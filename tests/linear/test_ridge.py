@@ -204,9 +204,10 @@ def test_moments_alone_cannot_leave_rows_out() -> None:
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_sparse_rows_with_very_many_columns_never_form_their_products(standardize: bool) -> None:
+    local = np.random.default_rng(11)
     x = sparse.random_array((300, 6000), density=0.01, rng=4, format="csr")
-    y = rng.standard_normal((300, 2))
-    w = rng.uniform(0, 2, 300)
+    y = local.standard_normal((300, 2))
+    w = local.uniform(0, 2, 300)
     model = sx.Ridge([0.5, 2.0], standardize=standardize).fit(x, y, sample_weight=w)
     dense = sx.Ridge([0.5, 2.0], standardize=standardize).fit(x.toarray(), y, sample_weight=w)
     assert_allclose(model.coef_, dense.coef_, atol=1e-7)
