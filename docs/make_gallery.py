@@ -76,7 +76,7 @@ CHAPTERS = {
             "CalibrationDisplay",
         ),
     ),
-    "Doubt": (
+    "Rejection": (
         "reject",
         ("ConfusionMatrixDisplay", "DecisionBoundaryDisplay", "CoverageRiskDisplay"),
     ),
