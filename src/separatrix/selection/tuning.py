@@ -1,0 +1,119 @@
+"""Tuning by cross-validation: the loss of every parameter on every fold, predictions out of fold.
+
+    θ̂_f = argmin_θ Σ_{g ≠ f} loss_g(θ)     predicts the rows of fold f
+    θ̂   = argmin_θ Σ_g loss_g(θ)           is for the model of all rows
+
+No row has a say in the parameters that predict it, and no model is fitted for that alone: the
+fits of the comparison serve both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.selection.folds import Folds
+from separatrix.statistics.standardizer import Standardizer
+
+#: Work of one candidate, in floating-point operations: about a second on one processor each.
+QUICK, NORMAL, THOROUGH = 2e9, 2e10, 2e11
+#: Decimal places, in standard deviations, of the numbers that a search uses: the last digits
+#: depend on the units of the columns, and the choice must not.
+DECIMALS = 6
+#: Rows of which all pairs of distances are stored.
+MAX_PAIRED_ROWS = 6_000
+
+
+@dataclass(frozen=True)
+class TuningData:
+    """Encoded columns ``x``, target ``y`` (codes of classes, or numbers), weights and folds.
+
+    ``n_classes`` is 0 for regression. ``loss`` is what is minimized: "log_loss" or "error" of
+    classes, "squared" or "absolute" error of numbers. ``work`` limits the cost, in floating-point
+    operations. Several searches may share one object, and with it the distances between rows.
+    """
+
+    x: Matrix
+    y: Any
+    w: Floats
+    folds: Folds
+    n_classes: int = 0
+    loss: str = "log_loss"
+    work: float = NORMAL
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.w)
+
+    @cached_property
+    def z(self) -> Matrix:
+        """Standardized columns, rounded."""
+        z = Standardizer.from_rows(self.x, self.w).transform(self.x)
+        if hasattr(z, "data") and not isinstance(z, np.ndarray):
+            z.data = z.data.round(DECIMALS)
+            return z
+        return np.ascontiguousarray(np.round(z, DECIMALS))
+
+    @cached_property
+    def squared_distances(self) -> Floats | None:
+        """‖zᵢ − zⱼ‖² of all pairs of rows; None where there are too many."""
+        if self.n > MAX_PAIRED_ROWS:
+            return None
+        z = self.z
+        squares = np.asarray((z.multiply(z) if hasattr(z, "multiply") else z * z).sum(axis=1))
+        products = z @ z.T
+        d = np.asarray(products.todense() if hasattr(products, "todense") else products)
+        d *= -2.0
+        d += squares.ravel()[:, None]
+        d += squares.ravel()
+        np.maximum(d, 0.0, out=d)
+        np.fill_diagonal(d, 0.0)
+        return d
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a search found: ``parameters`` for the model of all rows, and its way there.
+
+    ``grid`` holds every combination of parameters, simplest first, and ``losses`` (combinations x
+    folds) their losses; ``by_fold`` is the index of the combination that predicts each fold.
+    ``predictions`` of the rows at positions ``rows`` are scores, probabilities or numbers, as
+    ``kind`` says ("scores", "probabilities", "values"); several outputs make several columns.
+    ``note`` says what was left out to stay within the work allowed.
+    """
+
+    parameters: Mapping[str, Any]
+    grid: tuple[Mapping[str, Any], ...]
+    losses: Floats
+    by_fold: Ints
+    rows: Ints
+    predictions: Floats
+    kind: str
+    note: str = ""
+
+
+class Tunable(Protocol):
+    """An estimator that chooses parameters by cross-validation on folds that it is given."""
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare parameters on the folds."""
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the parameters that were chosen."""
+
+
+def best_by_fold(losses: Floats, weights: Floats | None = None) -> tuple[int, Ints]:
+    """Index of the least loss over all folds, and over all folds but each; of equals the first.
+
+    ``losses`` is combinations x folds; ``weights`` are those of the folds.
+    """
+    w = np.ones(losses.shape[1]) if weights is None else weights
+    total = losses @ w
+    others = total[:, None] - losses * w
+    return int(total.argmin()), np.asarray(others.argmin(axis=0), dtype=np.int64)
