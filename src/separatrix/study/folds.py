@@ -19,6 +19,7 @@ from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind
+from separatrix.selection.folds import Folds
 from separatrix.selection.rules import validation_error
 from separatrix.statistics.grouped import Grouped, MomentRows
 from separatrix.statistics.moments import Moments
@@ -89,10 +90,15 @@ def mse(model: Any, raw: Moments) -> float:
 
 @dataclass(frozen=True)
 class RowFolds:
-    """The rows of the table and the part of each."""
+    """The rows of the table and the part of each.
+
+    ``ordered`` folds follow one another in time: each is predicted from the earlier ones, and the
+    first of all is never predicted.
+    """
 
     table: InMemory
     labels: NDArray[np.int64]
+    ordered: bool = False
 
     @cached_property
     def design(self) -> InMemory:
@@ -105,13 +111,14 @@ class RowFolds:
 
     @property
     def k(self) -> int:
-        """Number of folds that are not empty."""
+        """Number of folds that are predicted."""
         return len(self.fold_labels)
 
     @property
     def fold_labels(self) -> list[int]:
-        """Labels of the folds that are not empty."""
-        return [int(v) for v in np.unique(self.labels) if v != TEST]
+        """Labels of the folds that are predicted: all, or all but the first in time."""
+        present = [int(v) for v in np.unique(self.labels) if v != TEST]
+        return present[1:] if self.ordered else present
 
     @property
     def training(self) -> Ints:
@@ -124,7 +131,7 @@ class RowFolds:
         return np.flatnonzero(self.labels == TEST)
 
     def fit_without(self, candidate: Candidate, fold: int) -> Any:
-        """The candidate fitted to all folds but one."""
+        """The candidate fitted to the rows that predict a fold."""
         return self.fitted(candidate, self.split(fold)[0])
 
     def error(self, candidate: Candidate, model: Any, fold: int) -> float:
@@ -132,10 +139,25 @@ class RowFolds:
         return error_on(model, self.source(candidate).take(self.split(fold)[1]))
 
     def split(self, fold: int) -> tuple[Ints, Ints]:
-        """Positions of the rows of the other folds, and of the rows of this one."""
+        """Positions of the rows that predict a fold, and of the rows of the fold.
+
+        These are the rows of all other folds, or of the earlier ones.
+        """
         label = self.fold_labels[fold]
-        training = np.flatnonzero((self.labels != TEST) & (self.labels != label))
+        others = self.labels < label if self.ordered else self.labels != label
+        training = np.flatnonzero((self.labels != TEST) & others)
         return training, np.flatnonzero(self.labels == label)
+
+    def pairs(self) -> Folds:
+        """Training and validation rows of every fold, as positions among ``training``.
+
+        Folds that partition the training rows have labels; ordered ones have none.
+        """
+        if not self.ordered:
+            return Folds.from_labels(np.unique(self.labels[self.training], return_inverse=True)[1])
+        place = np.cumsum(self.labels != TEST) - 1
+        splits = (self.split(fold) for fold in range(self.k))
+        return Folds(tuple((place[train], place[test]) for train, test in splits), None)
 
     def fit(self, candidate: Candidate) -> Any:
         """The candidate fitted to all folds, ready for tables like this one."""
