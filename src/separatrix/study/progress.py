@@ -1,24 +1,66 @@
-"""Progress reports: to a plain callable, or to any callback of scikit-learn's interface.
+"""Progress reports: to a plain callable, a listener, or any callback of scikit-learn's interface.
 
-Either becomes ``step(stage)``, called when a stage of the study begins. A
-scikit-learn callback (``sklearn.callback.ProgressBar()``, say) sees the study as an estimator
-with one task for each stage.
+Each becomes ``step(stage)``, called when a stage of the study begins. A callable gets (stage, done,
+total). A :class:`Listener` hears more: how the work is shared among the stages, what was inferred
+before anything is fitted, and the leaderboard as soon as there is one. A scikit-learn callback
+(``sklearn.callback.ProgressBar()``, say) sees the study as an estimator with one task for each
+stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix.study.candidates import Candidate
+    from separatrix.study.result import Entry
 
 Step = Callable[[str], None]
 #: Called with the stage that begins, the number of stages done, and the number of all.
 Report = Callable[[str, int, int], None]
 
 
+class Listener:
+    """Hears of a study while it runs; every method may be overridden, none has to be."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """A stage begins, after ``done`` of ``total``."""
+
+    def planned(self, shares: Sequence[float]) -> None:
+        """The share of the work in each stage, in order; they sum to one."""
+
+    def inferred(self, messages: Sequence[str], candidates: Sequence[str]) -> None:
+        """What was inferred, and which models will be compared, before any of them is fitted."""
+
+    def compared(self, entries: Sequence[Entry], winner: str, reason: str) -> None:
+        """The leaderboard, the candidate chosen, and why."""
+
+
+def tell_inferred(progress: Any, messages: Sequence[str], candidates: Iterable[Candidate]) -> None:
+    """Tell a listener what was inferred; other reports of progress do not ask."""
+    if isinstance(progress, Listener):
+        progress.inferred(tuple(messages), tuple(candidate.name for candidate in candidates))
+
+
+def tell_compared(progress: Any, entries: Sequence[Entry], winner: str, reason: str) -> None:
+    """Tell a listener the leaderboard; other reports of progress do not ask."""
+    if isinstance(progress, Listener):
+        progress.compared(tuple(entries), winner, reason)
+
+
 @contextmanager
-def stages(progress: Any, total: int) -> Iterator[Step]:
-    """``step`` for a study of ``total`` stages; callbacks are closed whatever happens."""
+def stages(progress: Any, work: int | Sequence[float]) -> Iterator[Step]:
+    """``step`` for a study in stages; callbacks are closed whatever happens.
+
+    ``work`` is the work of each stage, in any unit, or the number of stages of equal work.
+    """
+    weights = [1.0] * work if isinstance(work, int) else [max(0.0, w) for w in work]
+    total = len(weights)
+    if isinstance(progress, Listener):
+        whole = sum(weights)
+        progress.planned([w / whole if whole > 0 else 1 / total for w in weights])
     if progress is None:
         yield _silent
     elif hasattr(progress, "on_fit_task_begin"):

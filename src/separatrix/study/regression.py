@@ -27,7 +27,7 @@ from separatrix.study.folds import (
     truth_of,
 )
 from separatrix.study.measure import regression_scores, scores_from_moments
-from separatrix.study.progress import stages
+from separatrix.study.progress import stages, tell_compared, tell_inferred
 from separatrix.study.result import Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
 
@@ -55,9 +55,11 @@ def study_regression(design: StudyDesign) -> Study:
             return moments.fit(candidate)
         return folds.fit(candidate)
 
+    tell_inferred(design.progress, design.messages, design.candidates)
     with stages(design.progress, len(design.candidates) + 3) as step:
         leaderboard = compare(design.candidates, folds_for, METRIC, step)
         winner, reason = choose(leaderboard)
+        tell_compared(design.progress, leaderboard, winner, reason)
         best = design.named(winner)
         step(f"fitting {winner} to all training rows")
         model, warned = with_warnings(lambda: fitted(best))
@@ -161,14 +163,17 @@ def study_moments(
         inferred.refuse_constant_target(np.repeat(training.y_mean[0], 2), target.name)
     compared, _ = candidates(REGRESSION, models, Size(training.count, 0))
     by_name = {c.name: c for c in inferred.refuse_rows_needed(compared, models)}
+    columns = inferred.columns_of_moments(schema, stored.groups.total())
+    messages += inferred.about_moments(training, test, columns, parts, schema)
+    tell_inferred(progress, messages, by_name.values())
     with stages(progress, len(by_name) + 2) as step:
         leaderboard = compare([*by_name.values()], lambda _: folds, METRIC, step)
         winner, reason = choose(leaderboard)
+        tell_compared(progress, leaderboard, winner, reason)
         step(f"fitting {winner} to all training rows")
         model, warned = with_warnings(lambda: folds.fit(by_name[winner]))
         step("scoring on the test set")
         baseline = folds.fit(by_name[BASELINE])
-    columns = inferred.columns_of_moments(schema, stored.groups.total())
     return Study(
         source=metadata.source,
         command=metadata.command,
@@ -186,7 +191,7 @@ def study_moments(
         baseline_test=scores_from_moments(test, mse(baseline, test)),
         model=model,
         description=describe(model),
-        messages=messages + inferred.about_moments(training, test, columns, parts, schema),
+        messages=messages,
         warnings=warned,
         ridge_path=_ridge_path(model.moments_) if winner in WITHOUT_PENALTY else None,
     )

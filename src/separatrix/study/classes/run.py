@@ -32,7 +32,7 @@ from separatrix.study.describe import describe
 from separatrix.study.design import StudyDesign, scores_for, training_rows, with_warnings
 from separatrix.study.folds import truth_of
 from separatrix.study.measure import classification_scores, mean_score
-from separatrix.study.progress import Step, stages
+from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
 from separatrix.study.result import CalibrationCheck, Decision, Entry, Predictions, Score, Study
 from separatrix.study.tasks import CLASSIFICATION
 
@@ -94,9 +94,14 @@ def study_classes(design: StudyDesign, options: Options, size: Size, *, requeste
     labels = np.array(sorted(str(t.level) for t in design.table.block.targets), dtype=object)
     classes, messages = _known_classes(design, labels)
     costs = decision_costs(options.costs, options.reject, labels)
+    names = tuple(str(c) for c in classes)
+    messages += inferred.about_classes(names)
+    messages += [] if costs is None else about_costs(costs, classes)
+    tell_inferred(design.progress, [*design.messages, *messages], design.candidates)
     with stages(design.progress, len(design.candidates) + 3) as step:
         compared = _compare(design, classes, options.metric or METRICS[0], size, requested, step)
         name, reason = choose(compared.entries)
+        tell_compared(design.progress, compared.entries, name, reason)
         best = design.named(name)
         step(f"fitting {name} to all training rows")
         winner = _fitted(best, design, compared, costs)
@@ -108,10 +113,8 @@ def study_classes(design: StudyDesign, options: Options, size: Size, *, requeste
         curve = learning_curve(best, folds, "error", design.parts.seed)
     encoding = None if best.raw else winner.core.encoding_
     description = describe(winner.model)
-    names = tuple(str(c) for c in classes)
-    messages += inferred.about_classes(names) + compared.messages
+    messages += compared.messages
     messages += [] if winner.check is None else [winner.check.summary]
-    messages += [] if costs is None else about_costs(costs, classes)
     messages += inferred.about_model(encoding, description.stored_rows)
     return Study(
         source=design.metadata.source,
