@@ -15,7 +15,7 @@ from separatrix.study.result import Entry
 class Recorder(Listener):
     def __init__(self) -> None:
         self.events: list[str] = []
-        self.shares: list[float] = []
+        self.proportions: list[float] = []
         self.messages: tuple[str, ...] = ()
         self.candidates: tuple[str, ...] = ()
         self.entries: tuple[Entry, ...] = ()
@@ -24,9 +24,9 @@ class Recorder(Listener):
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.events.append(stage)
 
-    def planned(self, shares: Sequence[float]) -> None:
+    def planned(self, proportions: Sequence[float]) -> None:
         self.events.append("planned")
-        self.shares = list(shares)
+        self.proportions = list(proportions)
 
     def inferred(self, messages: Sequence[str], candidates: Sequence[str]) -> None:
         self.events.append("inferred")
@@ -48,50 +48,50 @@ def table(seed: int = 0) -> dict[str, object]:
 def test_a_listener_hears_what_was_inferred_before_and_the_leaderboard_after(
     target: str, model: str
 ) -> None:
-    heard = Recorder()
+    recorder = Recorder()
     other = "label" if target == "y" else "y"
     rows = sx.scan(table(), target=target, kinds={other: "ignore"})
-    study = sx.run_study(rows, models=[model], progress=heard)
-    first = heard.events.index("comparing baseline")
-    assert heard.events.index("inferred") < first < heard.events.index("compared")
-    assert heard.events.index("compared") < heard.events.index(
+    study = sx.run_study(rows, models=[model], progress=recorder)
+    first = recorder.events.index("comparing baseline")
+    assert recorder.events.index("inferred") < first < recorder.events.index("compared")
+    assert recorder.events.index("compared") < recorder.events.index(
         f"fitting {model} to all training rows"
     )
-    assert set(heard.messages) <= set(study.messages)
-    assert any("test" in text for text in heard.messages)
-    assert heard.candidates == ("baseline", model)
-    assert [entry.name for entry in heard.entries] == ["baseline", model]
-    assert heard.choice == (study.winner, study.reason)
-    assert sum(heard.shares) == pytest.approx(1)
+    assert set(recorder.messages) <= set(study.messages)
+    assert any("test" in text for text in recorder.messages)
+    assert recorder.candidates == ("baseline", model)
+    assert [entry.name for entry in recorder.entries] == ["baseline", model]
+    assert recorder.choice == (study.winner, study.reason)
+    assert sum(recorder.proportions) == pytest.approx(1)
 
 
 def test_a_listener_hears_of_a_study_from_moments_too() -> None:
     from separatrix.statistics.grouped import Grouped
     from separatrix.storage import StoredMoments
 
-    heard = Recorder()
+    recorder = Recorder()
     rows = sx.scan(table(), target="y", kinds={"label": "ignore"})
     parts = sx.Parts(0, 0.2, 5)
     groups = rows.with_parts(parts).reduce(Grouped(sx.Moments()))
-    study = sx.run_study(StoredMoments(rows.schema, parts, groups), progress=heard)
-    assert heard.events.index("inferred") < heard.events.index("comparing baseline")
-    assert heard.messages == study.messages
-    assert heard.choice == (study.winner, study.reason)
+    study = sx.run_study(StoredMoments(rows.schema, parts, groups), progress=recorder)
+    assert recorder.events.index("inferred") < recorder.events.index("comparing baseline")
+    assert recorder.messages == study.messages
+    assert recorder.choice == (study.winner, study.reason)
 
 
-def test_the_work_of_stages_becomes_shares() -> None:
-    heard = Recorder()
-    with stages(heard, [1.0, 3.0, 0.0]) as step:
+def test_the_work_of_stages_becomes_proportions() -> None:
+    recorder = Recorder()
+    with stages(recorder, [1.0, 3.0, 0.0]) as step:
         for name in "abc":
             step(name)
-    assert heard.shares == [0.25, 0.75, 0.0]
-    assert heard.events == ["planned", "a", "b", "c", "done"]
-    with stages(heard, 4):
+    assert recorder.proportions == [0.25, 0.75, 0.0]
+    assert recorder.events == ["planned", "a", "b", "c", "done"]
+    with stages(recorder, 4):
         pass
-    assert heard.shares == [0.25] * 4
-    with stages(heard, [0.0, 0.0]):
+    assert recorder.proportions == [0.25] * 4
+    with stages(recorder, [0.0, 0.0]):
         pass
-    assert heard.shares == [0.5, 0.5]
+    assert recorder.proportions == [0.5, 0.5]
 
 
 def test_a_plain_callable_gets_counts_whatever_the_weights() -> None:

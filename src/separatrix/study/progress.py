@@ -28,8 +28,8 @@ class Listener:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """A stage begins, after ``done`` of ``total``."""
 
-    def planned(self, shares: Sequence[float]) -> None:
-        """The share of the work in each stage, in order; they sum to one."""
+    def planned(self, proportions: Sequence[float]) -> None:
+        """The proportion of the work in each stage, in order; they sum to one."""
 
     def inferred(self, messages: Sequence[str], candidates: Sequence[str]) -> None:
         """What was inferred, and which models will be compared, before any of them is fitted."""
