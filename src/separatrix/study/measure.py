@@ -92,11 +92,51 @@ def classification_scores(
     return tuple(scores)
 
 
+def row_losses(metric: str, truth: Floats, predicted: Floats, w: Floats) -> Floats:
+    """Values by row whose weighted mean is the loss of a regression model; smaller is better.
+
+    For "rmse" they are squared errors, whose mean is RMSE² (:func:`metric_value` takes the root:
+    the order of models is that of their mean squared errors). For "mae" they are absolute errors.
+    For "r2" their mean is L = 1 − R² = Σe² / Σ(y − ȳ)², each being L plus the influence of its row,
+    (e² − L (y − ȳ)²) W / Σ(y − ȳ)²; NaN where the target does not vary.
+    """
+    error = truth - predicted
+    if metric == "mae":
+        return np.asarray(np.abs(error))
+    squares = np.asarray(error**2)
+    if metric == "rmse":
+        return squares
+    spread = (truth - average(truth, w)) ** 2
+    total = w @ spread
+    if total <= 0:
+        return np.full(len(truth), np.nan)
+    loss = w @ squares / total
+    return np.asarray(loss + (squares - loss * spread) * w.sum() / total)
+
+
+def metric_value(metric: str, losses: Floats, w: Floats) -> float:
+    """RMSE, MAE or R² from the losses by row."""
+    mean = average(losses, w)
+    if metric == "rmse":
+        return float(np.sqrt(mean))
+    return 1.0 - mean if metric == "r2" else mean
+
+
+def average(values: Floats, w: Floats) -> float:
+    """The weighted mean."""
+    return float(np.average(values, weights=w))
+
+
+def standard_error(values: Floats, w: Floats) -> float:
+    """The standard error of the weighted mean; of differences of losses for a paired comparison."""
+    mean = average(values, w)
+    variance = average((values - mean) ** 2, w)
+    return float((variance / max(_effective_size(w) - 1, 1)) ** 0.5)
+
+
 def mean_score(metric: str, values: Floats, w: Floats) -> Score:
     """A mean with its normal interval, never below zero if no value is."""
-    mean = float(np.average(values, weights=w))
-    variance = float(np.average((values - mean) ** 2, weights=w))
-    half = _Z * (variance / max(_effective_size(w) - 1, 1)) ** 0.5
+    mean, half = average(values, w), _Z * standard_error(values, w)
     low = max(0.0, mean - half) if values.min() >= 0 else mean - half
     return Score(metric, mean, low, mean + half)
 
@@ -122,8 +162,8 @@ def _effective_size(w: Floats) -> float:
 
 def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
     """AUC: the proportion of pairs in the right order, ties counting one half."""
-    up_placement = _placement(up, down, w_down)
-    down_placement = 1.0 - _placement(down, up, w_up)
+    up_placement = placements(up, down, w_down)
+    down_placement = 1.0 - placements(down, up, w_up)
     area = float(np.average(up_placement, weights=w_up))
     variance = sum(
         float(np.average((place - area) ** 2, weights=w)) / max(_effective_size(w) - 1, 1)
@@ -133,7 +173,7 @@ def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
     return Score("auc", area, max(0.0, area - half), min(1.0, area + half))
 
 
-def _placement(values: Floats, others: Floats, w: Floats) -> Floats:
+def placements(values: Floats, others: Floats, w: Floats) -> Floats:
     """The proportion of ``others`` below each value, half of those that equal it."""
     order = np.argsort(others)
     cumulative = np.append(0.0, np.cumsum(w[order]))

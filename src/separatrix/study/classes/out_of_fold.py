@@ -15,6 +15,7 @@ from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.study.candidates import Candidate
+from separatrix.study.classes.metrics import log_losses
 from separatrix.study.cross_validation import cross_validate, score
 from separatrix.study.design import probabilities_for
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
@@ -22,8 +23,6 @@ from separatrix.study.result import CrossValidatedScore, Predictions
 
 #: Numbers stored of one candidate until the choice is made.
 MAX_NUMBERS = 2_000_000
-#: A probability below this counts as this, so that one row cannot outweigh all others.
-SMALLEST = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -84,14 +83,6 @@ class OutOfFold:
     def log_loss(self, probabilities: Floats) -> CrossValidatedScore:
         """The mean of −log p of the true class."""
         return self.mean_by_fold("log_loss", log_losses(probabilities, self.truth))
-
-
-def log_losses(probabilities: Floats, truth: Ints) -> Floats:
-    """−log p of the true class, row by row; an unknown class (code −1) has p = 0."""
-    known = truth >= 0
-    p = np.zeros(len(truth))
-    p[known] = probabilities[np.flatnonzero(known), truth[known]]
-    return np.asarray(-np.log(np.clip(p, SMALLEST, 1.0)))
 
 
 def predict_out_of_fold(candidate: Candidate, folds: RowFolds, classes: NDArray[Any]) -> OutOfFold:

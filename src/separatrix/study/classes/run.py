@@ -20,10 +20,10 @@ from separatrix.study.candidates import BASELINE, Candidate, Size, few_rows, lef
 from separatrix.study.classes.calibration import Calibrated, calibrate, entry, with_calibration
 from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
 from separatrix.study.classes.covariances import covariance_tests
+from separatrix.study.classes.metrics import log_losses
 from separatrix.study.classes.out_of_fold import (
     aligned_probabilities,
     by_fold,
-    log_losses,
     predict_out_of_fold,
 )
 from separatrix.study.classes.planes import margins_of, surface_of
