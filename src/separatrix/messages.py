@@ -168,6 +168,30 @@ WARNINGS: dict[str, WarningEntry] = {
             "All pairs of rows are about equally far apart, so that nearest neighbors are hardly "
             "nearer than other rows.",
         ),
+        WarningEntry(
+            "SEP009",
+            "copied rows",
+            "Rows are exact copies of others, more than chance explains; copies stay in one part "
+            "of the split, so that no model is tested on a row that it was fitted to.",
+        ),
+        WarningEntry(
+            "SEP010",
+            "target given away",
+            "One column alone determines the target: a copy of it in another unit or code, or "
+            "something that is known only after it. Scores then say nothing about new rows.",
+        ),
+        WarningEntry(
+            "SEP011",
+            "rows not independent",
+            "Rows of one group, or rows that follow one another in time, resemble each other: a "
+            "random split tests the model on near copies of its training rows.",
+        ),
+        WarningEntry(
+            "SEP012",
+            "class never found",
+            "The model finds no test row of a rare class: its error rate is small because the "
+            "class is.",
+        ),
     )
 }
 
