@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -20,9 +21,11 @@ from separatrix.neighbors.leave_one_out import (
     leave_one_out_errors,
 )
 from separatrix.neighbors.nearest_neighbors import NeighborsModel, check_n_neighbors
+from separatrix.neighbors.tuning import tune_neighbors
 from separatrix.neighbors.weights import distance_weights, truncated_weights
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
+from separatrix.selection.tuning import Tuning, TuningData
 
 #: Queries that are predicted together.
 BLOCK = 4096
@@ -47,13 +50,30 @@ class NeighborsPredictor(NeighborsModel):
         self.metric = metric
         self.standardize = standardize
 
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+
+    @abstractmethod
     def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
         """Mean target of the training points ``indices``, whose ``weights`` sum to one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _loss(self) -> CountLoss:
         """The loss by which k is chosen."""
-        raise NotImplementedError
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare numbers of neighbors, weights and metrics on the folds of ``data``.
+
+        For classes also how much votes are smoothed. Columns are standardized over all rows if
+        ``standardize``, as in a fit to all of them.
+        """
+        return tune_neighbors(data, standardize=bool(self.standardize))
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the parameters that were chosen, which replace those given."""
+        self.set_params(**tuning.parameters)
+        return self.fit(rows)
 
     def _fit_neighbors(self) -> None:
         """Build the search, then check or choose the number of neighbors."""
@@ -97,28 +117,34 @@ class NeighborsPredictor(NeighborsModel):
                 return found, copies
             count = min(n, 2 * count)  # weights below one need more rows
 
-    def _predict_mean(self, X: Any) -> Floats:
+    def _predict_mean(self, X: Any) -> tuple[Floats, Floats]:
+        """Mean targets of the neighbors, and (Σ v)² / Σ v²: how many of equal weight they are."""
         x = self._query_points(X)
-        out: list[Floats] = []
+        means: list[Floats] = []
+        effective: list[Floats] = []
         for start in range(0, len(x), BLOCK):
             found, copies = self._neighbors(x[start : start + BLOCK])
             # A neighbor beyond the k-th must not set the bandwidth of the adaptive Gaussian.
             distances = np.where(copies > 0, found.distances, found.distances[:, :1])
-            weights = copies * distance_weights(self.weights, distances)
+            values = distance_weights(self.weights, distances)
             # Where all weights vanish, the k neighbors count alike.
-            weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, copies)
-            out.append(
-                self._mean_target(found.indices, weights / weights.sum(axis=1, keepdims=True))
-            )
-        return np.concatenate(out)
+            vanish = ~((copies * values).sum(axis=1, keepdims=True) > 0)
+            values = np.where(vanish, 1.0, values)
+            weights = copies * values
+            total = weights.sum(axis=1, keepdims=True)
+            means.append(self._mean_target(found.indices, weights / total))
+            effective.append(total[:, 0] ** 2 / (weights * values).sum(axis=1))
+        return np.concatenate(means), np.concatenate(effective)
 
 
 class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, NeighborsPredictor):
     """Classification by a weighted vote of the k nearest training rows.
 
-        P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ
+        P(c | x) = (m Σ vᵢ 1{yᵢ = c} / Σ vᵢ + s/K) / (m + s),     m = (Σ vᵢ)² / Σ vᵢ²
 
-    A training row of weight w counts as w neighbors.
+    That is the proportion of the votes, or with s > 0 as if s more votes were spread over all K
+    classes; m is the number of neighbors, that of equal weight where weights differ. A training row
+    of weight w counts as w neighbors.
 
     Parameters
     ----------
@@ -133,6 +159,9 @@ class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, NeighborsPr
         rows take lists of objects for ``X``.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
+    smoothing : float, default=0.0
+        s, the votes that are spread over all classes, so that none has a probability of zero. The
+        predicted class does not depend on it.
 
     Attributes
     ----------
@@ -174,8 +203,22 @@ class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, NeighborsPr
     [[0.33, 0.67]]
     """
 
+    def __init__(
+        self,
+        n_neighbors: int | str = 5,
+        *,
+        weights: Any = "uniform",
+        metric: Any = "euclidean",
+        standardize: bool = False,
+        smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(n_neighbors, weights=weights, metric=metric, standardize=standardize)
+        self.smoothing = smoothing
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        if not 0.0 <= self.smoothing < np.inf:
+            raise InputError(f"smoothing={self.smoothing} must be a number of votes, 0 or more.")
         self._fit_classes(X, y, sample_weight)
         self._fit_neighbors()
         return self
@@ -190,8 +233,12 @@ class KNeighborsClassifier(ClassifierMixin, InstanceBasedClassifier, NeighborsPr
         return ZeroOneLoss(self.codes_, len(self.classes_))
 
     def predict_proba(self, X: Any) -> Floats:
-        """The weighted proportion of each class among the neighbors."""
-        return self._predict_mean(X)
+        """The weighted proportion of each class among the neighbors, smoothed if asked for."""
+        votes, effective = self._predict_mean(X)
+        if not self.smoothing:
+            return votes
+        m, s = effective[:, None], float(self.smoothing)
+        return np.asarray((m * votes + s / votes.shape[1]) / (m + s))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
@@ -264,4 +311,4 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
 
     def predict(self, X: Any) -> Floats:
         """The weighted mean of the neighbors' targets."""
-        return self._shaped(self._predict_mean(X))
+        return self._shaped(self._predict_mean(X)[0])

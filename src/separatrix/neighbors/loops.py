@@ -1,6 +1,8 @@
-"""Misclassification of one row by its k nearest neighbors, for every k."""
+"""Predictions by the k nearest neighbors and their losses, for every k from one sorted list."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit
@@ -41,3 +43,116 @@ def _largest(totals, largest, c):
     if totals[c] > totals[largest] or (totals[c] == totals[largest] and c < largest):
         return c
     return largest
+
+
+#: Weights of neighbors: 1; 1/d; exp(−d²/2h²) with h the distance of the k-th neighbor.
+UNIFORM, DISTANCE, GAUSSIAN = 0, 1, 2
+#: The smallest probability whose logarithm is taken.
+SMALLEST = 1e-15
+
+
+@njit(cache=True, nogil=True)
+def _weight(kind, d, nearest, farthest):
+    """Weight of a neighbor at distance d, relative to that of the nearest."""
+    if kind == DISTANCE:
+        if nearest == 0.0:
+            return 1.0 if d == 0.0 else 0.0
+        return nearest / d
+    if kind == GAUSSIAN and farthest > 0.0:
+        return math.exp(-0.5 * (d / farthest) ** 2)
+    return 1.0
+
+
+@njit(cache=True, nogil=True)
+def _farthest(distances, indices, w, k):
+    """The distance of the neighbor with which a total weight of k is reached."""
+    total = 0.0
+    for j in range(indices.shape[0]):
+        total += w[indices[j]]
+        if total >= k * (1.0 - 1e-12):
+            return distances[j]
+    return distances[-1]
+
+
+@njit(cache=True, nogil=True)
+def means_by_count(distances, indices, w, codes, values, kind, counts, means, effective):
+    """means[t, c] = Σ v·value over neighbors of code c / Σ v, v over the first ``counts[t]`` ones.
+
+    Neighbors come from near to far, each counted as often as its weight says and no more often than
+    the count allows. ``effective[t]`` is (Σ v)² / Σ v².
+    """
+    j, filled, total, square = 0, 0.0, 0.0, 0.0
+    sums = np.zeros(means.shape[1])
+    for t in range(counts.shape[0]):
+        k, farthest = counts[t], 0.0
+        if kind == GAUSSIAN:  # another bandwidth: from the beginning
+            j, filled, total, square = 0, 0.0, 0.0, 0.0
+            sums[:] = 0.0
+            farthest = _farthest(distances, indices, w, k)
+        while j < indices.shape[0] and filled + w[indices[j]] <= k:
+            at = indices[j]
+            v = _weight(kind, distances[j], distances[0], farthest)
+            sums[codes[at]] += w[at] * v * values[at]
+            total += w[at] * v
+            square += w[at] * v * v
+            filled += w[at]
+            j += 1
+        means[t] = sums
+        weight, squares = total, square
+        if j < indices.shape[0] and filled < k:
+            at, part = indices[j], k - filled
+            v = _weight(kind, distances[j], distances[0], farthest)
+            means[t, codes[at]] += part * v * values[at]
+            weight += part * v
+            squares += part * v * v
+        for c in range(means.shape[1]):
+            means[t, c] /= weight
+        effective[t] = weight * weight / squares
+
+
+@njit(cache=True, nogil=True)
+def class_losses(
+    distances, indices, w, codes, values, kind, counts, truth, v, smoothing, n_classes
+):
+    """Σ v·loss of rows with these neighbors, for every count: error, log loss by smoothing."""
+    n_counts, n_smoothing = counts.shape[0], smoothing.shape[0]
+    means, effective = np.empty((n_counts, n_classes)), np.empty(n_counts)
+    out = np.zeros((n_counts, 1 + n_smoothing))
+    for i in range(indices.shape[0]):
+        means_by_count(distances[i], indices[i], w, codes, values, kind, counts, means, effective)
+        for t in range(n_counts):
+            own, m = means[t, truth[i]], effective[t]
+            if means[t].argmax() != truth[i]:
+                out[t, 0] += v[i]
+            for s in range(n_smoothing):
+                p = (m * own + smoothing[s] / n_classes) / (m + smoothing[s])
+                out[t, 1 + s] -= v[i] * math.log(max(p, SMALLEST))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def number_losses(distances, indices, w, codes, values, kind, counts, truth, v):
+    """Σ v·loss of rows with these neighbors, for every count: squared error, absolute error."""
+    means, effective = np.empty((counts.shape[0], 1)), np.empty(counts.shape[0])
+    out = np.zeros((counts.shape[0], 2))
+    for i in range(indices.shape[0]):
+        means_by_count(distances[i], indices[i], w, codes, values, kind, counts, means, effective)
+        for t in range(counts.shape[0]):
+            error = abs(means[t, 0] - truth[i])
+            out[t, 0] += v[i] * error * error
+            out[t, 1] += v[i] * error
+    return out
+
+
+@njit(cache=True, nogil=True)
+def means_of_neighbors(distances, indices, w, codes, values, kind, k, smoothing, means):
+    """The prediction of every row by its k neighbors; proportions of classes are smoothed."""
+    counts, effective = np.full(1, k), np.empty(1)
+    for i in range(indices.shape[0]):
+        row = means[i : i + 1]
+        means_by_count(distances[i], indices[i], w, codes, values, kind, counts, row, effective)
+        if smoothing > 0.0:
+            for c in range(means.shape[1]):
+                means[i, c] = (effective[0] * means[i, c] + smoothing / means.shape[1]) / (
+                    effective[0] + smoothing
+                )

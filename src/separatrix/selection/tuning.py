@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.selection.folds import Folds
 from separatrix.statistics.standardizer import Standardizer
@@ -117,3 +118,14 @@ def best_by_fold(losses: Floats, weights: Floats | None = None) -> tuple[int, In
     total = losses @ w
     others = total[:, None] - losses * w
     return int(total.argmin()), np.asarray(others.argmin(axis=0), dtype=np.int64)
+
+
+def require_classes(data: TuningData) -> None:
+    """Refuse folds whose training rows lack a class: nothing could be learned about it."""
+    for fold, (train, _) in enumerate(data.folds.pairs):
+        weight = np.bincount(data.y[train], data.w[train], data.n_classes)
+        if not weight.all():
+            raise InputError(
+                f"The training rows of fold {fold} have no row of class {int(weight.argmin())}.",
+                remedy="Use fewer folds, or folds that spread the rows of every class.",
+            )
