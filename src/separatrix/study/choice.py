@@ -1,0 +1,147 @@
+"""The choice among candidates, by paired differences of their losses.
+
+    dᵢ = lossᵢ(candidate) − lossᵢ(best)      on the same rows i, predicted out of fold
+
+``one_se`` takes the simplest candidate whose mean d is at most its standard error, and at most a
+stated share of the loss of the best; ``best`` takes the least loss. Rows that are hard for every
+model add to the spread of losses, not to that of differences: pairs tell candidates apart where
+means with their standard errors do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from separatrix.rows.block import Floats
+from separatrix.study.candidates import BASELINE
+
+RULES = ("one_se", "best")
+#: Standard errors of the difference by which the baseline must be beaten: chance alone beats it
+#: half of the time.
+BASELINE_ERRORS = 2.0
+#: A simpler model may be worse than the best by at most this share of its loss.
+SHARE = 0.02
+#: What each metric is called in a sentence.
+METRIC_NAMES = {
+    "log_loss": "log loss",
+    "error": "error rate",
+    "balanced_error": "balanced error rate",
+    "auc": "area over the ROC curve",
+    "f1": "shortfall of F₁",
+    "cost": "expected cost",
+    "rmse": "squared error",
+    "r2": "squared error",
+    "mae": "absolute error",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of paired differences of losses, and its standard error."""
+
+    mean: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, losses: Floats, others: Floats, w: Floats) -> Difference:
+        """The loss minus the other, row by row (or fold by fold)."""
+        d = losses - others
+        mean = float(np.average(d, weights=w))
+        size = float(w.sum() ** 2 / (w**2).sum())
+        variance = float(np.average((d - mean) ** 2, weights=w)) / max(size - 1.0, 1.0)
+        return cls(mean, float(np.sqrt(variance)))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The winner, the ``rule`` and ``metric`` that chose it, and why.
+
+    ``best`` has the least loss; ``other_rule_winner`` is what the other rule would have taken.
+    ``differences`` of every candidate are those from the best.
+    """
+
+    winner: str
+    rule: str
+    metric: str
+    reason: str
+    best: str = ""
+    other_rule_winner: str = ""
+    differences: Mapping[str, Difference] = field(default_factory=dict)
+
+
+def choose(
+    losses: Mapping[str, Floats],
+    w: Floats,
+    *,
+    metric: str,
+    rule: str = "one_se",
+    evidence: Mapping[str, Floats] | None = None,
+    refusal: str = "",
+) -> Choice:
+    """The winner among candidates, simplest first, by their losses on the same rows.
+
+    The baseline wins unless some candidate beats it by two standard errors, in these losses or in
+    ``evidence``: other losses of the same rows, such as the log loss where errors are counted.
+    ``refusal`` says why others could not be scored.
+    """
+    names = [name for name in losses if name != BASELINE]
+    if not names:
+        why = f"No other model could be scored on every fold: {refusal}"
+        return Choice(BASELINE, rule, metric, why, BASELINE, BASELINE)
+    if not any(_beat_baseline(kind, w) for kind in (losses, evidence or {})):
+        why = (
+            "No model beats the baseline by more than chance: the columns do not help to predict "
+            "the target."
+        )
+        return Choice(BASELINE, rule, metric, why, BASELINE, BASELINE)
+    means = {name: float(np.average(losses[name], weights=w)) for name in names}
+    best = min(names, key=lambda name: means[name])
+    differences = {name: Difference.of(losses[name], losses[best], w) for name in names}
+    simplest = next(name for name in names if _as_good(differences[name], means[best]))
+    winner, other = (simplest, best) if rule == "one_se" else (best, simplest)
+    why = _reason(winner, best, names, metric, rule, differences[winner])
+    return Choice(winner, rule, metric, why, best, other, differences)
+
+
+def _beat_baseline(losses: Mapping[str, Floats], w: Floats) -> bool:
+    """Whether any candidate is better than the baseline by more than chance explains."""
+    if BASELINE not in losses:
+        return False
+    gains = (
+        Difference.of(losses[BASELINE], loss, w)
+        for name, loss in losses.items()
+        if name != BASELINE
+    )
+    return any(gain.mean > BASELINE_ERRORS * gain.standard_error for gain in gains)
+
+
+def _as_good(difference: Difference, least: float) -> bool:
+    return difference.mean <= min(difference.standard_error, SHARE * abs(least))
+
+
+def _reason(
+    winner: str,
+    best: str,
+    names: Sequence[str],
+    metric: str,
+    rule: str,
+    difference: Difference,
+) -> str:
+    measure = METRIC_NAMES.get(metric, metric)
+    if len(names) == 1:
+        return f"{winner} is the only model compared, and beats the baseline."
+    if rule == "best":
+        return f"{winner} has the smallest cross-validated {measure}."
+    if winner == best:
+        return (
+            f"{winner} has the smallest cross-validated {measure}, and no simpler model comes "
+            f"within one standard error of the difference and {SHARE:.0%} of it."
+        )
+    return (
+        f"{winner} is the simplest model whose cross-validated {measure} is within one standard "
+        f"error of the difference ({difference.mean:.2g} ± {difference.standard_error:.2g}) and "
+        f"{SHARE:.0%} of the best, {best}."
+    )
