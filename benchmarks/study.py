@@ -108,7 +108,8 @@ def prepared(model: Any) -> Pipeline:
         ),
         (
             make_pipeline(
-                SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+                SimpleImputer(strategy="most_frequent"),
+                OneHotEncoder(handle_unknown="ignore", sparse_output=False),
             ),
             make_column_selector(dtype_exclude="number"),
         ),
@@ -217,7 +218,11 @@ def compared(name: str, folder: Path) -> dict[str, Any]:
         error = float(np.mean(model.predict(x) != y))
         other, _, other_seconds = grid(train, target, "neg_log_loss")
         p = np.clip(other.predict_proba(x), np.finfo(float).eps, 1)
-        losses = (own_scores["log_loss"].value, log_loss(y, p, labels=other.classes_), other_seconds)
+        losses = (
+            own_scores["log_loss"].value,
+            log_loss(y, p, labels=other.classes_),
+            other_seconds,
+        )
     return found | {
         "task": study.task,
         "winner": study.winner,

@@ -10,8 +10,6 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.schema import Column, Kind
 from separatrix.study.candidates import CANDIDATES, Size, candidates
-from separatrix.study.cross_validation import choose
-from separatrix.study.result import Entry
 from separatrix.study.tasks import infer_task, refuse_task, with_classes
 
 
@@ -81,46 +79,3 @@ def test_a_polynomial_of_too_many_terms_is_skipped_with_a_message() -> None:
     assert "models=['polynomial']" in messages[0]
     compared, messages = candidates("regression", ["polynomial"], Size(50, 100))
     assert "polynomial" in [c.name for c in compared]
-
-
-def line(name: str, mean: float, error: float = 0.1) -> Entry:
-    return Entry(name, name, "rmse", (mean, mean), mean, error)
-
-
-def test_the_simplest_within_one_standard_error_wins() -> None:
-    entries = [line("baseline", 9), line("linear", 1.05), line("ridge", 1.0), line("lasso", 0.99)]
-    name, reason = choose(entries)
-    assert name == "linear"
-    assert "simplest" in reason
-    assert "lasso" in reason
-
-
-def test_the_best_wins_where_no_simpler_one_comes_near() -> None:
-    name, reason = choose([line("baseline", 9), line("linear", 5), line("ridge", 1.0)])
-    assert name == "ridge"
-    assert "smallest" in reason
-
-
-def test_the_baseline_wins_only_if_nothing_beats_it() -> None:
-    assert choose([line("baseline", 1.0), line("linear", 1.01)])[0] == "baseline"
-    assert choose([line("baseline", 1.0), line("linear", 0.99)])[0] == "linear"
-
-
-def test_a_gain_that_the_folds_disagree_about_is_chance() -> None:
-    def folds(name: str, *errors: float) -> Entry:
-        spread = float(np.std(errors, ddof=1) / len(errors) ** 0.5)
-        return Entry(name, name, "rmse", errors, float(np.mean(errors)), spread)
-
-    dummy = folds("baseline", 1.0, 1.1, 0.9, 1.0)
-    close = folds("linear", 0.8, 1.2, 0.7, 1.2)  # better on average, by less than its error
-    assert np.mean(close.folds) < np.mean(dummy.folds)
-    name, reason = choose([dummy, close])
-    assert name == "baseline"
-    assert "more than chance" in reason
-    clear = folds("ridge", 0.98, 1.07, 0.89, 0.97)  # a smaller gain, on every fold
-    assert choose([dummy, close, clear])[0] == "ridge"
-
-
-def test_a_model_that_could_not_be_fitted_cannot_win() -> None:
-    broken = Entry("linear", "linear", "rmse", (), float("nan"), float("nan"), note="why")
-    assert choose([line("baseline", 2.0), broken, line("ridge", 1.0)])[0] == "ridge"

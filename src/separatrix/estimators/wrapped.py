@@ -110,7 +110,7 @@ def decision_scores(model: Any, X: Any) -> Floats:
     """
     k = len(model.classes_)
     if hasattr(model, "predict_proba") and (k > 2 or not hasattr(model, "decision_function")):
-        scores = log_odds(model, X)
+        scores = log_odds(model.predict_proba(X))
     else:
         scores = np.asarray(model.decision_function(X), dtype=float)
     if scores.shape[1:] != (() if k == 2 else (k,)):
@@ -128,10 +128,10 @@ def joint_scores(model: Any, scores: Floats) -> Floats:
     return np.asarray(log_expit(scores)) if hasattr(model, "predict_proba") else scores
 
 
-def log_odds(model: Any, X: Any) -> Floats:
+def log_odds(probabilities: Any) -> Floats:
     """log p/(1 − p) of each class, or of the second of two; finite where p is 0 or 1."""
-    p = np.asarray(model.predict_proba(X), dtype=float)
-    p = p[:, 1] if len(model.classes_) == 2 else p
+    p = np.asarray(probabilities, dtype=float)
+    p = p[:, 1] if p.shape[1] == 2 else p
     return np.asarray(logit(np.clip(p, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)))
 
 

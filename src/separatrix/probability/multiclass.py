@@ -95,8 +95,11 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """One column for each binary classifier, positive for its class 1."""
         check_is_fitted(self)
         x = self._design(X)
-        score = log_odds if hasattr(self.estimators_[0], "predict_proba") else decision_scores
-        return np.stack([score(model, x) for model in self.estimators_], axis=1)
+        if hasattr(self.estimators_[0], "predict_proba"):
+            columns = [log_odds(model.predict_proba(x)) for model in self.estimators_]
+        else:
+            columns = [decision_scores(model, x) for model in self.estimators_]
+        return np.stack(columns, axis=1)
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""

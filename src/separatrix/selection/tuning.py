@@ -53,6 +53,14 @@ class TuningData:
         return len(self.w)
 
     @cached_property
+    def fold(self) -> Ints:
+        """The fold in which each row is predicted; −1 for rows in none."""
+        found = np.full(self.n, -1, dtype=np.int64)
+        for number, (_, test) in enumerate(self.folds.pairs):
+            found[test] = number
+        return found
+
+    @cached_property
     def z(self) -> Matrix:
         """Standardized columns, rounded."""
         z = Standardizer.from_rows(self.x, self.w).transform(self.x)

@@ -41,6 +41,17 @@ class Size:
     terms: int
     classes: int = 1
 
+    @property
+    def coefficients(self) -> int:
+        """Coefficients of a linear model."""
+        return max(1, self.classes - 1) * (self.terms + 1)
+
+    @property
+    def plenty(self) -> str:
+        """Why regularization is unnecessary."""
+        each = self.rows // self.coefficients
+        return f"with {each} rows for each coefficient regularization is unnecessary"
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -52,7 +63,8 @@ class Candidate:
     not), by the size of the data and not by the clock, so that the same table always gives the same
     comparison. ``regularized`` marks one that joins only where regularization may help: few rows
     for the coefficients, or separable classes. A ``slow`` one has its learning curve from fewer
-    fits.
+    fits. A ``tunable`` one tunes on the folds of the study itself, and gives its out-of-fold
+    predictions on the way (:class:`separatrix.selection.tuning.Tunable`).
     """
 
     name: str
@@ -66,6 +78,7 @@ class Candidate:
     raw: bool = False
     regularized: bool = False
     slow: bool = False
+    tunable: bool = False
     too_expensive: Callable[[Size], str] | None = None
 
     def make(self, folds: int) -> Any:
@@ -246,5 +259,4 @@ def left_out(name: str, reason: str) -> str:
 
 def few_rows(size: Size) -> bool:
     """Whether regularization may help: not many rows for each coefficient."""
-    coefficients = max(1, size.classes - 1) * (size.terms + 1)
-    return size.rows < ROWS_PER_COEFFICIENT * coefficients
+    return size.rows < ROWS_PER_COEFFICIENT * size.coefficients

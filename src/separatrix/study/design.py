@@ -16,7 +16,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
-from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.candidates import BASELINE, Candidate, Size
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
 from separatrix.study.result import TrainingRows
 
@@ -45,6 +45,7 @@ class StudyDesign:
     candidates: list[Candidate]
     messages: list[str]
     metadata: Metadata
+    size: Size
     progress: Any = None
 
     @property

@@ -21,6 +21,7 @@ from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind
 from separatrix.selection.folds import Folds
 from separatrix.selection.rules import validation_error
+from separatrix.selection.tuning import Tuning
 from separatrix.statistics.grouped import Grouped, MomentRows
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import design_moments, learn_encoding
@@ -62,9 +63,9 @@ class MomentFolds:
         """The candidate fitted to all folds but one."""
         return _fit(candidate, self.folds.without(fold))
 
-    def error(self, _: Candidate, model: Any, fold: int) -> float:
-        """RMSE of a fitted model on one fold."""
-        return float(np.sqrt(mse(model, self.folds.parts[fold])))
+    def squared_error(self, model: Any, fold: int) -> float:
+        """Mean squared error of a fitted model on one fold."""
+        return mse(model, self.folds.parts[fold])
 
     def fit(self, candidate: Candidate) -> Any:
         """The candidate fitted to all folds."""
@@ -134,10 +135,6 @@ class RowFolds:
         """The candidate fitted to the rows that predict a fold."""
         return self.fitted(candidate, self.split(fold)[0])
 
-    def error(self, candidate: Candidate, model: Any, fold: int) -> float:
-        """Error of a fitted model on one fold."""
-        return error_on(model, self.source(candidate).take(self.split(fold)[1]))
-
     def split(self, fold: int) -> tuple[Ints, Ints]:
         """Positions of the rows that predict a fold, and of the rows of the fold.
 
@@ -159,15 +156,15 @@ class RowFolds:
         splits = (self.split(fold) for fold in range(self.k))
         return Folds(tuple((place[train], place[test]) for train, test in splits), None)
 
-    def fit(self, candidate: Candidate) -> Any:
+    def fit(self, candidate: Candidate, tuning: Tuning | None = None) -> Any:
         """The candidate fitted to all folds, ready for tables like this one."""
-        model = self.fitted(candidate, self.training)
+        model = self.fitted(candidate, self.training, tuning)
         if self.source(candidate) is self.table:
             return model
         return by_name(model, self.table.take(self.training))
 
-    def fitted(self, candidate: Candidate, training: Ints) -> Any:
-        """The candidate fitted to some of the rows.
+    def fitted(self, candidate: Candidate, training: Ints, tuning: Tuning | None = None) -> Any:
+        """The candidate fitted to some of the rows, with parameters that were tuned before.
 
         A regression model that tunes a penalty on a matrix is given the folds of the study to do it
         on (a classifier needs every class in every fold, and makes its own). The model stores their
@@ -177,6 +174,8 @@ class RowFolds:
         labels = self.labels[training]
         folds = len(np.unique(labels))
         model = candidate.make(max(2, folds))
+        if tuning is not None:
+            return model.fit_tuned(rows.take(training), tuning)
         shared = candidate.folds and candidate.task == REGRESSION and folds > 1
         if shared and isinstance(rows, ArrayRows):
             model.set_params(cv=PredefinedSplit(np.unique(labels, return_inverse=True)[1]))

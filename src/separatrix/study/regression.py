@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.linear.ridge.ridge_path import RidgePath
-from separatrix.rows.rows import ArrayRows
+from separatrix.rows.block import Floats, Ints
+from separatrix.rows.rows import ArrayRows, InMemory
+from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import BASELINE, Candidate, Size, candidates
-from separatrix.study.cross_validation import Folds, choose, compare, learning_curve, muted
+from separatrix.study.comparison.cross_validation import cross_validate, muted
+from separatrix.study.comparison.learning_curve import learning_curve
+from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
+from separatrix.study.comparison.options import Options
+from separatrix.study.comparison.tuning import tuning_data
 from separatrix.study.describe import describe
 from separatrix.study.description import RegularizationPath
 from separatrix.study.design import Metadata, StudyDesign, training_rows, with_warnings
@@ -22,12 +29,13 @@ from separatrix.study.folds import (
     MIN_TEST_ROWS,
     MIN_TRAINING_ROWS,
     MomentFolds,
+    RowFolds,
     mse,
     too_small,
     truth_of,
 )
-from separatrix.study.measure import regression_scores, scores_from_moments
-from separatrix.study.progress import stages, tell_compared, tell_inferred
+from separatrix.study.measure import regression_scores, row_losses, scores_from_moments
+from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
 from separatrix.study.result import Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
 
@@ -39,35 +47,24 @@ PATH_POINTS = 60
 WITHOUT_PENALTY = ("linear", "huber", "least_absolute")
 
 
-def study_regression(design: StudyDesign) -> Study:
+def study_regression(design: StudyDesign, options: Options) -> Study:
     """Compare on the folds, choose, and score on the test set once."""
     folds, moments = design.folds, _moment_folds(design)
-
-    def folds_for(candidate: Candidate) -> Folds:
-        return moments if moments is not None and candidate.from_moments else folds
-
-    def fitted(candidate: Candidate) -> Any:
-        """A penalty is tuned on the folds of the comparison; the others get the rows.
-
-        Rows have more digits than moments, and residuals and leverage.
-        """
-        if moments is not None and candidate.from_moments and candidate.tuned:
-            return moments.fit(candidate)
-        return folds.fit(candidate)
-
+    metric = options.metric_for(REGRESSION)
     tell_inferred(design.progress, design.messages, design.candidates)
     with stages(design.progress, len(design.candidates) + 3) as step:
-        leaderboard = compare(design.candidates, folds_for, METRIC, step)
-        winner, reason = choose(leaderboard)
-        tell_compared(design.progress, leaderboard, winner, reason)
+        compared = _compare(design, moments, metric, options, step)
+        choice = compared.comparison.choose(options.rule)
+        winner, tuning = choice.winner, compared.tuned.get(choice.winner)
+        tell_compared(design.progress, compared.comparison.entries, winner, choice.reason)
         best = design.named(winner)
         step(f"fitting {winner} to all training rows")
-        model, warned = with_warnings(lambda: fitted(best))
+        model, warned = with_warnings(lambda: _fitted(best, design, moments, tuning))
         step("scoring on the test set")
         test_predictions, scores = _scored(model, design)
-        baseline, _ = with_warnings(lambda: fitted(design.baseline))
+        baseline, _ = with_warnings(lambda: _fitted(design.baseline, design, moments, None))
         step("learning curve")
-        curve = learning_curve(best, folds, METRIC, design.parts.seed)
+        curve = learning_curve(best, folds, "rmse", design.parts.seed, tuning)
     description = describe(model)
     return Study(
         source=design.metadata.source,
@@ -79,9 +76,10 @@ def study_regression(design: StudyDesign) -> Study:
         n_train=len(folds.training),
         n_test=len(folds.test),
         columns=design.columns,
-        leaderboard=leaderboard,
+        leaderboard=compared.comparison.entries,
         winner=winner,
-        reason=reason,
+        reason=choice.reason,
+        choice=choice,
         test=scores,
         baseline_test=_scored(baseline, design)[1],
         model=model,
@@ -96,6 +94,76 @@ def study_regression(design: StudyDesign) -> Study:
         training=training_rows(model, model, folds, model.encoding_),
         ridge_path=_ridge_path(_design_of(model, design)) if winner in WITHOUT_PENALTY else None,
     )
+
+
+@dataclass(frozen=True)
+class ComparedNumbers:
+    """The comparison, and what the candidates that tune found."""
+
+    comparison: Comparison
+    tuned: dict[str, Tuning]
+
+
+def _compare(
+    design: StudyDesign, moments: MomentFolds | None, metric: str, options: Options, step: Step
+) -> ComparedNumbers:
+    """Cross-validate every candidate, simplest first; one that refuses the data says why."""
+    folds = design.folds
+    data = tuning_data(folds, (), metric, options.effort.work)
+    secondary = "mae" if metric in ("rmse", "r2") else "rmse"
+    tuned: dict[str, Tuning] = {}
+
+    def score(candidate: Candidate) -> Scored:
+        if candidate.tunable:
+            with muted():
+                found = candidate.make(folds.k).tune(data)
+            tuned[candidate.name] = found
+            chosen = [found.grid[i] for i in found.by_fold]
+            values = {name: tuple(theta[name] for theta in chosen) for name in chosen[0]}
+            losses = _losses(data, found.rows, found.predictions, folds, (metric, secondary))
+            return Scored(candidate, losses, values, found.note)
+        source: Any = moments if moments is not None and candidate.from_moments else folds
+        parts, values = cross_validate(
+            candidate, source, lambda model, fold: model.predict(_rows_of(folds, candidate, fold))
+        )
+        rows = np.concatenate([test for _, test in data.folds.pairs])
+        losses = _losses(data, rows, np.concatenate(parts), folds, (metric, secondary))
+        return Scored(candidate, losses, values)
+
+    scored = []
+    for candidate in design.candidates:
+        step(f"comparing {candidate.name}")
+        scored.append(scored_or_refused(candidate, score))
+    return ComparedNumbers(Comparison(scored, metric, secondary), tuned)
+
+
+def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:
+    """The rows of one fold, as a candidate reads them."""
+    rows = folds.table if candidate.from_moments else folds.source(candidate)
+    return rows.take(folds.split(fold)[1])
+
+
+def _losses(
+    data: TuningData, rows: Ints, predicted: Floats, folds: RowFolds, metrics: tuple[str, ...]
+) -> Losses:
+    """Losses of predictions out of fold, of training rows at these positions."""
+    order = np.argsort(rows)
+    at, values = rows[order], np.ravel(predicted)[order]
+    truth, w, fold = data.y[at], data.w[at], data.fold[at]
+    found = {metric: row_losses(metric, truth, values, w) for metric in metrics}
+    return Losses(folds.training[at], fold, w, found)
+
+
+def _fitted(
+    candidate: Candidate, design: StudyDesign, moments: MomentFolds | None, tuning: Tuning | None
+) -> Any:
+    """A penalty is tuned on the folds of the comparison; the others get the rows.
+
+    Rows have more digits than moments, and residuals and leverage.
+    """
+    if moments is not None and candidate.from_moments and candidate.tuned:
+        return moments.fit(candidate)
+    return design.folds.fit(candidate, tuning)
 
 
 def _moment_folds(design: StudyDesign) -> MomentFolds | None:
@@ -144,6 +212,7 @@ def _ridge_path(source: Moments | ArrayRows) -> RegularizationPath:
 def study_moments(
     stored: StoredMoments,
     models: Sequence[str] | None,
+    options: Options,
     progress: Any,
     metadata: Metadata,
     messages: tuple[str, ...],
@@ -167,9 +236,10 @@ def study_moments(
     messages += inferred.about_moments(training, test, columns, parts, schema)
     tell_inferred(progress, messages, by_name.values())
     with stages(progress, len(by_name) + 2) as step:
-        leaderboard = compare([*by_name.values()], lambda _: folds, METRIC, step)
-        winner, reason = choose(leaderboard)
-        tell_compared(progress, leaderboard, winner, reason)
+        comparison = _compare_moments([*by_name.values()], folds, step)
+        choice = comparison.choose(options.rule)
+        leaderboard, winner = comparison.entries, choice.winner
+        tell_compared(progress, leaderboard, winner, choice.reason)
         step(f"fitting {winner} to all training rows")
         model, warned = with_warnings(lambda: folds.fit(by_name[winner]))
         step("scoring on the test set")
@@ -186,7 +256,8 @@ def study_moments(
         columns=columns,
         leaderboard=leaderboard,
         winner=winner,
-        reason=reason,
+        reason=choice.reason,
+        choice=choice,
         test=scores_from_moments(test, mse(model, test)),
         baseline_test=scores_from_moments(test, mse(baseline, test)),
         model=model,
@@ -195,3 +266,22 @@ def study_moments(
         warnings=warned,
         ridge_path=_ridge_path(model.moments_) if winner in WITHOUT_PENALTY else None,
     )
+
+
+def _compare_moments(compared: Sequence[Candidate], folds: MomentFolds, step: Step) -> Comparison:
+    """Mean squared errors by fold: there are no rows to pair."""
+    numbers = np.arange(folds.k)
+    weights = np.array([part.weight for part in folds.folds.parts.values()])
+
+    def score(candidate: Candidate) -> Scored:
+        errors, values = cross_validate(
+            candidate, folds, lambda model, fold: folds.squared_error(model, fold)
+        )
+        losses = Losses(numbers, numbers, weights, {METRIC: np.array(errors)})
+        return Scored(candidate, losses, values)
+
+    scored = []
+    for candidate in compared:
+        step(f"comparing {candidate.name}")
+        scored.append(scored_or_refused(candidate, score))
+    return Comparison(scored, METRIC)

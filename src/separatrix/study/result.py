@@ -50,10 +50,35 @@ class Entry:
     folds: tuple[float, ...]
     mean: float
     standard_error: float
-    hyperparameters: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    hyperparameters: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     note: str = ""
     secondary: CrossValidatedScore | None = None
     calibrated: str | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of paired differences of losses, and its standard error."""
+
+    mean: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The winner, the ``rule`` and ``metric`` that chose it, and why.
+
+    ``best`` has the least loss; ``other_rule_winner`` is what the other rule would have taken.
+    ``differences`` of every candidate are those from the best.
+    """
+
+    winner: str
+    rule: str
+    metric: str
+    reason: str
+    best: str = ""
+    other_rule_winner: str = ""
+    differences: dict[str, Difference] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -189,6 +214,7 @@ class Study:
     columns : profile of every column.
     leaderboard : the candidates, simplest first.
     winner, reason : the chosen candidate, and why it was chosen.
+    choice : the rule and the metric that chose, and what the other rule would have taken.
     test, baseline_test : scores on the test set, of the winner and of the baseline.
     model : the fitted estimator. None in a stored study, whose model is beside it.
     description : what pages show of the model.
@@ -236,3 +262,5 @@ class Study:
     covariance_tests: CovarianceTests | None = None
     decision_surface: DecisionSurface | None = None
     margins: Margins | None = None
+    choice: Choice | None = None
+    reference: Entry | None = None

@@ -19,7 +19,9 @@ from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates
-from separatrix.study.classes.run import Options, study_classes
+from separatrix.study.classes.run import study_classes
+from separatrix.study.comparison.effort import Effort
+from separatrix.study.comparison.options import Options
 from separatrix.study.design import Metadata, StudyDesign
 from separatrix.study.folds import (
     MIN_TEST_ROWS,
@@ -40,6 +42,8 @@ def run_study(
     task: str | None = None,
     models: Sequence[str] | None = None,
     metric: str | None = None,
+    rule: str = "one_se",
+    effort: str = "normal",
     costs: Any = None,
     reject: float | None = None,
     seed: int = 0,
@@ -52,10 +56,10 @@ def run_study(
     """Compare models by cross-validation and score the winner once on a held-out test set.
 
     The rows are split into a test set and folds. Every candidate is cross-validated on the folds;
-    the winner is the simplest within one standard error of the best, or the baseline where none
-    beats it by two. It is fitted to all folds and scored on the test set, once. Classifiers are
-    compared by their probabilities, and calibrated where that lowers the log loss. A table too
-    large for memory, or one of which there are only moments, is studied from moments.
+    the winner is the simplest whose loss is not worse than the best one's by more than one standard
+    error of the difference, or the baseline where none beats it by two. It is fitted to all folds
+    and scored on the test set, once. Probabilities are calibrated where that lowers the log loss. A
+    table too large for memory, or one of which there are only moments, is studied from moments.
 
     Parameters
     ----------
@@ -67,7 +71,13 @@ def run_study(
         Names of the candidates to compare with the baseline; None compares all that are not too
         expensive for the size of the table.
     metric : str, default=None
-        What classifiers are ranked by: "log_loss" (None) or "error". Regression goes by "rmse".
+        What decides. Of classes: "log_loss", "error", "auc", "f1", "balanced_error" or "cost". Of
+        numbers: "rmse", "mae" or "r2". None takes the first.
+    rule : {"one_se", "best"}, default="one_se"
+        The simplest model within one standard error of the difference from the best (and 2 % of its
+        loss), or the best itself.
+    effort : {"quick", "normal", "thorough"}, default="normal"
+        Limit on the work of every candidate, counted in operations: larger searches, more rows.
     costs : dict or array-like, default=None
         Misclassification costs, {truth: {answer: cost}} or a matrix by class in order. The model
         then predicts what has the least expected cost.
@@ -109,10 +119,11 @@ def run_study(
     >>> [f"{score.metric} {score.value:.2f}" for score in study.test]
     ['rmse 54.98', 'r2 0.48', 'mae 45.91']
     """
-    metadata, options = Metadata(source, command), Options(metric, costs, reject)
+    metadata = Metadata(source, command)
+    options = Options(metric, rule, Effort(effort), costs, reject, models is not None)
     if isinstance(rows, StoredMoments):
         options.refuse_for(REGRESSION)
-        return study_moments(rows, models, progress, metadata, inferred.only_moments())
+        return study_moments(rows, models, options, progress, metadata, inferred.only_moments())
     parts = Parts(seed, test, folds)
     target = inferred.one_target(rows.schema)
     if task is not None:
@@ -127,7 +138,7 @@ def run_study(
     groups = rows.with_parts(parts).reduce(Grouped(Moments()))
     stored = StoredMoments(rows.schema, parts, groups)
     messages = ((found.message,) if task is None else ()) + inferred.read_once(rows, streamed)
-    return study_moments(stored, models, progress, metadata, messages)
+    return study_moments(stored, models, options, progress, metadata, messages)
 
 
 def _study_rows(
@@ -147,10 +158,10 @@ def _study_rows(
     size = Size(len(folds.training), len(table.block.terms), classes)
     compared, omitted = candidates(task, models, size)
     messages += inferred.about(table, columns, folds, parts) + omitted
-    design = StudyDesign(table, parts, folds, columns, compared, messages, metadata, progress)
+    design = StudyDesign(table, parts, folds, columns, compared, messages, metadata, size, progress)
     if task == REGRESSION:
-        return study_regression(design)
-    return study_classes(design, options, size, requested=models is not None)
+        return study_regression(design, options)
+    return study_classes(design, options)
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:

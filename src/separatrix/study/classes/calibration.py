@@ -21,12 +21,15 @@ from separatrix.probability.calibrated import (
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.classes.metrics import log_losses
 from separatrix.study.classes.out_of_fold import OutOfFold
-from separatrix.study.result import CalibrationCheck, CrossValidatedScore, Entry
+from separatrix.study.comparison.choice import difference
+from separatrix.study.comparison.losses import Losses
+from separatrix.study.result import CalibrationCheck, CrossValidatedScore
 
 #: The calibration of models without probabilities.
 DEFAULT = "platt"
-METHODS = (DEFAULT, "logistic", "isotonic")
+METHODS = (DEFAULT, "isotonic")
 #: One calibration a class: for more classes than this none is tried.
 MAX_CLASSES = 100
 
@@ -53,13 +56,13 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     """Every fold calibrated by maps fitted to the others; by Platt's where the model has none.
 
     A calibration is applied if it lowers the cross-validated log loss by more than one standard
-    error of the differences between folds: a model that ranks rows well and is overconfident is
+    error of the differences between rows: a model that ranks rows well and is overconfident is
     compared by what it can do.
     """
     default = None
     if found.probabilities is None:
         try:
-            found, default = _with(found, _cross_calibrated(found, DEFAULT)), DEFAULT
+            found, default = found.with_probabilities(_cross_calibrated(found, DEFAULT)), DEFAULT
         except InputError as refusal:
             return Calibrated(found, why=f"no probabilities: {refusal.what}")
     if candidate.name == BASELINE:
@@ -72,34 +75,7 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     if not methods:
         return Calibrated(found, default)
     check, p = _checked(found, default, methods)
-    return Calibrated(found if p is None else _with(found, p), check.method, check)
-
-
-def _with(found: OutOfFold, p: Floats) -> OutOfFold:
-    return replace(found, probabilities=p, predicted=p.argmax(axis=1))
-
-
-def entry(candidate: Candidate, calibrated: Calibrated, metric: str) -> Entry:
-    """The line of the candidate on the leaderboard, by ``metric``; the other one is secondary."""
-    found = calibrated.out_of_fold
-    errors, losses = found.error(), None
-    if found.probabilities is not None:
-        losses = found.log_loss(found.probabilities)
-    first, other = (losses, errors) if metric == "log_loss" else (errors, losses)
-    if first is None:
-        first = CrossValidatedScore(metric, (), float("nan"), float("nan"))
-    return Entry(
-        candidate.name,
-        candidate.label,
-        metric,
-        first.folds,
-        first.mean,
-        first.standard_error,
-        dict(found.hyperparameters),
-        note=calibrated.why,
-        secondary=other,
-        calibrated=calibrated.method,
-    )
+    return Calibrated(found if p is None else found.with_probabilities(p), check.method, check)
 
 
 def _checked(
@@ -107,27 +83,31 @@ def _checked(
 ) -> tuple[CalibrationCheck, Floats | None]:
     """Whether the best of the calibrations helps, and its probabilities if it does."""
     assert found.probabilities is not None
-    before = found.log_loss(found.probabilities)
-    losses = {method: found.log_loss(p) for method, p in methods.items()}
-    best = min(losses, key=lambda method: losses[method].mean)
-    after = losses[best]
-    differences = np.subtract(before.folds, after.folds)
-    gain = float(differences.mean())
-    error = float(np.std(differences, ddof=1) / np.sqrt(len(differences)))
-    helps = gain > error and gain > 0
+    before = _log_losses(found, found.probabilities)
+    losses = {method: _log_losses(found, p) for method, p in methods.items()}
+    scores = {method: loss.score("log_loss") for method, loss in losses.items()}
+    best = min(scores, key=lambda method: scores[method].mean)
+    gain = difference(before.by_metric["log_loss"], losses[best].by_metric["log_loss"], found.w)
+    helps = gain.mean > gain.standard_error and gain.mean > 0
+    own, after = before.score("log_loss"), scores[best]
     ece = _calibration_error(found, found.probabilities)
     check = CalibrationCheck(
         best if helps else default,
-        before,
-        after if helps else before,
+        own,
+        after if helps else own,
         ece,
         _calibration_error(found, methods[best]) if helps else ece,
-        gain,
-        error,
-        losses,
-        _summary(best, before, after, gain, error, default, helps),
+        gain.mean,
+        gain.standard_error,
+        scores,
+        _summary(best, own, after, gain.mean, gain.standard_error, default, helps),
     )
     return check, methods[best] if helps else None
+
+
+def _log_losses(found: OutOfFold, p: Floats) -> Losses:
+    losses = {"log_loss": log_losses(p, found.truth)}
+    return Losses(found.rows, found.fold, found.w, losses)
 
 
 def with_calibration(candidate: Candidate, model: Any, calibrated: Calibrated) -> Any:

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
-from separatrix.estimators.wrapped import decision_scores
+from separatrix.estimators.wrapped import decision_scores, log_odds
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.rows import InMemory
+from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.study.candidates import Candidate
-from separatrix.study.classes.metrics import log_losses
-from separatrix.study.cross_validation import cross_validate, score
+from separatrix.study.comparison.cross_validation import cross_validate, muted
 from separatrix.study.design import probabilities_for
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned, truth_of
-from separatrix.study.result import CrossValidatedScore, Predictions
+from separatrix.study.result import Predictions
 
 #: Numbers stored of one candidate until the choice is made.
 MAX_NUMBERS = 2_000_000
@@ -27,11 +27,11 @@ MAX_NUMBERS = 2_000_000
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """One entry per row, fold after fold; ``truth`` and ``predicted`` are positions in ``classes``.
+    """One entry per row, in order of the rows; truth and predicted are positions in ``classes``.
 
     ``scores`` is None where a training set lacked a class: scores of different sets of classes
     cannot be calibrated together. ``probabilities`` is None where the model has none.
-    ``hyperparameters`` are the tuned ones by fold.
+    ``hyperparameters`` are the tuned ones by fold, and ``tuning`` the search that found them.
     """
 
     classes: NDArray[Any]
@@ -42,8 +42,9 @@ class OutOfFold:
     w: Floats
     scores: Floats | None
     probabilities: Floats | None
-    hyperparameters: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    hyperparameters: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     separable: bool = False
+    tuning: Tuning | None = None
 
     @property
     def folds(self) -> list[int]:
@@ -68,29 +69,25 @@ class OutOfFold:
         most = max(1, MAX_NUMBERS // len(self.classes))
         return self.take(thinned(np.arange(len(self.truth)), most))
 
-    def mean_by_fold(self, metric: str, loss: Floats) -> CrossValidatedScore:
-        """The mean loss of every fold, and over them."""
-        each = [
-            float(np.average(loss[self.fold == f], weights=self.w[self.fold == f]))
-            for f in self.folds
-        ]
-        return score(metric, each)
-
-    def error(self) -> CrossValidatedScore:
-        """The error rate."""
-        return self.mean_by_fold("error", (self.truth != self.predicted).astype(float))
-
-    def log_loss(self, probabilities: Floats) -> CrossValidatedScore:
-        """The mean of −log p of the true class."""
-        return self.mean_by_fold("log_loss", log_losses(probabilities, self.truth))
+    def with_probabilities(self, p: Floats) -> OutOfFold:
+        """The same with other probabilities, and the most probable class."""
+        return replace(self, probabilities=p, predicted=p.argmax(axis=1))
 
 
-def predict_out_of_fold(candidate: Candidate, folds: RowFolds, classes: NDArray[Any]) -> OutOfFold:
-    """Every fold, predicted by the candidate fitted to the others."""
+def predict_out_of_fold(
+    candidate: Candidate, folds: RowFolds, classes: NDArray[Any], data: TuningData
+) -> OutOfFold:
+    """Every fold, predicted by the candidate fitted to the others.
+
+    A candidate that tunes does so on these folds: its fits give the predictions as well.
+    """
+    if candidate.tunable:
+        with muted():
+            return _from_tuning(candidate.make(folds.k).tune(data), folds, classes, data)
     parts, tuned = cross_validate(
         candidate, folds, lambda model, fold: _predict(model, folds, candidate, fold, classes)
     )
-    return replace(
+    found = replace(
         parts[0],
         rows=np.concatenate([part.rows for part in parts]),
         fold=np.concatenate([part.fold for part in parts]),
@@ -101,6 +98,34 @@ def predict_out_of_fold(candidate: Candidate, folds: RowFolds, classes: NDArray[
         probabilities=_together(part.probabilities for part in parts),
         hyperparameters=tuned,
         separable=any(part.separable for part in parts),
+    )
+    return found.take(np.argsort(found.rows))
+
+
+def _from_tuning(
+    tuning: Tuning, folds: RowFolds, classes: NDArray[Any], data: TuningData
+) -> OutOfFold:
+    """The predictions that a search made on its way."""
+    order = np.argsort(tuning.rows)
+    at, predictions = tuning.rows[order], tuning.predictions[order]
+    chosen = [tuning.grid[i] for i in tuning.by_fold]
+    if tuning.kind == "probabilities":
+        p, scores = predictions, log_odds(predictions)
+        predicted = p.argmax(axis=1)
+    else:
+        p, scores = None, predictions
+        predicted = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    return OutOfFold(
+        classes,
+        folds.training[at],
+        data.fold[at],
+        np.asarray(data.y)[at],
+        predicted,
+        data.w[at],
+        scores,
+        p,
+        {name: tuple(theta[name] for theta in chosen) for name in chosen[0]},
+        tuning=tuning,
     )
 
 

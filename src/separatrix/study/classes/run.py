@@ -12,70 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
-from separatrix.messages import InputError, did_you_mean
+from separatrix.messages import InputError
 from separatrix.rows.block import unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.study import inferred
-from separatrix.study.candidates import BASELINE, Candidate, Size, few_rows, left_out
-from separatrix.study.classes.calibration import Calibrated, calibrate, entry, with_calibration
+from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.classes.calibration import Calibrated, with_calibration
+from separatrix.study.classes.compare import compare_classes
 from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
 from separatrix.study.classes.covariances import covariance_tests
 from separatrix.study.classes.metrics import log_losses
 from separatrix.study.classes.out_of_fold import (
     aligned_probabilities,
     by_fold,
-    predict_out_of_fold,
 )
 from separatrix.study.classes.planes import margins_of, surface_of
-from separatrix.study.cross_validation import choose, learning_curve, refused
+from separatrix.study.comparison.learning_curve import learning_curve
+from separatrix.study.comparison.options import Options
 from separatrix.study.describe import describe
 from separatrix.study.design import StudyDesign, scores_for, training_rows, with_warnings
 from separatrix.study.folds import truth_of
 from separatrix.study.measure import classification_scores, mean_score
-from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
-from separatrix.study.result import CalibrationCheck, Decision, Entry, Predictions, Score, Study
+from separatrix.study.progress import stages, tell_compared, tell_inferred
+from separatrix.study.result import CalibrationCheck, Decision, Predictions, Score, Study
 from separatrix.study.tasks import CLASSIFICATION
-
-METRICS = ("log_loss", "error")
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of classification alone."""
-
-    metric: str | None = None
-    costs: Any = None
-    reject: float | None = None
-
-    def refuse_for(self, task: str) -> None:
-        """An unknown metric, or costs of classes where there are none."""
-        if task == CLASSIFICATION:
-            if self.metric not in (None, *METRICS):
-                raise InputError(
-                    f"Classifiers are not compared by {self.metric!r}.",
-                    remedy=did_you_mean(str(self.metric), METRICS),
-                )
-            return
-        if self.metric not in (None, "rmse"):
-            raise InputError(
-                f"Regression models are compared by rmse, not by {self.metric!r}.",
-                remedy="Leave out `metric`, or use `task='classification'`.",
-            )
-        for name, value in (("costs", self.costs), ("reject", self.reject)):
-            if value is not None:
-                raise InputError(
-                    f"`{name}` is an option of classification, and the target is numeric.",
-                    remedy="Leave it out, or use `task='classification'`.",
-                )
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The leaderboard, the out-of-fold predictions of each candidate, and messages."""
-
-    entries: tuple[Entry, ...]
-    predictions: dict[str, Calibrated]
-    messages: list[str]
 
 
 @dataclass(frozen=True)
@@ -88,7 +48,7 @@ class Winner:
     check: CalibrationCheck | None = None
 
 
-def study_classes(design: StudyDesign, options: Options, size: Size, *, requested: bool) -> Study:
+def study_classes(design: StudyDesign, options: Options) -> Study:
     """Compare on the folds, choose, calibrate, and score on the test set once."""
     folds = design.folds
     labels = np.array(sorted(str(t.level) for t in design.table.block.targets), dtype=object)
@@ -99,18 +59,19 @@ def study_classes(design: StudyDesign, options: Options, size: Size, *, requeste
     messages += [] if costs is None else about_costs(costs, classes)
     tell_inferred(design.progress, [*design.messages, *messages], design.candidates)
     with stages(design.progress, len(design.candidates) + 3) as step:
-        compared = _compare(design, classes, options.metric or METRICS[0], size, requested, step)
-        name, reason = choose(compared.entries)
-        tell_compared(design.progress, compared.entries, name, reason)
-        best = design.named(name)
+        compared = compare_classes(design, classes, options, costs, step)
+        choice = compared.comparison.choose(options.rule)
+        name = choice.winner
+        tell_compared(design.progress, compared.comparison.entries, name, choice.reason)
+        best, tuning = design.named(name), compared.predictions[name].out_of_fold.tuning
         step(f"fitting {name} to all training rows")
-        winner = _fitted(best, design, compared, costs)
+        winner = _fitted(best, design, compared.predictions[name], costs)
         step("scoring on the test set")
         test = _predictions(winner, folds.table.take(folds.test), classes)
         decision = None if costs is None else evaluate(costs, classes, test)
         baseline = _baseline(design, classes, costs)
         step("learning curve")
-        curve = learning_curve(best, folds, "error", design.parts.seed)
+        curve = learning_curve(best, folds, "error", design.parts.seed, tuning)
     encoding = None if best.raw else winner.core.encoding_
     description = describe(winner.model)
     messages += compared.messages
@@ -126,9 +87,10 @@ def study_classes(design: StudyDesign, options: Options, size: Size, *, requeste
         n_train=len(folds.training),
         n_test=len(folds.test),
         columns=design.columns,
-        leaderboard=compared.entries,
+        leaderboard=compared.comparison.entries,
         winner=name,
-        reason=reason,
+        reason=choice.reason,
+        choice=choice,
         test=_scores(test, classes, decision),
         baseline_test=baseline,
         model=winner.model,
@@ -177,37 +139,11 @@ def _known_classes(design: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[A
     ]
 
 
-def _compare(
-    design: StudyDesign, classes: NDArray[Any], metric: str, size: Size, requested: bool, step: Step
-) -> Comparison:
-    """Cross-validate every candidate, simplest first; one that refuses the data says why."""
-    entries, predictions, messages = [], {}, []
-    regularize = requested or few_rows(size)
-    for candidate in design.candidates:
-        step(f"comparing {candidate.name}")
-        if candidate.regularized and not regularize:
-            each = size.rows // (max(1, size.classes - 1) * (size.terms + 1))
-            reason = f"with {each} rows for each coefficient regularization is unnecessary"
-            messages.append(left_out(candidate.name, reason))
-            continue
-        try:
-            found = predict_out_of_fold(candidate, design.folds, classes)
-        except InputError as refusal:
-            entries.append(refused(candidate, metric, refusal))
-            continue
-        regularize = regularize or found.separable
-        calibrated = calibrate(candidate, found)
-        entries.append(entry(candidate, calibrated, metric))
-        predictions[candidate.name] = calibrated.thinned()
-    return Comparison(tuple(entries), predictions, messages)
-
-
 def _fitted(
-    best: Candidate, design: StudyDesign, compared: Comparison, costs: DecisionCosts | None
+    best: Candidate, design: StudyDesign, found: Calibrated, costs: DecisionCosts | None
 ) -> Winner:
     """The winner on all folds, with its calibration and costs."""
-    core, warned = with_warnings(lambda: design.folds.fit(best))
-    found = compared.predictions[best.name]
+    core, warned = with_warnings(lambda: design.folds.fit(best, found.out_of_fold.tuning))
     model = with_calibration(best, core, found)
     if costs is None:
         return Winner(core, model, warned, found.check)

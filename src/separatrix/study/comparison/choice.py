@@ -11,12 +11,13 @@ means with their standard errors do not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from separatrix.rows.block import Floats
 from separatrix.study.candidates import BASELINE
+from separatrix.study.measure import average, standard_error
+from separatrix.study.result import Choice, Difference
 
 RULES = ("one_se", "best")
 #: Standard errors of the difference by which the baseline must be beaten: chance alone beats it
@@ -38,38 +39,10 @@ METRIC_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Mean of paired differences of losses, and its standard error."""
-
-    mean: float
-    standard_error: float
-
-    @classmethod
-    def of(cls, losses: Floats, others: Floats, w: Floats) -> Difference:
-        """The loss minus the other, row by row (or fold by fold)."""
-        d = losses - others
-        mean = float(np.average(d, weights=w))
-        size = float(w.sum() ** 2 / (w**2).sum())
-        variance = float(np.average((d - mean) ** 2, weights=w)) / max(size - 1.0, 1.0)
-        return cls(mean, float(np.sqrt(variance)))
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The winner, the ``rule`` and ``metric`` that chose it, and why.
-
-    ``best`` has the least loss; ``other_rule_winner`` is what the other rule would have taken.
-    ``differences`` of every candidate are those from the best.
-    """
-
-    winner: str
-    rule: str
-    metric: str
-    reason: str
-    best: str = ""
-    other_rule_winner: str = ""
-    differences: Mapping[str, Difference] = field(default_factory=dict)
+def difference(losses: Floats, others: Floats, w: Floats) -> Difference:
+    """The loss minus the other, row by row (or fold by fold)."""
+    d = losses - others
+    return Difference(average(d, w), standard_error(d, w))
 
 
 def choose(
@@ -99,11 +72,11 @@ def choose(
         return Choice(BASELINE, rule, metric, why, BASELINE, BASELINE)
     means = {name: float(np.average(losses[name], weights=w)) for name in names}
     best = min(names, key=lambda name: means[name])
-    differences = {name: Difference.of(losses[name], losses[best], w) for name in names}
-    simplest = next(name for name in names if _as_good(differences[name], means[best]))
+    apart = {name: difference(losses[name], losses[best], w) for name in names}
+    simplest = next(name for name in names if _as_good(apart[name], means[best]))
     winner, other = (simplest, best) if rule == "one_se" else (best, simplest)
-    why = _reason(winner, best, names, metric, rule, differences[winner])
-    return Choice(winner, rule, metric, why, best, other, differences)
+    why = _reason(winner, best, names, metric, rule, apart[winner])
+    return Choice(winner, rule, metric, why, best, other, apart)
 
 
 def _beat_baseline(losses: Mapping[str, Floats], w: Floats) -> bool:
@@ -111,9 +84,7 @@ def _beat_baseline(losses: Mapping[str, Floats], w: Floats) -> bool:
     if BASELINE not in losses:
         return False
     gains = (
-        Difference.of(losses[BASELINE], loss, w)
-        for name, loss in losses.items()
-        if name != BASELINE
+        difference(losses[BASELINE], loss, w) for name, loss in losses.items() if name != BASELINE
     )
     return any(gain.mean > BASELINE_ERRORS * gain.standard_error for gain in gains)
 

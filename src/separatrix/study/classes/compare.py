@@ -1,0 +1,80 @@
+"""Comparison of classifiers: out-of-fold probabilities, calibrated, and their losses row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from separatrix.probability.costs import Costs
+from separatrix.study.candidates import Candidate, few_rows, left_out
+from separatrix.study.classes.calibration import Calibrated, calibrate
+from separatrix.study.classes.costs import DecisionCosts
+from separatrix.study.classes.metrics import row_losses
+from separatrix.study.classes.out_of_fold import OutOfFold, predict_out_of_fold
+from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
+from separatrix.study.comparison.options import Options
+from separatrix.study.comparison.tuning import tuning_data
+from separatrix.study.design import StudyDesign
+from separatrix.study.progress import Step
+from separatrix.study.tasks import CLASSIFICATION
+
+#: Shown beside the metric that decides; of all others it is the error rate.
+SECONDARY = {"error": "log_loss"}
+
+
+@dataclass(frozen=True)
+class ComparedClasses:
+    """The comparison, the out-of-fold predictions of each candidate, and messages."""
+
+    comparison: Comparison
+    predictions: dict[str, Calibrated]
+    messages: list[str]
+
+
+def compare_classes(
+    design: StudyDesign,
+    classes: NDArray[Any],
+    options: Options,
+    costs: DecisionCosts | None,
+    step: Step,
+) -> ComparedClasses:
+    """Cross-validate every candidate, simplest first; one that refuses the data says why."""
+    metric = options.metric_for(CLASSIFICATION)
+    secondary = SECONDARY.get(metric, "error")
+    data = tuning_data(design.folds, classes, metric, options.effort.work)
+    scored: list[Scored] = []
+    predictions: dict[str, Calibrated] = {}
+    messages: list[str] = []
+    regularize = options.requested or few_rows(design.size)
+    own_costs = None if costs is None else costs.among(classes)
+
+    def score(candidate: Candidate) -> Scored:
+        nonlocal regularize
+        found = predict_out_of_fold(candidate, design.folds, classes, data)
+        regularize = regularize or found.separable
+        calibrated = calibrate(candidate, found)
+        predictions[candidate.name] = calibrated.thinned()
+        losses = _losses(calibrated.out_of_fold, (metric, secondary), own_costs)
+        note = calibrated.why or ("" if found.tuning is None else found.tuning.note)
+        return Scored(candidate, losses, found.hyperparameters, note, calibrated.method)
+
+    for candidate in design.candidates:
+        step(f"comparing {candidate.name}")
+        if candidate.regularized and not regularize:
+            messages.append(left_out(candidate.name, design.size.plenty))
+            continue
+        scored.append(scored_or_refused(candidate, score))
+    return ComparedClasses(Comparison(scored, metric, secondary), predictions, messages)
+
+
+def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> Losses:
+    """Losses of the most probable class; "cost" is that of the answer of least expected cost."""
+    p, values = found.probabilities, {}
+    for metric in metrics:
+        answers = found.predicted
+        if metric == "cost" and costs is not None and p is not None:
+            answers = costs.decide(p)
+        values[metric] = row_losses(metric, found.truth, p, answers, found.w, costs)
+    return Losses(found.rows, found.fold, found.w, values)

@@ -1,0 +1,154 @@
+"""Comparison of candidates on the same out-of-fold rows: their losses row by row, and the choice.
+
+Every candidate is scored on all training rows, or on those of some folds where all would take too
+long. All are compared on the rows that every one of them was scored on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats, Ints
+from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.comparison.choice import choose
+from separatrix.study.measure import average, standard_error
+from separatrix.study.result import Choice, CrossValidatedScore, Entry
+
+#: Metrics that are larger for better models: their losses are one minus them.
+LARGER_IS_BETTER = ("auc", "f1", "r2")
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Losses of one candidate on the rows that it was scored on, by metric; smaller is better.
+
+    ``rows`` are positions in the table, in order, ``fold`` that of each.
+    """
+
+    rows: Ints
+    fold: Ints
+    w: Floats
+    by_metric: Mapping[str, Floats]
+
+    def at(self, rows: Ints) -> Losses:
+        """The same on some of the rows."""
+        keep = np.isin(self.rows, rows)
+        values = {metric: loss[keep] for metric, loss in self.by_metric.items()}
+        return Losses(self.rows[keep], self.fold[keep], self.w[keep], values)
+
+    def defines(self, metric: str) -> bool:
+        """Whether the metric is defined on every row."""
+        return bool(np.isfinite(self.by_metric[metric]).all())
+
+    def score(self, metric: str) -> CrossValidatedScore:
+        """The metric by fold and over all rows, with its standard error over the rows."""
+        loss = self.by_metric[metric]
+        folds = [
+            metric_value(metric, loss[self.fold == f], self.w[self.fold == f])
+            for f in np.unique(self.fold)
+            if self.w[self.fold == f].any()
+        ]
+        value, error = metric_value(metric, loss, self.w), standard_error(loss, self.w)
+        if metric == "rmse":  # of the root of the mean that the losses have
+            error = error / (2.0 * value) if value > 0 else 0.0
+        return CrossValidatedScore(metric, tuple(folds), value, error)
+
+
+def metric_value(metric: str, losses: Floats, w: Floats) -> float:
+    """A metric from its losses by row."""
+    mean = average(losses, w)
+    if metric == "rmse":
+        return float(np.sqrt(mean))
+    return 1.0 - mean if metric in LARGER_IS_BETTER else mean
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate with its losses; ``losses`` is None where it refuses the data, for ``note``."""
+
+    candidate: Candidate
+    losses: Losses | None
+    hyperparameters: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    note: str = ""
+    calibrated: str | None = None
+
+
+def scored_or_refused(candidate: Candidate, score: Callable[[Candidate], Scored]) -> Scored:
+    """What ``score`` gives, or why the candidate refuses the data; the baseline must not."""
+    try:
+        return score(candidate)
+    except InputError as refusal:
+        if candidate.name == BASELINE:
+            raise
+        return Scored(candidate, None, note=refusal.what)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidates, simplest first, compared by ``metric``; ``secondary`` is shown beside it."""
+
+    scored: Sequence[Scored]
+    metric: str
+    secondary: str | None = None
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The rows that every candidate was scored on."""
+        all_rows = [s.losses.rows for s in self.scored if s.losses is not None]
+        return reduce(np.intersect1d, all_rows)
+
+    @cached_property
+    def losses(self) -> dict[str, Losses]:
+        """Losses on those rows, by the name of the candidate."""
+        return {s.candidate.name: s.losses.at(self.rows) for s in self.scored if s.losses}
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The leaderboard."""
+        return tuple(self._entry(s) for s in self.scored)
+
+    def _entry(self, scored: Scored) -> Entry:
+        candidate, losses = scored.candidate, self.losses.get(scored.candidate.name)
+        nan = float("nan")
+        first, second = CrossValidatedScore(self.metric, (), nan, nan), None
+        if losses is not None and losses.defines(self.metric):
+            first = losses.score(self.metric)
+        if losses is not None and self.secondary is not None and losses.defines(self.secondary):
+            second = losses.score(self.secondary)
+        return Entry(
+            candidate.name,
+            candidate.label,
+            self.metric,
+            first.folds,
+            first.mean,
+            first.standard_error,
+            dict(scored.hyperparameters),
+            note=scored.note,
+            secondary=second,
+            calibrated=scored.calibrated,
+        )
+
+    def choose(self, rule: str) -> Choice:
+        """The winner; see :func:`separatrix.study.comparison.choice.choose`."""
+        losses = self._defined(self.metric)
+        notes = [s.note for s in self.scored if s.candidate.name not in losses]
+        return choose(
+            losses,
+            self.losses[BASELINE].w,
+            metric=self.metric,
+            rule=rule,
+            evidence=None if self.secondary is None else self._defined(self.secondary),
+            refusal=notes[0] if notes else "",
+        )
+
+    def _defined(self, metric: str) -> dict[str, Floats]:
+        """Losses by name, of the candidates for which the metric is defined."""
+        return {
+            n: loss.by_metric[metric] for n, loss in self.losses.items() if loss.defines(metric)
+        }
