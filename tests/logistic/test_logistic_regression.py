@@ -182,7 +182,7 @@ def test_dependent_columns_have_the_coefficients_of_smallest_norm():
     assert_allclose(twice.coef_[0, 0] + twice.coef_[0, 4], once.coef_[0, 0], rtol=1e-7)
     assert_allclose(twice.coef_[0, 0], twice.coef_[0, 4], rtol=1e-7)
     errors = twice.summary().standard_errors  # the intercept, four columns, a copy, a constant
-    assert (np.isnan(errors) == [True, True, False, False, False, True, True]).all()
+    assert (np.isnan(errors) == [False, True, False, False, False, True, True]).all()
     assert_allclose(errors[2:5], once.summary().standard_errors[2:5], rtol=1e-6)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from separatrix.estimators.inference import p_phrase
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
@@ -42,8 +43,8 @@ class MardiaTest:
     def __str__(self) -> str:
         verdict = "normality rejected" if self.p_value < 0.05 else "normality not rejected"
         return (
-            f"Skewness {self.skewness:.4g} (p = {self.skewness_p:.3g}), kurtosis "
-            f"{self.kurtosis:.4g} (p = {self.kurtosis_p:.3g}): {verdict}."
+            f"Skewness {self.skewness:.4g} ({p_phrase(self.skewness_p)}), kurtosis "
+            f"{self.kurtosis:.4g} ({p_phrase(self.kurtosis_p)}): {verdict}."
         )
 
 
@@ -158,7 +159,7 @@ class BoxTest:
 
     def __str__(self) -> str:
         verdict = "rejected" if self.p_value < 0.05 else "not rejected"
-        return f"Equal covariances: M = {self.m:.4g}, p = {self.p_value:.3g}: {verdict}."
+        return f"Equal covariances: M = {self.m:.4g}, {p_phrase(self.p_value)}: {verdict}."
 
 
 def box_m(parts: Sequence[Moments] | Sequence[Floats]) -> BoxTest:

@@ -105,12 +105,18 @@ class CoefficientTable:
         for i, name in enumerate(self.names):
             low, high = self.intervals[i]
             cells = "".join(f" {column[i]:>{len(head) + 1}.5g}" for head, column in extra.items())
+            error, statistic = self.standard_errors[i], self.statistics[i]
             lines.append(
-                f"{name:<{width}} {self.estimates[i]:>12.6g} {self.standard_errors[i]:>12.6g} "
-                f"{self.statistics[i]:>9.3f} {p_text(self.p_values[i]):>9}{cells}"
-                f"   [{low:.6g}, {high:.6g}]"
+                f"{name:<{width}} {self.estimates[i]:>12.6g} {_or_dash(error, '.6g'):>12} "
+                f"{_or_dash(statistic, '.3f'):>9} {p_text(self.p_values[i]):>9}{cells}"
+                f"   {'–' if np.isnan(low) else f'[{low:.6g}, {high:.6g}]'}"
             )
         return lines
+
+
+def _or_dash(value: float, layout: str) -> str:
+    """A number, or a dash where it is not defined."""
+    return "–" if np.isnan(value) else format(value, layout)
 
 
 def no_summary(reason: str) -> NoReturn:
@@ -119,5 +125,12 @@ def no_summary(reason: str) -> NoReturn:
 
 
 def p_text(p: float) -> str:
-    """A p value as a table shows it."""
-    return "< 1e-4" if p < 1e-4 else f"{p:.4f}"
+    """A p value as a table shows it: never zero."""
+    if np.isnan(p):
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def p_phrase(p: float) -> str:
+    """A p value in a sentence: ``p = 0.012``, ``p < 0.001``."""
+    return f"p {p_text(p)}" if p < 0.001 else f"p = {p_text(p)}"

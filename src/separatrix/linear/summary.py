@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.inference import CoefficientTable, Diagnostics, no_summary, p_text
+from separatrix.estimators.inference import CoefficientTable, Diagnostics, no_summary, p_phrase
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, LeastSquares
 from separatrix.rows.block import Block, Floats
@@ -124,7 +124,7 @@ class Summary(CoefficientTable):
             "",
             f"R² {self.r_squared:.6g} (adjusted {self.adjusted_r_squared:.6g}), "
             f"σ̂ {self.sigma:.6g} on {self.degrees_of_freedom:g} degrees of freedom, "
-            f"F {self.f_statistic:.6g} (p {p_text(self.f_p_value)})",
+            f"F {self.f_statistic:.6g} ({p_phrase(self.f_p_value)})",
             f"AIC {self.aic:.6g}, BIC {self.bic:.6g}, condition number {self.condition:.3g}",
             self.certificate,
         ]

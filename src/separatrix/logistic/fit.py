@@ -11,6 +11,7 @@ from scipy import linalg
 from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.derivatives import LogisticDesign
+from separatrix.logistic.limit import Limit, jacobian_of, limit_of
 from separatrix.logistic.newton import MAX_FULL, DescentResult, hessian_solver, minimize_smooth
 from separatrix.logistic.problem import (
     LogisticOptions,
@@ -79,7 +80,7 @@ class LogisticSolution(Solution):
     ``loss`` is Σ w ℓ; ``covariance`` is H⁻¹ over (score, coefficients, intercept) with scores
     outermost, empty where it does not exist; ``identified`` marks coefficients (and, last, the
     intercept) that dependent columns leave unique; ``weight`` is Σ w, ``priors`` the class
-    proportions.
+    proportions; ``limit`` is what quasi-completely separable classes leave finite.
     """
 
     loss: float = np.nan
@@ -89,6 +90,7 @@ class LogisticSolution(Solution):
     rank: int = 0
     weight: float = np.nan
     priors: Floats = field(default_factory=lambda: np.zeros(0))
+    limit: Limit | None = None
 
 
 def fit_logistic(data: LogisticRows, targets: Terms, options: LogisticOptions) -> LogisticSolution:
@@ -154,6 +156,7 @@ def solve_logistic(
         found.history,
         loss=loss,
         covariance=_covariance(problem, found, options),
+        limit=_limit(problem, found),
         identified=_identified(preconditioner),
         separation=found.separation,
         rank=preconditioner.rank,
@@ -217,20 +220,24 @@ def _covariance(problem: LogisticProblem, found: DescentResult, options: Logisti
         hessian = problem.hessian(found.theta - found.step).hessian
     assert hessian is not None
     solve = hessian_solver(hessian, problem)
-    p, r = problem.preconditioner, problem.preconditioner.rank
-    one = np.zeros((len(p.center) + 1, width))
-    one[:-1, :r] = p.matrix
-    one[-1, :r] = -p.center @ p.matrix
-    one[-1, r:] = 1.0
-    jacobian = linalg.block_diag(*[one] * k)
+    jacobian = linalg.block_diag(*[jacobian_of(problem)] * k)
     columns = [solve(row.reshape(k, width).T).T.ravel() for row in jacobian]
     return np.asarray(jacobian @ np.array(columns).T)
+
+
+def _limit(problem: LogisticProblem, found: DescentResult) -> Limit | None:
+    """What stays finite; None where the classes are not separable, or completely so."""
+    width, k = problem.shape
+    if found.separation is None or found.separation.complete or width * k > MAX_FULL:
+        return None
+    return limit_of(problem, found.theta, found.separation)
 
 
 def _identified(preconditioner: Preconditioner) -> NDArray[np.bool_]:
     """Which coefficients are unique among all maximum likelihood estimates.
 
-    eⱼ, or for the intercept the center, must lie in the span of the centered rows.
+    eⱼ, or for the intercept the center, must lie in the span of the centered rows; a constant
+    column is left out.
     """
     p = preconditioner
     if p.rotation is None:
@@ -239,7 +246,7 @@ def _identified(preconditioner: Preconditioner) -> NDArray[np.bool_]:
     unit = np.where(norm > 0.0, norm, 1.0)
     span = linalg.orth(p.matrix / unit[:, None], rcond=1e-10)
     own = np.sum(span**2, axis=1) > 1.0 - 1e-8
-    center = p.center / unit
+    center = np.where(norm > 0.0, p.center / unit, 0.0)
     outside = np.linalg.norm(center - span @ (span.T @ center))
     return np.append(own, outside <= 1e-8 * np.linalg.norm(center))
 

@@ -109,8 +109,9 @@ class LogisticRegression(LogisticClassifier):
 
     If the classes are separable (completely or quasi-completely) the maximum likelihood estimate
     does not exist. This is detected, proved by the margins of all rows, and warned about (SEP006):
-    ``separation_`` is the direction along which the likelihood increases without a maximum, the
-    coefficients are those of the last iteration, and there is no summary.
+    ``separation_`` is the direction along which the likelihood increases without a maximum, and the
+    coefficients are those of the last iteration. ``summary()`` then infers those that stay finite,
+    if there are any: a level that one class alone has takes nothing away from other columns.
 
     Parameters
     ----------

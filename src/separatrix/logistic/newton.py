@@ -220,10 +220,10 @@ def _descend(
         step = method.direction(at)
         converged = _converged(at, step, theta, problem, options, method.step_tolerance)
         new, separation = None, None
-        if unpenalized and not converged:
+        if unpenalized:
             if at.margin > 0.0:
                 separation = verified_separation(problem, theta)
-            elif len(history) in SEPARATION_CHECKS:
+            elif not converged and len(history) in SEPARATION_CHECKS:
                 separation = quasi_separation(problem, theta, step)
         if separation is None and not converged and len(history) <= options.max_iter:
             new = _next(method, theta, step, at, options.tol * problem.weight)

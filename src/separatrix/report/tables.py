@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from separatrix.estimators.inference import p_text
 from separatrix.messages import WARNINGS
 from separatrix.pictures.formatting import exact, join_words, number, plural, score_info, score_text
 from separatrix.report.verdict import counterpart, display_name, label_of
@@ -197,9 +198,7 @@ def interval(low: float, high: float, metric: str) -> Cell:
 
 def p_value(p: float) -> Cell:
     """A p-value."""
-    if not math.isfinite(p):
-        return figure(p, "–")
-    return figure(p, "< 0.001" if p < 0.001 else f"{p:.3f}")
+    return figure(p, p_text(p))
 
 
 @dataclass(frozen=True)

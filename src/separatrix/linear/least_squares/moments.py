@@ -97,7 +97,7 @@ def _solution(basic: BasicSolution, m: Moments, mean: Floats, fit_intercept: boo
         certificate,
         rss=basic.rss,
         inverse=_inverse(basic, m, mean[:, : m.d], fit_intercept),
-        identified=_identified(basic, fit_intercept),
+        identified=_identified(basic, mean[0, : m.d] if fit_intercept else None),
         rank=rank,
     )
 
@@ -140,12 +140,28 @@ def _projected_mean(root: Floats, center: Floats) -> Floats:
     return np.array([sum(dd.dot(column, center)) for column in columns])
 
 
-def _identified(basic: BasicSolution, fit_intercept: bool) -> NDArray[np.bool_]:
-    """Coefficients that are unique: independent, and part of no dependent column."""
+def _identified(basic: BasicSolution, center: Floats | None) -> NDArray[np.bool_]:
+    """Coefficients that are unique: independent, and part of no dependent column.
+
+    The intercept is unique (without one, ``center`` is None) if no dependent column is a
+    combination of others plus a constant. A constant column is left out, not combined.
+    """
     unique = basic.independent.copy()
     if basic.combination.size:
         # lengths in units of each column's own distance from the others: free of units
         weight = np.abs(basic.combination) / np.sqrt(np.diag(basic.inverse))[:, None]
         involved = (weight > 1e-9 * weight.max(axis=0)).any(axis=1)
         unique[np.flatnonzero(basic.independent)[involved]] = False
-    return np.append(unique.all(), unique) if fit_intercept else unique
+    return unique if center is None else np.append(_intercept_identified(basic, center), unique)
+
+
+def _intercept_identified(basic: BasicSolution, center: Floats) -> bool:
+    """Whether x_D = X_I T holds without a constant, up to the digits of T."""
+    combined = basic.combination.any(axis=0)
+    if not combined.any():
+        return True
+    t, own = basic.combination[:, combined], center[~basic.independent][combined]
+    constant = own - center[basic.independent] @ t
+    size = np.abs(own) + np.abs(center[basic.independent]) @ np.abs(t)
+    tolerance = min(1e2 * 10.0**-basic.digits, 1e-9)
+    return bool((np.abs(constant) <= tolerance * size).all())

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.discriminant.covariance_tests import BoxTest, MardiaTest, box_m, mardia
+from separatrix.estimators.inference import p_phrase
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.study.classes.planes import NumericColumns
@@ -89,9 +90,9 @@ def _verdict(
     if equal.p_value < LEVEL:
         return "full", (
             "The classes are compatible with normal distributions of different covariances "
-            f"(Box's M test, p = {equal.p_value:.2g}), the assumption of QDA."
+            f"(Box's M test, {p_phrase(equal.p_value)}), the assumption of QDA."
         )
     return "shared", (
         "The classes are compatible with normal distributions of one covariance (Box's M test, "
-        f"p = {equal.p_value:.2g}), the assumption of LDA."
+        f"{p_phrase(equal.p_value)}), the assumption of LDA."
     )

@@ -1,0 +1,77 @@
+"""Standard errors where columns depend on each other: those of the identified coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from numpy.testing import assert_allclose
+
+import separatrix as sx
+from separatrix.estimators.inference import p_phrase, p_text
+
+pytestmark = pytest.mark.filterwarnings("ignore::separatrix.SeparatrixWarning")
+
+
+def table(n: int = 60):
+    rng = np.random.default_rng(0)
+    x = rng.normal(3.0, 1.0, (n, 2))
+    return x, x @ [1.0, 2.0] + rng.normal(size=n) + 4.0
+
+
+def errors(x, y):
+    return sx.LinearRegression().fit(x, y).summary().standard_errors
+
+
+def test_a_sum_of_columns_leaves_the_intercept() -> None:
+    x, y = table()
+    z = np.column_stack([x, x.sum(axis=1)])
+    found = errors(z, y)
+    assert_allclose(found[0], sm.OLS(y, sm.add_constant(z)).fit().bse[0], rtol=1e-9)
+    assert np.isnan(found[1:]).all()
+
+
+def test_a_sum_plus_a_constant_does_not() -> None:
+    x, y = table()
+    assert np.isnan(errors(np.column_stack([x, x.sum(axis=1) + 1.0]), y)).all()
+
+
+@pytest.mark.parametrize("constant", [0.0, 5.0])
+def test_a_level_without_rows_takes_nothing_away(constant) -> None:
+    x, y = table()
+    found = errors(np.column_stack([x, np.full(len(x), constant)]), y)
+    assert_allclose(found[:3], sm.OLS(y, sm.add_constant(x)).fit().bse, rtol=1e-9)
+    assert np.isnan(found[3])
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_units_do_not_matter(unit) -> None:
+    x, y = table()
+    z = np.column_stack([x, x.sum(axis=1)]) * [1.0, unit, unit]
+    z[:, 2] = z[:, 0] * unit + z[:, 1]
+    assert np.isfinite(errors(z, y)[0])
+
+
+def test_a_printed_summary_has_dashes_for_what_is_not_known() -> None:
+    x, y = table()
+    text = str(sx.LinearRegression().fit(np.column_stack([x, x[:, 0]]), y).summary())
+    assert "nan" not in text
+    assert "–" in text
+
+
+@pytest.mark.parametrize(
+    ("p", "text", "phrase"),
+    [
+        (0.0, "< 0.001", "p < 0.001"),
+        (1e-300, "< 0.001", "p < 0.001"),
+        (0.0012, "0.001", "p = 0.001"),
+        (0.25, "0.250", "p = 0.250"),
+    ],
+)
+def test_a_p_value_is_never_shown_as_zero(p, text, phrase) -> None:
+    assert p_text(p) == text
+    assert p_phrase(p) == phrase
+
+
+def test_a_p_value_that_is_not_known_is_a_dash() -> None:
+    assert p_text(np.nan) == "–"
