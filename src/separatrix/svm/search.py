@@ -2,113 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from separatrix.estimators.class_labels import coded_rows
+from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
-from separatrix.kernels.base import take_items
-from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats, Ints
-from separatrix.selection.folds import Folds
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.rows.block import Floats
+from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.linear_svc import LinearSVC
-from separatrix.svm.problem import deadline_after
+from separatrix.svm.pairs import coupled_scores
+from separatrix.svm.parameter_search import ParameterSearch
 from separatrix.svm.svc import SVC
-from separatrix.svm.tuning import (
-    Candidate,
-    ClassificationTask,
-    CrossValidation,
-    Task,
-    best_candidate,
-    search_folds,
-    subsample,
-)
-
-#: Decimal places, in standard deviations, of the numbers that the search uses.
-DECIMALS = 6
+from separatrix.svm.tuning.classes import gaussian_classes, linear_classes, require_classes
+from separatrix.svm.tuning.result import SVMTuning
+from separatrix.svm.tuning.sample import sample, search_folds
 
 
-class ParameterSearch:
-    """The candidates of a search, and the one that was chosen."""
-
-    cv: Any
-    search_rows: int
-    time_budget: float | None
-    C_: float
-    Cs_: Floats
-    score_path_: Floats
-    n_support_path_: Floats
-    bandwidths_: Floats
-    bandwidth_scores_: Floats
-    n_search_rows_: int
-    certificate_: Certificate
-
-    def _deadline(self) -> float:
-        """When the search stops: half of the time budget is for the final fit."""
-        if not self.search_rows >= 10:
-            raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
-        return deadline_after(self.time_budget, 0.5)
-
-    @property
-    def _time_for_fit(self) -> float | None:
-        return None if self.time_budget is None else self.time_budget / 2.0
-
-    def _choose(
-        self, best: Candidate, candidates: list[Candidate], validation: CrossValidation
-    ) -> None:
-        self.C_ = float(best.Cs[best.best])
-        self.Cs_, self.score_path_ = best.Cs, best.losses
-        self.n_support_path_ = validation.support_counts(best)
-        self.bandwidths_ = np.array([c.bandwidth for c in candidates])
-        self.bandwidth_scores_ = np.array([c.loss for c in candidates])
-        self.n_search_rows_ = len(validation.w)
-
-    def _adopt(self, svm: Any) -> Self:
-        """Take over the fitted attributes of the SVM of the chosen parameters."""
-        for name, value in vars(svm).items():
-            if name.endswith("_") or name == "_svms":
-                setattr(self, name, value)
-        many = len(self.bandwidths_)
-        bandwidths = f" and {many} bandwidths" if many > 1 else ""
-        note = (
-            f"Chosen by cross-validation on {self.n_search_rows_} rows "
-            f"({self.score_path_.shape[1]} folds) among {len(self.Cs_)} values of C{bandwidths}; "
-            "the certificate does not cover this choice."
-        )
-        self.certificate_ = replace(svm.certificate_, notes=(*svm.certificate_.notes, note))
-        return self
-
-
-def cross_validation(
-    x: Any, w: Floats, task: Task, folds: Folds, rows: Ints, deadline: float = np.inf
-) -> CrossValidation:
-    """Some of the rows, standardized as all rows are, and rounded.
-
-    The last digits depend on the units of the columns; without them the choice does not.
-    """
-    z = Standardizer.from_rows(x, w).transform(take_items(x, rows))
-    if sparse.issparse(z):
-        z.data = z.data.round(DECIMALS)
-    else:
-        z = z.round(DECIMALS)
-    return CrossValidation(z, w[rows], folds, task, deadline)
-
-
-def _class_validation(
-    model: Any, X: Any, y: Any, sample_weight: Any, deadline: float
-) -> CrossValidation:
-    """A subsample of the rows of classes with its folds."""
+def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
+    """The rows of classes with their folds."""
     data = coded_rows(model, X, y, sample_weight, model.class_weight)
-    rows = subsample(len(data.codes), int(model.search_rows), data.codes)
-    codes = data.codes[rows]
-    task = ClassificationTask(codes, len(model.classes_), data.w[rows])
-    folds = search_folds(model.cv, codes, data.rows[rows], data.n_samples)
-    return cross_validation(data.x, data.w, task, folds, rows, deadline)
+    folds = search_folds(model.cv, data.codes, data.rows, data.n_samples)
+    return TuningData(data.x, data.codes, data.w, folds, len(model.classes_))
+
+
+def _weighted(model: Any, data: TuningData) -> TuningData:
+    """Data whose weights are multiplied by those of the classes, and no fold lacks a class."""
+    require_classes(data)
+    if model.class_weight is None:
+        return data
+    codes = np.asarray(data.y, dtype=np.int64)
+    total = np.bincount(codes, data.w, data.n_classes).astype(float)
+    factor = weights_by_class(model.class_weight, list(range(data.n_classes)), total)
+    return TuningData(
+        data.x, data.y, data.w * factor[codes], data.folds, data.n_classes, data.loss, data.work
+    )
 
 
 class SVCSearch(ParameterSearch, SVC):
@@ -127,8 +56,9 @@ class SVCSearch(ParameterSearch, SVC):
     cv : int, splitter or iterable of (train, test), default=3
         Folds. A number is stratified: the rows of each class are assigned to folds in turn. Others
         must put every row into one test fold.
-    search_rows : int, default=1000
-        Rows that the search uses: of more, an evenly spaced subsample of every class.
+    search_rows : int or None, default=None
+        Rows that the search uses: of more, an evenly spaced subsample of every class. None: as many
+        as a few seconds allow.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of the rows.
     tol : float, default=1e-3
@@ -175,7 +105,7 @@ class SVCSearch(ParameterSearch, SVC):
 
     standardize = True
     kernel: Any = "rbf"
-    decision = "ovr"
+    decision = "ovo"
     decision_function_shape = "ovr"
     probability = False
 
@@ -183,7 +113,7 @@ class SVCSearch(ParameterSearch, SVC):
         self,
         *,
         cv: Any = 3,
-        search_rows: int = 1000,
+        search_rows: int | None = None,
         class_weight: Any = None,
         tol: float = 1e-3,
         cache_size: float = 500.0,
@@ -198,22 +128,37 @@ class SVCSearch(ParameterSearch, SVC):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        validation = _class_validation(self, X, y, sample_weight, self._deadline())
-        candidates = validation.search_bandwidth()
-        best = best_candidate(candidates)
-        self._choose(best, candidates, validation)
-        self.bandwidth_ = best.bandwidth
+        deadline = self._deadline()
+        data = _class_data(self, X, y, sample_weight)
+        return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare C and bandwidths on the folds; predictions are scores, as those of the model."""
+        return self._searched(_weighted(self, data))
+
+    def fit_tuned(
+        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to all rows (or ``X`` with labels ``y``) with the parameters that were chosen."""
+        self._choose(tuning)
+        self.bandwidth_ = float(tuning.parameters["bandwidth"])
         svm = SVC(
             self.C_,
-            Gaussian(best.bandwidth),
+            Gaussian(self.bandwidth_),
             standardize=True,
-            decision="ovr",
             class_weight=self.class_weight,
             tol=self.tol,
             cache_size=self.cache_size,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(X, y, sample_weight))
+        return self._adopt(svm.fit(rows, y, sample_weight))
+
+    def _searched(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+        return gaussian_classes(sample(data, self._most_rows), deadline)
+
+    def _by_class(self, scores: Floats) -> Floats:
+        k = len(self.classes_)
+        return np.asarray(scores[:, 0]) if k == 2 else coupled_scores(scores, k)
 
 
 class LinearSVCSearch(ParameterSearch, LinearSVC):
@@ -225,8 +170,9 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     ----------
     cv : int, splitter or iterable of (train, test), default=3
         Folds, as in :class:`SVCSearch`.
-    search_rows : int, default=1000
-        Rows that the search uses: of more, an evenly spaced subsample of every class.
+    search_rows : int or None, default=None
+        Rows that the search uses: of more, an evenly spaced subsample of every class. None: as many
+        as a few seconds allow.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, which multiply those of the rows.
     tol : float, default=1e-6
@@ -276,7 +222,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         self,
         *,
         cv: Any = 3,
-        search_rows: int = 1000,
+        search_rows: int | None = None,
         class_weight: Any = None,
         tol: float = 1e-6,
         max_iter: int = 2000,
@@ -291,9 +237,19 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose and fit, to ``X`` and labels ``y`` or :class:`~separatrix.rows.rows.Rows`."""
-        validation = _class_validation(self, X, y, sample_weight, self._deadline())
-        best = validation.linear()
-        self._choose(best, [best], validation)
+        self._deadline()
+        data = _class_data(self, X, y, sample_weight)
+        return self.fit_tuned(X, self._searched(data), y, sample_weight)
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare values of C on the folds; predictions are scores, as those of the model."""
+        return self._searched(_weighted(self, data))
+
+    def fit_tuned(
+        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to all rows (or ``X`` with labels ``y``) with the C that was chosen."""
+        self._choose(tuning)
         svm = LinearSVC(
             self.C_,
             standardize=True,
@@ -302,4 +258,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
             max_iter=self.max_iter,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(X, y, sample_weight))
+        return self._adopt(svm.fit(rows, y, sample_weight))
+
+    def _searched(self, data: TuningData) -> SVMTuning:
+        return linear_classes(sample(data, self._most_rows))

@@ -28,7 +28,7 @@ from separatrix.svm.path.cross_validation import (
 from separatrix.svm.path.scores import certify_at, gaps_along
 from separatrix.svm.path.state import NON_SUPPORT
 from separatrix.svm.path.trace import SVMTrace
-from separatrix.svm.tuning import feature_variance
+from separatrix.svm.tuning.validation import feature_variance
 
 #: Rows whose Gram matrix is computed at most.
 MOST_ROWS = 15_000

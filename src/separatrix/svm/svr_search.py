@@ -8,18 +8,12 @@ import numpy as np
 
 from separatrix.kernels import Gaussian
 from separatrix.kernels.base import take_items
-from separatrix.svm.search import DECIMALS, ParameterSearch, cross_validation
+from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.svm.parameter_search import ParameterSearch
 from separatrix.svm.svr import SVR, regression_table
-from separatrix.svm.tuning import (
-    CrossValidation,
-    RegressionTask,
-    best_candidate,
-    search_folds,
-    subsample,
-)
-
-#: Values of ε that are compared, in standard deviations of the target; the first in the search.
-EPSILONS = (0.1, 0.02, 0.3)
+from separatrix.svm.tuning.numbers import gaussian_numbers
+from separatrix.svm.tuning.result import SVMTuning
+from separatrix.svm.tuning.sample import sample, search_folds
 
 
 class SVRSearch(ParameterSearch, SVR):
@@ -36,8 +30,9 @@ class SVRSearch(ParameterSearch, SVR):
     ----------
     cv : int, splitter or iterable of (train, test), default=3
         Folds, as in :class:`SVCSearch`; a number assigns rows to folds in turn.
-    search_rows : int, default=500
-        Rows that the search uses: of more, an evenly spaced subsample.
+    search_rows : int or None, default=None
+        Rows that the search uses: of more, an evenly spaced subsample. None: as many as a few
+        seconds allow.
     tol : float, default=1e-3
         Violation of the KKT conditions at which the final fit stops, in standard deviations of the
         target.
@@ -88,7 +83,7 @@ class SVRSearch(ParameterSearch, SVR):
         self,
         *,
         cv: Any = 3,
-        search_rows: int = 500,
+        search_rows: int | None = None,
         tol: float = 1e-3,
         cache_size: float = 500.0,
         time_budget: float | None = None,
@@ -103,37 +98,32 @@ class SVRSearch(ParameterSearch, SVR):
         """Choose and fit, to ``X`` and numbers ``y`` or :class:`~separatrix.rows.rows.Rows`."""
         deadline = self._deadline()
         x, target, w, self.encoding_ = regression_table(self, X, y, sample_weight)
-        rows, n = np.flatnonzero(w > 0.0), len(w)
-        x, target, w = take_items(x, rows), target[rows], w[rows]
-        centered = target - w @ target / w.sum()
-        unit = float(np.sqrt(w @ centered**2 / w.sum())) or 1.0
-        z = (centered / unit).round(DECIMALS)
-        some = subsample(len(w), int(self.search_rows))
-        folds = search_folds(self.cv, None, rows[some], n)
+        rows = np.flatnonzero(w > 0.0)
+        folds = search_folds(self.cv, None, rows, len(w))
+        data = TuningData(take_items(x, rows), target[rows], w[rows], folds, loss="squared")
+        return self.fit_tuned(X, self._searched(data, deadline), y, sample_weight)
 
-        def validation(epsilon: float) -> CrossValidation:
-            task = RegressionTask(z[some], w[some], epsilon)
-            return cross_validation(x, w, task, folds, some, deadline)
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare C, bandwidths and ε on the folds; predictions are numbers."""
+        return self._searched(data)
 
-        candidates = validation(EPSILONS[0]).search_bandwidth()
-        first = best_candidate(candidates)
-        by_epsilon = {EPSILONS[0]: first}
-        for epsilon in EPSILONS[1:]:
-            by_epsilon[epsilon] = validation(epsilon).gaussian(first.doublings)
-        epsilon = min(by_epsilon, key=lambda e: (by_epsilon[e].loss, -e))
-        best = by_epsilon[epsilon]
-        self._choose(best, candidates, validation(epsilon))
-        self.Cs_, self.C_ = unit * self.Cs_, unit * self.C_
-        self.score_path_ = unit**2 * self.score_path_
-        self.bandwidth_scores_ = unit**2 * self.bandwidth_scores_
-        self.bandwidth_, self.epsilon_ = best.bandwidth, epsilon * unit
+    def fit_tuned(
+        self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to all rows (or ``X`` with numbers ``y``) with the parameters that were chosen."""
+        self._choose(tuning)
+        self.bandwidth_ = float(tuning.parameters["bandwidth"])
+        self.epsilon_ = float(tuning.parameters["epsilon"])
         svm = SVR(
             self.C_,
             self.epsilon_,
-            Gaussian(best.bandwidth),
+            Gaussian(self.bandwidth_),
             standardize=True,
             tol=self.tol,
             cache_size=self.cache_size,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(X, y, sample_weight))
+        return self._adopt(svm.fit(rows, y, sample_weight))
+
+    def _searched(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
+        return gaussian_numbers(sample(data, self._most_rows), deadline)

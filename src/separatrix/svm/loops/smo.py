@@ -109,56 +109,80 @@ def _move(f, raised, lowered, step):
 
 
 @njit(cache=True, nogil=True)
-def smo(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
-    """Optimize pairs until max down − min up gradient is at most ``tol``; β and f change in place.
+def smo_segments(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
+    """SMO on two segments of the rows of the Gram matrix, (a, b, c, d): a ≤ i < b and c ≤ i < d.
 
     The first of a pair has the least up gradient, the second decreases the objective most. Returns
-    the number of iterations and the violation that is left.
+    the number of iterations, the least up gradient and the greatest down gradient.
     """
-    m = beta.shape[0]
+    a, b, c, d = rows
+    m, n = beta.shape[0], b - a
     up, down, decrease, nothing = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
     gradient_offsets(beta, low, high, eps, t, up, down)
     flat = max(FLAT * diagonal.max(), 1e-290)
-    count, violation = 0, 0.0
+    count, least, most = 0, 0.0, 0.0
     while True:
-        floor = _least(f, up)
-        violation = _most(f, down) - floor
-        if violation <= tol or count >= limit:
+        least, most = _least(f, up), _most(f, down)
+        if most - least <= tol or count >= limit:
             break
-        i = _find(f, up, floor)
-        best = _decreases(gram[i], f, down, diagonal, diagonal[i], floor, flat, decrease, nothing)
+        i = _find(f, up, least)
+        row, own = gram[a + i if i < n else c + i - n], diagonal[i]
+        best = _decreases(
+            row[a:b], f[:n], down[:n], diagonal[:n], own, least, flat, decrease[:n], nothing[:n]
+        )
+        if n < m:
+            second = _decreases(
+                row[c:d], f[n:], down[n:], diagonal[n:], own, least, flat, decrease[n:], nothing[n:]
+            )
+            best = max(best, second)
         j = _find(decrease, nothing, best)
         if i < 0 or j < 0 or best <= 0.0 or i == j:
             break
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * gram[i, j], flat)
-        wanted = (f[j] + down[j] - floor) / curvature
-        above = high[i] - beta[i]
-        below = beta[j] - low[j]
-        if eps > 0.0:  # |β| has a kink at zero: stop there first
-            if beta[i] < 0.0:
-                above = min(above, -beta[i])
-            if beta[j] > 0.0:
-                below = min(below, beta[j])
-        step = min(wanted, above, below)
-        raised, lowered = beta[i] + step, beta[j] - step
-        if step == above:
-            raised = 0.0 if eps > 0.0 and beta[i] < 0.0 and -beta[i] == above else high[i]
-        if step == below:
-            lowered = 0.0 if eps > 0.0 and beta[j] > 0.0 and beta[j] == below else low[j]
+        other = gram[a + j if j < n else c + j - n]
+        curvature = max(own + diagonal[j] - 2.0 * row[a + j if j < n else c + j - n], flat)
+        step = (f[j] + down[j] - least) / curvature
+        raised, lowered, step = _pair_step(beta[i], beta[j], high[i], low[j], eps, step)
         if raised == beta[i] and lowered == beta[j]:
             break
         beta[i], beta[j] = raised, lowered
-        _move(f, gram[i], gram[j], step)
-        up[i], down[i] = (
-            up_offset(raised, high[i], eps, t[i]),
-            down_offset(raised, low[i], eps, t[i]),
-        )
-        up[j], down[j] = (
-            up_offset(lowered, high[j], eps, t[j]),
-            down_offset(lowered, low[j], eps, t[j]),
-        )
+        _move(f[:n], row[a:b], other[a:b], step)
+        _move(f[n:], row[c:d], other[c:d], step)
+        up[i] = up_offset(raised, high[i], eps, t[i])
+        down[i] = down_offset(raised, low[i], eps, t[i])
+        up[j] = up_offset(lowered, high[j], eps, t[j])
+        down[j] = down_offset(lowered, low[j], eps, t[j])
         count += 1
-    return count, max(violation, 0.0)
+    return count, least, most
+
+
+@njit(cache=True, nogil=True)
+def _pair_step(first, second, high, low, eps, wanted):
+    """The first coefficient raised and the second lowered by the step wanted, or up to a bound."""
+    above, below = high - first, second - low
+    if eps > 0.0:  # |β| has a kink at zero: stop there first
+        if first < 0.0:
+            above = min(above, -first)
+        if second > 0.0:
+            below = min(below, second)
+    step = min(wanted, above, below)
+    raised, lowered = first + step, second - step
+    if step == above:
+        raised = 0.0 if eps > 0.0 and first < 0.0 and -first == above else high
+    if step == below:
+        lowered = 0.0 if eps > 0.0 and second > 0.0 and second == below else low
+    return raised, lowered, step
+
+
+@njit(cache=True, nogil=True)
+def smo(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
+    """Optimize pairs until max down − min up gradient is at most ``tol``; β and f change in place.
+
+    Returns the number of iterations and the violation that is left.
+    """
+    m = beta.shape[0]
+    rows = (0, m, m, m)
+    count, least, most = smo_segments(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit)
+    return count, max(most - least, 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

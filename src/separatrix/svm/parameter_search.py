@@ -1,0 +1,81 @@
+"""What SVMs that choose their own parameters share: the combinations compared, and the choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.messages import InputError
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats
+from separatrix.selection.tuning import Tuning
+from separatrix.svm.problem import deadline_after
+from separatrix.svm.tuning.result import SVMTuning
+
+#: Rows of which all combinations are compared.
+MOST_ROWS = 4_000
+
+
+class ParameterSearch:
+    """The combinations of a search, and the one that was chosen."""
+
+    cv: Any
+    search_rows: int | None
+    time_budget: float | None
+    C_: float
+    Cs_: Floats
+    score_path_: Floats
+    n_support_path_: Floats
+    bandwidths_: Floats
+    bandwidth_scores_: Floats
+    n_search_rows_: int
+    certificate_: Certificate
+
+    def _deadline(self) -> float:
+        """When the search stops: half of the time budget is for the final fit."""
+        if self.search_rows is not None and not self.search_rows >= 10:
+            raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
+        return deadline_after(self.time_budget, 0.5)
+
+    @property
+    def _most_rows(self) -> int:
+        """Rows that the search may use."""
+        return MOST_ROWS if self.search_rows is None else int(self.search_rows)
+
+    @property
+    def _time_for_fit(self) -> float | None:
+        return None if self.time_budget is None else self.time_budget / 2.0
+
+    def _choose(self, tuning: Tuning) -> None:
+        """The chosen C, with the path along C at the other parameters chosen."""
+        chosen = dict(tuning.parameters)
+        self.C_ = float(chosen.pop("C"))
+        along = [
+            i for i, p in enumerate(tuning.grid) if all(p[name] == chosen[name] for name in chosen)
+        ]
+        self.Cs_ = np.array([tuning.grid[i]["C"] for i in along])
+        self.score_path_ = tuning.losses[along]
+        bandwidth = np.array([p.get("bandwidth", 0.0) for p in tuning.grid])
+        means = tuning.losses.mean(axis=1)
+        self.bandwidths_ = np.unique(bandwidth)
+        self.bandwidth_scores_ = np.array([means[bandwidth == h].min() for h in self.bandwidths_])
+        assert isinstance(tuning, SVMTuning)
+        self.n_support_path_ = tuning.n_support[along]
+        self.n_search_rows_ = tuning.n_search_rows
+
+    def _adopt(self, svm: Any) -> Self:
+        """Take over the fitted attributes of the SVM of the chosen parameters."""
+        for name, value in vars(svm).items():
+            if name.endswith("_") or name == "_svms":
+                setattr(self, name, value)
+        many = len(self.bandwidths_)
+        bandwidths = f" and {many} bandwidths" if many > 1 else ""
+        note = (
+            f"Chosen by cross-validation on {self.n_search_rows_} rows "
+            f"({self.score_path_.shape[1]} folds) among {len(self.Cs_)} values of C{bandwidths}; "
+            "the certificate does not cover this choice."
+        )
+        self.certificate_ = replace(svm.certificate_, notes=(*svm.certificate_.notes, note))
+        return self

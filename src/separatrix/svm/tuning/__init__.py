@@ -1,0 +1,1 @@
+"""Choice of C, bandwidth and ε by cross-validation, and predictions out of fold."""
