@@ -10,12 +10,21 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.additive import is_flat, numeric_rows
+from separatrix.estimators.additive import TrainingData, is_flat, numeric_rows
 from separatrix.estimators.base import LinearModel, check_sample_weight
+from separatrix.estimators.inference import no_summary
 from separatrix.estimators.targets import numeric
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.linear.least_squares.moments import solve_moments
-from separatrix.linear.summary import FitStatistics, InferenceMixin, Influence
+from separatrix.linear.polynomial_tuning import tune_polynomial
+from separatrix.linear.ridge.ridge import solve_ridge
+from separatrix.linear.ridge.spectrum import RidgeOptions
+from separatrix.linear.summary import (
+    FitStatistics,
+    InferenceMixin,
+    Influence,
+    Summary,
+)
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
 from separatrix.rows.block import Block, Floats, unit_weights
@@ -24,6 +33,7 @@ from separatrix.rows.expansion import Expansion, exponents_of, name_of
 from separatrix.rows.mapped import MappedRows
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Kind, Term
+from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.statistics.fields import FieldStatistic
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
@@ -37,6 +47,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
 
         min over b, a of Σ w (y − a − Σ bₑ xᵉ)²,     all products xᵉ of degree 1 to ``degree``
 
+    A penalty ``alpha`` adds α times the sum of squares of the coefficients of standardized terms.
     The fit is computed in Chebyshev polynomials over the range of each column, which stay well
     conditioned, and predictions are made from those; ``coef_`` holds the coefficients of the
     monomials.
@@ -49,6 +60,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         Whether to use only products of distinct columns, without powers.
     fit_intercept : bool, default=True
         Whether the model has an intercept ``a``.
+    alpha : float, default=0.0
+        Ridge penalty on the standardized terms of the basis; 0 is least squares.
 
     Attributes
     ----------
@@ -84,11 +97,26 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     _basis_statistics: FitStatistics | None = None
 
     def __init__(
-        self, degree: int = 2, *, interaction_only: bool = False, fit_intercept: bool = True
+        self,
+        degree: int = 2,
+        *,
+        interaction_only: bool = False,
+        fit_intercept: bool = True,
+        alpha: float = 0.0,
     ) -> None:
         self.degree = degree
         self.interaction_only = interaction_only
         self.fit_intercept = fit_intercept
+        self.alpha = alpha
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare degrees and penalties on the folds of ``data``."""
+        return tune_polynomial(data)
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the degree and the penalty that were chosen."""
+        self.set_params(**tuning.parameters)
+        return self.fit(rows)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
@@ -96,6 +124,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
             raise InputError(
                 f"degree={self.degree!r} is not a degree.", remedy="Use a whole number from 1."
             )
+        if not (np.isfinite(self.alpha) and self.alpha >= 0):
+            raise InputError(f"alpha={self.alpha!r}.", remedy="Use a number from 0.")
         source = self._training_rows(X, y, sample_weight)
         prepared = prepare(source)
         numeric(prepared.moments.targets)
@@ -124,6 +154,8 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         """Solve from the moments of the Chebyshev basis; state the fit for monomials as well."""
         fit_intercept, m = bool(self.fit_intercept), self.moments_
         expansion = self._fitted_expansion()
+        if self.alpha > 0:
+            return self._update_penalized(expansion, encoding, flat=flat)
         solution = solve_moments(self._rows, m, fit_intercept=fit_intercept)
         if not solution.identified.all():
             solution = minimum_norm_in_powers(solution, expansion, m)
@@ -134,6 +166,25 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         self.fit_statistics_ = of(powers, m, fit_intercept=fit_intercept)
         self._accept(powers, encoding, flat=flat)
         return self
+
+    def _update_penalized(self, expansion: Expansion, encoding: Encoding, *, flat: bool) -> Self:
+        """Ridge regression on the terms of the basis."""
+        m, options = self.moments_, RidgeOptions(bool(self.fit_intercept), standardize=True)
+        penalty = np.full(m.y_mean.shape, float(self.alpha))
+        solution = solve_ridge(TrainingData(m), penalty, options)
+        self.basis_coef_, self.basis_intercept_ = solution.coef, solution.intercept
+        whole = np.concatenate([solution.intercept[None, :], solution.coef])
+        powers = np.asarray(expansion.to_powers() @ whole)
+        self._basis_statistics = self.fit_statistics_ = None
+        self._accept(replace(solution, coef=powers[1:], intercept=powers[0]), encoding, flat=flat)
+        return self
+
+    def summary(self, *args: Any, **kwargs: Any) -> Summary:
+        """As that of :class:`LinearRegression`; refused for a penalty, which biases estimates."""
+        check_is_fitted(self)
+        if self.alpha > 0:
+            no_summary("estimates that a penalty shrinks have no standard errors of this kind.")
+        return super().summary(*args, **kwargs)
 
     def _expansion(self, rows: Rows, terms: Sequence[Term], encoding: Encoding) -> Expansion:
         """The terms, and the range to which each column is scaled."""
