@@ -8,16 +8,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.logistic.fit import solve_logistic, starting_point
+from separatrix.logistic.fit import fit_logistic, solve_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticClassifier
 from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
+from separatrix.logistic.tuning import grid_of_penalties, tune_ridge
 from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Ints
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
 from separatrix.selection.folds import DEFAULT_FOLDS, folding, folds_of
+from separatrix.selection.tuning import Tuning, TuningData
 
 
 class LogisticPathBase(LogisticClassifier):
@@ -281,6 +283,29 @@ class LogisticCV(LogisticPathBase):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare values of C on the folds of ``data``, by ridge penalties only.
+
+        Paths are solved to about four digits of the loss, and end where it has clearly risen.
+        Standardized columns are standardized over all rows, as in a fit to all of them.
+        """
+        Cs = rules.number_or_values("Cs", self.Cs, "Give a list of values, or their number.")
+        points = Cs if isinstance(Cs, int) else len(Cs)
+        folds = self._ridge_folds(data, 1.0, points)
+        if isinstance(Cs, int):
+            Cs = grid_of_penalties(folds.rows, Cs, float(self.eps))
+        return tune_ridge(folds, Cs, data.loss)
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the C that was chosen; there is no path then."""
+        self.C_ = float(tuning.parameters["C"])
+        self.Cs_ = np.array([point["C"] for point in tuning.grid])
+        self.log_loss_path_ = tuning.losses
+        options = replace(self._options(self.C_), tol=min(float(self.tol), 1e-8))
+        data, targets = self._read(self._weighted_rows(rows, None, None), options)
+        self._store(fit_logistic(data, targets, options), data.encoding)
+        return self
 
     def _path_rows(self, rows: Rows) -> InMemory:
         check_option("rule", self.rule, rules.RULES)

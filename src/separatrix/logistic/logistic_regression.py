@@ -7,17 +7,19 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_weights import weighted_rows, weighted_samples
+from separatrix.estimators.class_weights import weighted_rows, weighted_samples, weights_by_class
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.logistic.fit import LogisticRows, LogisticSolution, fit_logistic
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.separation import Separation
 from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
+from separatrix.logistic.tuning import FIT_POINTS, RidgeFolds, fold_fits
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
+from separatrix.selection.tuning import Tuning, TuningData
 
 #: Classes up to which an ℓ₁ penalty is solved for all scores at once.
 MAX_L1_CLASSES = 500
@@ -77,6 +79,20 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
         at = np.flatnonzero(self.classes_ == self.reference)
         self.coef_ = self.coef_ - self.coef_[at]
         self.intercept_ = self.intercept_ - self.intercept_[at]
+
+    def _ridge_folds(self, data: TuningData, C: float, points: int) -> RidgeFolds:
+        """Columns and weights of the classes for a comparison on folds, up to C."""
+        if self.l1_ratio > 0.0:
+            raise InputError(
+                f"l1_ratio={self.l1_ratio!r}: only ridge penalties are compared on given folds.",
+                remedy="Use l1_ratio=0, or fit, which has folds of its own.",
+            )
+        x = data.z if self.standardize or np.isinf(C) else data.x
+        factor = np.ones(data.n_classes)
+        if self.class_weight is not None:
+            total = np.bincount(data.y, data.w, data.n_classes).astype(np.float64)
+            factor = weights_by_class(self.class_weight, list(range(data.n_classes)), total)
+        return RidgeFolds.of(data, x, factor, points, intercept=bool(self.fit_intercept))
 
     def _options(self, C: float) -> LogisticOptions:
         """The parameters, checked."""
@@ -223,6 +239,19 @@ class LogisticRegression(LogisticClassifier):
         self._store(solution, data.encoding)
         self.fit_statistics_ = LogisticFitStatistics.of(solution, self.fit_intercept)
         return self
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Predict every fold of ``data`` by a fit to the others, with the C given.
+
+        Without penalty the fit ends where the classes of a fold prove separable, which is noted.
+        """
+        self._options(C := float(self.C))
+        return fold_fits(self._ridge_folds(data, C, FIT_POINTS), C, data.loss)
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the C that was tried, the only one."""
+        self.set_params(**tuning.parameters)
+        return self.fit(rows)
 
     def summary(self, *_: Any, level: float = 0.95, **__: Any) -> LogisticSummary:
         """Estimates, standard errors, z, p, intervals and odds ratios; refused with a reason."""

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
 from separatrix.statistics.loops.class_sums import add_products
 
 #: Rows of a block, in an odd number of cache lines.
@@ -192,3 +193,42 @@ def dual_probabilities(probability, step, indicators, w):
                 total += w[i] * p * math.log(p)
             probability[i, j] = w[i] * (p - indicators[i, j])
     return total
+
+
+@njit(cache=True, nogil=True, fastmath=FLAGS)
+def softmax_by_class(scores, codes, w, residual):
+    """Σ w (log Σ e^score − score of the true class); ``scores`` (K x n) become probabilities.
+
+    ``residual`` is w (p − indicators). Scores of one class are contiguous, so that exponentials of
+    many rows are computed at once.
+    """
+    n_classes, n = scores.shape
+    top, total = np.empty(BLOCK), np.empty(BLOCK)
+    value = 0.0
+    for start in range(0, n, BLOCK):
+        m = min(BLOCK, n - start)
+        top[:m] = scores[0, start : start + m]
+        for k in range(1, n_classes):
+            row = scores[k, start : start + m]
+            for r in range(m):
+                top[r] = max(top[r], row[r])
+        for r in range(m):
+            value -= w[start + r] * (scores[codes[start + r], start + r] - top[r])
+        total[:] = 0.0
+        for k in range(n_classes):
+            row = scores[k, start : start + m]
+            for r in range(m):
+                e = exponential(max(row[r] - top[r], LEAST))
+                row[r] = e
+                total[r] += e
+        for r in range(m):
+            value += w[start + r] * math.log(total[r])
+            total[r] = 1.0 / total[r]
+        for k in range(n_classes):
+            row, out = scores[k, start : start + m], residual[k, start : start + m]
+            for r in range(m):
+                row[r] *= total[r]
+                out[r] = w[start + r] * row[r]
+        for r in range(m):
+            residual[codes[start + r], start + r] -= w[start + r]
+    return value

@@ -21,7 +21,7 @@ _LN2_32, _LN2_REST_32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUND = 6755399441055744.0
 _ROUND_32 = np.float32(12582912.0)
 #: Exponents below which the result is zero.
-_LEAST, _LEAST_32 = -708.0, np.float32(-87.0)
+LEAST, _LEAST_32 = -708.0, np.float32(-87.0)
 _ZERO_32, _HALF_32 = np.float32(0.0), np.float32(0.5)
 
 
@@ -40,7 +40,8 @@ def _two_to(_typing, rounded):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _exp(t):
+def exponential(t):
+    """e^t for t of at least ``LEAST``, in vector instructions."""
     rounded = t * _LOG2E + _ROUND
     k = rounded - _ROUND
     r = (t - k * _LN2) - k * _LN2_REST
@@ -77,21 +78,21 @@ def _exp32(t):
     return s * _two_to(rounded)
 
 
-_FLAGS = {"contract", "nnan", "nsz"}
+FLAGS = {"contract", "nnan", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True, fastmath=FLAGS)
 def gaussian_tile64(block, top, left, half_x, half_z):
     """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of a tile."""
     for i in range(half_x.size):
         h, row = half_x[i], block[top + i, left : left + half_z.size]
         for j in range(row.size):
             t = min(row[j] - (h + half_z[j]), 0.0)
-            e = _exp(max(t, _LEAST))
-            row[j] = e if t >= _LEAST else 0.0
+            e = exponential(max(t, LEAST))
+            row[j] = e if t >= LEAST else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True, fastmath=FLAGS)
 def gaussian_tile32(block, top, left, half_x, half_z):
     """The same in single precision."""
     for i in range(half_x.size):
@@ -102,7 +103,7 @@ def gaussian_tile32(block, top, left, half_x, half_z):
             row[j] = e if t >= _LEAST_32 else _ZERO_32
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True, fastmath=FLAGS)
 def gaussian_rows64(block, top, left, far, x, zt, inverse):
     """exp(−½ Σ ((x − z)/σ)²) in the rows ``far``, from the differences, with 1/σ as ``inverse``.
 
@@ -119,11 +120,11 @@ def gaussian_rows64(block, top, left, far, x, zt, inverse):
                 row[j] += d * d
         for j in range(row.size):
             t = -0.5 * row[j]
-            e = _exp(max(t, _LEAST))
-            row[j] = e if t >= _LEAST else 0.0
+            e = exponential(max(t, LEAST))
+            row[j] = e if t >= LEAST else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=_FLAGS)
+@njit(cache=True, nogil=True, fastmath=FLAGS)
 def gaussian_rows32(block, top, left, far, x, zt, inverse):
     """The same in single precision."""
     for i in far:

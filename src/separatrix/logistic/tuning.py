@@ -1,0 +1,226 @@
+"""C of logistic regression by cross-validation: ridge paths of all folds, side by side.
+
+Paths run from strong to weak penalties and end where all folds together have become clearly worse.
+Where columns outnumber what a Hessian can hold, they are replaced by principal components of all
+rows: an orthogonal map, which changes neither scores nor penalty. With more columns than rows it
+leads into the span of the rows, where every solution lies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from separatrix.logistic.path import MIN_L1_RATIO
+from separatrix.logistic.ridge_path import RidgeRows, evaluate, ridge_path
+from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
+from separatrix.threads import one_blas_thread
+
+#: Coefficients up to which a Hessian preconditions; beyond, columns become principal components.
+MAX_HESSIAN = 1200
+#: Decrease of the mean loss that a step must promise: the loss of a fold to about four digits.
+TOLERANCE = 1e-7
+#: Ratio to the least loss beyond which weaker penalties are not tried: of what decides, and of
+#: the log loss where that is the error rate.
+WORSE, MUCH_WORSE = 1.1, 1.25
+#: Passes over the rows at each penalty, about; operations for each value of a pass beyond columns.
+PASSES, VALUE_COST = 10, 12
+#: Penalty per unit weight that stands for none, and the penalized fits on the way there.
+LIKELIHOOD, FIT_POINTS = 1e-8, 9
+#: Fewer rows than this decide too little.
+MIN_ROWS = 500
+
+
+@dataclass(frozen=True)
+class RidgeFolds:
+    """Rows of a comparison and, for each fold, which of them train and test."""
+
+    rows: RidgeRows
+    at: Ints
+    pairs: list[tuple[Ints, Ints]]
+    w: Floats
+    note: str
+
+    @classmethod
+    def of(
+        cls, data: TuningData, x: Any, factor: Floats, points: int, *, intercept: bool
+    ) -> RidgeFolds:
+        """The design of ``data`` with the columns ``x``; ``factor`` are weights of the classes."""
+        require_classes(data)
+        at, note = _rows_within(data, x.shape[1], points)
+        codes, w = np.asarray(data.y, dtype=np.int64)[at], data.w[at]
+        z, variances = _columns(x[at], w, data.n_classes)
+        if intercept:
+            z = np.hstack([z, np.ones((len(z), 1))])
+        place = np.full(data.n, -1, dtype=np.int64)
+        place[at] = np.arange(len(at))
+        pairs = [(_known(place[a]), _known(place[b])) for a, b in data.folds.pairs]
+        rows = RidgeRows(
+            np.ascontiguousarray(z), codes, w * factor[codes], data.n_classes, intercept, variances
+        )
+        return cls(rows, at, pairs, w, note)
+
+    def solve(self, penalties: Floats, tolerance: float) -> Iterator[list[Floats]]:
+        """θ of every fold, for one penalty after the other."""
+        paths = [ridge_path(self.rows.take(train), penalties, tolerance) for train, _ in self.pairs]
+        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+            for _ in penalties:
+                yield list(pool.map(next, paths))
+
+    def losses(self, thetas: list[Floats]) -> tuple[Floats, Floats]:
+        """Mean log loss and error rate of the test rows of every fold."""
+        log_loss, error = np.empty((2, len(thetas)))
+        for fold, (theta, (_, test)) in enumerate(zip(thetas, self.pairs, strict=True)):
+            p, own, w = self.predict(theta, test), self.rows.codes[test], self.w[test]
+            likelihood = np.maximum(p[np.arange(len(test)), own], np.finfo(float).tiny)
+            log_loss[fold] = np.average(-np.log(likelihood), weights=w)
+            error[fold] = np.average(p.argmax(axis=1) != own, weights=w)
+        return log_loss, error
+
+    def predict(self, theta: Floats, test: Ints) -> Floats:
+        """Probabilities of the classes."""
+        scores = self.rows.z[test] @ theta
+        if scores.shape[1] == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def separated(self, theta: Floats, rows: Ints) -> bool:
+        """Whether these rows are all on the side of their class."""
+        rows = rows[self.rows.w[rows] > 0.0]
+        return bool((self.predict(theta, rows).argmax(axis=1) == self.rows.codes[rows]).all())
+
+
+def grid_of_penalties(rows: RidgeRows, number: int, eps: float) -> Floats:
+    """Values of C, evenly spaced on a log scale; at the first all coefficients are near zero."""
+    gradient = evaluate(rows, rows.constant(), np.zeros((1, 1))).gradient
+    columns = gradient[:-1] if rows.intercept else gradient
+    largest = float(np.abs(columns).max(initial=0.0)) / MIN_L1_RATIO or rows.weight
+    return np.asarray(np.geomspace(1.0, 1.0 / eps, number) / largest)
+
+
+def tune_ridge(folds: RidgeFolds, Cs: Floats, loss: str) -> Tuning:
+    """Compare values of C, in increasing order."""
+    thetas: list[list[Floats]] = []
+    log_losses: list[Floats] = []
+    errors: list[Floats] = []
+    weight = np.array([folds.w[test].sum() for _, test in folds.pairs])
+    note = folds.note
+    for found in folds.solve(1.0 / Cs, TOLERANCE):
+        thetas.append(found)
+        log_loss, error = folds.losses(found)
+        log_losses.append(log_loss)
+        errors.append(error)
+        tried = len(thetas)
+        if tried < len(Cs) and _rises(log_losses, errors, weight, loss):
+            note += f"{'; ' if note else ''}C above {Cs[tried - 1]:g} was not tried: the loss rises"
+            break
+    losses = np.array(log_losses if loss == "log_loss" else errors)
+    best, by_fold = best_by_fold(losses, weight)
+    grid = tuple({"C": float(C)} for C in Cs[: len(losses)])
+    chosen = [thetas[i][fold] for fold, i in enumerate(by_fold)]
+    return Tuning(grid[best], grid, losses, by_fold, *out_of_fold(folds, chosen), note)
+
+
+def fold_fits(folds: RidgeFolds, C: float, loss: str) -> Tuning:
+    """Fits with one value of C, or by maximum likelihood (C = ∞), and predictions out of fold.
+
+    The latter is approached from penalized fits, and left where all training rows are on the side
+    of their class: no maximum exists, and only the scale of the scores would still grow.
+    """
+    weight = folds.rows.weight
+    last = LIKELIHOOD if np.isinf(C) else 1.0 / C / weight
+    penalties = weight * np.append(10.0 ** np.arange(0.0, np.log10(last) + 1e-9, -1.0), last)
+
+    def fit(pair: tuple[Ints, Ints]) -> tuple[Floats, bool]:
+        theta = folds.rows.constant()
+        for theta in ridge_path(folds.rows.take(pair[0]), penalties, TOLERANCE):
+            if np.isinf(C) and folds.separated(theta, pair[0]):
+                return theta, True
+        return theta, False
+
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(fit, folds.pairs))
+    thetas = [theta for theta, _ in found]
+    separated = [str(fold) for fold, (_, known) in enumerate(found) if known]
+    note = f"the classes are separable in the training rows of fold {', '.join(separated)}"
+    note = "; ".join(part for part in (folds.note, note if separated else "") if part)
+    log_loss, error = folds.losses(thetas)
+    losses = (log_loss if loss == "log_loss" else error)[None]
+    point, first = {"C": float(C)}, np.zeros(len(thetas), dtype=np.int64)
+    return Tuning(point, (point,), losses, first, *out_of_fold(folds, thetas), note)
+
+
+def out_of_fold(folds: RidgeFolds, thetas: list[Floats]) -> tuple[Ints, Floats, str]:
+    """Rows, probabilities and their kind, each fold predicted by its own θ."""
+    tests = [test for _, test in folds.pairs]
+    predicted = [folds.predict(theta, test) for theta, test in zip(thetas, tests, strict=True)]
+    return folds.at[np.concatenate(tests)], np.concatenate(predicted), "probabilities"
+
+
+def _rises(log_losses: list[Floats], errors: list[Floats], weight: Floats, loss: str) -> bool:
+    """Whether the last point is clearly worse than the best one."""
+    log_loss, error = np.array(log_losses) @ weight, np.array(errors) @ weight
+    if loss == "log_loss":
+        return bool(log_loss[-1] > WORSE * log_loss.min())
+    return bool(error[-1] > error.min() and log_loss[-1] > MUCH_WORSE * log_loss.min())
+
+
+def _known(rows: Ints) -> Ints:
+    return rows[rows >= 0]
+
+
+def _columns(x: Any, w: Floats, n_classes: int) -> tuple[Floats, Floats | None]:
+    """The columns, centered; principal components where a Hessian would be too large."""
+    x = to_array(x)
+    x = x - w @ x / w.sum()
+    n, d = x.shape
+    if d < n and (d + 1) * (n_classes if n_classes > 2 else 1) <= MAX_HESSIAN:
+        return x, None
+    root = np.sqrt(w)[:, None]
+    if d < n:
+        values, vectors = linalg.eigh((root * x).T @ (root * x))
+        return x @ vectors, np.maximum(values, 0.0) / w.sum()
+    gram = x @ x.T
+    values, vectors = linalg.eigh(gram)
+    nonzero = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+    z = vectors[:, nonzero] * np.sqrt(values[nonzero])
+    return z, np.asarray(w @ z**2 / w.sum())
+
+
+def _rows_within(data: TuningData, d: int, points: int) -> tuple[Ints, str]:
+    """Rows to compare on: all, or so many of each class that the work allowed suffices."""
+    n, size = data.n, data.n
+    while size > MIN_ROWS and _work(data, size, d, points) > data.work:
+        size = max(MIN_ROWS, int(0.9 * size))
+    if size == n:
+        return np.arange(n), ""
+    order = np.lexsort((np.arange(n), _fold_of(data), data.y))
+    at = np.sort(order[((np.arange(size) + 0.5) * (n / size)).astype(np.int64)])
+    return at, f"C was chosen on {size} of {n} rows"
+
+
+def _fold_of(data: TuningData) -> Ints:
+    """A fold that tests each row."""
+    fold = np.zeros(data.n, dtype=np.int64)
+    for f, (_, test) in enumerate(data.folds.pairs):
+        fold[test] = f
+    return fold
+
+
+def _work(data: TuningData, n: int, d: int, points: int) -> float:
+    """Operations of a comparison on ``n`` rows."""
+    scores = data.n_classes if data.n_classes > 2 else 1
+    width, k = min(n, d) + 1, len(data.folds)
+    passes = k * points * PASSES * n * scores * (width + VALUE_COST)
+    if width * scores <= MAX_HESSIAN:
+        return float(passes + k * points / 3 * (1e8 + (width * scores) ** 3 / 10))
+    return float(passes + n * d * width / 4 + float(width) ** 3)
