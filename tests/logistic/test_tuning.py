@@ -102,7 +102,7 @@ def test_maximum_likelihood_out_of_fold():
     np.testing.assert_allclose(got, separate.predict_proba(data.x[test]), atol=5e-3)
 
 
-def test_separable_classes_are_said_to_be():
+def test_separable_classes_are_noted():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((120, 3))
     y = (x[:, 0] > 0).astype(int)
