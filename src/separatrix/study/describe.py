@@ -20,7 +20,7 @@ from separatrix.logistic.logistic_path import LogisticCV
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError
 from separatrix.neighbors.k_neighbors import KNeighborsClassifier, KNeighborsRegressor
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.study.description import (
     BinarySVMFit,
     ClassCoefficients,
@@ -168,18 +168,27 @@ def _svms(core: Any) -> tuple[BinarySVMFit, ...]:
 def _neighbors(core: Any) -> NeighborSearch | None:
     if not isinstance(core, KNeighborsClassifier | KNeighborsRegressor):
         return None
-    errors, points = core.leave_one_out_, core.points_
+    counts, error, deviation = _errors_by_count(core)
     try:
-        found = distance_concentration(points, core.metric_)
+        found = distance_concentration(core.points_, core.metric_)
         distances, spread, nearest = found.distances, found.spread, found.nearest
     except InputError:  # too few rows to have a distribution of distances
         distances, spread, nearest = np.zeros(0), np.nan, np.nan
     return NeighborSearch(
         int(core.n_neighbors_),
-        errors.n_neighbors,
-        errors.error,
-        errors.standard_error,
+        counts,
+        error,
+        deviation,
         thinned(distances, MOST_DISTANCES),
         spread,
         nearest,
     )
+
+
+def _errors_by_count(core: Any) -> tuple[Ints, Floats, Floats]:
+    """Leave-one-out errors of every number of neighbors; none for weights that are no counts."""
+    try:
+        found = core.leave_one_out_ if hasattr(core, "leave_one_out_") else core.leave_one_out()
+    except InputError:
+        return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+    return found.n_neighbors, found.error, found.standard_error

@@ -34,7 +34,8 @@ def stored_rows(study: Study) -> Gallery:
                 "binary SVM against the rest."
             )
     if neighbors is not None:
-        gallery.add(lambda: _neighbor_count(neighbors, regression=regression))
+        if neighbors.counts.size:
+            gallery.add(lambda: _neighbor_count(neighbors, regression=regression))
         if neighbors.distances.size:
             gallery.add(lambda: _distances(neighbors))
     return gallery
