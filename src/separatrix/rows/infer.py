@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.identifiers import identifies
 from separatrix.rows.schema import Column, Kind, Schema
 from separatrix.rows.sources.columns import (
     Location,
@@ -16,7 +17,6 @@ from separatrix.rows.sources.columns import (
     is_text,
     is_time,
     kind_of,
-    levels,
     numbers,
     text_in_numbers,
 )
@@ -24,9 +24,6 @@ from separatrix.rows.sources.source import LocatedBatch, Source, head, refuse_du
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-#: A text column with more distinct values than this, and than half the rows, holds identifiers.
-MIN_IDENTIFIERS = 50
 
 #: A number as text, and the fraction of such values that makes a text column a numeric one.
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
@@ -48,6 +45,8 @@ class ReadOptions:
     unseen: str = "error"
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
+    group: str | None = None
+    time: str | None = None
 
 
 #: The options of a scan, by the names of the targets and of the weight.
@@ -60,11 +59,14 @@ def read_options(
     missing: str,
     unseen: str,
     kinds: Mapping[str, str] | None,
+    group: str | None = None,
+    time: str | None = None,
+    ids: Sequence[str] = (),
 ) -> ReadOptions:
     """Check the options."""
     _one_of("missing", missing, MISSING_POLICIES)
     _one_of("unseen", unseen, UNSEEN_POLICIES)
-    given = dict(kinds or {})
+    given = dict(kinds or {}) | dict.fromkeys(ids, "ignore")
     for name, kind in given.items():
         _one_of(f"the kind of column {name!r}", str(kind), (*Kind, "ignore"))
     ignore = frozenset(name for name, kind in given.items() if kind == "ignore")
@@ -76,7 +78,12 @@ def read_options(
                 remedy="Choose another target, or leave out the kind.",
             )
     used = {name: Kind(kind) for name, kind in given.items() if name not in ignore}
-    return ReadOptions(tuple(targets), weight, missing, unseen, used, ignore)
+    if group is not None and time is not None:
+        raise InputError(
+            "Rows are split by `group` or by `time`, not by both.",
+            remedy="Leave one out; a group may also be a span of time, such as a year.",
+        )
+    return ReadOptions(tuple(targets), weight, missing, unseen, used, ignore, group, time)
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:
@@ -99,27 +106,36 @@ def infer_schema(source: Source, options: ReadOptions) -> tuple[Schema, tuple[st
     targets = tuple(_target(name, arrow, first, options) for name in options.targets)
     columns = []
     for name in used:
-        if name in options.targets or name == options.weight:
+        if name in (*options.targets, options.weight, options.group):
             continue
         kind = _kind(name, arrow, options)
-        if (
-            kind is Kind.DISCRETE
-            and name not in options.kinds
-            and _holds_identifiers(name, sample[name], notes)
-        ):
+        asked = name in options.kinds or name == options.time
+        if not asked and _holds_identifiers(name, kind, sample[name], notes):
             continue
         columns.append(_column(name, kind, sample[name], location, notes))
     if not columns:
         raise InputError(
-            "there is no feature column.", file=source.name, remedy="Give more columns."
+            "there is no feature column.",
+            file=source.name,
+            remedy=" ".join(["Give more columns.", *notes]),
         )
-    schema = Schema(tuple(columns), targets, options.weight, options.missing, options.unseen)
+    schema = Schema(
+        tuple(columns),
+        targets,
+        options.weight,
+        options.missing,
+        options.unseen,
+        group=options.group,
+        time=options.time,
+    )
     return schema, tuple(notes)
 
 
 def _check_roles(names: list[str], options: ReadOptions, file: str | None) -> None:
-    weight = () if options.weight is None else (options.weight,)
-    roles = [(name, "target") for name in options.targets] + [(name, "weight") for name in weight]
+    singles = (options.weight, "weight"), (options.group, "group"), (options.time, "time")
+    roles = [(name, "target") for name in options.targets]
+    roles += [(name, role) for name, role in singles if name is not None]
+    once = [name for name, _ in roles]
     roles += [(name, "column") for name in (*options.kinds, *sorted(options.ignore))]
     for name, role in roles:
         if name not in names:
@@ -128,10 +144,9 @@ def _check_roles(names: list[str], options: ReadOptions, file: str | None) -> No
                 file=file,
                 remedy=did_you_mean(name, names),
             )
-    used = [*options.targets, *weight]
-    if len(set(used)) < len(used):
+    if len(set(once)) < len(once):
         raise InputError(
-            f"a column has two roles: {', '.join(map(repr, used))}.",
+            f"a column has two roles: {', '.join(map(repr, once))}.",
             remedy="Give each column one role.",
         )
 
@@ -192,14 +207,13 @@ def _refuse_text_among_numbers(name: str, sample: pa.Array, location: Location) 
         raise text_in_numbers(sample[i].as_py(), name, location.file, location.row(i))
 
 
-def _holds_identifiers(name: str, sample: pa.Array, notes: list[str]) -> bool:
-    """Whether a text column holds names or identifiers of the rows; it is then left out."""
-    found = levels(sample)
-    present = int((found.codes >= 0).sum())
-    if len(found.names) <= max(MIN_IDENTIFIERS, present // 2):
+def _holds_identifiers(name: str, kind: Kind, sample: pa.Array, notes: list[str]) -> bool:
+    """Whether a column holds names or numbers of the rows; it is then left out."""
+    why = identifies(name, sample, discrete=kind is Kind.DISCRETE)
+    if why is None:
         return False
     notes.append(
-        f"Column {name!r} is left out: {len(found.names)} distinct texts in {present} rows look "
-        f"like identifiers. To use it all the same: kinds={{{name!r}: 'discrete'}}."
+        f"Column {name!r} is left out: {why}. To use it all the same: "
+        f"kinds={{{name!r}: {str(kind)!r}}}."
     )
     return True

@@ -3,8 +3,9 @@
     u = hash(row, seed) / 2⁶⁴
     u < test → −1, the test part;   else fold ⌊folds · (u − test) / (1 − test)⌋
 
-A row stays in its part when rows are added, reordered, or stored in other files; the same split is
-found again from the seed alone.
+This is the split of a stream: a row stays in its part when rows are added, reordered, or stored in
+other files. In memory, rows are ordered by the same u and cut where the sizes are exact
+(:mod:`separatrix.rows.split`).
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from separatrix.rows.sources.columns import MISSING_CODE, Levels, Numbers
 
 Hashes = NDArray[np.uint64]
 
-_NO_ORDINALS: Hashes = np.zeros(0, dtype=np.uint64)
-
 #: Clears one bit of the exponent, so that the hash of a level never has the bits of a NaN.
 _FINITE = np.uint64(0xBFFFFFFFFFFFFFFF)
 
@@ -36,17 +35,21 @@ class Parts:
 
         u = hash(row, seed) / 2⁶⁴,    u < test → −1,    else ⌊folds · (u − test) / (1 − test)⌋
 
-    A row's part does not depend on the order of the rows, on how they are stored, or on which
-    other rows there are: adding rows moves none of the others.
+    is the part of a row in a stream: it does not depend on the order of the rows, on how they are
+    stored, or on which other rows there are. In memory, rows are ordered by u and cut into parts of
+    exact size, class by class: round(test · n) test rows and folds that differ by one row at most.
+    That neither depends on order or storage, nor on columns that are constant. Equal rows always
+    share a part.
 
     Parameters
     ----------
     seed : int, default=0
         Another seed gives another, independent split.
     test : float, default=0.2
-        The expected fraction of rows in the test part, labeled −1; 0 for none.
+        The fraction of rows in the test part, labeled −1; 0 for none. It is the expected fraction
+        in a stream.
     folds : int, default=5
-        Number of folds, labeled 0, 1, …, of about equal size.
+        Number of folds, labeled 0, 1, …, of equal size (in a stream: about).
 
     Attributes
     ----------
@@ -68,8 +71,8 @@ class Parts:
     >>> import separatrix as sx
     >>> rows = sx.scan({"x": np.arange(1000.0)}).read()
     >>> labels = rows.with_parts(sx.Parts(seed=1, test=0.2, folds=4)).block.parts
-    >>> sorted(set(labels.tolist()))
-    [-1, 0, 1, 2, 3]
+    >>> (labels == -1).sum().item(), [(labels == fold).sum().item() for fold in range(4)]
+    (200, [200, 200, 200, 200])
     >>> reverse = rows.take(slice(None, None, -1)).with_parts(sx.Parts(seed=1, test=0.2, folds=4))
     >>> bool((reverse.block.parts[::-1] == labels).all())
     True
@@ -88,21 +91,35 @@ class Parts:
         if self.folds < 1:
             raise InputError(f"{self.folds} folds are too few.", remedy="Choose at least 1.")
 
-    def assign(self, hashes: Hashes, ordinals: Hashes = _NO_ORDINALS) -> Ints:
-        """Compute the part of every row from the hashes of their content.
-
-        With the ordinals of duplicates, these may go to several parts: a small table of few
-        distinct rows still splits evenly.
-        """
+    def assign(self, hashes: Hashes) -> Ints:
+        """Compute the part of every row of a stream from the hashes of their content."""
         from separatrix.rows.loops.hashing import assign_parts
 
         labels = np.empty(len(hashes), dtype=np.int64)
-        salt = hash_text(f"seed {self.seed}")
-        assign_parts(hashes, ordinals, salt, float(self.test), int(self.folds), labels)
+        words = salted_words(hashes, self.seed)
+        assign_parts(words, float(self.test), int(self.folds), labels)
         return labels
 
 
-def duplicate_ordinals(hashes: Hashes) -> Hashes:
+def salted_words(hashes: Hashes, seed: int) -> Hashes:
+    """A random word for each hash, another one for every seed."""
+    from separatrix.rows.loops.hashing import salted
+
+    words = np.empty(len(hashes), dtype=np.uint64)
+    salted(hashes, hash_text(f"seed {seed}"), words)
+    return words
+
+
+def told_apart(hashes: Hashes) -> Hashes:
+    """A hash of its own for every row, from its content and the number of equal rows before it."""
+    from separatrix.rows.loops.hashing import numbered
+
+    words = np.empty(len(hashes), dtype=np.uint64)
+    numbered(hashes, duplicate_ordinals(hashes), words)
+    return words
+
+
+def duplicate_ordinals(hashes: Hashes) -> Ints:
     """For each row, the number of equal rows before it."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
@@ -110,8 +127,8 @@ def duplicate_ordinals(hashes: Hashes) -> Hashes:
     new[1:] = ranked[1:] != ranked[:-1]
     position = np.arange(len(hashes))
     first = np.maximum.accumulate(np.where(new, position, 0))
-    count = np.empty(len(hashes), dtype=np.uint64)
-    count[order] = (position - first).astype(np.uint64)
+    count = np.empty(len(hashes), dtype=np.int64)
+    count[order] = position - first
     return count
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
-from separatrix.rows.parts import Hashes, Parts, duplicate_ordinals, hash_block
+from separatrix.rows.parts import Hashes, Parts, hash_block
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
+from separatrix.rows.split import Keys, split_rows
 from separatrix.threads import one_blas_thread
 
 
@@ -46,6 +47,8 @@ def merged(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
     """The values of both by key, added where both have one."""
     return a | {key: a[key] + value if key in a else value for key, value in b.items()}
 
+
+NO_KEYS = Keys()
 
 #: Rows per chunk that make a thread worthwhile, and the largest number of chunks of a table.
 CHUNK_ROWS, MAX_CHUNKS = 20_000, 64
@@ -124,7 +127,7 @@ class InMemory(Rows):
     """Rows in memory, as one block.
 
     ``row_ids`` are the numbers of the rows in their source (1, 2, … by default); ``hashes`` those
-    of their content (computed from the block by default).
+    of their content (computed from the block by default); ``keys`` their groups or times.
     """
 
     def __init__(
@@ -133,8 +136,9 @@ class InMemory(Rows):
         block: Block,
         row_ids: Ints | None = None,
         hashes: Hashes | None = None,
+        keys: Keys = NO_KEYS,
     ) -> None:
-        self.schema, self.block = schema, block
+        self.schema, self.block, self.keys = schema, block, keys
         self._row_ids, self._hashes = row_ids, hashes
 
     def __len__(self) -> int:
@@ -161,19 +165,32 @@ class InMemory(Rows):
     def take(self, index: NDArray[Any] | slice) -> Self:
         """Select rows by position or mask."""
         hashes = None if self._hashes is None else self._hashes[index]
-        return self._with(self.block.take(index), self.row_ids[index], hashes)
+        keys = self.keys.take(index)
+        return self._with(
+            self.block.take(index), row_ids=self.row_ids[index], keys=keys, hashes=hashes
+        )
 
     def with_parts(self, parts: Parts | Ints) -> Self:
-        """Label each row with its part; duplicates of a row may go to several parts."""
-        if isinstance(parts, Parts):
-            hashes = self.hashes
-            parts = parts.assign(hashes, duplicate_ordinals(hashes))
-        return self._with(replace(self.block, parts=parts), self._row_ids, self._hashes)
+        """Label each row with its part: those of :class:`~separatrix.rows.parts.Parts` are exact.
 
-    def _with(self, block: Block, row_ids: Ints | None, hashes: Hashes | None) -> Self:
+        Rows of one group, and copies of a row, share a part.
+        """
+        if isinstance(parts, Parts):
+            parts = split_rows(parts, self.block, self.hashes, self.keys)
+        return self._with(
+            replace(self.block, parts=parts),
+            row_ids=self._row_ids,
+            keys=self.keys,
+            hashes=self._hashes,
+        )
+
+    def _with(
+        self, block: Block, *, row_ids: Ints | None, hashes: Hashes | None, keys: Keys
+    ) -> Self:
         """The same table with another block."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, block=block, _row_ids=row_ids, _hashes=hashes)
+        own = {"block": block, "keys": keys, "_row_ids": row_ids, "_hashes": hashes}
+        other.__dict__.update(self.__dict__ | own)
         return other
 
     def reduce(self, statistic: S) -> S:

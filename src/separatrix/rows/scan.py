@@ -28,6 +28,9 @@ def scan(
     missing: str = "mean",
     unseen: str = "error",
     kinds: Mapping[str, str] | None = None,
+    group: Any = None,
+    time: Any = None,
+    id: str | Sequence[str] = (),
     block_rows: int = BLOCK_ROWS,
 ) -> Rows:
     """Open a table as ``Rows``: its schema is inferred now, its rows are read pass by pass.
@@ -51,6 +54,15 @@ def scan(
         Policy for a level absent from training when predicting: refuse it, or encode it as zeros.
     kinds : mapping of str to {"numeric", "boolean", "discrete", "ignore"}, default=None
         Kinds of columns by name, where the kind inferred from the type is not the right one.
+    group : str or array-like, default=None
+        A column by name, or its values: rows of one group (the visits of a patient) are never
+        parted between training and test rows. It is no feature.
+    time : str or array-like, default=None
+        A column by name, or its values: the rows that come last are the test part, and folds follow
+        one another. A named column stays a feature.
+    id : str or sequence of str, default=()
+        Columns that identify rows, and are no features. A column of whole numbers that is named
+        like an identifier, or of texts, with a value of its own in every row, is left out anyway.
     block_rows : int, default=65536
         Largest number of rows per block.
 
@@ -79,24 +91,35 @@ def scan(
     """
     if isinstance(source, Rows):
         raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
-    options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds)
+    ids = (id,) if isinstance(id, str) else tuple(id)
+    options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids)
     if type(source).__module__.split(".")[0] in ("dask", "dask_expr"):
         from separatrix.rows.sources.dask import scan_dask
 
         if hasattr(source, "columns"):
             target, weight = _names(target), _name(weight)
-        return scan_dask(source, target, weight, options)
+        by_name = partial(options, group=_name(group, "group"), time=_name(time, "time"))
+        return scan_dask(source, target, weight, by_name)
     if isinstance(source, np.ndarray) or sparse.issparse(source):
-        return _scan_matrix(source, target, weight, options, block_rows)
+        if group is None and time is None:
+            return _scan_matrix(source, target, weight, options, block_rows)
+        source, target, weight = _as_columns(source, target, weight)
     reader: Source
     if is_path(source):
-        named = options(_names(target), _name(weight))
+        named = options(
+            _names(target), _name(weight), group=_name(group, "group"), time=_name(time, "time")
+        )
         reader = open_paths(source, named.kinds)
     else:
         table = as_table(source)
         table, target = with_column(table, target, "y")
         table, weight = with_column(table, weight, "weight")
-        named = options(_names(target), _name(weight))
+        table, group = with_column(table, group, "group")
+        own = set(table.column_names)
+        table, time = with_column(table, time, "time")
+        if time not in own and time is not None:  # given as values: no column of the table
+            options = partial(options, ids=(*ids, time))
+        named = options(_names(target), _name(weight), group=group, time=time)
         reader = TableSource(table)
     return _table_rows(reader, named, block_rows)
 
@@ -104,6 +127,19 @@ def scan(
 def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:
     schema, notes = infer_schema(source, options)
     return TableRows(source, schema, block_rows=block_rows, notes=notes)
+
+
+def _as_columns(x: Any, target: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """A matrix as a table, with the names of its targets and its weight."""
+    if sparse.issparse(x) or x.ndim != 2:
+        raise InputError(
+            "A sparse matrix has no room for a column of groups or times.",
+            remedy="Give a dense matrix or a data frame, or leave out `group` and `time`.",
+        )
+    y = None if target is None else _checked(target, x.shape[0], "target")
+    w = None if weight is None else _checked(weight, x.shape[0], "weight")
+    table, targets = table_of_arrays(x, y, w)
+    return table, list(targets) or None, None if w is None else "weight"
 
 
 def _scan_matrix(x: Any, target: Any, weight: Any, options: OptionsOf, block_rows: int) -> Rows:
@@ -184,9 +220,9 @@ def _names(target: Any) -> tuple[str, ...]:
     )
 
 
-def _name(weight: Any) -> str | None:
-    if weight is None or isinstance(weight, str):
-        return weight
+def _name(column: Any, role: str = "weight") -> str | None:
+    if column is None or isinstance(column, str):
+        return column
     raise InputError(
-        "The weight of a file or Dask table must be given by name.", remedy="Use weight='column'."
+        f"The {role} of a file or Dask table must be given by name.", remedy=f"Use {role}='column'."
     )

@@ -54,7 +54,8 @@ class Schema:
     """Feature columns in order, target columns, the weight column, and the missing-value policy.
 
     ``missing`` is ``"drop"``, ``"mean"``, ``"regress"`` or ``"indicator"``; ``unseen`` (for a
-    level absent from training) is ``"error"`` or ``"zeros"``.
+    level absent from training) is ``"error"`` or ``"zeros"``. Rows with one value of the column
+    ``group`` are never parted; those that come last by the column ``time`` are the test part.
     """
 
     columns: tuple[Column, ...]
@@ -62,6 +63,8 @@ class Schema:
     weight: str | None = None
     missing: str = "mean"
     unseen: str = "error"
+    group: str | None = None
+    time: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

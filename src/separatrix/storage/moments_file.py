@@ -117,7 +117,7 @@ def differing(a: StoredMoments, b: StoredMoments) -> list[str]:
             for n in left
             if n in right and left[n] != right[n]
         ]
-    for option in ("weight", "missing", "unseen"):
+    for option in ("weight", "group", "missing", "unseen"):
         ours, theirs = getattr(a.schema, option), getattr(b.schema, option)
         if ours != theirs:
             found.append(f"{option} is {ours!r} in the first and {theirs!r} in the second")

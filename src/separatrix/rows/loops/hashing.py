@@ -42,19 +42,23 @@ def add_column(bits: Hashes, key: np.uint64, total: Hashes) -> None:
 
 
 @njit(cache=True, nogil=True)
-def assign_parts(
-    content: Hashes,
-    ordinal: Hashes,
-    salt: np.uint64,
-    test: float,
-    folds: int,
-    out: NDArray[np.int64],
-) -> None:
-    """u = mix(content + salt + ordinal·odd) / 2⁶⁴; u < test is the test part, else a fold."""
-    scale = folds / (1.0 - test)
+def salted(content: Hashes, salt: np.uint64, out: Hashes) -> None:
+    """out = mix(mix(content + salt)): random words, the same for the same content and salt."""
     for i in range(content.size):
-        word = content[i] + salt
-        if ordinal.size:
-            word += ordinal[i] * _STRIDE
-        u = float(_mix(_mix(word)) >> np.uint64(11)) * 2.0**-53
+        out[i] = _mix(_mix(content[i] + salt))
+
+
+@njit(cache=True, nogil=True)
+def numbered(content: Hashes, ordinal: NDArray[np.int64], out: Hashes) -> None:
+    """out = content + ordinal·odd: a hash of its own for each of several equal rows."""
+    for i in range(content.size):
+        out[i] = content[i] + np.uint64(ordinal[i]) * _STRIDE
+
+
+@njit(cache=True, nogil=True)
+def assign_parts(words: Hashes, test: float, folds: int, out: NDArray[np.int64]) -> None:
+    """u = word / 2⁶⁴; u < test is the test part, else fold ⌊folds (u − test) / (1 − test)⌋."""
+    scale = folds / (1.0 - test)
+    for i in range(words.size):
+        u = float(words[i] >> np.uint64(11)) * 2.0**-53
         out[i] = -1 if u < test else min(folds - 1, int((u - test) * scale))

@@ -33,7 +33,7 @@ def rows_like(x: Any, schema: Schema, *, target: bool = False) -> Rows:
     """
     targets = schema.targets if target else ()
     missing = "mean" if schema.missing == "drop" else schema.missing
-    schema = replace(schema, targets=targets, weight=None, missing=missing)
+    schema = replace(schema, targets=targets, weight=None, group=None, time=None, missing=missing)
     if isinstance(x, Rows):
         _refuse_lacking(schema, list(x.schema.by_name), None)
         return x if x.schema.columns == schema.columns else MatchedRows(x, schema)

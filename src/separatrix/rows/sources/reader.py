@@ -16,7 +16,7 @@ from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate, to_array
 from separatrix.rows.buffers import scratch
 from separatrix.rows.parts import Hashes, Parts, hash_rows
-from separatrix.rows.rows import InMemory
+from separatrix.rows.rows import NO_KEYS, InMemory
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.columns import (
     MISSING_CODE,
@@ -25,10 +25,13 @@ from separatrix.rows.sources.columns import (
     Location,
     Numbers,
     check_boolean,
+    is_number,
+    is_time,
     levels,
     numbers,
     warn_unseen,
 )
+from separatrix.rows.split import Keys, joined
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +53,7 @@ class DecodedBatch:
     row_ids: Ints
     dropped: int
     hashes: Hashes | None = None
+    keys: Keys = NO_KEYS
 
 
 @dataclass(frozen=True)
@@ -63,30 +67,35 @@ class BatchReader:
     @property
     def columns(self) -> list[str]:
         """The columns to be read."""
-        names = list(self.schema.by_name)
-        return names if self.schema.weight is None else [*names, self.schema.weight]
+        roles = (self.schema.weight, self.schema.group, self.schema.time)
+        return list(dict.fromkeys([*self.schema.by_name, *(name for name in roles if name)]))
 
     def read(self, batch: pa.RecordBatch, location: Location) -> DecodedBatch:
         """Decode the usable rows of a batch."""
         decoded = self._decode(batch, location)
         w = None if self.schema.weight is None else self._weights(batch, location)
+        group, times = self._group(batch, location), self._times(batch, location)
         n = batch.num_rows
-        complete = self._complete(decoded, w, n)
+        complete = self._complete(decoded, [w, times], n)
         row_ids = np.arange(location.start + 1, location.start + n + 1)
         if complete is not None:
             decoded = {name: _select(column, complete) for name, column in decoded.items()}
+            group = {name: _select(column, complete) for name, column in group.items()}
             w, row_ids = (None if w is None else w[complete]), row_ids[complete]
+            times = None if times is None else times[complete]
         m = len(row_ids)
         needed = self.parts is not None or self.with_hashes
         hashes = hash_rows(decoded, m) if needed else None
-        labels = None
+        keys, labels = NO_KEYS, None
+        if hashes is not None:
+            keys = Keys(_hashed_groups(group, hashes), times)
         if self.parts is not None and hashes is not None:
-            labels = self.parts.assign(hashes)
+            labels = self.parts.assign(hashes if keys.groups is None else keys.groups)
         decoded = self._recode_known(decoded, location, row_ids)
         x, terms = assemble(self.schema.columns, decoded, m)
         y, targets = assemble(self.schema.targets, decoded, m)
         block = Block(x, to_array(y), w, terms, targets, labels)
-        return DecodedBatch(block, row_ids, n - m, hashes)
+        return DecodedBatch(block, row_ids, n - m, hashes, keys)
 
     def _decode(self, batch: pa.RecordBatch, location: Location) -> Columns:
         decoded: Columns = {}
@@ -111,14 +120,38 @@ class BatchReader:
             )
         return w
 
-    def _complete(self, decoded: Columns, w: Floats | None, n: int) -> NDArray[np.bool_] | None:
+    def _group(self, batch: pa.RecordBatch, location: Location) -> Columns:
+        """The column of groups; none where there is no such column."""
+        name = self.schema.group
+        if name is None:
+            return {}
+        array = batch.column(name)
+        if is_number(array.type) or is_time(array.type):
+            return {name: numbers(array, name, location)}
+        return {name: levels(array)}
+
+    def _times(self, batch: pa.RecordBatch, location: Location) -> Floats | None:
+        """The times of the rows; a stream cannot be split by them."""
+        name = self.schema.time
+        if name is None:
+            return None
+        if self.parts is not None:
+            raise InputError(
+                "Which rows come last in time is known only when all are in memory.",
+                remedy="Read the table into memory (SEPARATRIX_MEMORY=megabytes raises the limit), "
+                "or leave out `time`.",
+            )
+        return numbers(batch.column(name), name, location).values
+
+    def _complete(
+        self, decoded: Columns, needed: list[Floats | None], n: int
+    ) -> NDArray[np.bool_] | None:
         """Mask of the usable rows; None if all are."""
         required = self.schema.targets
         if self.schema.missing == "drop":
             required = required + self.schema.columns
         masks = [decoded[column.name].missing for column in required]
-        if w is not None:
-            masks.append(np.isnan(w))
+        masks += [np.isnan(values) for values in needed if values is not None]
         incomplete = np.zeros(n, dtype=bool)
         for mask in masks:
             if mask is not None:
@@ -140,6 +173,14 @@ class BatchReader:
             elif len(found.names) > MAX_LEVELS:
                 raise too_many_levels(column.name, location.file)
         return recoded
+
+
+def _hashed_groups(group: Columns, hashes: Hashes) -> Hashes | None:
+    """The hash of each row's group; a row without one is a group of its own."""
+    for column in group.values():
+        found = hash_rows(group, len(hashes))
+        return found if column.missing is None else np.where(column.missing, hashes, found)
+    return None
 
 
 def too_many_levels(name: str, file: str | None) -> InputError:
@@ -266,6 +307,7 @@ def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMem
         block,
         np.concatenate([batch.row_ids for batch in batches]),
         np.concatenate([batch.hashes for batch in batches if batch.hashes is not None]),
+        joined([batch.keys for batch in batches]),
     )
     rows.dropped = dropped
     return rows

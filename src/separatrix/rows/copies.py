@@ -1,0 +1,128 @@
+"""Copies: rows that are equal in every column and the target, and whether chance explains them.
+
+    expected pairs of copies = Σ_classes C(n_c, 2) · Π_columns P(two rows of the class agree)
+
+if columns are independent within a class (within the table, where the target is a number).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.rows.block import Block, Ints, to_array
+from separatrix.rows.parts import Hashes
+from separatrix.rows.schema import Terms
+
+#: Columns depend on each other, so that chance gives more copies than if they did not.
+DEPENDENCE = 10.0
+#: Rows from which the agreement of columns is estimated.
+SAMPLE = 4_000
+#: A single column explains its own copies only if it has no more values than this.
+FEW_VALUES = 50
+
+
+@dataclass(frozen=True)
+class Copies:
+    """How often each distinct row of a block occurs."""
+
+    block: Block
+    hashes: Hashes
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Number of rows for each distinct row."""
+        return np.unique(self.hashes, return_counts=True)[1].astype(np.int64)
+
+    @property
+    def distinct(self) -> int:
+        """Number of distinct rows."""
+        return len(self.counts)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are copies of another, earlier one."""
+        return len(self.hashes) - self.distinct
+
+    @property
+    def pairs(self) -> float:
+        """Number of pairs of equal rows."""
+        return float((self.counts * (self.counts - 1) // 2).sum())
+
+    @cached_property
+    def by_chance(self) -> bool:
+        """Whether there would be about as many copies if the columns were independent."""
+        if not self.rows:
+            return True
+        columns = _columns(self.block.terms) + (0 if _is_classes(self.block.targets) else 1)
+        if columns < 2 and self.distinct > FEW_VALUES:
+            return False
+        return self.pairs <= DEPENDENCE * self._expected_pairs()
+
+    @property
+    def are_counts(self) -> bool:
+        """Whether the rows are repeated observations of a few cells: then copies say nothing."""
+        return 2 * self.distinct < len(self.hashes) and self.by_chance
+
+    def _expected_pairs(self) -> float:
+        some = np.argsort(self.hashes, kind="stable")[:: max(1, len(self.hashes) // SAMPLE)]
+        block = self.block.take(some)
+        codes = class_codes(self.block)
+        classes = np.zeros(len(some), dtype=np.int64) if codes is None else codes[some]
+        agree = np.ones(int(classes.max()) + 1)
+        sides = [(block.x, block.terms)]
+        if codes is None:
+            sides.append((block.y, block.targets))
+        for matrix, terms in sides:
+            for at in column_positions(terms).values():
+                agree *= _agreement(to_array(matrix[:, at]), classes, len(agree))
+        whole = np.bincount(classes, minlength=len(agree)) * (len(self.hashes) / len(some))
+        return float((whole * np.maximum(whole - 1, 0) / 2 * agree).sum())
+
+
+def column_positions(terms: Terms) -> dict[str, list[int]]:
+    """The positions of the terms of each column."""
+    found: dict[str, list[int]] = {}
+    for j, term in enumerate(terms):
+        found.setdefault(term.column, []).append(j)
+    return found
+
+
+def class_codes(block: Block) -> Ints | None:
+    """The class of each row; None where the target is a number, or there is not one target."""
+    return np.asarray(block.y.argmax(axis=1)) if _is_classes(block.targets) else None
+
+
+def _is_classes(targets: Terms) -> bool:
+    return len(column_positions(targets)) == 1 and all(t.level is not None for t in targets)
+
+
+def _columns(terms: Terms) -> int:
+    return len(column_positions(terms))
+
+
+def _agreement(x: np.ndarray, classes: Ints, k: int) -> np.ndarray:  # type: ignore[type-arg]
+    """The fraction of the pairs of rows in each class that agree in one column."""
+    keys = np.column_stack([classes, x])
+    values, counts = np.unique(keys, axis=0, return_counts=True)
+    equal = np.bincount(values[:, 0].astype(int), counts * (counts - 1) / 2, minlength=k)
+    n = np.bincount(classes, minlength=k)
+    pairs = n * (n - 1) / 2
+    return np.divide(equal, pairs, out=np.zeros(k), where=pairs > 0)
+
+
+def constant_columns(block: Block) -> list[str]:
+    """The feature columns that have one value, or none, in all rows."""
+    if not block.n:
+        return []
+    x = block.x
+    if sparse.issparse(x):
+        columns = sparse.csc_array(x)
+        low, high = columns.min(axis=0).toarray().ravel(), columns.max(axis=0).toarray().ravel()
+        same = low == high
+    else:
+        same = (x == x[0]).all(axis=0)
+    return [name for name, at in column_positions(block.terms).items() if same[at].all()]
