@@ -220,20 +220,16 @@ def test_more_columns_than_rows_with_missing_values() -> None:
 # -- awkward classes -------------------------------------------------------------------------------
 
 
-def single_row_class() -> tuple[pl.DataFrame, int]:
-    """A table with one row of a third class, and a seed that puts it into the test part."""
+def last_row_class() -> sx.Rows:
+    """A table in order of time whose last row, a test row, is of a third class."""
     table = clouds(classes=2)
     last = pl.DataFrame({"p": [0.0], "q": [0.0], "y": ["alone"]})
-    table = pl.concat([table, last])
-    for seed in range(40):
-        if parts_of(table, seed)[1][-1] == -1:
-            return table, seed
-    raise AssertionError
+    table = pl.concat([table.sample(fraction=1.0, shuffle=True, seed=0), last])
+    return sx.scan(table, target="y", time=np.arange(len(table)))
 
 
 def test_a_class_of_the_test_set_alone() -> None:
-    table, seed = single_row_class()
-    found = run_study(sx.scan(table, target="y"), models=["lda", "naive_bayes"], seed=seed)
+    found = run_study(last_row_class(), models=["lda", "naive_bayes"])
     assert found.classes == ("class a", "class b")
     assert any("'alone' is in the test set alone" in s for s in found.messages)
     assert "alone" in found.test_predictions.truth
@@ -242,10 +238,7 @@ def test_a_class_of_the_test_set_alone() -> None:
     assert test["log_loss"] > largest / found.n_test
     assert test["error"] >= 1 / found.n_test
     with_costs = run_study(
-        sx.scan(table, target="y"),
-        models=["lda"],
-        seed=seed,
-        costs={"alone": {"class a": 50, "class b": 50}},
+        last_row_class(), models=["lda"], costs={"alone": {"class a": 50, "class b": 50}}
     )
     assert {s.metric: s.value for s in with_costs.test}["cost"] >= 50 / found.n_test
     assert with_costs.decision.costs.matrix.shape == (2, 2)
@@ -255,13 +248,13 @@ def test_a_class_of_one_row() -> None:
     table = clouds(classes=2).with_columns(
         y=pl.when(pl.int_range(240) == 7).then(pl.lit("b")).otherwise(pl.lit("a"))
     )
-    inside = next(s for s in range(40) if parts_of(table, s)[1][7] != -1)
-    found = run_study(sx.scan(table, target="y"), seed=inside)
+    assert all(parts_of(table, seed)[1][7] != -1 for seed in range(20))
+    found = run_study(sx.scan(table, target="y"))
     assert found.winner == "baseline"
     assert "could be scored on every fold" in found.reason
-    outside = next(s for s in range(99) if parts_of(table, s)[1][7] == -1)
+    last = -np.abs(np.arange(240) - 7)
     with pytest.raises(InputError, match=r"column 'y'.*are of class 'a'"):
-        run_study(sx.scan(table, target="y"), seed=outside)
+        run_study(sx.scan(table, target="y", time=last))
 
 
 def test_many_classes() -> None:

@@ -96,15 +96,34 @@ def test_the_order_of_the_rows_does_not_matter(study) -> None:
 
 
 def stored(table: pl.DataFrame, parts: Parts) -> StoredMoments:
+    """Moments by the split of a stream, which depends on one row at a time."""
     rows = sx.scan(table, target="y")
     return StoredMoments(rows.schema, parts, rows.with_parts(parts).reduce(Grouped(Moments())))
 
 
+def exactly_split(table: pl.DataFrame, parts: Parts) -> tuple[StoredMoments, StoredMoments]:
+    """Moments of both halves of a table by its exact split, which depends on all rows."""
+    rows = sx.scan(table, target="y").read().with_parts(parts)
+    halves = [rows.take(slice(0, 70)), rows.take(slice(70, None))]
+    return tuple(StoredMoments(rows.schema, parts, h.reduce(Grouped(Moments()))) for h in halves)
+
+
 @pytest.mark.parametrize("model", QUICK)
-def test_moments_of_two_tables_give_the_model_of_all_rows(model) -> None:
+def test_merged_moments_of_two_tables_are_those_of_all_rows(model) -> None:
     table, parts = made(), Parts(4, 0.2, 5)
-    merged = stored(table[:70], parts) + stored(table[70:], parts)
-    from_moments = run_study(merged, models=[model])
+    merged = run_study(stored(table[:70], parts) + stored(table[70:], parts), models=[model])
+    whole = run_study(stored(table, parts), models=[model])
+    np.testing.assert_allclose(merged.model.coef_, whole.model.coef_, rtol=1e-8)
+    for a, b in zip(merged.leaderboard, whole.leaderboard, strict=True):
+        assert a.folds == pytest.approx(b.folds, rel=1e-8)
+    assert (merged.n_train, merged.n_test) == (whole.n_train, whole.n_test)
+
+
+@pytest.mark.parametrize("model", QUICK)
+def test_moments_of_the_same_split_give_the_model_of_the_rows(model) -> None:
+    table, parts = made(), Parts(4, 0.2, 5)
+    first, second = exactly_split(table, parts)
+    from_moments = run_study(first + second, models=[model])
     from_rows = run_study(sx.scan(table, target="y"), models=[model], seed=4)
     np.testing.assert_allclose(from_moments.model.coef_, from_rows.model.coef_, rtol=1e-8)
     assert from_moments.model.intercept_ == pytest.approx(from_rows.model.intercept_, rel=1e-8)
@@ -130,7 +149,8 @@ def test_a_winner_without_penalty_comes_with_the_ridge_path_of_its_rows(study) -
         other = Ridge(alphas[at]).fit(x / x.std(axis=0), y)
         np.testing.assert_allclose(coefs[at], other.coef_ / x.std(axis=0), rtol=1e-8)
     np.testing.assert_allclose(coefs[-1], study.model.coef_, rtol=1e-3)
-    stored_study = run_study(stored(made(), Parts(4, 0.2, 5)), models=["linear"])
+    first, second = exactly_split(made(), Parts(4, 0.2, 5))
+    stored_study = run_study(first + second, models=["linear"])
     np.testing.assert_allclose(stored_study.ridge_path.coefs, coefs, rtol=1e-8)
     robust = run_study(sx.scan(made(), target="y"), models=["huber"], seed=4)
     np.testing.assert_allclose(robust.ridge_path.coefs, coefs, rtol=1e-8)
@@ -142,7 +162,7 @@ def test_a_table_too_large_for_memory_is_read_once(monkeypatch, tmp_path) -> Non
     table = made()
     table.write_parquet(tmp_path / "t.parquet")
     rows = sx.scan(str(tmp_path / "t.parquet"), target="y")
-    whole = run_study(rows, models=QUICK, seed=4)
+    whole = run_study(stored(table, Parts(4, 0.2, 5)), models=QUICK)
     monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")
     once = run_study(rows, seed=4)
     assert [e.name for e in once.leaderboard] == ["baseline", *QUICK]
@@ -157,7 +177,7 @@ def test_rows_of_a_cluster_are_studied_where_they_are() -> None:
     dask = pytest.importorskip("dask.dataframe")
     table = made().to_pandas()
     spread = run_study(sx.scan(dask.from_pandas(table, npartitions=3), target="y"), seed=4)
-    whole = run_study(sx.scan(table, target="y"), seed=4, models=QUICK)
+    whole = run_study(stored(made(), Parts(4, 0.2, 5)), models=QUICK)
     assert any("spread over a cluster" in s for s in spread.messages)
     assert spread.winner == whole.winner
     np.testing.assert_allclose(spread.model.coef_, whole.model.coef_, rtol=1e-8)
@@ -169,7 +189,9 @@ def test_more_columns_than_rows() -> None:
     table = pl.DataFrame({f"x{j}": x[:, j] for j in range(90)})
     table = table.with_columns(y=3 * x[:, 0] + rng.normal(size=60))
     wide = run_study(sx.scan(table, target="y"), models=QUICK)
-    stored_study = run_study(stored(table, Parts(0, 0.2, 5)), models=QUICK)
+    rows = sx.scan(table, target="y").read().with_parts(Parts(0, 0.2, 5))
+    moments = StoredMoments(rows.schema, Parts(0, 0.2, 5), rows.reduce(Grouped(Moments())))
+    stored_study = run_study(moments, models=QUICK)
     for a, b in zip(wide.leaderboard, stored_study.leaderboard, strict=True):
         assert a.folds == pytest.approx(b.folds, rel=1e-4)
     assert wide.model.get_params() == stored_study.model.get_params()

@@ -87,9 +87,8 @@ def _by_units(parts: Parts, keys: Hashes, classes: Ints | None) -> Ints:
     labels = np.full(len(unit_keys), last, dtype=np.int64)
     for label in (TEST, *range(last)):
         rows = np.bincount(stratum, sizes * (labels == last), minlength=k).astype(np.int64)
-        left = int(rows.sum())
-        size = round(parts.test * left) if label == TEST else round(left / (parts.folds - label))
-        deal(order, starts, sizes, _quotas(rows, size), label, last, labels)
+        share = parts.test if label == TEST else 1 / (parts.folds - label)
+        deal(order, starts, sizes, _quotas(rows, share), label, last, labels)
     return np.asarray(labels[unit_of])
 
 
@@ -104,16 +103,18 @@ def _strata(unit_of: Ints, classes: Ints | None, n_units: int) -> Ints:
     return np.asarray(cells[ranked][first] % k, dtype=np.int64)
 
 
-def _quotas(rows: Ints, size: int) -> Ints:
-    """Rows of each stratum in a part of this size, proportional to all of its rows.
+def _quotas(rows: Ints, share: float) -> Ints:
+    """This share of the rows of each stratum, in whole rows that sum to the share of all.
 
     The largest remainders are rounded up, those of large strata first, and those of strata that
     would have no row left last of all: a class needs training rows before it needs test rows.
     """
-    exact = rows * (size / max(1, int(rows.sum())))
+    exact = rows * share
     quotas = np.floor(exact + 1e-9).astype(np.int64)
     remainder = np.maximum(exact - quotas, 0.0) * np.where(quotas + 1 < rows, 1.0, 1e-6)
-    quotas[np.lexsort((-rows, -remainder))[: size - int(quotas.sum())]] += 1
+    quotas[
+        np.lexsort((-rows, -remainder))[: round(share * int(rows.sum())) - int(quotas.sum())]
+    ] += 1
     return np.asarray(quotas)
 
 

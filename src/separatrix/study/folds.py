@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import PredefinedSplit
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, unit_weights
@@ -171,15 +170,14 @@ class RowFolds:
         number alone: a list of row numbers means nothing later.
         """
         rows = self.source(candidate)
-        labels = self.labels[training]
-        folds = len(np.unique(labels))
-        model = candidate.make(max(2, folds))
+        own = RowFolds(self.table, self.labels[training], self.ordered)
+        model = candidate.make(max(2, own.k))
         if tuning is not None:
             return model.fit_tuned(rows.take(training), tuning)
-        shared = candidate.folds and candidate.task == REGRESSION and folds > 1
+        shared = candidate.folds and candidate.task == REGRESSION and own.k > 1
         if shared and isinstance(rows, ArrayRows):
-            model.set_params(cv=PredefinedSplit(np.unique(labels, return_inverse=True)[1]))
-            return model.fit(rows.take(training)).set_params(cv=folds)
+            model.set_params(cv=list(own.pairs().pairs))
+            return model.fit(rows.take(training)).set_params(cv=own.k)
         return model.fit(rows.take(training))
 
 

@@ -169,10 +169,11 @@ def _fitted(
 def _moment_folds(design: StudyDesign) -> MomentFolds | None:
     """Moments by fold, from one pass over the rows.
 
-    None where imputation by regression needs the rows again, or where columns outnumber rows.
+    None where imputation by regression needs the rows again, where columns outnumber rows, or where
+    folds are predicted from earlier ones alone.
     """
     table, folds = design.table, design.folds
-    if table.schema.missing == "regress" or folds.design is not table:
+    if folds.ordered or table.schema.missing == "regress" or folds.design is not table:
         return None
     split = table.with_parts(folds.labels)
     return MomentFolds.of(split.schema, split.reduce(Grouped(Moments())))

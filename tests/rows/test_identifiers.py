@@ -1,0 +1,76 @@
+"""Columns that only tell rows apart are left out, with a note, unless asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from separatrix import InputError, scan
+
+N = 40
+
+
+def table(**more) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({**more, "x": rng.normal(size=N), "y": rng.normal(size=N)})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("id", np.arange(N) * 7 + 3),
+        ("customer_id", np.random.default_rng(1).permutation(10_000)[:N]),
+        ("orderId", np.arange(N).astype(float)),
+        ("Unnamed: 0", np.arange(N)),
+        ("index", np.arange(N)[::-1]),
+        ("row", np.arange(1, N + 1)),
+        ("name", [f"person {i}" for i in range(N)]),
+    ],
+)
+def test_identifiers_are_left_out_with_a_note(name, values) -> None:
+    rows = scan(table(**{name: values}), target="y")
+    assert rows.schema.names == ("x",)
+    assert any(repr(name) in note and "identifier" in note for note in rows.notes)
+    kind = "discrete" if name == "name" else "numeric"
+    asked = scan(table(**{name: values}), target="y", kinds={name: kind})
+    assert asked.schema.names == (name, "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("patient_id", np.arange(N) // 4),
+        ("id", np.random.default_rng(0).normal(size=N)),
+        ("age", np.arange(N)),
+        ("number", np.arange(N) * 3),
+        ("town", ["a", "b"] * (N // 2)),
+    ],
+)
+def test_other_columns_stay(name, values) -> None:
+    assert scan(table(**{name: values}), target="y").schema.names == (name, "x")
+
+
+def test_an_identifier_is_named() -> None:
+    rows = scan(table(code=np.arange(N) // 2, spare=1.0), target="y", id="code")
+    assert rows.schema.names == ("spare", "x")
+    rows = scan(table(code=np.arange(N) // 2, spare=1.0), target="y", id=["code", "spare"])
+    assert rows.schema.names == ("x",)
+    with pytest.raises(InputError, match="no column 'cod'"):
+        scan(table(code=1.0), target="y", id="cod")
+    with pytest.raises(InputError, match="target or the weight"):
+        scan(table(), target="y", id="y")
+
+
+def test_new_rows_need_no_identifier() -> None:
+    import separatrix as sx
+
+    frame = table(id=np.arange(N))
+    model = sx.LinearRegression().fit(scan(frame, target="y"))
+    np.testing.assert_allclose(model.predict(frame[["x"]]), model.predict(frame))
+
+
+def test_a_table_of_identifiers_alone_says_why() -> None:
+    with pytest.raises(InputError, match=r"'id' is left out.*kinds=") as refused:
+        scan({"id": range(20), "y": np.arange(20.0) ** 2}, target="y")
+    assert "no feature column" in str(refused.value)
