@@ -1,4 +1,4 @@
-"""Columns that only tell rows apart are left out, with a note, unless asked for."""
+"""Columns that only tell rows apart are left out, with a note, unless wanted for."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_identifiers_are_left_out_with_a_note(name, values) -> None:
     assert rows.schema.names == ("x",)
     assert any(repr(name) in note and "identifier" in note for note in rows.notes)
     kind = "discrete" if name == "name" else "numeric"
-    asked = scan(table(**{name: values}), target="y", kinds={name: kind})
-    assert asked.schema.names == (name, "x")
+    wanted = scan(table(**{name: values}), target="y", kinds={name: kind})
+    assert wanted.schema.names == (name, "x")
 
 
 @pytest.mark.parametrize(

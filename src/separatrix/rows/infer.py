@@ -109,8 +109,8 @@ def infer_schema(source: Source, options: ReadOptions) -> tuple[Schema, tuple[st
         if name in (*options.targets, options.weight, options.group):
             continue
         kind = _kind(name, arrow, options)
-        asked = name in options.kinds or name == options.time
-        if not asked and _holds_identifiers(name, kind, sample[name], notes):
+        requested = name in options.kinds or name == options.time
+        if not requested and _holds_identifiers(name, kind, sample[name], notes):
             continue
         columns.append(_column(name, kind, sample[name], location, notes))
     if not columns:

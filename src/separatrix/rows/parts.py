@@ -110,7 +110,7 @@ def salted_words(hashes: Hashes, seed: int) -> Hashes:
     return words
 
 
-def told_apart(hashes: Hashes) -> Hashes:
+def distinguished(hashes: Hashes) -> Hashes:
     """A hash of its own for every row, from its content and the number of equal rows before it."""
     from separatrix.rows.loops.hashing import numbered
 

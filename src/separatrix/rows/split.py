@@ -1,4 +1,4 @@
-"""The exact split of a table in memory: a test part of the size asked for, and equal folds.
+"""The exact split of a table in memory: a test part of the size requested, and equal folds.
 
     order rows by hash(content, seed);   of every class the first share is the test part
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.copies import Copies, class_codes, constant_columns
-from separatrix.rows.parts import Hashes, Parts, hash_block, salted_words, told_apart
+from separatrix.rows.parts import Hashes, Parts, distinguished, hash_block, salted_words
 
 #: The part of the test rows.
 TEST = -1
@@ -57,7 +57,7 @@ def split_rows(parts: Parts, block: Block, hashes: Hashes, keys: Keys) -> Ints:
         return _by_units(parts, keys.groups, class_codes(block))
     hashes = varying_content(block, hashes)
     if Copies(block, hashes).are_counts:
-        hashes = told_apart(hashes)
+        hashes = distinguished(hashes)
     return _by_units(parts, hashes, class_codes(block))
 
 
