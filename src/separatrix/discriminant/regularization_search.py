@@ -9,21 +9,24 @@ t = β/(1 − α). With M = Q diag(μ) Qᵀ, all α with the same t share Q:
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.discriminant.class_covariances import (
     mean_variance,
     span_basis,
     total_standardizer,
 )
+from separatrix.geometry.class_scores import softmax
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
-from separatrix.selection.folds import folds_of, leave_each_out
+from separatrix.selection.folds import Folds, folds_of, leave_each_out
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.standardizer import EPS
@@ -41,12 +44,11 @@ class ClassFold:
     test: Block
 
 
-def array_folds(rows: ArrayRows, cv: Any, k: int) -> tuple[list[ClassFold], ClassMoments]:
+def array_folds(rows: ArrayRows, found: Folds, k: int) -> tuple[list[ClassFold], ClassMoments]:
     """Every fold, and the class moments of all rows; one pass if the folds partition the rows."""
     block = rows.block
     d = block.x.shape[1]
     assert block.parts is not None
-    found = folds_of(cv, block.n, codes=block.parts)
     empty = ClassMoments.empty("full", k, d)
     if found.labels is None:
         folds = found.map(
@@ -77,37 +79,36 @@ def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
     return folds_of(cv, len(codes), codes=codes).map(one)
 
 
-def cross_validated_losses(
-    folds: list[ClassFold], grid: Floats, priors: Floats | None
-) -> tuple[Floats, Floats]:
+def cross_validated_losses(tests: list[TestFold], grid: Floats) -> tuple[Floats, Floats]:
     """Log loss and error (P x folds) of every (α, β) in ``grid``; +∞ where one is singular."""
-    by_ratio = _by_ratio(grid)
-    log_loss, error = np.empty((2, len(grid), len(folds)))
-    tasks = []
-    for f, fold in enumerate(folds):
-        test = _TestFold.of(fold, priors)
-        tasks += [(f, test, t, points) for t, points in by_ratio.items()]
+    ratios = by_ratio(grid)
+    log_loss, error = np.empty((2, len(grid), len(tests)))
+    tasks = [(f, t, points) for f in range(len(tests)) for t, points in ratios.items()]
 
-    def one(task: tuple[int, _TestFold, float, list[int]]) -> None:
-        f, test, t, points = task
-        log_loss[points, f], error[points, f] = test.losses(t, grid[points, 0])
+    def one(task: tuple[int, float, list[int]]) -> None:
+        f, t, points = task
+        log_loss[points, f], error[points, f] = tests[f].losses(t, grid[points, 0])
 
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, tasks))
     return log_loss, error
 
 
-def _by_ratio(grid: Floats) -> dict[float, list[int]]:
+def by_ratio(grid: Floats) -> dict[float, list[int]]:
     """Points of the grid by t = β/(1 − α); any t does for α = 1."""
-    by_ratio: dict[float, list[int]] = {}
+    found: dict[float, list[int]] = {}
     for i, (alpha, beta) in enumerate(grid):
-        t = round(float(beta / (1.0 - alpha)), 12) if alpha < 1 else 0.0
-        by_ratio.setdefault(t, []).append(i)
-    return by_ratio
+        t = _ratio(float(alpha), float(beta))
+        found.setdefault(t, []).append(i)
+    return found
+
+
+def _ratio(alpha: float, beta: float) -> float:
+    return round(beta / (1.0 - alpha), 12) if alpha < 1.0 else 1.0
 
 
 @dataclass(frozen=True)
-class _TestFold:
+class TestFold:
     """One fold: the test rows ``z`` and all training moments, in standardized coordinates."""
 
     z: Floats
@@ -120,7 +121,8 @@ class _TestFold:
     log_priors: Floats
 
     @classmethod
-    def of(cls, fold: ClassFold, priors: Floats | None) -> _TestFold:
+    def of(cls, fold: ClassFold, priors: Floats | None) -> TestFold:
+        """A fold in the standardized columns of its training rows."""
         m, test = fold.train, fold.test
         standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
         basis = span_basis(m, standardizer, whole=False)
@@ -146,9 +148,34 @@ class _TestFold:
 
     def losses(self, t: float, alphas: Floats) -> tuple[Floats, Floats]:
         """Mean log loss and error of the test rows for every α with the ratio ``t``."""
+        total, wrong = np.zeros(len(alphas)), np.zeros(len(alphas))
         if not len(self.z):
-            return np.zeros(len(alphas)), np.zeros(len(alphas))
-        mixture = t * self.pooled + (1.0 - t) * self.own
+            return total, wrong
+        finite = np.ones(len(alphas), dtype=bool)
+        for here, scores, regular in self._scores(t, alphas):
+            finite = regular
+            loss, miss = _row_losses(scores, self.codes[here])
+            total += self.weight[here] @ loss
+            wrong += self.weight[here] @ miss
+        weight = self.weight.sum()
+        return (
+            np.where(finite, total / weight, np.inf),
+            np.where(finite, wrong / weight, np.inf),
+        )
+
+    def predict(self, alpha: float, beta: float) -> Floats:
+        """Probabilities of the classes for the test rows."""
+        found = np.empty((len(self.z), len(self.log_priors)))
+        for here, scores, _ in self._scores(_ratio(alpha, beta), np.array([alpha])):
+            found[here] = softmax(scores[:, :, 0].T)
+        return found
+
+    def _scores(
+        self, t: float, alphas: Floats
+    ) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
+        """Rows, their scores (K x n x A), and the α under which no class is singular."""
+        # one covariance for all classes is decomposed once
+        mixture = self.pooled[None] if t == 1.0 else t * self.pooled + (1.0 - t) * self.own
         mu, q = np.linalg.eigh(0.5 * (mixture + mixture.swapaxes(-1, -2)))
         values = alphas * self.mean_variance + (1.0 - alphas) * mu[:, :, None]  # K x r x A
         r = max(values.shape[1], 1)
@@ -158,23 +185,14 @@ class _TestFold:
         inverse = -0.5 / values
         offset = self.log_priors[:, None] - 0.5 * np.log(values).sum(axis=1)  # K x A
         means = self.means[:, None, :] @ q
-        total, wrong = np.zeros(len(alphas)), np.zeros(len(alphas))
-        step = max(1, CHUNK // (len(mu) * max(r, len(alphas))))
+        step = max(1, CHUNK // (len(means) * max(r, len(alphas))))
         for start in range(0, len(self.z), step):
             here = slice(start, start + step)
-            square = self.z[here] @ q
-            square -= means
+            square = self.z[here] @ q - means
             square *= square
             scores = square @ inverse
             scores += offset[:, None, :]
-            loss, miss = _row_losses(scores, self.codes[here])
-            total += self.weight[here] @ loss
-            wrong += self.weight[here] @ miss
-        weight = self.weight.sum()
-        return (
-            np.where(singular, np.inf, total / weight),
-            np.where(singular, np.inf, wrong / weight),
-        )
+            yield here, scores, ~singular
 
 
 def _row_losses(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:

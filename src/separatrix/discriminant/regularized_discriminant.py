@@ -13,16 +13,24 @@ from separatrix.discriminant.gaussian_classifier import (
     class_priors,
 )
 from separatrix.discriminant.regularization_search import (
+    TestFold,
     array_folds,
     cross_validated_losses,
     table_folds,
 )
+from separatrix.discriminant.tuning import tune_shrinkage
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import Rows
-from separatrix.selection.folds import folding
+from separatrix.selection.folds import folding, folds_of
 from separatrix.selection.rules import minimum
+from separatrix.selection.tuning import Tuning, TuningData
+
+#: Values of α that are tried, close together near zero: a little is what singular classes need.
+ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
+#: Values of β/(1 − α), from each class's own covariance to the pooled one.
+RATIOS = (0.0, 0.05, 0.15, 0.3, 0.5, 0.75, 0.9, 1.0)
 
 
 class RegularizedDiscriminantAnalysis(GaussianClassifier):
@@ -39,10 +47,11 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
 
     Parameters
     ----------
-    alphas : int or array-like, default=11
-        Values of α to try, or how many from 0 to 1; pairs with α + β ≤ 1 are used.
-    betas : int or array-like, default=11
-        Values of β to try, or how many from 0 to 1.
+    alphas : int, array-like or None, default=None
+        Values of α to try, or how many from 0 to 1; None tries values close together near 0.
+    betas : int, array-like or None, default=None
+        Values of β to try, or how many from 0 to 1, of which pairs with α + β ≤ 1 are used; None
+        tries values of β/(1 − α) from 0 to 1.
     cv : int, splitter or iterable of (train, test), default=5
         Folds; a number makes stratified ones.
     criterion : {"log_loss", "error"}, default="log_loss"
@@ -102,8 +111,8 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
 
     def __init__(
         self,
-        alphas: Any = 11,
-        betas: Any = 11,
+        alphas: Any = None,
+        betas: Any = None,
         *,
         cv: Any = 5,
         criterion: str = "log_loss",
@@ -131,13 +140,32 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         else:
             rows = self._coded_rows(X, y, sample_weight)
             rows = rows.take(folding(rows.block.w, self.cv))
-            folds, whole = array_folds(rows, self.cv, len(self.classes_))
+            found = folds_of(self.cv, len(rows), codes=rows.block.parts)
+            folds, whole = array_folds(rows, found, len(self.classes_))
             encoding = identity(rows.schema)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
-        self.cv_log_loss_, self.cv_error_ = cross_validated_losses(folds, self.grid_, priors)
+        tests = [TestFold.of(fold, priors) for fold in folds]
+        self.cv_log_loss_, self.cv_error_ = cross_validated_losses(tests, self.grid_)
         self._select()
         self._fit_moments(whole, encoding)
         return self
+
+    def tune(self, data: TuningData) -> Tuning:
+        """Compare pairs of α and β on the folds of ``data``.
+
+        With more columns than rows, in the span of the rows, where the same densities are compared.
+        """
+        priors = None
+        if self.priors is not None:
+            total = np.bincount(data.y, data.w, data.n_classes).astype(np.float64)
+            priors = class_priors(self.priors, total)
+        return tune_shrinkage(data, shrinkage_grid(self.alphas, self.betas), priors)
+
+    def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
+        """Fit to all rows with the α and β that were chosen."""
+        self.grid_ = np.array([(point["alpha"], point["beta"]) for point in tuning.grid])
+        self.alpha_, self.beta_ = tuning.parameters["alpha"], tuning.parameters["beta"]
+        return super().fit(rows)
 
     def _select(self) -> None:
         losses = self.cv_log_loss_ if self.criterion == "log_loss" else self.cv_error_
@@ -154,7 +182,10 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
 
 def shrinkage_grid(alphas: Any, betas: Any) -> Floats:
     """All pairs (α, β) with α + β ≤ 1."""
-    a, b = _values(alphas, "alphas"), _values(betas, "betas")
+    a = np.array(ALPHAS) if alphas is None else _values(alphas, "alphas")
+    if betas is None:
+        return np.array([(p, t * (1.0 - p)) for p in a for t in RATIOS if p < 1.0 or t == 1.0])
+    b = _values(betas, "betas")
     pairs = np.array([(p, q) for p in a for q in b if p + q <= 1 + 1e-9])
     if not len(pairs):
         raise InputError("No pair of alphas and betas has a sum of at most 1.")

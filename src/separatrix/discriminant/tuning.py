@@ -1,0 +1,137 @@
+"""Shrinkage of class covariances by cross-validation on given folds.
+
+With fewer rows than columns, rows are replaced by coordinates in their span. In standardized
+columns the target σ²I, and with it every shrunk covariance, is the same outside the span for all
+classes, so that their comparison is unchanged:
+
+    Σₖ = α σ²I + Qᵀ(…)Q,     Q an orthonormal basis of the span
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy import linalg
+
+from separatrix.discriminant.regularization_search import (
+    TestFold,
+    array_folds,
+    by_ratio,
+    cross_validated_losses,
+)
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.rows.rows import ArrayRows
+from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
+from separatrix.statistics.standardizer import Standardizer
+from separatrix.threads import one_blas_thread
+
+#: Equal error rates are told apart by this much of the log loss.
+TIE = 1e-6
+#: The loss of pairs under which some class is singular in some fold.
+EXCLUDED = 1e6
+#: Ratios β/(1 − α) in the order in which they are tried while the work allowed lasts.
+PRIORITY = (1.0, 0.0, 0.5, 0.15, 0.75, 0.3, 0.9, 0.05)
+#: Operations of an eigendecomposition of r columns over r³, and of a rotated value.
+EIGEN_COST, ROTATION_COST = 1.0, 0.5
+
+
+def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tuning:
+    """Compare all pairs (α, β) of ``grid`` within the work allowed, the most shrunk first."""
+    require_classes(data)
+    grid, note = _within_work(data, grid[np.lexsort((grid[:, 0], grid.sum(axis=1)))[::-1]])
+    tests, pairs = _tests(data, priors), data.folds.pairs
+    log_loss, error = cross_validated_losses(tests, grid)
+    losses = log_loss if data.loss == "log_loss" else error
+    if not np.isfinite(losses).all(axis=1).any():
+        raise InputError(
+            "Under every pair of alpha and beta some class is singular in some fold.",
+            remedy="Give more rows of each class, fewer folds, or alphas and betas above 0.",
+        )
+    weight = np.array([data.w[test].sum() for _, test in pairs])
+    decisive = losses if data.loss == "log_loss" else error + TIE * log_loss
+    regular = np.isfinite(decisive).all(axis=1, keepdims=True)
+    best, by_fold = best_by_fold(np.where(regular, decisive, EXCLUDED), weight)
+    points = tuple({"alpha": float(a), "beta": float(b)} for a, b in grid)
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        predicted = list(pool.map(lambda f: tests[f].predict(*grid[by_fold[f]]), range(len(tests))))
+    rows = np.concatenate([test[data.w[test] > 0.0] for _, test in pairs])
+    found = (rows, np.concatenate(predicted), "probabilities", note)
+    return Tuning(points[best], points, losses, by_fold, *found)
+
+
+def _within_work(data: TuningData, grid: Floats) -> tuple[Floats, str]:
+    """Pairs whose ratios β/(1 − α) the work allows; at least the first."""
+    n, d, k = data.n, data.x.shape[1], data.n_classes
+    r, folds = min(n, d), len(data.folds)
+    ratios = by_ratio(grid)
+    order = sorted(ratios, key=lambda t: PRIORITY.index(t) if t in PRIORITY else len(PRIORITY))
+    work = float(n) * d * r / 4.0
+    allowed: list[float] = []
+    for t in order:
+        matrices = folds * (1 if t == 1.0 else k)
+        work += matrices * EIGEN_COST * float(r) ** 3 + k * n * float(r) ** 2 * ROTATION_COST
+        if allowed and work > data.work:
+            break
+        allowed.append(t)
+    if len(allowed) == len(order):
+        return grid, ""
+    points = np.sort(np.concatenate([ratios[t] for t in allowed]))
+    named = ", ".join(f"{t:g}" for t in sorted(allowed))
+    return grid[points], f"of the ratios β/(1 − α) only {named} were tried"
+
+
+def _tests(data: TuningData, priors: Floats | None) -> list[TestFold]:
+    """The folds with the training moments of their classes."""
+    x, codes = to_array(data.x), np.asarray(data.y, dtype=np.int64)
+    n, d = x.shape
+    if d < n:
+        rows = ArrayRows(x, None, data.w).with_parts(codes)
+        folds, _ = array_folds(rows, data.folds, data.n_classes)
+        return [TestFold.of(fold, priors) for fold in folds]
+    z = Standardizer.from_rows(x, data.w).transform(x)
+    values, vectors = linalg.eigh(z @ z.T)
+    nonzero = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+    z = vectors[:, nonzero] * np.sqrt(values[nonzero])
+
+    def one(pair: tuple[Ints, Ints]) -> TestFold:
+        return _in_span(z, codes, data, pair, priors)
+
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(one, data.folds.pairs))
+
+
+def _in_span(
+    z: Floats, codes: Ints, data: TuningData, pair: tuple[Ints, Ints], priors: Floats | None
+) -> TestFold:
+    """A fold in an orthonormal basis of its training rows, measured from their mean."""
+    train, test = pair
+    test = test[data.w[test] > 0.0]
+    w, own = data.w[train], codes[train]
+    center = w @ z[train] / w.sum()
+    basis = linalg.qr((z[train] - center).T, mode="economic", pivoting=False)[0]
+    rows = (z[train] - center) @ basis
+    r = rows.shape[1]
+    total = np.bincount(own, w, data.n_classes)
+    means, covariances = np.empty((len(total), r)), np.empty((len(total), r, r))
+    for k in range(len(total)):
+        at = own == k
+        means[k] = w[at] @ rows[at] / total[k]
+        centered = (rows[at] - means[k]) * np.sqrt(w[at] / total[k])[:, None]
+        covariances[k] = centered.T @ centered
+    proportions = total / total.sum()
+    pooled = np.tensordot(proportions, covariances, 1)
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(proportions if priors is None else priors)
+    return TestFold(
+        (z[test] - center) @ basis,
+        codes[test],
+        data.w[test],
+        means,
+        covariances,
+        pooled,
+        float(np.trace(pooled)) / data.x.shape[1],
+        log_priors,
+    )
