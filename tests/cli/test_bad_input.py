@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shlex
-import signal
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.conftest import interrupted, lines_of
+from tests.cli.conftest import lines_of
 
 GOOD = lines_of(60)
 RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json"}
@@ -114,16 +115,61 @@ def test_files_with_different_columns(command, here) -> None:
     assert all(word in ran.err for word in ("2.csv", "'b'", "'c'"))
 
 
-def test_places_that_cannot_hold_results(command, here, table) -> None:
-    ran = command("fit", table, "--target", "y", "--out", table)
-    assert ran.code == 2
-    assert "not a directory" in ran.err
-    ran = command("fit", table, "--target", "y", "--out", "no/where")
-    assert ran.code == 2
-    assert "does not exist" in ran.err
-    ran = command("summarize", table, "--target", "y", "-o", "no/where.moments")
-    assert ran.code == 2
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("table.csv", "file table.csv: exists and is not a directory"),
+        ("table.csv/out", "file table.csv: is a file, not a directory"),
+        ("no/where", "file no: does not exist"),
+        ("link", "is a link to a place that does not exist"),
+        ("full", "model.sx: is a directory"),
+        ("x" * 300, "this name is too long"),
+        ("/proc/out", "file /proc/out:"),
+    ],
+)
+def test_places_that_cannot_hold_results_are_refused_before_the_table_is_read(
+    command, here, table, monkeypatch, out, message
+) -> None:
+    from separatrix.rows import scan
+
+    monkeypatch.setattr(scan, "scan", Mock(side_effect=AssertionError("the table was opened")))
+    (here / "link").symlink_to("nowhere/at/all")
+    (here / "full/model.sx").mkdir(parents=True)
+    for words in (("fit", table, "--target", "y"), ("cluster", table)):
+        ran = command(*words, "--out", out)
+        assert ran.code == 2
+        assert message in ran.err
+    (here / "link").unlink()
+    shutil.rmtree(here / "full")
     assert is_clean(here)
+
+
+def test_files_that_cannot_be_written_are_refused_before_any_is_read(command, here, table) -> None:
+    (here / "place").mkdir()
+    for words in (
+        ("summarize", "absent.csv", "--target", "y"),
+        ("merge", "absent.moments"),
+        ("report", "absent"),
+        ("predict", "absent", "absent.csv"),
+    ):
+        ran = command(*words, "--out", "no/where")
+        assert ran.code == 2, words
+        assert "file no: does not exist" in ran.err
+        ran = command(*words, "--out", "table.csv/x")
+        assert "file table.csv: is a file" in ran.err
+        if words[0] != "predict":  # which takes a directory, too
+            assert "this is a directory" in command(*words, "--out", "place").err
+    (here / "place").rmdir()
+    assert is_clean(here)
+
+
+def test_a_directory_without_permission(command, here, table, monkeypatch) -> None:
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr(Path, "mkdir", Mock(side_effect=refused))  # root may write anywhere
+    ran = command("fit", table, "--target", "y", "--out", "m")
+    assert ran.code == 2
+    assert "file m: writing here is not permitted" in ran.err
+    assert "comparing" not in ran.err
 
 
 # -- full disks ------------------------------------------------------------------------------------
@@ -184,7 +230,7 @@ def test_results_can_go_to_a_disk_of_their_own_and_to_where_one_is(
     subprocess.run(remount, check=True)
     ran = command(*words, disk)
     assert ran.code == 2
-    assert "not permitted" in ran.err
+    assert "this disk is read-only" in ran.err
     assert "comparing" not in ran.err  # refused before any work is done
 
 
@@ -213,52 +259,6 @@ def test_a_closed_pipe_is_no_error(here) -> None:
         child.stdout.close()
         assert child.wait(30) == 0
         assert child.stderr.read() == b""
-
-
-# -- interruption ----------------------------------------------------------------------------------
-
-
-def test_an_interruption_while_working(here) -> None:
-    rng = np.random.default_rng(0)
-    columns = {f"x{j}": rng.normal(size=40_000) for j in range(12)}
-    columns["y"] = sum(columns.values()) + rng.standard_cauchy(40_000)
-    pq.write_table(pa.table(columns), here / "t.parquet")
-    words = ["fit", "t.parquet", "--target", "y", "--models", "least_absolute,polynomial"]
-    interrupted(words, at="[2/")
-    assert {p.name for p in here.iterdir()} == {"t.parquet"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interruption_while_writing(command, here, table, monkeypatch, number) -> None:
-    import separatrix.report
-
-    for name in RESULTS:
-        (here / "m").mkdir(exist_ok=True)
-        (here / "m" / name).write_text("old")
-    monkeypatch.setattr(separatrix.report, "write", lambda *_: signal.raise_signal(number))
-    for out in ("m", "new"):
-        ran = command("fit", table, "--target", "y", "--models", "ridge", "--out", out, "--json")
-        assert ran.code == 128 + number
-        assert ran.document["error"]["kind"] == "interrupted"
-    assert {p.name: p.read_text() for p in (here / "m").iterdir()} == dict.fromkeys(RESULTS, "old")
-    assert is_clean(here, "m")
-
-
-@pytest.mark.usefixtures("plain_page")
-def test_files_move_together_whatever_arrives_meanwhile(command, here, table, monkeypatch) -> None:
-    from separatrix.cli import results
-
-    move = results._move
-
-    def disturbed(partial: Path, place: Path) -> None:
-        signal.raise_signal(signal.SIGTERM)
-        move(partial, place)
-
-    monkeypatch.setattr(results, "_move", disturbed)
-    assert command("fit", table, "--target", "y", "--models", "linear", "--out", "m").code == 143
-    assert {p.name for p in (here / "m").iterdir()} == RESULTS
-    assert is_clean(here, "m")
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # as it was before the command
 
 
 def test_reading_that_breaks_off_is_not_called_an_interruption(command, monkeypatch) -> None:

@@ -213,7 +213,7 @@ def test_an_interruption_while_searching(here) -> None:
     rng = np.random.default_rng(0)
     lines = [",".join(f"{v:.5f}" for v in row) for row in rng.uniform(size=(3000, 8))]
     (here / "t.csv").write_text("\n".join(["a,b,c,d,e,f,g,h", *lines]) + "\n")
-    # compiled first: an interruption of the compiler itself leaves a message of llvmlite's own
+    # compiled first: the interruption shall meet the search, not the compiler
     sx.AgglomerativeClustering(2, linkage="average").fit(rng.uniform(size=(3000, 8)))
     sx.silhouette(rng.uniform(size=(3000, 8)), rng.integers(0, 2, 3000))
     interrupted(["cluster", "t.csv", "--method", "average"], at="[1/", within=60)

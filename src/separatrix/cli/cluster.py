@@ -19,7 +19,8 @@ from separatrix.cli.options import (
     was_given,
     with_file,
 )
-from separatrix.cli.output import print_json, progress
+from separatrix.cli.output import print_json
+from separatrix.cli.progress import progress
 from separatrix.messages import InputError
 
 
@@ -80,7 +81,7 @@ def cluster(
       separatrix cluster sample:houses --method kmedoids --metric gower
     """
     from separatrix.cli.cluster_results import write_clusters
-    from separatrix.cli.results import ready
+    from separatrix.cli.places import ready
 
     wanted = _number(number)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-clusters"))
@@ -103,8 +104,7 @@ def cluster(
             )
         except InputError as problem:
             raise with_file(problem, table) from problem
-        if report is not None:
-            report("writing the report", 0, 1)
+        report("writing the report", 0, 1)
         study = replace(study, messages=(*_id_messages(beside), *study.messages))
         document = write_clusters(study, place, beside)
     if as_json:

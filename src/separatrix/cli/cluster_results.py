@@ -9,7 +9,8 @@ from typing import Any
 
 from separatrix.cli.failure import SCHEMA_VERSION
 from separatrix.cli.ids import Ids
-from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT, all_or_nothing, as_csv
+from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
+from separatrix.cli.results import all_or_nothing, as_csv
 from separatrix.storage import save
 from separatrix.storage.files import write_text
 from separatrix.study.clustering.result import Assignments, ClusterStudy, document_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from separatrix.cli.options import with_flags
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
-from separatrix.cli.results import ASSIGNMENTS, MODEL, REPORT, RESULT
+from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.pictures.formatting import number
 from separatrix.study.clustering.result import Cluster, ClusterStudy
 

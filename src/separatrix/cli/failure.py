@@ -1,11 +1,13 @@
 """Failures of a command, as a sentence on standard error or JSON on standard output; and signals.
 
 Ctrl-C, a closed terminal and SIGTERM all arrive as ``KeyboardInterrupt``. A signal that was ignored
-from the start, as under ``nohup``, stays ignored.
+from the start, as under ``nohup``, stays ignored. One that arrives while a loop is being compiled
+waits until it is: raised there, it could leave the compiler locked, or be lost in a callback.
 """
 
 from __future__ import annotations
 
+import _thread
 import json
 import signal
 import sys
@@ -22,6 +24,14 @@ SCHEMA_VERSION = 3
 
 class GateFailed(Exception):
     """A test score is worse than its limit (``--min-score``)."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interruption with something to say; ``found`` is what JSON gives beside the message."""
+
+    def __init__(self, message: str, found: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.found = found or {}
 
 
 def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
@@ -51,24 +61,72 @@ ENDING = tuple(
 )
 
 
+#: Seconds until an interruption that could not be raised is sent again.
+AGAIN = 0.02
+
+
 class Interruptions:
-    """While entered, signals that end a command interrupt it; ``code`` is its exit code then."""
+    """While entered, signals that end a command interrupt it.
+
+    ``happened`` says whether one has, and ``code`` is the exit code then. A second one does not
+    wait for the compiler.
+    """
 
     def __init__(self) -> None:
         self.code = 128 + signal.SIGINT
+        self.happened = False
         self._before: dict[int, Any] = {}
+        self._hook: Callable[[Any], Any] = sys.unraisablehook
+        self._again: threading.Timer | None = None
+        self._waited = False
 
     def __enter__(self) -> Interruptions:
-        mortal = (number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL)
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        mortal = (number for number in ENDING if signal.getsignal(number) in usual)
         self._before = _handled_by(self._interrupt, mortal)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._not_raised
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        sys.unraisablehook = self._hook
         _restore(self._before)
 
     def _interrupt(self, number: int, _: object) -> None:
         self.code = 128 + number
+        impatient = self.happened and not self._waited
+        self.happened, self._waited = True, False
+        if _compiling() and not impatient:
+            self._send_again()
+            return
         raise KeyboardInterrupt
+
+    def _not_raised(self, lost: Any) -> None:
+        """Python drops an exception that a callback of foreign code or a destructor raises."""
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            self._send_again()
+        else:
+            self._hook(lost)
+
+    def _send_again(self) -> None:
+        def send() -> None:
+            self._waited = True
+            number = self.code - 128
+            if hasattr(signal, "pthread_kill"):  # which wakes a thread that waits
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+            else:
+                _thread.interrupt_main(signal.Signals(number))
+
+        self._again = threading.Timer(AGAIN, send)
+        self._again.daemon = True
+        self._again.start()
+
+
+def _compiling() -> bool:
+    """Whether this thread holds the lock of Numba's compiler, if Numba is there at all."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    return module is not None and bool(module.global_compiler_lock.is_locked())
 
 
 @contextmanager

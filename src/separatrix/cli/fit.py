@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from separatrix.cli.failure import GateFailed
+from separatrix.cli.failure import GateFailed, Interrupted
 from separatrix.cli.ids import Ids, copied_columns
 from separatrix.cli.options import (
     command_line,
@@ -23,7 +25,9 @@ from separatrix.cli.options import (
     with_file,
     with_flags,
 )
-from separatrix.cli.output import print_json, progress
+from separatrix.cli.output import print_json, print_lines
+from separatrix.cli.places import ready
+from separatrix.cli.progress import Leaderboard, Silent, progress
 from separatrix.messages import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -89,17 +93,15 @@ def fit(
       separatrix fit sample:houses --target price --min-score r2=0.8
     """
     from separatrix.cli.costs import parse_costs
-    from separatrix.cli.results import ready, write_all
 
     limits, names, parsed = parse_gates(gates), _names(models), parse_costs(costs)
     place = ready(out if out is not None else Path(f"{stem_of(table)}-separatrix"))
     study_options = {name: options.pop(name) for name in STUDY_OPTIONS}
-    source = _opened(context, table, target, options)
-    from separatrix.study.run import run_study
-    from separatrix.threads import one_blas_thread
+    with _progress(as_json) as report:
+        source = _opened(context, table, target, options)
+        from separatrix.cli.results import write_all
+        from separatrix.study.run import run_study
 
-    # one BLAS thread: how it splits a product changes last digits, and rarely saves time here
-    with one_blas_thread(), progress(quiet=as_json) as report:
         try:
             study = run_study(
                 source,
@@ -114,8 +116,7 @@ def fit(
             raise with_file(problem, table) from problem
         study = replace(study, messages=tuple(map(with_flags, study.messages)))
         checked = check_gates(limits, study)
-        if report is not None:
-            report("writing the report", 0, 1)
+        report("writing the report", 0, 1)
         document = write_all(study, place, _ids(source, target))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
@@ -123,9 +124,42 @@ def fit(
         context.exit(1 if failed else 0)
     from separatrix.cli.fit_summary import print_summary
 
-    print_summary(study, place, _in_python(context, table, target))
+    print_summary(study, place, _in_python(context, table, target), report.announced)
     if failed:
         raise GateFailed("; ".join(gate["message"] for gate in failed))
+
+
+@contextmanager
+def _progress(as_json: bool) -> Iterator[Silent]:
+    """Progress of a study, which if interrupted after the comparison still offers the leaderboard.
+
+    One BLAS thread: how it splits a product changes last digits, and rarely saves time here.
+    """
+    from separatrix.threads import one_blas_thread
+
+    report = Silent()
+    try:
+        with one_blas_thread(), progress(quiet=as_json) as report:
+            yield report
+    except Interrupted:
+        raise
+    except KeyboardInterrupt as end:
+        if report.leaderboard is None:
+            raise
+        raise _not_stored(report.leaderboard, as_json) from end
+
+
+def _not_stored(found: Leaderboard, as_json: bool) -> Interrupted:
+    """The comparison is done and its leaderboard printed; there is no model."""
+    from separatrix.cli.fit_summary import chosen, print_leaderboard
+    from separatrix.study.document import plain
+
+    if not as_json:
+        with suppress(OSError):  # the terminal may be gone
+            print_leaderboard(found.entries, found.winner)
+            print_lines([chosen(found.winner, found.reason)])
+    known = {"leaderboard": plain(found.entries), "winner": found.winner, "reason": found.reason}
+    return Interrupted("Interrupted after the comparison; no model was stored.", known)
 
 
 def _opened(context: click.Context, table: str, target: str | None, reading: dict[str, Any]) -> Any:

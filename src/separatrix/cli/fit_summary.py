@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
-from separatrix.cli.results import MODEL, PREDICTIONS, REPORT, RESULT
+from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.pictures.formatting import number, score_info, score_text
 from separatrix.study.result import CrossValidatedScore, Decision, Entry, Score, Study
 
@@ -15,18 +16,21 @@ from separatrix.study.result import CrossValidatedScore, Decision, Entry, Score,
 NOT_LISTED = ("accuracy", "cost", "coverage", "risk")
 
 
-def print_summary(study: Study, place: Path, python: str) -> None:
-    """Results to standard output; messages, files and next steps to standard error."""
-    print_messages(study.messages, study.warnings)
-    print_leaderboard(study)
+def print_summary(study: Study, place: Path, python: str, announced: Sequence[str]) -> None:
+    """Results to standard output; messages, files and next steps to standard error.
+
+    Messages that were ``announced`` before the work are not repeated.
+    """
+    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    print_leaderboard(study.leaderboard, study.winner)
     print_lines(verdict(study))
     stored = [PREDICTIONS] if study.test_predictions is not None else []
     print_next([MODEL, REPORT, *stored, RESULT], place, place / MODEL, python)
 
 
-def print_leaderboard(study: Study) -> None:
+def print_leaderboard(entries: Sequence[Entry], winner: str) -> None:
     """Cross-validated errors, the chosen model marked; of classes both metrics."""
-    first = study.leaderboard[0]
+    first = entries[0]
     columns = [
         Column("model"),
         Column(f"{score_info(first.metric).short}, {len(first.folds)} folds", right=True),
@@ -34,15 +38,15 @@ def print_leaderboard(study: Study) -> None:
     if first.secondary is not None:
         columns.append(Column(score_info(first.secondary.metric).short, right=True))
     rows, chosen = [], None
-    for i, entry in enumerate(study.leaderboard):
-        won = entry.name == study.winner
+    for i, entry in enumerate(entries):
+        won = entry.name == winner
         chosen = i if won else chosen
         cells = [f"{'→' if won else ' '} {entry.name}", _with_error(entry)]
         if first.secondary is not None:
             cells.append("–" if entry.secondary is None else _with_error(entry.secondary))
         mark = "*" if entry.calibrated else ""
         rows.append([*cells, entry.note or f"{entry.label}{mark}"])
-    marked = any(entry.calibrated for entry in study.leaderboard)
+    marked = any(entry.calibrated for entry in entries)
     print_table(
         [*columns, Column("method", cut=True)],
         rows,
@@ -74,11 +78,16 @@ def verdict(study: Study) -> list[str]:
     )
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
     return [
-        f"Chosen: {study.winner}. {re.sub(f'^{study.winner} ', 'It ', study.reason)}",
+        chosen(study.winner, study.reason),
         f"Held-out test set ({study.n_test} rows, used once): {scores}.",
         *([] if study.decision is None else [_decisions(study.decision)]),
         f"Certificate: {study.description.certificate}",
     ]
+
+
+def chosen(winner: str, reason: str) -> str:
+    """The chosen model and why."""
+    return f"Chosen: {winner}. {re.sub(f'^{winner} ', 'It ', reason)}"
 
 
 def _decisions(found: Decision) -> str:

@@ -16,7 +16,7 @@ import click
 
 from separatrix import __version__
 from separatrix.cli.cluster import cluster
-from separatrix.cli.failure import GateFailed, Interruptions, describe
+from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
 from separatrix.cli.moments import merge, summarize
@@ -81,8 +81,7 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
     except (KeyboardInterrupt, click.Abort) as end:
         if isinstance(end.__cause__, EOFError):  # Click takes a file that ends too soon for Ctrl-D
             return _broken_off(end.__cause__, as_json)
-        describe("interrupted", "Interrupted; no partial results were written.", as_json)
-        return interruptions.code
+        return _interrupted(interruptions, end.__cause__ or end, as_json)
     except GateFailed as failed:
         describe("gate", str(failed), as_json)
         return 1
@@ -99,11 +98,22 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
     except OSError as problem:
         return _broken_off(problem, as_json)
     except Exception as problem:
+        if interruptions.happened:  # what the interruption broke is no defect
+            return _interrupted(interruptions, problem, as_json)
         traceback.print_exc()
         what = f"{type(problem).__name__}: {problem}. This is a defect in separatrix itself."
         describe("defect", what, as_json)
         return 70
     return code if isinstance(code, int) else 0
+
+
+def _interrupted(interruptions: Interruptions, end: BaseException, as_json: bool) -> int:
+    """What is left of an interrupted command."""
+    if isinstance(end, Interrupted):
+        describe("interrupted", str(end), as_json, **end.found)
+    else:
+        describe("interrupted", "Interrupted; no partial results were written.", as_json)
+    return interruptions.code
 
 
 def _usage(problem: click.ClickException) -> str:

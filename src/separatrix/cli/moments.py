@@ -16,6 +16,7 @@ from separatrix.cli.options import (
     with_flags,
 )
 from separatrix.cli.output import print_json, say
+from separatrix.cli.places import ready_file
 from separatrix.messages import InputError
 
 
@@ -43,6 +44,7 @@ def summarize(
       separatrix summarize sample:diabetes --target progression -o a.moments
       separatrix fit a.moments
     """
+    out = ready_file(out)
     rows = scanned(table, target, **reading)
     _refuse(reading["missing"], rows.schema.targets[0])
     from separatrix.rows.parts import Parts
@@ -90,6 +92,7 @@ def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
       separatrix merge a.moments b.moments -o ab.moments
       separatrix fit ab.moments
     """
+    out = ready_file(out)
     from separatrix.storage import load_moments, save_moments
 
     total = load_moments(files[0])

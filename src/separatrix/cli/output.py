@@ -1,7 +1,6 @@
 """Printing: data to standard output, everything else to standard error.
 
-Color and progress bars appear on a terminal only; ``NO_COLOR`` turns color off. Off a terminal,
-progress is plain lines.
+Color appears on a terminal only; ``NO_COLOR`` turns it off.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,29 +105,3 @@ def print_next(files: Sequence[str], place: Path, model: Path | None, python: st
     say("In Python:")
     for line in python.splitlines():  # to be pasted: never broken
         click.echo(f"  {line}", err=True)
-
-
-def _print_stage(stage: str, done: int, total: int) -> None:
-    """Progress off a terminal: one line for each stage that begins."""
-    if done < total:
-        click.echo(f"[{done + 1}/{total}] {stage}", err=True)
-
-
-@contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Any]:
-    """A callable that takes (stage, done, total) while working."""
-    if quiet:
-        yield None
-    elif not sys.stderr.isatty():
-        yield _print_stage
-    else:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        columns = (TextColumn("{task.description:<34}"), BarColumn(24), MofNCompleteColumn())
-        with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-            task = bar.add_task("reading", total=None)
-
-            def move(stage: str, done: int, total: int) -> None:
-                bar.update(task, description=stage, completed=done, total=total)
-
-            yield move

@@ -26,12 +26,14 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
       separatrix report diabetes-separatrix
       separatrix report diabetes-separatrix/model.sx --out page.html
     """
-    from separatrix.cli.results import MODEL, REPORT
+    from separatrix.cli.places import MODEL, REPORT, ready_file
+
+    file = model / MODEL if model.is_dir() else model
+    page = ready_file(file.with_name(REPORT) if out is None else out)
     from separatrix.report import write, write_clusters
     from separatrix.storage import load, load_study
     from separatrix.study.clustering.result import ClusterStudy
 
-    file = model / MODEL if model.is_dir() else model
     fitted = load(file)
     study: Any = load_study(file)
     make: Callable[[Any, Path], None] = write_clusters if isinstance(study, ClusterStudy) else write
@@ -41,7 +43,6 @@ def report(model: Path, out: Path | None, as_json: bool) -> None:
             file=str(file),
             remedy="Name a model.sx file that separatrix fit or cluster wrote.",
         )
-    page = file.with_name(REPORT) if out is None else out
     try:
         make(replace(study, model=fitted), page)
     except InputError:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import secrets
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,34 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cli.failure import SCHEMA_VERSION, uninterrupted
+from separatrix.cli.failure import SCHEMA_VERSION, Interrupted, uninterrupted
 from separatrix.cli.ids import Ids
+from separatrix.cli.places import ASSIGNMENTS, MODEL, PREDICTIONS, REPORT, RESULT, temporary
 from separatrix.messages import InputError
 from separatrix.storage import save
 from separatrix.storage.files import cannot_write, write_text
 from separatrix.study.document import document_of, plain
 from separatrix.study.result import Predictions, Study
-
-MODEL, REPORT, PREDICTIONS, RESULT = "model.sx", "report.html", "predictions.csv", "result.json"
-ASSIGNMENTS = "assignments.csv"
-
-
-def ready(place: Path) -> Path:
-    """A directory that can be written to; checked before any work is done."""
-    if place.exists() and not place.is_dir():
-        raise InputError(
-            "exists and is not a directory.", file=str(place), remedy="Choose another --out."
-        )
-    if not place.parent.is_dir():
-        raise InputError(
-            "does not exist.", file=str(place.parent), remedy="Create it, or choose another --out."
-        )
-    holder = place if place.is_dir() else place.parent
-    if not os.access(holder, os.W_OK | os.X_OK):
-        raise InputError(
-            "writing here is not permitted.", file=str(holder), remedy="Choose another --out."
-        )
-    return place
 
 
 def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
@@ -68,12 +46,18 @@ def write_all(study: Study, place: Path, ids: Ids) -> dict[str, Any]:
 
 def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     """``write`` fills a directory under a temporary name; its files move to ``place`` together."""
-    partial = _temporary(place)
+    partial = temporary(place)
+    complete = False
     try:
         partial.mkdir()
         write(partial)
         with uninterrupted():
             _move(partial, place)
+            complete = True
+    except KeyboardInterrupt as end:
+        if complete:
+            raise Interrupted(f"Interrupted; the results in {place}/ are complete.") from end
+        raise
     except OSError as problem:
         raise cannot_write(place, problem) from problem
     except InputError as problem:  # the temporary name means nothing to the user
@@ -81,12 +65,6 @@ def all_or_nothing(place: Path, write: Callable[[Path], None]) -> None:
     finally:
         with uninterrupted():
             shutil.rmtree(partial, ignore_errors=True)
-
-
-def _temporary(place: Path) -> Path:
-    """A temporary name on the disk of ``place``, which can be a disk of its own."""
-    name = f"{secrets.token_hex(4)}.partial"
-    return place / f".{name}" if place.is_dir() else place.with_name(f".{place.name}.{name}")
 
 
 def _move(partial: Path, place: Path) -> None:

@@ -1,6 +1,24 @@
-"""Save and load without pickle: models as ``.sx``, mergeable moments as ``.moments``."""
+"""Save and load without pickle: models as ``.sx``, mergeable moments as ``.moments``.
 
-from separatrix.storage.model_file import load, load_study, save
-from separatrix.storage.moments_file import StoredMoments, load_moments, save_moments
+Names are imported on first use: writing a file does not take what a model file takes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix.storage.model_file import load, load_study, save
+    from separatrix.storage.moments_file import StoredMoments, load_moments, save_moments
 
 __all__ = ["StoredMoments", "load", "load_moments", "load_study", "save", "save_moments"]
+
+_OF_MODELS = ("load", "load_study", "save")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "model_file" if name in _OF_MODELS else "moments_file"
+    return getattr(importlib.import_module(f"separatrix.storage.{home}"), name)

@@ -23,11 +23,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as file:
                 yield file
             return
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a directory")
-        final = Path(os.path.realpath(target))  # of a link, the file that it points to
-        partial = final.with_name(f".{final.name[:40]}.{secrets.token_hex(4)}.partial")
-        partial.open("xb").close()
+        final, partial = _begun(target)
     except OSError as problem:
         raise cannot_write(target, problem) from problem
     try:
@@ -41,6 +37,26 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(problem, OSError) and problem.errno is not None:  # others come from reading
             raise cannot_write(target, problem) from problem
         raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that :func:`atomic_file` would, and leave everything as it was."""
+    target = Path(path)
+    try:
+        if not _is_device(target):
+            _begun(target)[1].unlink()
+    except OSError as problem:
+        raise cannot_write(target, problem) from problem
+
+
+def _begun(target: Path) -> tuple[Path, Path]:
+    """The file that is to be written, and an empty one under a temporary name beside it."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a directory")
+    final = Path(os.path.realpath(target))  # of a link, the file that it points to
+    partial = final.with_name(f".{final.name[:40]}.{secrets.token_hex(4)}.partial")
+    partial.open("xb").close()
+    return final, partial
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -62,6 +78,7 @@ def cannot_write(path: Path | str, problem: OSError) -> InputError:
         errno.EROFS: ("this disk is read-only.", "Choose another place to write to."),
         errno.ENOENT: ("the directory does not exist.", "Create it first."),
         errno.EISDIR: ("this is a directory.", "Name a file in it."),
+        errno.ENAMETOOLONG: ("this name is too long.", "Choose a shorter one."),
         errno.ENOTDIR: ("part of this path is a file.", "Name a directory that exists."),
     }
     what, remedy = reasons.get(problem.errno or 0, (f"cannot write: {problem.strerror}.", None))

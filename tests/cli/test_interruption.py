@@ -1,0 +1,176 @@
+"""Interruptions: what is complete is shown, nothing half-written is left, and no traceback."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from separatrix.cli.failure import Interruptions
+from tests.cli.conftest import interrupted
+
+RESULTS = {"model.sx", "report.html", "predictions.csv", "result.json"}
+
+
+def is_clean(here: Path, *known: str) -> bool:
+    return {p.name for p in here.iterdir()} <= {"table.csv", *known}
+
+
+def test_an_interruption_while_working(here) -> None:
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": rng.normal(size=40_000) for j in range(12)}
+    columns["y"] = sum(columns.values()) + rng.standard_cauchy(40_000)
+    pq.write_table(pa.table(columns), here / "t.parquet")
+    words = ["fit", "t.parquet", "--target", "y", "--models", "least_absolute,polynomial"]
+    interrupted(words, at="[2/")
+    assert {p.name for p in here.iterdir()} == {"t.parquet"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_while_writing(command, here, table, monkeypatch, number) -> None:
+    import separatrix.report
+
+    for name in RESULTS:
+        (here / "m").mkdir(exist_ok=True)
+        (here / "m" / name).write_text("old")
+    monkeypatch.setattr(separatrix.report, "write", lambda *_: signal.raise_signal(number))
+    for out in ("m", "new"):
+        ran = command("fit", table, "--target", "y", "--models", "ridge", "--out", out, "--json")
+        assert ran.code == 128 + number
+        error = ran.document["error"]
+        assert error["kind"] == "interrupted"
+        assert "no model was stored" in error["message"]
+        assert [entry["name"] for entry in error["leaderboard"]] == ["baseline", "ridge"]
+        assert error["winner"] == "ridge"
+    assert {p.name: p.read_text() for p in (here / "m").iterdir()} == dict.fromkeys(RESULTS, "old")
+    assert is_clean(here, "m")
+
+
+@pytest.mark.usefixtures("plain_page")
+def test_files_move_together_whatever_arrives_meanwhile(command, here, table, monkeypatch) -> None:
+    from separatrix.cli import results
+
+    move = results._move
+
+    def disturbed(partial: Path, place: Path) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        move(partial, place)
+
+    monkeypatch.setattr(results, "_move", disturbed)
+    assert command("fit", table, "--target", "y", "--models", "linear", "--out", "m").code == 143
+    assert {p.name for p in (here / "m").iterdir()} == RESULTS
+    assert is_clean(here, "m")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # as it was before the command
+
+
+def test_an_interruption_after_the_comparison_still_shows_the_leaderboard(
+    command, here, table, monkeypatch
+) -> None:
+    import separatrix.report
+
+    monkeypatch.setattr(separatrix.report, "write", lambda *_: signal.raise_signal(signal.SIGINT))
+    ran = command("fit", table, "--target", "y", "--models", "linear,ridge", "--out", "m")
+    assert ran.code == 130
+    assert "→ linear" in ran.out
+    assert "ridge" in ran.out
+    assert "Chosen: linear." in ran.out
+    assert "Held-out test set (" not in ran.out
+    assert ran.err.rstrip().endswith("Interrupted after the comparison; no model was stored.")
+    assert is_clean(here)
+
+
+def test_an_interruption_before_the_comparison_is_done_shows_none(
+    command, here, table, monkeypatch
+) -> None:
+    from separatrix.study import cross_validation
+
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(cross_validation, "cross_validate", interrupt)
+    ran = command("fit", table, "--target", "y", "--models", "linear")
+    assert (ran.code, ran.out) == (130, "")
+    assert "no partial results were written" in ran.err
+
+
+def test_an_interruption_where_python_cannot_raise_comes_again(capsys, monkeypatch) -> None:
+    """Such as the callbacks of a compiler: what they raise is printed and forgotten."""
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+    arrived = False
+    with Interruptions() as interruptions:
+        try:
+            callback()
+            time.sleep(20)
+        except KeyboardInterrupt:
+            arrived = True
+    assert arrived
+    assert interruptions.happened
+    assert interruptions.code == 130
+    assert capsys.readouterr().err == ""
+
+    def other() -> None:
+        raise RuntimeError("boom")
+
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    with Interruptions():
+        ctypes.CFUNCTYPE(None)(other)()
+    assert [type(lost.exc_value) for lost in seen] == [RuntimeError]  # others go where they went
+    assert sys.unraisablehook == seen.append
+
+
+def test_an_interruption_waits_until_a_loop_is_compiled_and_a_second_one_does_not(
+    capsys,
+) -> None:
+    """Raised inside, it can leave the compiler locked for other threads, which wait forever."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    events = []
+    with Interruptions() as interruptions:
+        try:
+            with global_compiler_lock:
+                signal.raise_signal(signal.SIGINT)
+                time.sleep(0.2)
+                events.append("compiled")
+            time.sleep(20)
+        except KeyboardInterrupt:
+            events.append("interrupted")
+    assert events == ["compiled", "interrupted"]
+    assert interruptions.code == 130
+
+    events = []
+    with Interruptions():
+        try:
+            with global_compiler_lock:
+                signal.raise_signal(signal.SIGINT)
+                events.append("first")
+                signal.raise_signal(signal.SIGINT)
+                events.append("second")
+        except KeyboardInterrupt:
+            events.append("interrupted")
+    assert events == ["first", "interrupted"]
+    assert capsys.readouterr().err == ""
+
+
+def test_what_an_interruption_breaks_is_no_defect(command, here, table, monkeypatch) -> None:
+    from separatrix.study import run
+
+    def broken(*_: object, **__: object) -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(run, "run_study", broken)
+    ran = command("fit", table, "--target", "y")
+    assert ran.code == 130
+    assert "Interrupted" in ran.err
+    assert "Traceback" not in ran.err
+    assert "defect" not in ran.err
