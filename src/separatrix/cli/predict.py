@@ -14,6 +14,7 @@ import click
 from separatrix.cli.ids import TAKEN, TAKEN_BY_CLUSTERS, Ids, copied_columns
 from separatrix.cli.options import json_option, table_at
 from separatrix.cli.output import print_json, say
+from separatrix.cli.places import ready_file
 from separatrix.messages import InputError
 
 
@@ -56,6 +57,8 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
 def _predict(
     model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool
 ) -> None:
+    if out is not None:
+        ready_file(out)
     from sklearn.base import is_clusterer
 
     from separatrix.estimators.wrapped import schema_of
