@@ -175,6 +175,31 @@ def test_the_fit_to_all_rows_has_the_chosen_penalty(k):
     np.testing.assert_allclose(tuned.coef_, plain.coef_, rtol=1e-6, atol=1e-8)
     assert tuned.certificate_.holds
     assert tuned.log_loss_path_.shape == (len(tuned.Cs_), 4)
+    if k == 2:
+        at = list(tuned.Cs_).index(tuned.C_)
+        np.testing.assert_allclose(tuned.coefs_[at], plain.coef_, atol=2e-3)
+        np.testing.assert_allclose(tuned.intercepts_[at], plain.intercept_, atol=2e-3)
     likelihood = sx.LogisticRegression()
     likelihood.fit_tuned(sx.scan(frame, target="y"), likelihood.tune(data))
     assert likelihood.certificate_.holds
+
+
+def test_without_intercept():
+    data = replace(table(k=2), x=table(k=2).x + 1.0)
+    found = sx.LogisticCV([0.1], standardize=True, fit_intercept=False).tune(data)
+    train, test = data.folds.pairs[0]
+    x = data.x / data.x.std(axis=0)
+    separate = sx.LogisticRegression(0.1, fit_intercept=False).fit(x[train], data.y[train])
+    expected = separate.predict_proba(x[test])
+    np.testing.assert_allclose(found.predictions[: len(test)], expected, atol=2e-3)
+
+
+def test_the_path_of_more_columns_than_rows():
+    data = table(60, 90, 2)
+    names = [f"c{j}" for j in range(90)]
+    frame = pd.DataFrame(data.x, columns=names).assign(y=np.array(list("pq"))[data.y])
+    tuned = model()
+    tuned.fit_tuned(sx.scan(frame, target="y"), tuned.tune(data))
+    assert tuned.coefs_.shape == (len(tuned.Cs_), 1, 90)
+    at = list(tuned.Cs_).index(tuned.C_)
+    np.testing.assert_allclose(tuned.coefs_[at], tuned.coef_, atol=2e-3)

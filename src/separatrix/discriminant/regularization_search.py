@@ -79,7 +79,7 @@ def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
     return folds_of(cv, len(codes), codes=codes).map(one)
 
 
-def cross_validated_losses(tests: list[TestFold], grid: Floats) -> tuple[Floats, Floats]:
+def cross_validated_losses(tests: list[ShrinkageFold], grid: Floats) -> tuple[Floats, Floats]:
     """Log loss and error (P x folds) of every (α, β) in ``grid``; +∞ where one is singular."""
     ratios = by_ratio(grid)
     log_loss, error = np.empty((2, len(grid), len(tests)))
@@ -108,7 +108,7 @@ def _ratio(alpha: float, beta: float) -> float:
 
 
 @dataclass(frozen=True)
-class TestFold:
+class ShrinkageFold:
     """One fold: the test rows ``z`` and all training moments, in standardized coordinates."""
 
     z: Floats
@@ -121,7 +121,7 @@ class TestFold:
     log_priors: Floats
 
     @classmethod
-    def of(cls, fold: ClassFold, priors: Floats | None) -> TestFold:
+    def of(cls, fold: ClassFold, priors: Floats | None) -> ShrinkageFold:
         """A fold in the standardized columns of its training rows."""
         m, test = fold.train, fold.test
         standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)

@@ -13,7 +13,7 @@ from separatrix.discriminant.gaussian_classifier import (
     class_priors,
 )
 from separatrix.discriminant.regularization_search import (
-    TestFold,
+    ShrinkageFold,
     array_folds,
     cross_validated_losses,
     table_folds,
@@ -144,7 +144,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             folds, whole = array_folds(rows, found, len(self.classes_))
             encoding = identity(rows.schema)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
-        tests = [TestFold.of(fold, priors) for fold in folds]
+        tests = [ShrinkageFold.of(fold, priors) for fold in folds]
         self.cv_log_loss_, self.cv_error_ = cross_validated_losses(tests, self.grid_)
         self._select()
         self._fit_moments(whole, encoding)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.discriminant.regularization_search import (
-    TestFold,
+    ShrinkageFold,
     array_folds,
     by_ratio,
     cross_validated_losses,
@@ -83,20 +83,20 @@ def _within_work(data: TuningData, grid: Floats) -> tuple[Floats, str]:
     return grid[points], f"of the ratios β/(1 − α) only {named} were tried"
 
 
-def _tests(data: TuningData, priors: Floats | None) -> list[TestFold]:
+def _tests(data: TuningData, priors: Floats | None) -> list[ShrinkageFold]:
     """The folds with the training moments of their classes."""
     x, codes = to_array(data.x), np.asarray(data.y, dtype=np.int64)
     n, d = x.shape
     if d < n:
         rows = ArrayRows(x, None, data.w).with_parts(codes)
         folds, _ = array_folds(rows, data.folds, data.n_classes)
-        return [TestFold.of(fold, priors) for fold in folds]
+        return [ShrinkageFold.of(fold, priors) for fold in folds]
     z = Standardizer.from_rows(x, data.w).transform(x)
     values, vectors = linalg.eigh(z @ z.T)
     nonzero = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
     z = vectors[:, nonzero] * np.sqrt(values[nonzero])
 
-    def one(pair: tuple[Ints, Ints]) -> TestFold:
+    def one(pair: tuple[Ints, Ints]) -> ShrinkageFold:
         return _in_span(z, codes, data, pair, priors)
 
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -105,7 +105,7 @@ def _tests(data: TuningData, priors: Floats | None) -> list[TestFold]:
 
 def _in_span(
     z: Floats, codes: Ints, data: TuningData, pair: tuple[Ints, Ints], priors: Floats | None
-) -> TestFold:
+) -> ShrinkageFold:
     """A fold in an orthonormal basis of its training rows, measured from their mean."""
     train, test = pair
     test = test[data.w[test] > 0.0]
@@ -125,7 +125,7 @@ def _in_span(
     pooled = np.tensordot(proportions, covariances, 1)
     with np.errstate(divide="ignore"):
         log_priors = np.log(proportions if priors is None else priors)
-    return TestFold(
+    return ShrinkageFold(
         (z[test] - center) @ basis,
         codes[test],
         data.w[test],

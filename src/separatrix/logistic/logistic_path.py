@@ -12,7 +12,7 @@ from separatrix.logistic.fit import fit_logistic, solve_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticClassifier
 from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
-from separatrix.logistic.tuning import grid_of_penalties, tune_ridge
+from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge
 from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Ints
 from separatrix.rows.rows import InMemory, Rows
@@ -298,13 +298,16 @@ class LogisticCV(LogisticPathBase):
         return tune_ridge(folds, Cs, data.loss)
 
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
-        """Fit to all rows with the C that was chosen; there is no path then."""
+        """Fit to all rows with the C that was chosen; there is a path for two classes only."""
         self.C_ = float(tuning.parameters["C"])
         self.Cs_ = np.array([point["C"] for point in tuning.grid])
         self.log_loss_path_ = tuning.losses
         options = replace(self._options(self.C_), tol=min(float(self.tol), 1e-8))
         data, targets = self._read(self._weighted_rows(rows, None, None), options)
         self._store(fit_logistic(data, targets, options), data.encoding)
+        if len(self.classes_) == 2:
+            found = coefficient_path(data.rows.collect(), targets, self.Cs_, options)
+            self.coefs_, self.intercepts_ = found
         return self
 
     def _path_rows(self, rows: Rows) -> InMemory:

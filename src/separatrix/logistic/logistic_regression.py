@@ -20,6 +20,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.statistics.standardizer import Standardizer
 
 #: Classes up to which an ℓ₁ penalty is solved for all scores at once.
 MAX_L1_CLASSES = 500
@@ -88,6 +89,8 @@ class LogisticClassifier(ProbabilisticLinearClassifier):
                 remedy="Use l1_ratio=0, or fit, which has folds of its own.",
             )
         x = data.z if self.standardize or np.isinf(C) else data.x
+        if not self.fit_intercept and x is data.z:  # scores are zero at the origin of the table
+            x = data.x * Standardizer.from_rows(data.x, data.w).inverse_scale
         factor = np.ones(data.n_classes)
         if self.class_weight is not None:
             total = np.bincount(data.y, data.w, data.n_classes).astype(np.float64)

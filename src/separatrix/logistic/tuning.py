@@ -1,9 +1,6 @@
 """C of logistic regression by cross-validation: ridge paths of all folds, side by side.
 
 Paths run from strong to weak penalties and end where all folds together have become clearly worse.
-Where columns outnumber what a Hessian can hold, they are replaced by principal components of all
-rows: an orthogonal map, which changes neither scores nor penalty. With more columns than rows it
-leads into the span of the rows, where every solution lies.
 """
 
 from __future__ import annotations
@@ -12,19 +9,19 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from separatrix.logistic.components import MAX_HESSIAN, Components
 from separatrix.logistic.path import MIN_L1_RATIO
+from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.ridge_path import RidgeRows, evaluate, ridge_path
-from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.rows.block import Block, Floats, Ints, Matrix
+from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.threads import one_blas_thread
 
-#: Coefficients up to which a Hessian preconditions; beyond, columns become principal components.
-MAX_HESSIAN = 1200
 #: Decrease of the mean loss that a step must promise: the loss of a fold to about four digits.
 TOLERANCE = 1e-7
 #: Ratio to the least loss beyond which weaker penalties are not tried: of what decides, and of
@@ -50,21 +47,16 @@ class RidgeFolds:
 
     @classmethod
     def of(
-        cls, data: TuningData, x: Any, factor: Floats, points: int, *, intercept: bool
+        cls, data: TuningData, x: Matrix, factor: Floats, points: int, *, intercept: bool
     ) -> RidgeFolds:
         """The design of ``data`` with the columns ``x``; ``factor`` are weights of the classes."""
         require_classes(data)
         at, note = _rows_within(data, x.shape[1], points)
         codes, w = np.asarray(data.y, dtype=np.int64)[at], data.w[at]
-        z, variances = _columns(x[at], w, data.n_classes)
-        if intercept:
-            z = np.hstack([z, np.ones((len(z), 1))])
+        rows = ridge_rows(x[at], codes, w * factor[codes], data.n_classes, intercept=intercept)[0]
         place = np.full(data.n, -1, dtype=np.int64)
         place[at] = np.arange(len(at))
         pairs = [(_known(place[a]), _known(place[b])) for a, b in data.folds.pairs]
-        rows = RidgeRows(
-            np.ascontiguousarray(z), codes, w * factor[codes], data.n_classes, intercept, variances
-        )
         return cls(rows, at, pairs, w, note)
 
     def solve(self, penalties: Floats, tolerance: float) -> Iterator[list[Floats]]:
@@ -97,6 +89,16 @@ class RidgeFolds:
         """Whether these rows are all on the side of their class."""
         rows = rows[self.rows.w[rows] > 0.0]
         return bool((self.predict(theta, rows).argmax(axis=1) == self.rows.codes[rows]).all())
+
+
+def ridge_rows(
+    x: Matrix, codes: Ints, w: Floats, n_classes: int, *, intercept: bool
+) -> tuple[RidgeRows, Components]:
+    """Rows of the columns ``x``, or of their components, with a constant for intercepts."""
+    scores = n_classes if n_classes > 2 else 1
+    columns = Components.of(x, w, scores, centered=intercept)
+    z = np.hstack([columns.z, np.ones((len(w), int(intercept)))])
+    return RidgeRows(z, codes, w, n_classes, intercept, columns.variances), columns
 
 
 def grid_of_penalties(rows: RidgeRows, number: int, eps: float) -> Floats:
@@ -159,6 +161,23 @@ def fold_fits(folds: RidgeFolds, C: float, loss: str) -> Tuning:
     return Tuning(point, (point,), losses, first, *out_of_fold(folds, thetas), note)
 
 
+def coefficient_path(
+    block: Block, targets: Terms, Cs: Floats, options: LogisticOptions
+) -> tuple[Floats, Floats]:
+    """Coefficients (points x scores x d) and intercepts of all rows, to a few digits."""
+    w, scale = block.weights, np.ones(block.x.shape[1])
+    if options.standardize:
+        scale = Standardizer.from_rows(block.x, w).inverse_scale
+    x, intercept = block.x * scale, options.fit_intercept
+    rows, columns = ridge_rows(x, block.codes(targets), w, len(targets), intercept=intercept)
+    with one_blas_thread():
+        found = [
+            columns.coefficients(theta, intercept=intercept)
+            for theta in ridge_path(rows, 1.0 / Cs, TOLERANCE)
+        ]
+    return np.array([coef.T * scale for coef, _ in found]), np.array([a for _, a in found])
+
+
 def out_of_fold(folds: RidgeFolds, thetas: list[Floats]) -> tuple[Ints, Floats, str]:
     """Rows, probabilities and their kind, each fold predicted by its own θ."""
     tests = [test for _, test in folds.pairs]
@@ -176,24 +195,6 @@ def _rises(log_losses: list[Floats], errors: list[Floats], weight: Floats, loss:
 
 def _known(rows: Ints) -> Ints:
     return rows[rows >= 0]
-
-
-def _columns(x: Any, w: Floats, n_classes: int) -> tuple[Floats, Floats | None]:
-    """The columns, centered; principal components where a Hessian would be too large."""
-    x = to_array(x)
-    x = x - w @ x / w.sum()
-    n, d = x.shape
-    if d < n and (d + 1) * (n_classes if n_classes > 2 else 1) <= MAX_HESSIAN:
-        return x, None
-    root = np.sqrt(w)[:, None]
-    if d < n:
-        values, vectors = linalg.eigh((root * x).T @ (root * x))
-        return x @ vectors, np.maximum(values, 0.0) / w.sum()
-    gram = x @ x.T
-    values, vectors = linalg.eigh(gram)
-    nonzero = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
-    z = vectors[:, nonzero] * np.sqrt(values[nonzero])
-    return z, np.asarray(w @ z**2 / w.sum())
 
 
 def _rows_within(data: TuningData, d: int, points: int) -> tuple[Ints, str]:
