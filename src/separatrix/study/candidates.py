@@ -210,8 +210,7 @@ CANDIDATES = (
         "rda",
         "regularized LDA–QDA",
         "RegularizedDiscriminantAnalysis",
-        tuned=("alpha_", "beta_"),
-        folds=True,
+        tunable=True,
     ),
     _classes(
         "neighbors",

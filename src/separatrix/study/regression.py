@@ -21,6 +21,7 @@ from separatrix.study.comparison.cross_validation import cross_validate, muted
 from separatrix.study.comparison.learning_curve import learning_curve
 from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
 from separatrix.study.comparison.options import Options
+from separatrix.study.comparison.reference import reference_predictions
 from separatrix.study.comparison.tuning import tuning_data
 from separatrix.study.describe import describe
 from separatrix.study.description import RegularizationPath
@@ -36,7 +37,7 @@ from separatrix.study.folds import (
 )
 from separatrix.study.measure import regression_scores, row_losses, scores_from_moments
 from separatrix.study.progress import Step, stages, tell_compared, tell_inferred
-from separatrix.study.result import Predictions, Score, Study
+from separatrix.study.result import Entry, Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
 
 METRIC = "rmse"
@@ -52,7 +53,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
     folds, moments = design.folds, _moment_folds(design)
     metric = options.metric_for(REGRESSION)
     tell_inferred(design.progress, design.messages, design.candidates)
-    with stages(design.progress, len(design.candidates) + 3) as step:
+    with stages(design.progress, len(design.candidates) + 4) as step:
         compared = _compare(design, moments, metric, options, step)
         choice = compared.comparison.choose(options.rule)
         winner, tuning = choice.winner, compared.tuned.get(choice.winner)
@@ -60,6 +61,8 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         best = design.named(winner)
         step(f"fitting {winner} to all training rows")
         model, warned = with_warnings(lambda: _fitted(best, design, moments, tuning))
+        step("reference")
+        reference = compared.reference(winner, folds) if options.reference else None
         step("scoring on the test set")
         test_predictions, scores = _scored(model, design)
         baseline, _ = with_warnings(lambda: _fitted(design.baseline, design, moments, None))
@@ -80,6 +83,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         winner=winner,
         reason=choice.reason,
         choice=choice,
+        reference=reference,
         test=scores,
         baseline_test=_scored(baseline, design)[1],
         model=model,
@@ -102,6 +106,16 @@ class ComparedNumbers:
 
     comparison: Comparison
     tuned: dict[str, Tuning]
+    data: TuningData
+
+    def reference(self, winner: str, folds: RowFolds) -> Entry | None:
+        """Gradient-boosted trees against the winner; None where they would take too long."""
+        found, own = reference_predictions(self.data), self.comparison
+        if found is None:
+            return None
+        metrics = (own.metric, own.secondary or own.metric)
+        losses = _losses(self.data, found.rows, found.predictions, folds, metrics)
+        return own.reference(losses, winner, found.n_folds)
 
 
 def _compare(
@@ -134,7 +148,7 @@ def _compare(
     for candidate in design.candidates:
         step(f"comparing {candidate.name}")
         scored.append(scored_or_refused(candidate, score))
-    return ComparedNumbers(Comparison(scored, metric, secondary), tuned)
+    return ComparedNumbers(Comparison(scored, metric, secondary), tuned, data)
 
 
 def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:

@@ -44,6 +44,7 @@ def run_study(
     metric: str | None = None,
     rule: str = "one_se",
     effort: str = "normal",
+    reference: bool | None = None,
     costs: Any = None,
     reject: float | None = None,
     seed: int = 0,
@@ -78,6 +79,9 @@ def run_study(
         loss), or the best itself.
     effort : {"quick", "normal", "thorough"}, default="normal"
         Limit on the work of every candidate, counted in operations: larger searches, more rows.
+    reference : bool, default=None
+        Whether gradient-boosted trees are shown beside the candidates, as what could be reached by
+        another kind of model; they are never chosen. None shows them unless `models` are named.
     costs : dict or array-like, default=None
         Misclassification costs, {truth: {answer: cost}} or a matrix by class in order. The model
         then predicts what has the least expected cost.
@@ -120,7 +124,15 @@ def run_study(
     ['rmse 56.08', 'r2 0.49', 'mae 47.33']
     """
     metadata = Metadata(source, command)
-    options = Options(metric, rule, Effort(effort), costs, reject, models is not None)
+    options = Options(
+        metric,
+        rule,
+        Effort(effort),
+        costs,
+        reject,
+        models is not None,
+        models is None if reference is None else reference,
+    )
     if isinstance(rows, StoredMoments):
         options.refuse_for(REGRESSION)
         return study_moments(rows, models, options, progress, metadata, inferred.only_moments())

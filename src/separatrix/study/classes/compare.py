@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.probability.costs import Costs
+from separatrix.rows.block import Ints
+from separatrix.selection.tuning import TuningData
 from separatrix.study.candidates import Candidate, few_rows, left_out
 from separatrix.study.classes.calibration import Calibrated, calibrate
 from separatrix.study.classes.costs import DecisionCosts
@@ -15,9 +18,11 @@ from separatrix.study.classes.metrics import row_losses
 from separatrix.study.classes.out_of_fold import OutOfFold, predict_out_of_fold
 from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
 from separatrix.study.comparison.options import Options
+from separatrix.study.comparison.reference import reference_predictions
 from separatrix.study.comparison.tuning import tuning_data
 from separatrix.study.design import StudyDesign
 from separatrix.study.progress import Step
+from separatrix.study.result import Entry
 from separatrix.study.tasks import CLASSIFICATION
 
 #: Shown beside the metric that decides; of all others it is the error rate.
@@ -31,6 +36,30 @@ class ComparedClasses:
     comparison: Comparison
     predictions: dict[str, Calibrated]
     messages: list[str]
+    data: TuningData
+    rows: Ints
+    costs: Costs | None
+
+    def reference(self, winner: str) -> Entry | None:
+        """Gradient-boosted trees against the winner; None where they would take too long."""
+        found = reference_predictions(self.data)
+        if found is None:
+            return None
+        order = np.argsort(found.rows)
+        at, p = found.rows[order], found.predictions[order]
+        own = self.comparison
+        metrics = (own.metric, own.secondary or own.metric)
+        answers = OutOfFold(
+            self.predictions[winner].out_of_fold.classes,
+            self.rows[at],
+            self.data.fold[at],
+            np.asarray(self.data.y)[at],
+            p.argmax(axis=1),
+            self.data.w[at],
+            None,
+            p,
+        )
+        return own.reference(_losses(answers, metrics, self.costs), winner, found.n_folds)
 
 
 def compare_classes(
@@ -66,7 +95,10 @@ def compare_classes(
             messages.append(left_out(candidate.name, design.size.plenty))
             continue
         scored.append(scored_or_refused(candidate, score))
-    return ComparedClasses(Comparison(scored, metric, secondary), predictions, messages)
+    comparison = Comparison(scored, metric, secondary)
+    return ComparedClasses(
+        comparison, predictions, messages, data, design.folds.training, own_costs
+    )
 
 
 def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> Losses:

@@ -58,7 +58,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     messages += inferred.about_classes(names)
     messages += [] if costs is None else about_costs(costs, classes)
     tell_inferred(design.progress, [*design.messages, *messages], design.candidates)
-    with stages(design.progress, len(design.candidates) + 3) as step:
+    with stages(design.progress, len(design.candidates) + 4) as step:
         compared = compare_classes(design, classes, options, costs, step)
         choice = compared.comparison.choose(options.rule)
         name = choice.winner
@@ -66,6 +66,8 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         best, tuning = design.named(name), compared.predictions[name].out_of_fold.tuning
         step(f"fitting {name} to all training rows")
         winner = _fitted(best, design, compared.predictions[name], costs)
+        step("reference")
+        reference = compared.reference(name) if options.reference else None
         step("scoring on the test set")
         test = _predictions(winner, folds.table.take(folds.test), classes)
         decision = None if costs is None else evaluate(costs, classes, test)
@@ -91,6 +93,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         winner=name,
         reason=choice.reason,
         choice=choice,
+        reference=reference,
         test=_scores(test, classes, decision),
         baseline_test=baseline,
         model=winner.model,

@@ -16,7 +16,9 @@ import numpy as np
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.comparison.choice import choose
+from separatrix.study.comparison.choice import choose, difference
+from separatrix.study.comparison.reference import LABEL as REFERENCE_LABEL
+from separatrix.study.comparison.reference import NAME as REFERENCE
 from separatrix.study.measure import average, standard_error
 from separatrix.study.result import Choice, CrossValidatedScore, Entry
 
@@ -145,6 +147,31 @@ class Comparison:
             rule=rule,
             evidence=None if self.secondary is None else self._defined(self.secondary),
             refusal=notes[0] if notes else "",
+        )
+
+    def reference(self, losses: Losses, winner: str, n_folds: int) -> Entry:
+        """The line of a reference that is no candidate, against the winner on the same rows."""
+        losses = losses.at(self.losses[winner].rows)
+        other = self.losses[winner].at(losses.rows)
+        found, chosen = losses.score(self.metric), other.score(self.metric)
+        apart = difference(other.by_metric[self.metric], losses.by_metric[self.metric], losses.w)
+        verdict = "neither better nor worse than"
+        if abs(apart.mean) > 2.0 * apart.standard_error:
+            verdict = "better than" if apart.mean > 0 else "worse than"
+        rows = f"{n_folds} fold" + ("s" if n_folds > 1 else "")
+        note = (
+            f"Reference, not a candidate: on the rows of {rows} it is {verdict} {winner}, which "
+            f"has {chosen.mean:.4g} there."
+        )
+        return Entry(
+            REFERENCE,
+            REFERENCE_LABEL,
+            self.metric,
+            found.folds,
+            found.mean,
+            found.standard_error,
+            note=note,
+            secondary=None if self.secondary is None else losses.score(self.secondary),
         )
 
     def _defined(self, metric: str) -> dict[str, Floats]:

@@ -20,6 +20,7 @@ class Options:
     """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
 
     ``requested`` says that candidates were named: none is then left out for its cost.
+    ``reference`` asks for a reference that is no candidate.
     """
 
     metric: str | None = None
@@ -28,6 +29,7 @@ class Options:
     costs: Any = None
     reject: float | None = None
     requested: bool = False
+    reference: bool = True
 
     def metric_for(self, task: str) -> str:
         """The metric that decides, checked against the task."""
