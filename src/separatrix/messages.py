@@ -146,8 +146,8 @@ WARNINGS: dict[str, WarningEntry] = {
         WarningEntry(
             "SEP005",
             "unseen level",
-            "A discrete column holds a level that was absent from training; it was encoded as all "
-            "zeros.",
+            "A discrete column holds a level that was absent from training; it was treated as a "
+            "missing value, or encoded as all zeros.",
         ),
         WarningEntry(
             "SEP006",

@@ -7,6 +7,7 @@ large themselves.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -21,7 +22,8 @@ _depth = 0
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller(scipy: bool) -> ThreadpoolController:
+    """The BLAS libraries that are loaded; ``scipy`` brings its own."""
     return ThreadpoolController()
 
 
@@ -32,7 +34,9 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         _depth += 1
         if _depth == 1:
-            _limits.append(_controller().limit(limits=1, user_api="blas"))
+            _limits.append(
+                _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+            )
     try:
         yield
     finally:

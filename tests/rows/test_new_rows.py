@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from separatrix import InputError, scan
+from separatrix import InputError, Moments, scan
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.scan import rows_like
 from separatrix.statistics.preparation import prepare
@@ -51,13 +51,14 @@ def test_rows_without_a_target_are_predicted_all_the_same(ready):
     assert stored.y.shape == (399, 1)
 
 
-def test_unknown_levels_are_named(ready, tmp_path):
+def test_unknown_levels_are_named_where_they_are_refused(tmp_path):
+    ready = prepare(scan(mixed(), target="price", unseen="error"))
     frame = mixed().drop(columns="price")
     frame.loc[17, "town"] = "Oslo"
     frame.to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(InputError) as fault:
         design(ready, tmp_path / "new.csv")
-    for word in ("new.csv", "row 18", "'town'", "'Oslo'", "'Ghent'", "unseen='zeros'"):
+    for word in ("new.csv", "row 18", "'town'", "'Oslo'", "'Ghent'", "unseen='missing'"):
         assert word in str(fault.value)
     with pytest.raises(InputError, match=r"row 18.*'Oslo'"):
         design(ready, scan(frame))
@@ -73,6 +74,49 @@ def test_unknown_levels_may_count_as_zeros():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         design(ready, mixed())
+
+
+@pytest.mark.parametrize("missing", ["mean", "drop", "indicator", "regress"])
+def test_unknown_levels_are_imputed_like_missing_values(missing, tmp_path):
+    ready = prepare(scan(mixed(), target="price", missing=missing))
+    assert ready.encoding.schema.unseen == "missing"
+    frame = mixed().drop(columns="price").head(40)
+    new = frame.assign(town=["Oslo"] * 3 + ["Bern"] + list(frame["town"][4:]))
+    empty = frame.assign(town=[None] * 4 + list(frame["town"][4:]))
+    expected = design(ready, empty)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for source in (new, tmp_path / "new.csv", scan(new), scan(new).read()):
+        with pytest.warns(SeparatrixWarning) as caught:
+            x = design(ready, source)
+        np.testing.assert_allclose(x, expected, rtol=1e-12)
+        assert [str(w.message) for w in caught] == [
+            "SEP005 column 'town': 'Oslo' (3 rows), 'Bern' (1 row) not seen in training; treated "
+            "as missing."
+        ]
+
+
+def test_unknown_levels_are_counted_over_all_blocks_and_the_rarest_summed_up(tmp_path):
+    ready = prepare(scan(mixed(), target="price"))
+    n = 200_000
+    towns = np.array(["Ghent", *(f"T{i}" for i in range(9))])[np.arange(n) % 10]
+    towns[:20] = "T0"
+    frame = mixed().drop(columns="price").iloc[np.zeros(n, dtype=int)].assign(town=towns)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    rows = rows_like(tmp_path / "new.csv", ready.encoding.schema)
+    with pytest.warns(SeparatrixWarning) as caught:
+        assert sum(1 for _ in rows.blocks()) > 1
+    (text,) = [str(w.message) for w in caught]
+    assert "'T0' (20,018 rows)" in text
+    assert "and 4 more levels not seen" in text
+    with pytest.warns(SeparatrixWarning) as caught:
+        rows.reduce(Moments())  # on threads
+    assert [str(w.message) for w in caught] == [text]
+
+
+def test_the_policy_can_be_another_one_for_new_rows(ready):
+    frame = mixed().drop(columns="price").head(2).assign(town=["Oslo", "Lund"])
+    with pytest.raises(InputError, match="'Oslo'"):
+        rows_like(frame, ready.encoding.schema, unseen="error").collect()
 
 
 def test_a_level_only_of_the_left_out_rows_is_no_unknown_level():

@@ -101,23 +101,26 @@ def fit(
         source = _opened(context, table, target, options)
         from separatrix.cli.results import write_all
         from separatrix.study.run import run_study
+        from separatrix.threads import one_blas_thread
 
-        try:
-            study = run_study(
-                source,
-                models=names,
-                costs=parsed,
-                progress=report,
-                source=Path(table).name,
-                command=command_line(context),
-                **study_options,
-            )
-        except InputError as problem:
-            raise with_file(problem, table) from problem
-        study = replace(study, messages=tuple(map(with_flags, study.messages)))
-        checked = check_gates(limits, study)
-        report("writing the report", 0, 1)
-        document = write_all(study, place, _ids(source, target))
+        # one BLAS thread: how it splits a product changes last digits, and rarely saves time here
+        with one_blas_thread():
+            try:
+                study = run_study(
+                    source,
+                    models=names,
+                    costs=parsed,
+                    progress=report,
+                    source=Path(table).name,
+                    command=command_line(context),
+                    **study_options,
+                )
+            except InputError as problem:
+                raise with_file(problem, table) from problem
+            study = replace(study, messages=tuple(map(with_flags, study.messages)))
+            checked = check_gates(limits, study)
+            report("writing the report", 0, 1)
+            document = write_all(study, place, _ids(source, target))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
         print_json({**document, "directory": str(place), "gates": checked})
@@ -131,15 +134,10 @@ def fit(
 
 @contextmanager
 def _progress(as_json: bool) -> Iterator[Silent]:
-    """Progress of a study, which if interrupted after the comparison still offers the leaderboard.
-
-    One BLAS thread: how it splits a product changes last digits, and rarely saves time here.
-    """
-    from separatrix.threads import one_blas_thread
-
+    """Progress of a study, which if interrupted after the comparison still offers the leaderboard."""
     report = Silent()
     try:
-        with one_blas_thread(), progress(quiet=as_json) as report:
+        with progress(quiet=as_json) as report:
             yield report
     except Interrupted:
         raise

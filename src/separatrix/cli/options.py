@@ -48,10 +48,11 @@ column_options = _together(
     ),
     click.option(
         "--unseen",
-        type=click.Choice(["error", "zeros"]),
-        default="error",
+        type=click.Choice(["missing", "zeros", "error"]),
+        default="missing",
         show_default=True,
-        help="A level that is not in the training rows: an error, or encoded as zeros.",
+        help="A level that is not in the training rows: treat it as missing, encode it as zeros, "
+        "or refuse it.",
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
-from separatrix.rows.sources.columns import Location, check_boolean, level_text, warn_unseen
+from separatrix.rows.sources.columns import Location, check_boolean, level_text
+from separatrix.rows.sources.unseen import warn_unseen
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,10 @@ def _indicators(values: Floats, column: Column, levels: tuple[str, ...], out: Fl
         other = np.flatnonzero(~out.any(axis=0))
         rest = values[other]
         out[:, other[np.isnan(rest)]] = np.nan
-        unseen = [str(level_text(v)) for v in _distinct(rest).tolist()]
-        if unseen:
-            warn_unseen(column.name, unseen)
+        found, counts = np.unique(rest[~np.isnan(rest)], return_counts=True)
+        names = (str(level_text(v)) for v in found.tolist())
+        unseen = Counter(dict(zip(names, counts.tolist(), strict=True)))
+        warn_unseen({column.name: unseen}, "zeros")
 
 
 def with_kinds(schema: Schema, kinds: Any) -> Schema:

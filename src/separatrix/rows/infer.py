@@ -21,6 +21,7 @@ from separatrix.rows.sources.columns import (
     text_in_numbers,
 )
 from separatrix.rows.sources.source import LocatedBatch, Source, head, refuse_duplicates
+from separatrix.rows.sources.unseen import POLICIES as UNSEEN_POLICIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +33,6 @@ NUMERIC_FRACTION = 0.7
 MAX_CODES = 10
 
 MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
-UNSEEN_POLICIES = ("error", "zeros")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ReadOptions:
     targets: tuple[str, ...] = ()
     weight: str | None = None
     missing: str = "mean"
-    unseen: str = "error"
+    unseen: str = "missing"
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
     group: str | None = None

@@ -26,7 +26,7 @@ def scan(
     weight: Any = None,
     *,
     missing: str = "mean",
-    unseen: str = "error",
+    unseen: str = "missing",
     kinds: Mapping[str, str] | None = None,
     group: Any = None,
     time: Any = None,
@@ -50,8 +50,9 @@ def scan(
     missing : {"mean", "drop", "regress", "indicator"}, default="mean"
         Policy for missing values: impute the mean or the most frequent level; drop the row; impute
         by regression on the other columns; or impute the mean and add an indicator column.
-    unseen : {"error", "zeros"}, default="error"
-        Policy for a level absent from training when predicting: refuse it, or encode it as zeros.
+    unseen : {"missing", "zeros", "error"}, default="missing"
+        Policy for a level absent from training when predicting: impute it as a missing value or
+        encode it as zeros, with a warning (SEP005); or refuse it.
     kinds : mapping of str to {"numeric", "boolean", "discrete", "ignore"}, default=None
         Kinds of columns by name, where the kind inferred from the type is not the right one.
     group : str or array-like, default=None

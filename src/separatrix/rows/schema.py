@@ -54,15 +54,16 @@ class Schema:
     """Feature columns in order, target columns, the weight column, and the missing-value policy.
 
     ``missing`` is ``"drop"``, ``"mean"``, ``"regress"`` or ``"indicator"``; ``unseen`` (for a
-    level absent from training) is ``"error"`` or ``"zeros"``. Rows with one value of the column
-    ``group`` are never parted; those that come last by the column ``time`` are the test part.
+    level absent from training) is ``"missing"``, ``"zeros"`` or ``"error"``. Rows with one value of
+    the column ``group`` are never parted; those that come last by the column ``time`` are the test
+    part.
     """
 
     columns: tuple[Column, ...]
     targets: tuple[Column, ...] = ()
     weight: str | None = None
     missing: str = "mean"
-    unseen: str = "error"
+    unseen: str = "missing"
     group: str | None = None
     time: str | None = None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.messages import InputError, warn
+from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.schema import Kind
 
@@ -131,14 +131,6 @@ def check_boolean(values: Floats, name: str, location: Location) -> None:
             name,
             f"Declare it numeric with kinds={{{name!r}: 'numeric'}}.",
         )
-
-
-def warn_unseen(name: str, shown: list[str]) -> None:
-    """Warn of levels of a column that training did not have."""
-    warn(
-        "SEP005",
-        f"column {name!r}: {', '.join(shown[:5])} not seen in training; encoded as all zeros.",
-    )
 
 
 def _floats(array: pa.Array, name: str, location: Location) -> Floats:

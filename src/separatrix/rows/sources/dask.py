@@ -19,6 +19,7 @@ from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_a
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch
 from separatrix.rows.sources.source import SAMPLE_ROWS, TableSource, batch_rows
 from separatrix.rows.sources.stream import BLOCK_ROWS, BatchedRows
+from separatrix.rows.sources.unseen import warn_unseen
 
 
 class DaskRows(BatchedRows):
@@ -63,6 +64,7 @@ def _reduced(table: Any, index: int, reader: BatchReader, statistic: S) -> tuple
     part, dropped = statistic.fresh(), 0
     for decoded in _read(table, index, reader):
         dropped += decoded.dropped
+        warn_unseen(decoded.unseen, reader.schema.unseen)
         if decoded.block.n:
             part.update(decoded.block)
     return part, dropped

@@ -6,6 +6,7 @@ even where training dropped such rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -21,16 +22,19 @@ from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.columns import UNSEEN_CODE, Levels
 from separatrix.rows.sources.dataframes import as_table
 from separatrix.rows.sources.paths import is_path, open_paths
-from separatrix.rows.sources.reader import recode
 from separatrix.rows.sources.source import Source, TableSource, head, refuse_duplicates
 from separatrix.rows.sources.stream import TableRows
+from separatrix.rows.sources.unseen import Counts, added, recode, warn_unseen
 
 
-def rows_like(x: Any, schema: Schema, *, target: bool = False) -> Rows:
+def rows_like(x: Any, schema: Schema, *, target: bool = False, unseen: str | None = None) -> Rows:
     """New rows under a known schema; extra columns are listed in ``ignored``.
 
     With ``target``, the target columns are read too, and rows without a target are dropped.
+    ``unseen`` is a policy for levels absent from training other than that of the schema.
     """
+    if unseen is not None:
+        schema = replace(schema, unseen=unseen)
     targets = schema.targets if target else ()
     missing = "mean" if schema.missing == "drop" else schema.missing
     schema = replace(schema, targets=targets, weight=None, group=None, time=None, missing=missing)
@@ -93,12 +97,13 @@ class MatchedRows(Rows):
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
-        start = 0
+        start, unseen = 0, Counts()
         for block in self.rows.blocks():
-            yield self._matched(block, start)
+            yield self._matched(block, start, unseen)
             start += block.n
+        warn_unseen(unseen, self.schema.unseen)
 
-    def _matched(self, block: Block, start: int) -> Block:
+    def _matched(self, block: Block, start: int, unseen: Counts) -> Block:
         entries: list[tuple[int, int, float]] = []
         new: list[Term] = []
         their = self.rows.schema.by_name
@@ -108,14 +113,20 @@ class MatchedRows(Rows):
         for column in self.schema.columns:
             old = groups.get(column.name, [])
             self._check_kind(column, their[column.name])
+            to_missing: list[Term] = []
             if column.kind is Kind.DISCRETE:
-                self._refuse_unseen(block, column, old, start)
+                others = self._unseen(block, column, old, start)
+                added(unseen, {column.name: others})
+                if self.schema.unseen == "missing":
+                    to_missing = [Term(column.name, level=level) for level in others]
                 own = [Term(column.name, level=level) for level in column.levels]
             else:
                 own = [Term(column.name)]
             missing = Term(column.name, missing=True)
-            if missing in block.terms.position:
+            if missing in block.terms.position or to_missing:
                 own.append(missing)
+                at = len(new) + len(own) - 1
+                entries += [(block.terms.position[term], at, 1.0) for term in to_missing]
                 if column.kind is not Kind.DISCRETE:  # missing values had another placeholder
                     shift = column.placeholder - their[column.name].placeholder
                     entries.append((block.terms.position[missing], len(new), shift))
@@ -137,8 +148,8 @@ class MatchedRows(Rows):
                 remedy=f"Scan the table with kinds={{{column.name!r}: {str(column.kind)!r}}}.",
             )
 
-    def _refuse_unseen(self, block: Block, column: Column, old: list[Term], start: int) -> None:
-        """Refuse, or warn of, levels that occur here but not in training, as for a file."""
+    def _unseen(self, block: Block, column: Column, old: list[Term], start: int) -> Counter[str]:
+        """Rows of each level that occurs here but not in training; refused as in a file."""
         unseen: list[str] = []
         codes = np.full(block.n, UNSEEN_CODE)
         for term in old:
@@ -148,6 +159,5 @@ class MatchedRows(Rows):
             if here.any():
                 codes[here] = len(unseen)
                 unseen.append(term.level)
-        if unseen:
-            numbers = np.arange(start + 1, start + block.n + 1)
-            recode(Levels(codes, tuple(unseen)), column, self.schema, None, numbers)
+        numbers = np.arange(start + 1, start + block.n + 1)
+        return recode(Levels(codes, tuple(unseen)), column, self.schema.unseen, None, numbers)[1]

@@ -5,7 +5,7 @@ A row is used if its target and weight are present (and, under ``missing="drop"`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +29,8 @@ from separatrix.rows.sources.columns import (
     is_time,
     levels,
     numbers,
-    warn_unseen,
 )
+from separatrix.rows.sources.unseen import Counts, into, recode
 from separatrix.rows.split import Keys, joined
 
 if TYPE_CHECKING:
@@ -47,13 +47,17 @@ Columns = dict[str, Numbers | Levels]
 
 @dataclass(frozen=True)
 class DecodedBatch:
-    """A raw block, the number in the source (from 1) of each of its rows, and the rows dropped."""
+    """A raw block, the number in the source (from 1) of each of its rows, and the rows dropped.
+
+    ``unseen`` counts the rows of levels that are not among the known ones.
+    """
 
     block: Block
     row_ids: Ints
     dropped: int
     hashes: Hashes | None = None
     keys: Keys = NO_KEYS
+    unseen: Counts = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,11 @@ class BatchReader:
             keys = Keys(_hashed_groups(group, hashes), times)
         if self.parts is not None and hashes is not None:
             labels = self.parts.assign(hashes if keys.groups is None else keys.groups)
-        decoded = self._recode_known(decoded, location, row_ids)
+        decoded, unseen = self._recode_known(decoded, location, row_ids)
         x, terms = assemble(self.schema.columns, decoded, m)
         y, targets = assemble(self.schema.targets, decoded, m)
         block = Block(x, to_array(y), w, terms, targets, labels)
-        return DecodedBatch(block, row_ids, n - m, hashes, keys)
+        return DecodedBatch(block, row_ids, n - m, hashes, keys, unseen)
 
     def _decode(self, batch: pa.RecordBatch, location: Location) -> Columns:
         decoded: Columns = {}
@@ -158,21 +162,27 @@ class BatchReader:
                 incomplete |= mask
         return ~incomplete if incomplete.any() else None
 
-    def _recode_known(self, decoded: Columns, location: Location, row_ids: Ints) -> Columns:
-        """Codes into the known levels of the schema, where it has them."""
-        recoded = dict(decoded)
+    def _recode_known(
+        self, decoded: Columns, location: Location, row_ids: Ints
+    ) -> tuple[Columns, Counts]:
+        """Codes into the known levels of the schema, where it has them; rows of other levels."""
+        recoded, unseen = dict(decoded), Counts()
         for column in self.schema.columns + self.schema.targets:
             found = decoded[column.name]
             if not isinstance(found, Levels):
                 continue
             if column.levels and column in self.schema.columns:
-                recoded[column.name] = recode(found, column, self.schema, location.file, row_ids)
+                recoded[column.name], others = recode(
+                    found, column, self.schema.unseen, location.file, row_ids
+                )
+                if others:
+                    unseen[column.name] = others
             elif column.levels:
                 known = tuple(dict.fromkeys(column.levels + found.names))
-                recoded[column.name] = _into(found, known)
+                recoded[column.name] = into(found, known)
             elif len(found.names) > MAX_LEVELS:
                 raise too_many_levels(column.name, location.file)
-        return recoded
+        return recoded, unseen
 
 
 def _hashed_groups(group: Columns, hashes: Hashes) -> Hashes | None:
@@ -191,36 +201,6 @@ def too_many_levels(name: str, file: str | None) -> InputError:
         column=name,
         remedy=f"Leave it out with kinds={{{name!r}: 'ignore'}}, or group its levels.",
     )
-
-
-def recode(
-    found: Levels, column: Column, schema: Schema, file: str | None, row_ids: Ints
-) -> Levels:
-    """Codes into the known levels of a column; an unseen one is refused or encoded as all zeros."""
-    known = set(column.levels)
-    unseen = [name for name in found.names if name not in known]
-    if unseen and schema.unseen == "error":
-        code = found.names.index(unseen[0])
-        shown = ", ".join(repr(level) for level in column.levels[:8])
-        raise InputError(
-            f"the level {unseen[0]!r} was not seen in training (known: {shown}"
-            f"{', …' if len(column.levels) > 8 else ''}).",
-            file=file,
-            row=int(row_ids[int((found.codes == code).argmax())]),
-            column=column.name,
-            remedy="Correct it, or train with unseen='zeros' to encode unseen levels as zeros.",
-        )
-    if unseen:
-        warn_unseen(column.name, [repr(level) for level in unseen])
-    return _into(found, column.levels)
-
-
-def _into(found: Levels, known: tuple[str, ...]) -> Levels:
-    at = {name: i for i, name in enumerate(known)}
-    table = np.array(
-        [*(at.get(name, UNSEEN_CODE) for name in found.names), UNSEEN_CODE, MISSING_CODE]
-    )
-    return Levels(table[found.codes], known)
 
 
 def _select(column: Numbers | Levels, rows: NDArray[np.bool_]) -> Numbers | Levels:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
+from functools import reduce
 from typing import Self
 
 from separatrix.rows.block import Block
@@ -16,6 +17,7 @@ from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Schema
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import LocatedBatch, Source, batch_rows
+from separatrix.rows.sources.unseen import Counts, added, warn_unseen
 from separatrix.threads import one_blas_thread
 
 BLOCK_ROWS = 65_536
@@ -37,17 +39,20 @@ class BatchedRows(Rows):
 
     def blocks(self) -> Iterator[Block]:
         """Yield raw blocks in order."""
-        dropped = 0
+        dropped, unseen = 0, Counts()
         for decoded in self._decoded(BatchReader(self.schema, self.parts)):
-            dropped += decoded.dropped
+            dropped, unseen = dropped + decoded.dropped, added(unseen, decoded.unseen)
             yield decoded.block
         self.dropped = dropped
+        warn_unseen(unseen, self.schema.unseen)
 
     def read(self) -> InMemory:
         """Read the whole table into memory."""
         batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
         rows = join(self.schema, batches, self.name)
         self.dropped = rows.dropped
+        unseen = reduce(added, (batch.unseen for batch in batches), Counts())
+        warn_unseen(unseen, self.schema.unseen)
         rows.notes, rows.ignored = self.notes, self.ignored
         return rows if self.parts is None else rows.with_parts(self.parts)
 
@@ -84,26 +89,29 @@ class TableRows(BatchedRows):
 
         reader = BatchReader(self.schema, self.parts)
 
-        def one(located: LocatedBatch) -> tuple[S, int]:
+        def one(located: LocatedBatch) -> tuple[S, int, Counts]:
             decoded = reader.read(located.batch, located.location)
             part = statistic.fresh()
             if decoded.block.n:
                 part.update(decoded.block)
-            return part, decoded.dropped
+            return part, decoded.dropped, decoded.unseen
 
-        total, dropped = statistic.fresh(), 0
+        total, dropped, unseen = statistic.fresh(), 0, Counts()
         workers = os.cpu_count() or 1
-        waiting: deque[Future[tuple[S, int]]] = deque()
+        waiting: deque[Future[tuple[S, int, Counts]]] = deque()
         with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
             for located in self._batches(reader):
                 waiting.append(pool.submit(one, located))
                 if len(waiting) > workers:  # a bound on what is in memory
-                    part, left_out = waiting.popleft().result()
+                    part, left_out, others = waiting.popleft().result()
                     total, dropped = total + part, dropped + left_out
+                    unseen = added(unseen, others)
             for future in waiting:
-                part, left_out = future.result()
+                part, left_out, others = future.result()
                 total, dropped = total + part, dropped + left_out
+                unseen = added(unseen, others)
         self.dropped = dropped
+        warn_unseen(unseen, self.schema.unseen)
         pa.default_memory_pool().release_unused()  # the pool would retain what Arrow has freed
         return total
 
