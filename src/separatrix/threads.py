@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -21,10 +20,15 @@ _limits: list[Any] = []
 _depth = 0
 
 
-@cache
-def _controller(scipy: bool) -> ThreadpoolController:
-    """The BLAS libraries that are loaded; ``scipy`` brings its own."""
-    return ThreadpoolController()
+_controllers: dict[bool, ThreadpoolController] = {}
+
+
+def _controller() -> ThreadpoolController:
+    """The BLAS libraries that are loaded: looked for again once SciPy has brought its own."""
+    scipy = "scipy.linalg" in sys.modules
+    if scipy not in _controllers:
+        _controllers[scipy] = ThreadpoolController()
+    return _controllers[scipy]
 
 
 @contextmanager
@@ -34,9 +38,7 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         _depth += 1
         if _depth == 1:
-            _limits.append(
-                _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
-            )
+            _limits.append(_controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:

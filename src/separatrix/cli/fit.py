@@ -134,7 +134,7 @@ def fit(
 
 @contextmanager
 def _progress(as_json: bool) -> Iterator[Silent]:
-    """Progress of a study, which if interrupted after the comparison still offers the leaderboard."""
+    """Progress of a study; interrupted after the comparison, it still offers the leaderboard."""
     report = Silent()
     try:
         with progress(quiet=as_json) as report:
