@@ -190,11 +190,9 @@ CANDIDATES = (
         "logistic_ridge",
         "ℓ₂-penalized, C tuned",
         "LogisticCV",
-        options={"standardize": True, "Cs": CS, "tol": 1e-4},
-        tuned=("C_",),
-        folds=True,
+        options={"standardize": True, "Cs": CS},
+        tunable=True,
         regularized=True,
-        slow=True,
         too_expensive=_newton_cost,
     ),
     _classes(
