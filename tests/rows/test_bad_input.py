@@ -83,9 +83,13 @@ def test_infinite_values(tmp_path):
 
 
 def test_broken_text(tmp_path):
-    path = csv(tmp_path, b"x,t,y\n1,a,2\n2,b\xff,3\n")
-    refused(["t.csv", "row 2", "'t'", "byte 16", "UTF-8"], lambda: read(path))
-    refused(["header", "UTF-8"], lambda: read(csv(tmp_path, b"x\xff,y\n1,2\n")))
+    bad = b"x,t,y\n1,a,2\n2,b\xff,3\n"
+    words = ["t.csv", "row 2", "'t'", "byte 16", "UTF-8"]
+    refused(words, lambda: read(csv(tmp_path, bad), encoding="utf-8"))
+    damaged = "x,t,y\n1,é,2\n1,é,2\n".encode() + bad[12:]  # UTF-8 but for one byte
+    refused(["row 3", "'t'", "UTF-8"], lambda: read(csv(tmp_path, damaged)))
+    header = csv(tmp_path, b"x\xff,y\n1,2\n")
+    refused(["byte 2", "UTF-8"], lambda: read(header, encoding="utf-8"))
 
 
 def test_ragged_lines(tmp_path):
@@ -169,8 +173,8 @@ def test_a_list_of_names_is_no_column_of_levels():
 
 
 def test_an_error_in_a_late_file_names_that_file(tmp_path):
-    csv(tmp_path, "x,y\n1,2\n", "1.csv")
-    csv(tmp_path, "x,y\n1,2\nno,3\n", "2.csv")
+    csv(tmp_path, "x,y\n1,2\n2,3\n", "1.csv")
+    csv(tmp_path, "x,y\n3,2\nno,3\n4,5\n", "2.csv")
     refused(["2.csv", "row 2", "'no'"], lambda: read(str(tmp_path / "?.csv")))
     pq.write_table(pa.table({"x": [1.0], "y": [2.0]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"x": ["no"], "y": [2.0]}), tmp_path / "2.parquet")
@@ -184,7 +188,6 @@ def test_files_that_are_no_text_tables(tmp_path):
     packed = gzip.compress(table)
     damaged = packed[:300] + bytes(20) + packed[320:]
     for name, content in (
-        ("old.csv", b"x,y\r1,2\r3,4\r"),
         ("mark.csv", b"\xef\xbb\xbf"),
         ("header.csv", b'"x\nx",y\n1,2\n'),
         ("plain.csv.gz", table),

@@ -134,15 +134,13 @@ def _number(text: str) -> int | None:
 
 def _without_ids(rows: Any, id_columns: tuple[str, ...]) -> tuple[Any, Ids]:
     """The rows without the columns that name them, and those columns."""
-    from separatrix.rows.sources.stream import TableRows
-
     names = list(rows.source.arrow.names)
     columns = copied_columns(names, id_columns, option="--id", taken=TAKEN_BY_CLUSTERS)
     remaining = tuple(column for column in rows.schema.columns if column.name not in columns)
     schema = replace(rows.schema, columns=remaining)
     about_them = tuple(f"Column {name!r} " for name in columns)
     notes = tuple(note for note in rows.notes if not note.startswith(about_them))
-    bare = TableRows(rows.source, schema, block_rows=rows.block_rows, notes=notes)
+    bare = rows.under(schema, notes)
     one = len(rows.source.paths) == 1  # rows are counted anew in each of several files
     return bare, Ids(rows.source, columns if one else [])
 

@@ -58,10 +58,9 @@ class Ids:
 
 
 def _values(source: Any, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    from separatrix.rows.schema import Kind
     from separatrix.rows.sources.csv import CsvSource
 
     if isinstance(source, CsvSource):  # numbers, too, as they are written
-        source = CsvSource(source.paths, dict.fromkeys(columns, Kind.DISCRETE), source.shown)
+        source = source.as_text(columns)
     for piece in source.batches(columns, 65_536):
         yield from zip(*(piece.batch[name].to_pylist() for name in columns), strict=True)

@@ -30,7 +30,39 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
-#: How columns are read: kinds, missing values, unknown levels.
+#: How values and files are written, where that is not recognized rightly.
+text_options = _together(
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Decimal separator of numbers; else recognized column by column.",
+    ),
+    click.option(
+        "--thousands",
+        metavar="SIGN",
+        help="Thousands separator: a comma, point, space or apostrophe; '' for none.",
+    ),
+    click.option(
+        "--dates",
+        type=click.Choice(["day-first", "month-first", "year-first"]),
+        help="Order of dates; else recognized column by column.",
+    ),
+    click.option(
+        "--na",
+        multiple=True,
+        metavar="TEXT",
+        help="This stands for a missing value, instead of what is recognized. Repeatable.",
+    ),
+    click.option("--encoding", metavar="NAME", help="Encoding of text files, such as cp1252."),
+    click.option("--delimiter", metavar="SIGN", help="Separator of values in text files."),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of text files names the columns.",
+    ),
+)
+
+#: How columns are read: kinds, missing values, unknown levels; how they are written.
 column_options = _together(
     click.option(
         "--kind",
@@ -54,7 +86,11 @@ column_options = _together(
         help="A level that is not in the training rows: treat it as missing, encode it as zeros, "
         "or refuse it.",
     ),
+    text_options,
 )
+
+#: Parameters of ``scan`` that options of the same name give.
+WRITTEN = ("decimal", "thousands", "dates", "na", "encoding", "delimiter", "header")
 
 #: How a table is read: the weight column, and columns.
 reading_options = _together(
@@ -125,6 +161,7 @@ def scanned(
     kinds: tuple[str, ...],
     missing: str,
     unseen: str,
+    **written: Any,
 ) -> Any:
     """The rows of a table argument."""
     from separatrix.rows.scan import scan
@@ -136,7 +173,17 @@ def scanned(
         kinds=kinds_of(kinds),
         missing=missing,
         unseen=unseen,
+        **as_written(written),
     )
+
+
+def as_written(options: dict[str, Any]) -> dict[str, Any]:
+    """How values and files are written, by the parameters of ``scan``; None if not typed."""
+    named = {"\\t": "\t", "tab": "\t"}
+    found = {name: options.get(name) for name in WRITTEN}
+    found["delimiter"] = named.get(found["delimiter"] or "", found["delimiter"])
+    found["na"] = found["na"] or None
+    return found
 
 
 def with_file(problem: InputError, table: str) -> InputError:
@@ -163,8 +210,9 @@ def command_line(context: click.Context) -> str:
         if name in ("out", "as_json", "gates"):
             continue
         value = context.params[name]
+        flag = option.secondary_opts[0] if value is False else option.opts[0]
         for item in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0]] if option.is_flag else [option.opts[0], str(item)]
+            words += [flag] if option.is_flag else [flag, str(item)]
     return shlex.join(words)
 
 
@@ -179,8 +227,9 @@ def python_code(
     """The call of ``function`` in Python on the table of the command, to be pasted."""
     given = context.params
     scan = [repr(table_at(given["table"]))] + ([] if target is None else [f"target={target!r}"])
-    reading = [n for n in ("weight", "missing", "unseen") if was_given(context, n)]
-    scan += [f"{name}={given[name]!r}" for name in reading]
+    written = as_written(given)
+    reading = [n for n in ("weight", "missing", "unseen", *WRITTEN) if was_given(context, n)]
+    scan += [f"{name}={written.get(name, given[name])!r}" for name in reading]
     kinds = {**kinds_of(given["kinds"]), **dict.fromkeys(ignored, "ignore")}
     if kinds:
         scan.append(f"kinds={kinds!r}")
@@ -203,6 +252,13 @@ FLAGS = {
     "kinds": "--kind",
     "missing": "--missing",
     "unseen": "--unseen",
+    "decimal": "--decimal",
+    "thousands": "--thousands",
+    "dates": "--dates",
+    "na": "--na",
+    "encoding": "--encoding",
+    "delimiter": "--delimiter",
+    "header": "--header",
     "method": "--method",
     "k": "-k",
     "standardize": "--no-standardize",

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from separatrix.cli.ids import TAKEN, TAKEN_BY_CLUSTERS, Ids, copied_columns
-from separatrix.cli.options import json_option, table_at
+from separatrix.cli.options import as_written, json_option, table_at, text_options
 from separatrix.cli.output import print_json, say
 from separatrix.cli.places import ready_file
 from separatrix.messages import InputError
@@ -30,13 +30,21 @@ from separatrix.messages import InputError
     metavar="COLUMN",
     help="Copy this column beside the predictions. Repeatable.",
 )
+@text_options
 @json_option
-def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool) -> None:
+def predict(
+    model: str,
+    table: str,
+    out: Path | None,
+    keep: tuple[str, ...],
+    as_json: bool,
+    **written: Any,
+) -> None:
     """Predict every row of TABLE with MODEL (a model.sx file); CSV to standard output.
 
     Columns are matched by name: their order does not matter, other columns are ignored, and a
     missing one is an error. Columns called id, or ending in it, are copied beside the
-    predictions.
+    predictions. Numbers, dates and missing values are read as they were written in training.
 
     \b
     Try:
@@ -44,7 +52,7 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
       separatrix predict diabetes-separatrix/model.sx new.csv --out predicted.csv
     """
     try:
-        _predict(model, table, out, keep, as_json)
+        _predict(model, table, out, keep, as_json, written)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
@@ -55,13 +63,19 @@ def predict(model: str, table: str, out: Path | None, keep: tuple[str, ...], as_
 
 
 def _predict(
-    model: str, table: str, out: Path | None, keep: tuple[str, ...], as_json: bool
+    model: str,
+    table: str,
+    out: Path | None,
+    keep: tuple[str, ...],
+    as_json: bool,
+    written: dict[str, Any],
 ) -> None:
     if out is not None:
         ready_file(out)
     from sklearn.base import is_clusterer
 
     from separatrix.estimators.wrapped import schema_of
+    from separatrix.rows.notations import options
     from separatrix.rows.scan import rows_like
     from separatrix.storage import load
 
@@ -79,7 +93,7 @@ def _predict(
             file=model,
             remedy="Name a model.sx file that separatrix fit or cluster wrote.",
         )
-    rows: Any = rows_like(table_at(table), schema)
+    rows: Any = rows_like(table_at(table), schema, text=options.text_options(**as_written(written)))
     answer = "cluster" if is_clusterer(fitted) else "predicted"
     taken = TAKEN_BY_CLUSTERS if answer == "cluster" else TAKEN
     ids = Ids(rows.source, copied_columns(rows.source.arrow.names, keep, taken=taken))

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.block import Floats
 from separatrix.rows.identifiers import identifies
-from separatrix.rows.schema import Column, Kind, Schema
+from separatrix.rows.notations.notes import reading_notes
+from separatrix.rows.notations.options import TextOptions
+from separatrix.rows.notations.recognize import Recognized, recognize
+from separatrix.rows.schema import PLAIN, Column, Kind, Schema
 from separatrix.rows.sources.columns import (
-    Location,
+    display_of,
     is_number,
     is_text,
     is_time,
     kind_of,
     numbers,
-    text_in_numbers,
 )
-from separatrix.rows.sources.source import LocatedBatch, Source, head, refuse_duplicates
+from separatrix.rows.sources.csv import CsvSource
+from separatrix.rows.sources.parquet import ParquetSource
+from separatrix.rows.sources.source import Source, refuse_duplicates
 from separatrix.rows.sources.unseen import POLICIES as UNSEEN_POLICIES
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-#: A number as text, and the fraction of such values that makes a text column a numeric one.
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-NUMERIC_FRACTION = 0.7
-#: Up to this many distinct numbers may be codes of levels ("0", "1", "2", "3+").
-MAX_CODES = 10
+_YEAR = re.compile(r"(?i:(^|[\W_\d])(year|yr|jahr|ann[ée]e|año|ano|anno)s?($|[\W_\d]))|[a-z]Year")
 
 MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
 
@@ -47,6 +45,13 @@ class ReadOptions:
     ignore: frozenset[str] = frozenset()
     group: str | None = None
     time: str | None = None
+    text: TextOptions = field(default_factory=TextOptions)
+
+    @property
+    def mentioned(self) -> frozenset[str]:
+        """Names of columns that the caller gave: a line of a file with one of them is a header."""
+        singles = (name for name in (self.weight, self.group, self.time) if name is not None)
+        return frozenset((*self.targets, *singles, *self.kinds, *self.ignore))
 
 
 #: The options of a scan, by the names of the targets and of the weight.
@@ -62,6 +67,7 @@ def read_options(
     group: str | None = None,
     time: str | None = None,
     ids: Sequence[str] = (),
+    text: TextOptions | None = None,
 ) -> ReadOptions:
     """Check the options."""
     _one_of("missing", missing, MISSING_POLICIES)
@@ -83,7 +89,8 @@ def read_options(
             "Rows are split by `group` or by `time`, not by both.",
             remedy="Leave one out; a group may also be a span of time, such as a year.",
         )
-    return ReadOptions(tuple(targets), weight, missing, unseen, used, ignore, group, time)
+    text = text or TextOptions()
+    return ReadOptions(tuple(targets), weight, missing, unseen, used, ignore, group, time, text)
 
 
 def _one_of(what: str, value: str, known: Sequence[str]) -> None:
@@ -91,28 +98,38 @@ def _one_of(what: str, value: str, known: Sequence[str]) -> None:
         raise InputError(f"{what} cannot be {value!r}.", remedy=did_you_mean(value, known))
 
 
-def infer_schema(source: Source, options: ReadOptions) -> tuple[Schema, tuple[str, ...]]:
-    """The schema of a source, and a sentence for everything inferred or left out."""
-    arrow = source.arrow
-    refuse_duplicates(arrow.names, source.name)
-    _check_roles(arrow.names, options, source.name)
-    used = [name for name in arrow.names if name not in options.ignore]
-    first = head(source, used)
-    sample, location = first.batch, first.location
-    for name in used:
-        if name not in options.kinds and is_text(sample[name].type):
-            _refuse_text_among_numbers(name, sample[name], location)
+@dataclass(frozen=True)
+class Inferred:
+    """A schema, the source read under it, and a sentence for everything inferred or left out.
+
+    ``ranges`` are those of the numeric columns in the first rows.
+    """
+
+    source: Source
+    schema: Schema
+    notes: tuple[str, ...]
+    ranges: dict[str, tuple[float, float]]
+
+
+def infer_schema(source: Source, options: ReadOptions) -> Inferred:
+    """The schema of a source from the types of its columns, or from how they are written."""
+    names = source.arrow.names
+    refuse_duplicates(names, source.name)
+    _check_roles(names, options, source)
+    used = [name for name in names if name not in options.ignore]
+    beside = [name for name in (options.weight, options.time) if name is not None]
+    found = recognize(source, [*dict.fromkeys(used + beside)], options.kinds, options.text)
     notes: list[str] = []
-    targets = tuple(_target(name, arrow, first, options) for name in options.targets)
+    targets = tuple(_target(name, found, options) for name in options.targets)
     columns = []
     for name in used:
         if name in (*options.targets, options.weight, options.group):
             continue
-        kind = _kind(name, arrow, options)
+        kind = _kind(name, found, options)
         requested = name in options.kinds or name == options.time
-        if not requested and _holds_identifiers(name, kind, sample[name], notes):
+        if not requested and _holds_identifiers(name, kind, found, notes):
             continue
-        columns.append(_column(name, kind, sample[name], location, notes))
+        columns.append(_column(name, kind, found, notes))
     if not columns:
         raise InputError(
             "there is no feature column.",
@@ -127,11 +144,36 @@ def infer_schema(source: Source, options: ReadOptions) -> tuple[Schema, tuple[st
         options.unseen,
         group=options.group,
         time=options.time,
+        beside=tuple((n, found.notations[n]) for n in beside if n in found.notations),
+        header=has_header(found.source),
+        na=options.text.na,
     )
-    return schema, tuple(notes)
+    written = reading_notes(found, {**schema.by_name}, options.text)
+    return Inferred(found.source, schema, (*written, *notes), _ranges(found, schema, options))
 
 
-def _check_roles(names: list[str], options: ReadOptions, file: str | None) -> None:
+def has_header(source: Source) -> bool:
+    """Whether the columns of a file have names (those of other tables do)."""
+    return not isinstance(source, CsvSource) or source.dialects[0].has_header
+
+
+def _ranges(
+    found: Recognized, schema: Schema, options: ReadOptions
+) -> dict[str, tuple[float, float]]:
+    """Ranges of columns in which missing values may be numbers: those of files, not decided yet."""
+    if options.text.na is not None or not isinstance(found.source, CsvSource | ParquetSource):
+        return {}
+    ranges = {}
+    for column in schema.by_name.values():
+        if column.kind is not Kind.NUMERIC or column.display or column.notation.sentinels:
+            continue
+        values = _values(found, column.name)
+        if len(values):
+            ranges[column.name] = (float(values.min()), float(values.max()))
+    return ranges
+
+
+def _check_roles(names: list[str], options: ReadOptions, source: Source) -> None:
     singles = (options.weight, "weight"), (options.group, "group"), (options.time, "time")
     roles = [(name, "target") for name in options.targets]
     roles += [(name, role) for name, role in singles if name is not None]
@@ -139,9 +181,10 @@ def _check_roles(names: list[str], options: ReadOptions, file: str | None) -> No
     roles += [(name, "column") for name in (*options.kinds, *sorted(options.ignore))]
     for name, role in roles:
         if name not in names:
+            no_names = "" if has_header(source) else ", and the first line of the file holds values"
             raise InputError(
-                f"there is no column {name!r} (given as {role}).",
-                file=file,
+                f"there is no column {name!r} (given as {role}){no_names}.",
+                file=source.name,
                 remedy=did_you_mean(name, names),
             )
     if len(set(once)) < len(once):
@@ -151,65 +194,70 @@ def _check_roles(names: list[str], options: ReadOptions, file: str | None) -> No
         )
 
 
-def _kind(name: str, arrow: pa.Schema, options: ReadOptions) -> Kind:
-    """The kind given by the caller, else that of the type; a type without a kind is refused."""
-    natural = kind_of(name, arrow.field(name).type)
+def _kind(name: str, found: Recognized, options: ReadOptions) -> Kind:
+    """The kind given by the caller, else that of the notation, else that of the type."""
+    natural = kind_of(name, found.source.arrow.field(name).type)
+    if name in found.notations:
+        natural = Kind.NUMERIC
     return options.kinds.get(name, natural)
 
 
-def _target(name: str, arrow: pa.Schema, first: LocatedBatch, options: ReadOptions) -> Column:
-    kind = _kind(name, arrow, options)
+def _target(name: str, found: Recognized, options: ReadOptions) -> Column:
+    kind = _kind(name, found, options)
     if kind is Kind.NUMERIC:
-        return _column(name, kind, first.batch[name], first.location, [])
+        return _column(name, kind, found, [])
     return Column(name, Kind.DISCRETE)
 
 
-def _column(
-    name: str, kind: Kind, sample: pa.Array, location: Location, notes: list[str]
-) -> Column:
+def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Column:
     if kind is Kind.DISCRETE:
         return Column(name, kind)
-    if is_time(sample.type):
-        notes.append(
-            f"Column {name!r} holds dates or times: read as seconds (since 1970-01-01 for dates)."
-        )
-    placeholder = _rounded_median(sample, name, location) if kind is Kind.NUMERIC else 0.0
-    return Column(name, kind, placeholder=placeholder)
+    type_ = found.sample.batch[name].type
+    notation = found.notations.get(name, PLAIN)
+    display = display_of(type_)
+    if display:
+        since = "days since 1970-01-01" if display in ("date", "datetime") else "seconds"
+        what = "dates" if since.startswith("days") else "times"
+        notes.append(f"Column {name!r} holds {what}: read as {since}.")
+    if kind is Kind.BOOLEAN:
+        return Column(name, kind, notation=notation)
+    values = _values(found, name)
+    placeholder = _rounded(np.median(values)) if len(values) else 0.0
+    if notation.dates:
+        display = "date" if (values == np.floor(values)).all() else "datetime"
+    elif not display and is_year(name, values):
+        display = "year"
+    return Column(name, kind, placeholder=placeholder, notation=notation, display=display)
 
 
-def _rounded_median(sample: pa.Array, name: str, location: Location) -> float:
-    """The median of the first rows, to seven digits; 0 where there are none."""
+def _values(found: Recognized, name: str) -> Floats:
+    """The numbers in the first rows, without missing ones."""
+    sample, location = found.sample.batch[name], found.sample.location
     if not (is_number(sample.type) or is_time(sample.type) or is_text(sample.type)):
-        return 0.0
-    found = numbers(sample, name, location)
-    present = found.values if found.missing is None else found.values[~found.missing]
-    if not len(present):
-        return 0.0
-    return float(np.format_float_scientific(np.median(present), precision=6))
+        return np.zeros(0)
+    read = numbers(sample, name, location, found.notations.get(name, PLAIN))
+    return read.values if read.missing is None else read.values[~read.missing]
 
 
-def _refuse_text_among_numbers(name: str, sample: pa.Array, location: Location) -> None:
-    """Refuse a text column that holds many distinct numbers and a few other values.
-
-    One such value makes the reader of a file declare the column text; the first one is reported.
-    """
-    import pyarrow.compute as pc
-
-    present = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(sample), ""), False)
-    number = pc.fill_null(pc.match_substring_regex(sample, NUMBER), False)
-    text = pc.and_not(present, number)
-    n_numbers, n_texts = pc.sum(number).as_py() or 0, pc.sum(text).as_py() or 0
-    if not n_texts or n_numbers < NUMERIC_FRACTION * (n_numbers + n_texts):
-        return
-    distinct = pc.count_distinct(sample.filter(number)).as_py()
-    if distinct > MAX_CODES or 2 * distinct > n_numbers:
-        i = pc.index(text, True).as_py()
-        raise text_in_numbers(sample[i].as_py(), name, location.file, location.row(i))
+def _rounded(value: float) -> float:
+    """A number to seven digits."""
+    return float(np.format_float_scientific(value, precision=6))
 
 
-def _holds_identifiers(name: str, kind: Kind, sample: pa.Array, notes: list[str]) -> bool:
+def is_year(name: str, values: Floats) -> bool:
+    """Whether a column called so holds years: they are shown without separators and decimals."""
+    if not len(values) or not _YEAR.search(name):
+        return False
+    return bool(
+        (values == np.floor(values)).all() and values.min() >= 1000 and values.max() <= 2200
+    )
+
+
+def _holds_identifiers(name: str, kind: Kind, found: Recognized, notes: list[str]) -> bool:
     """Whether a column holds names or numbers of the rows; it is then left out."""
-    why = identifies(name, sample, discrete=kind is Kind.DISCRETE)
+    if found.notations.get(name, PLAIN).needs_text:  # dates, or numbers with signs
+        return False
+    why = identifies(name, found.sample.batch[name], discrete=kind is Kind.DISCRETE)
     if why is None:
         return False
     notes.append(

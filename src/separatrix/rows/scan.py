@@ -11,6 +11,8 @@ from scipy import sparse
 
 from separatrix.messages import InputError
 from separatrix.rows.infer import OptionsOf, ReadOptions, infer_schema, read_options
+from separatrix.rows.notations.options import text_options
+from separatrix.rows.notations.revise import Reconsideration
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Term
 from separatrix.rows.sources.dataframes import as_table, refuse_name, table_of_arrays, with_column
@@ -31,11 +33,19 @@ def scan(
     group: Any = None,
     time: Any = None,
     id: str | Sequence[str] = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | None = None,
+    na: Sequence[str | float] | str | float | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
     block_rows: int = BLOCK_ROWS,
 ) -> Rows:
     """Open a table as ``Rows``: its schema is inferred now, its rows are read pass by pass.
 
-    Files are streamed a few batches at a time and never read whole.
+    Files are streamed a few batches at a time and never read whole. How numbers, dates and missing
+    values are written is recognized from whole columns; ``rows.notes`` says what was recognized.
 
     Parameters
     ----------
@@ -64,6 +74,23 @@ def scan(
     id : str or sequence of str, default=()
         Columns that identify rows, and are no features. A column of whole numbers that is named
         like an identifier, or of texts, with a value of its own in every row, is left out anyway.
+    decimal : {".", ","}, default=None
+        The decimal separator of all numbers in text; None recognizes it column by column.
+    thousands : {"", ",", ".", " ", "'"}, default=None
+        The thousands separator of all numbers in text; empty for none, None recognizes it.
+    dates : {"day-first", "month-first", "year-first"}, default=None
+        The order of dates in text; None recognizes it.
+    na : str, number or sequence of these, default=None
+        What stands for a missing value beside the empty cell. None recognizes the usual texts
+        (``NA``, ``null``, ``?``; among numbers and dates also ``-`` and ``.``) and, in files,
+        numbers such as −999 that are clearly apart from all others.
+    encoding : str, default=None
+        The encoding of text files; None recognizes UTF-8, UTF-16 and Windows-1252.
+    delimiter : str, default=None
+        The separator of values in text files; None recognizes comma, semicolon, tab and bar.
+    header : bool, default=None
+        Whether the first line of text files names the columns; None recognizes it. Without a
+        header, columns are called ``column_1``, ``column_2`` and so on.
     block_rows : int, default=65536
         Largest number of rows per block.
 
@@ -93,7 +120,8 @@ def scan(
     if isinstance(source, Rows):
         raise InputError("The source is Rows already.", remedy="Pass it to fit as it is.")
     ids = (id,) if isinstance(id, str) else tuple(id)
-    options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids)
+    text = text_options(decimal, thousands, dates, na, encoding, delimiter, header)
+    options = partial(read_options, missing=missing, unseen=unseen, kinds=kinds, ids=ids, text=text)
     if type(source).__module__.split(".")[0] in ("dask", "dask_expr"):
         from separatrix.rows.sources.dask import scan_dask
 
@@ -110,7 +138,7 @@ def scan(
         named = options(
             _names(target), _name(weight), group=_name(group, "group"), time=_name(time, "time")
         )
-        reader = open_paths(source, named.kinds)
+        reader = open_paths(source, named.kinds, text, named.mentioned)
     else:
         table = as_table(source)
         table, target = with_column(table, target, "y")
@@ -126,8 +154,15 @@ def scan(
 
 
 def _table_rows(source: Source, options: ReadOptions, block_rows: int) -> TableRows:
-    schema, notes = infer_schema(source, options)
-    return TableRows(source, schema, block_rows=block_rows, notes=notes)
+    found = infer_schema(source, options)
+    return TableRows(
+        found.source,
+        found.schema,
+        block_rows=block_rows,
+        notes=found.notes,
+        ranges=found.ranges,
+        revise=Reconsideration(options.kinds, options.text),
+    )
 
 
 def _as_columns(x: Any, target: Any, weight: Any) -> tuple[Any, Any, Any]:
@@ -161,7 +196,7 @@ def _scan_matrix(x: Any, target: Any, weight: Any, options: OptionsOf, block_row
     y = None if target is None else _checked(target, x.shape[0], "target")
     w = None if weight is None else _checked(weight, x.shape[0], "weight")
     plain = options((), None)
-    as_it_is = not plain.kinds and not plain.ignore
+    as_it_is = not plain.kinds and not plain.ignore and plain.text.na is None
     if as_it_is and all(values is None or _all_finite(values) for values in (x, y, w)):
         if w is not None and (w < 0).any():
             raise InputError("weights must not be negative.", row=int((w < 0).argmax()) + 1)

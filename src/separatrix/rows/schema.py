@@ -34,6 +34,33 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Notation:
+    """How the values of a column are written: ``1.234,50 €``, ``12%``, ``22/07/2022``, ``?``.
+
+    ``unit`` is the sign beside the numbers (``"%"``, ``"$"`` …), ``dates`` the order of day, month
+    and year (``"day-first"``, ``"month-first"``, ``"year-first"``; empty for numbers). Texts in
+    ``na`` and numbers in ``sentinels`` are missing values; the usual ones (``NA``, ``?`` …) are so
+    too unless ``na_given``.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    dates: str = ""
+    na: tuple[str, ...] = ()
+    sentinels: tuple[float, ...] = ()
+    na_given: bool = False
+
+    @property
+    def needs_text(self) -> bool:
+        """Whether values must be read as text: they are not plain numbers."""
+        return bool(self.thousands or self.unit or self.dates or self.na or self.decimal != ".")
+
+
+PLAIN = Notation()
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A named column. ``levels`` of a discrete column are empty until they are found by reading.
 
@@ -41,12 +68,17 @@ class Column:
 
     ``placeholder`` stands for missing numbers until their replacement is known: near the median of
     the column, so that the later correction (a linear map) loses no digits.
+
+    ``display`` says what the numbers are: ``"date"`` and ``"datetime"`` (days since 1970-01-01),
+    ``"time"`` and ``"duration"`` (seconds), ``"year"``; empty for plain numbers.
     """
 
     name: str
     kind: Kind = Kind.NUMERIC
     levels: tuple[str, ...] = ()
     placeholder: float = 0.0
+    notation: Notation = PLAIN
+    display: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +88,8 @@ class Schema:
     ``missing`` is ``"drop"``, ``"mean"``, ``"regress"`` or ``"indicator"``; ``unseen`` (for a
     level absent from training) is ``"missing"``, ``"zeros"`` or ``"error"``. Rows with one value of
     the column ``group`` are never parted; those that come last by the column ``time`` are the test
-    part.
+    part. ``beside`` holds the notations of weight and time; ``header`` is false for files whose
+    columns have no names; ``na`` are the missing values that the caller gave (None: recognized).
     """
 
     columns: tuple[Column, ...]
@@ -66,6 +99,9 @@ class Schema:
     unseen: str = "missing"
     group: str | None = None
     time: str | None = None
+    beside: tuple[tuple[str, Notation], ...] = ()
+    header: bool = True
+    na: tuple[str, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,6 +112,11 @@ class Schema:
     def by_name(self) -> dict[str, Column]:
         """Feature and target columns by name."""
         return {column.name: column for column in self.columns + self.targets}
+
+    def notation(self, name: str) -> Notation:
+        """How a column is written, also the weight and the time."""
+        column = self.by_name.get(name)
+        return dict(self.beside).get(name, PLAIN) if column is None else column.notation
 
     def ordered(self, terms: Iterable[Term]) -> Terms:
         """Sort terms by column: the value or the sorted levels, then the missing indicator."""

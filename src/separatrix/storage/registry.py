@@ -20,7 +20,7 @@ _ESTIMATORS = {
 
 #: Data classes by module, restored by calling the constructor with the stored fields.
 _RECORDS = {
-    "rows.schema": "Term Terms Column Schema",
+    "rows.schema": "Term Terms Column Schema Notation",
     "rows.encoding": "Encoding",
     "rows.imputation": "Imputation",
     "rows.parts": "Parts",

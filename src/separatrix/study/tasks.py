@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -18,6 +20,17 @@ REGRESSION, CLASSIFICATION = "regression", "classification"
 #: Whole numbers with at most so many distinct values, each of them common, name classes.
 MOST_CLASSES = 10
 ROWS_PER_CLASS = 5
+#: So many if the target is called a class, or if they occur about equally often.
+MOST_NUMBERED_CLASSES, MOST_EQUAL_CLASSES = 100, 50
+#: About equally often: in at least this part of an equal share, and in so many rows.
+EQUAL_SHARE, MIN_SHARE_ROWS = 0.25, 20
+
+#: Names of columns whose whole numbers are codes of classes.
+CLASS_NAME = re.compile(
+    r"(?i:(^|[\W_\d])(class|label|type|category|digit|letter|species|grade|group|genre|kind|code|"
+    r"cluster|diagnosis|outcome|segment|cultivar|klasse|classe|clase)(e?s)?($|[\W_\d]))"
+    r"|[a-z](Class|Label|Type|Category|Digit|Letter|Species|Grade|Group|Genre|Kind|Code)$"
+)
 
 
 @dataclass(frozen=True)
@@ -36,21 +49,39 @@ def infer_task(target: Column, blocks: Iterable[Block]) -> InferredTask:
             f"Classification, because the values of target {target.name!r} are text or true/false "
             "(for regression, name a numeric column as `target`).",
         )
-    seen: set[float] = set()
-    n = 0
+    counts: Counter[float] = Counter()
     for block in blocks:  # stops at the first block that shows too many values for classes
-        n += block.n
-        seen.update(np.unique(block.y[:, 0]).tolist())
-        if len(seen) > MOST_CLASSES:
-            return _inferred(
-                target.name, REGRESSION, f"has more than {MOST_CLASSES} distinct values"
-            )
-    if len(seen) == 2 and n >= 2 * ROWS_PER_CLASS:
+        values, n_each = np.unique(block.y[:, 0], return_counts=True)
+        if len(values) + len(counts) > MOST_CLASSES and (values != np.floor(values)).any():
+            return _inferred(target.name, REGRESSION, "holds numbers that are not whole")
+        counts.update(dict(zip(values.tolist(), n_each.tolist(), strict=True)))
+        if len(counts) > MOST_NUMBERED_CLASSES:
+            why = f"has more than {MOST_NUMBERED_CLASSES} distinct values"
+            return _inferred(target.name, REGRESSION, why)
+    k, n = len(counts), sum(counts.values())
+    if k == 2 and n >= 2 * ROWS_PER_CLASS:
         return _inferred(target.name, CLASSIFICATION, "has two distinct values")
-    if all(value == int(value) for value in seen) and n >= ROWS_PER_CLASS * len(seen):
-        why = f"holds whole numbers with only {len(seen)} distinct values"
-        return _inferred(target.name, CLASSIFICATION, why)
-    return _inferred(target.name, REGRESSION, "holds numbers")
+    if target.display or any(value != int(value) for value in counts):
+        return _inferred(target.name, REGRESSION, "holds numbers")
+    return _whole_numbers(target.name, counts, k, n)
+
+
+def _whole_numbers(name: str, counts: Counter[float], k: int, n: int) -> InferredTask:
+    """Classes, if they are few, called so, or about equally frequent."""
+    common = n >= ROWS_PER_CLASS * k
+    if k <= MOST_CLASSES and common:
+        why = f"holds whole numbers with only {k} distinct values"
+        return _inferred(name, CLASSIFICATION, why)
+    if CLASS_NAME.search(name) and common:
+        why = f"is called so and holds whole numbers with {k} distinct values"
+        return _inferred(name, CLASSIFICATION, why)
+    rarest = min(counts.values())
+    if k <= MOST_EQUAL_CLASSES and rarest >= max(MIN_SHARE_ROWS, EQUAL_SHARE * n / k):
+        why = f"holds {k} distinct whole numbers, each in {rarest} rows or more of {n}"
+        return _inferred(name, CLASSIFICATION, why)
+    if k > MOST_CLASSES:
+        return _inferred(name, REGRESSION, f"has more than {MOST_CLASSES} distinct values")
+    return _inferred(name, REGRESSION, "holds numbers")
 
 
 def _inferred(name: str, task: str, why: str) -> InferredTask:
@@ -74,12 +105,32 @@ def refuse_task(task: str, target: Column) -> None:
         )
 
 
+def refuse_many_classes(k: int, n: int, target: Column) -> None:
+    """Refuse classes of so few rows each that they are rather numbers, dates or names."""
+    if k <= max(MOST_CLASSES, n // ROWS_PER_CLASS):
+        return
+    what = "numbers" if target.kind is Kind.NUMERIC else "texts"
+    remedy = (
+        "Use `task='regression'`."
+        if target.kind is Kind.NUMERIC
+        else "Name another target; if these are numbers, say how they are written: `decimal`, "
+        "`thousands`, `na`."
+    )
+    raise InputError(
+        f"the target has {k} distinct {what} in {n} rows, too many for classes.",
+        column=target.name,
+        remedy=remedy,
+    )
+
+
 def with_classes(table: InMemory) -> InMemory:
     """The same rows with a numeric target read as classes (0, 1, …: one indicator for each)."""
     target = table.schema.targets[0]
     if target.kind is not Kind.NUMERIC:
+        refuse_many_classes(len(table.block.targets), table.block.n, target)
         return table
     values, codes = np.unique(table.block.y[:, 0], return_inverse=True)
+    refuse_many_classes(len(values), len(codes), target)
     named = [_level(value) for value in values]
     levels = tuple(sorted(named))  # by text, as when the column is read as discrete
     y: Floats = np.eye(len(levels))[[levels.index(name) for name in named]][codes]

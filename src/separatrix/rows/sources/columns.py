@@ -1,7 +1,8 @@
 """One Arrow column as numbers, or as codes of levels; both with their missing values.
 
-Numbers of every width, booleans, decimals, dates and times become float64; text, categories and
-columns declared discrete become levels. A value is missing if it is null or NaN.
+Numbers of every width, booleans, decimals, dates and times become float64, texts by the notation
+of their column; text, categories and columns declared discrete become levels. A value is missing
+if it is null or NaN, or one of the texts and numbers that stand for missing values.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from numpy.typing import NDArray
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
-from separatrix.rows.schema import Kind
+from separatrix.rows.notations.dates import to_days
+from separatrix.rows.notations.missing import (
+    AMONG_NUMBERS,
+    IN_EVERY_COLUMN,
+    SILENT,
+    without_sentinels,
+)
+from separatrix.rows.notations.numbers import cleaned, to_floats
+from separatrix.rows.schema import PLAIN, Kind, Notation
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,9 +111,11 @@ def is_time(type_: pa.DataType) -> bool:
     return bool(types.is_temporal(type_)) and not types.is_interval(type_)
 
 
-def numbers(array: pa.Array, name: str, location: Location) -> Numbers:
+def numbers(array: pa.Array, name: str, location: Location, notation: Notation = PLAIN) -> Numbers:
     """The column as float64; refuses text and infinite values by row."""
-    values = _floats(array, name, location)
+    values = _floats(array, name, location, notation)
+    if notation.sentinels:
+        values = without_sentinels(values, notation)
     if np.isfinite(values.sum()):  # one NaN or infinity makes the sum not finite
         return Numbers(values, None)
     infinite = np.isinf(values)
@@ -133,17 +144,17 @@ def check_boolean(values: Floats, name: str, location: Location) -> None:
         )
 
 
-def _floats(array: pa.Array, name: str, location: Location) -> Floats:
+def _floats(array: pa.Array, name: str, location: Location, notation: Notation) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     type_ = array.type
     if pa.types.is_dictionary(type_):
-        return _floats(array.dictionary_decode(), name, location)
+        return _floats(array.dictionary_decode(), name, location, notation)
     if is_text(type_):
-        array = _parsed(array, name, location)
-    elif is_time(type_):
-        array = _seconds(array)
+        return _parsed(array, name, location, notation)
+    if is_time(type_):
+        array = _days(array)
     elif type_ != pa.float64():
         array = pc.cast(array, pa.float64(), safe=False)
     if array.null_count:
@@ -151,30 +162,38 @@ def _floats(array: pa.Array, name: str, location: Location) -> Floats:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _parsed(array: pa.Array, name: str, location: Location) -> pa.Array:
-    """Parse text as numbers; the first value that is none is reported with its row."""
+def _parsed(array: pa.Array, name: str, location: Location, notation: Notation) -> Floats:
+    """Parse text in the notation of its column; the first that does not fit is reported."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = pc.utf8_trim_whitespace(array.cast(pa.string()))
-    text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    try:
-        return pc.cast(text, pa.float64())
-    except pa.ArrowInvalid:
-        for i, value in enumerate(text.to_pylist()):
-            if value is not None and not _is_float(value):
-                raise text_in_numbers(value, name, location.file, location.row(i)) from None
-        raise
+    text = cleaned(array)
+    tokens = {"", *notation.na} | (set() if notation.na_given else AMONG_NUMBERS | SILENT)
+    missing = pc.is_in(text, pa.array(sorted(tokens)))
+    text = pc.if_else(missing, pa.scalar(None, pa.string()), text)
+    if notation.dates:
+        values = to_days(text, notation.dates)
+    else:
+        values = np.asarray(to_floats(text, notation).to_numpy(zero_copy_only=False), dtype=float)
+    wrong = np.isnan(values) & np.asarray(pc.is_valid(text))
+    if wrong.any():
+        i = int(wrong.argmax())
+        place = (text[i].as_py(), name, location.file, location.row(i))
+        raise text_in_dates(*place, notation.dates) if notation.dates else text_in_numbers(*place)
+    return values
 
 
-def _is_float(text: str) -> bool:
-    import pyarrow as pa
-
-    try:
-        pa.scalar(text).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+def text_in_dates(value: str, name: str, file: str | None, row: int, order: str) -> InputError:
+    """The refusal of text among dates."""
+    shown = value if len(value) <= 40 else value[:37] + "…"
+    return InputError(
+        f"{shown!r} is not a date, but the column holds dates ({order}).",
+        file=file,
+        row=row,
+        column=name,
+        remedy="Correct the value, or read the column as levels with "
+        f"kinds={{{name!r}: 'discrete'}}.",
+    )
 
 
 def text_in_numbers(value: str, name: str, file: str | None, row: int) -> InputError:
@@ -193,23 +212,42 @@ def text_in_numbers(value: str, name: str, file: str | None, row: int) -> InputE
 _TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def _seconds(array: pa.Array) -> pa.Array:
-    """Dates and timestamps as seconds since 1970-01-01, times of day and durations as seconds."""
+def _days(array: pa.Array) -> pa.Array:
+    """Dates and timestamps as days since 1970-01-01, times of day and durations as seconds."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     type_ = array.type
     if pa.types.is_date32(type_):
-        return pc.multiply(pc.cast(pc.cast(array, pa.int32()), pa.float64()), 86400.0)
+        return pc.cast(pc.cast(array, pa.int32()), pa.float64())
     ticks = 1e3 if pa.types.is_date64(type_) else _TICKS[type_.unit]
+    if pa.types.is_date64(type_) or pa.types.is_timestamp(type_):
+        ticks *= 86400.0
     integer = (
         pc.cast(array, pa.int32()) if pa.types.is_time32(type_) else pc.cast(array, pa.int64())
     )
     return pc.divide(pc.cast(integer, pa.float64(), safe=False), ticks)
 
 
-def levels(array: pa.Array) -> Levels:
-    """The column as codes of its levels, which are sorted by name."""
+def display_of(type_: pa.DataType) -> str:
+    """What the numbers of a column of dates or times are (empty for other types)."""
+    from pyarrow import types
+
+    if types.is_date(type_):
+        return "date"
+    if types.is_timestamp(type_):
+        return "datetime"
+    if types.is_time(type_):
+        return "time"
+    return "duration" if types.is_duration(type_) else ""
+
+
+def levels(array: pa.Array, na: tuple[str, ...] | None = None) -> Levels:
+    """The column as codes of its levels, which are sorted by name.
+
+    Texts in ``na`` are missing values; by default a question mark is.
+    """
+    tokens = IN_EVERY_COLUMN if na is None else na
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -225,7 +263,7 @@ def levels(array: pa.Array) -> Levels:
     occurs = np.bincount(found[found >= 0], minlength=len(texts)) > 0
     # levels of equal text are one level
     present = {text for text, used in zip(texts, occurs, strict=True) if used}
-    names = sorted(text for text in present if text is not None)
+    names = sorted(text for text in present if text is not None and text.strip() not in tokens)
     rank: dict[str | None, int] = {name: i for i, name in enumerate(names)}
     table = np.array([*(rank.get(text, MISSING_CODE) for text in texts), MISSING_CODE])
     return Levels(table[found], tuple(names))

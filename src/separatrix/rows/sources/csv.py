@@ -1,70 +1,120 @@
 """CSV files as a stream of batches; types are inferred from the first block unless given.
 
 Arrow infers types from the first block alone. Integers are read as floats from the start, so a
-decimal point in a later block is no error; text among numbers is refused with its row.
+decimal point in a later block is no error; text among numbers is a :class:`Contradiction`, after
+which the column is read as text from the start, or refused with its row.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.messages import InputError
+from separatrix.rows.notations.missing import SILENT
+from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.schema import Kind
 from separatrix.rows.sources.columns import Location, is_number
-from separatrix.rows.sources.source import LocatedBatch, refuse_difference, refuse_duplicates
+from separatrix.rows.sources.dialect import Dialect, dialect_of, not_a_table
+from separatrix.rows.sources.source import (
+    Contradiction,
+    LocatedBatch,
+    refuse_difference,
+    refuse_duplicates,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK_BYTES = 4 << 20
-_DELIMITERS = ",;\t|"
+
+_CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (?!string)")
+
+#: Errors from reading a file that is not a text table.
+READ_ERRORS = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
 
 
 class CsvSource:
-    """One table in one or more files of delimited text with a header line."""
+    """One table in one or more files of delimited text.
+
+    ``expected`` are names of columns that the caller mentioned: a line with one is a header.
+    """
 
     def __init__(
-        self, paths: list[str], kinds: Mapping[str, Kind], names: list[str] | None = None
+        self,
+        paths: list[str],
+        kinds: Mapping[str, Kind],
+        names: list[str] | None = None,
+        options: TextOptions | None = None,
+        expected: Iterable[str] = (),
     ) -> None:
         self.paths = paths
         self.shown = names or paths
         self.kinds = dict(kinds)
+        self.options = options or TextOptions()
+        self.expected = frozenset(expected) | frozenset(self.kinds)
+        self.texts: frozenset[str] = frozenset()
+        self.original: CsvSource | None = None
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = f"{self.shown[0]}{more}"
 
+    def as_text(self, columns: Iterable[str]) -> CsvSource:
+        """The same table with these columns as they are written."""
+        source = copy(self)
+        source.texts = self.texts | frozenset(columns)
+        source.original = self  # a spooled file is removed with its first source
+        source.__dict__.pop("arrow", None)
+        return source
+
     @cached_property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """The layout of every file."""
+        pairs = zip(self.paths, self.shown, strict=True)
+        return tuple(dialect_of(p, shown, self.options, self.expected) for p, shown in pairs)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was recognized about the layout of the files."""
+        return tuple(dict.fromkeys(note for d in self.dialects for note in d.notes))
+
+    @property
     def delimiter(self) -> str:
-        """The separator that occurs most often in the header of the first file."""
-        line = header_line(self.paths[0], self.shown[0])
-        return max(_DELIMITERS, key=line.count)
+        """The separator of values in the first file."""
+        return self.dialects[0].delimiter
+
+    @cached_property
+    def inferred(self) -> pa.Schema:
+        """Names of the columns, and the types of the first block."""
+        import pyarrow as pa
+
+        first = list(self.dialects[0].columns)
+        for dialect, shown in zip(self.dialects, self.shown, strict=True):
+            refuse_duplicates(list(dialect.columns), shown)
+            refuse_difference(first, self.shown[0], list(dialect.columns), shown)
+        with self._opened(0, {}, first) as reader:
+            return pa.schema(list(reader.schema))
 
     @cached_property
     def arrow(self) -> pa.Schema:
         """Names of the columns, and the types that they are read as in every file."""
         import pyarrow as pa
 
-        first = self._names(self.paths[0], self.shown[0])
-        for path, shown in zip(self.paths[1:], self.shown[1:], strict=True):
-            refuse_difference(first, self.shown[0], self._names(path, shown), shown)
-        with self._opened(self.paths[0], self.shown[0], {}, first) as reader:
-            fields = list(reader.schema)
-        return pa.schema([(f.name, self._type(f.name, f.type)) for f in fields])
+        return pa.schema([(f.name, self._type(f.name, f.type)) for f in self.inferred])
 
     def batches(self, columns: list[str], rows: int) -> Iterator[LocatedBatch]:
         """Yield batches in the order of the files."""
         import pyarrow as pa
 
         types = {name: self.arrow.field(name).type for name in columns}
-        for path, shown in zip(self.paths, self.shown, strict=True):
+        for i, shown in enumerate(self.shown):
             start = 0
             try:
-                with self._opened(path, shown, types, columns) as reader:
+                with self._opened(i, types, columns) as reader:
                     for batch in reader:
                         for offset in range(0, batch.num_rows, rows):
                             yield LocatedBatch(
@@ -72,93 +122,54 @@ class CsvSource:
                             )
                         start += batch.num_rows
             except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
-                raise self._explained(path, shown, types, reason) from reason
-
-    def _names(self, path: str, shown: str) -> list[str]:
-        line = header_line(path, shown)
-        try:
-            names = next(csv.reader([line], delimiter=self.delimiter), [])
-        except csv.Error as reason:
-            raise not_a_table(shown, reason) from reason
-        refuse_duplicates(names, shown)
-        return names
+                raise self._explained(i, types, reason) from reason
 
     def _type(self, name: str, type_: pa.DataType) -> pa.DataType:
         """The type that a column is read as: by its given kind, else by the first block."""
         import pyarrow as pa
 
-        kind = self.kinds.get(name)
-        if kind is Kind.DISCRETE:  # text, so that leading zeros are part of the level
+        if name in self.texts:
+            return pa.string()
+        if self.kinds.get(name) is Kind.DISCRETE:  # text: leading zeros are part of the level
             return type_ if pa.types.is_boolean(type_) else pa.string()
         if is_number(type_) or pa.types.is_null(type_):
             return pa.float64()
-        if kind is Kind.NUMERIC and pa.types.is_string(type_):
-            return pa.float64()
         return pa.string() if pa.types.is_binary(type_) else type_
 
-    def _opened(self, path: str, shown: str, types: dict[str, Any], columns: list[str]) -> Any:
+    def _opened(self, i: int, types: dict[str, Any], columns: list[str]) -> Any:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        dialect, na = self.dialects[i], self.options.na
         convert = arrow_csv.ConvertOptions(
-            column_types=types, include_columns=columns, strings_can_be_null=True
+            column_types=types,
+            include_columns=columns,
+            strings_can_be_null=True,
+            null_values=sorted(SILENT) if na is None else sorted({"", *na}),
         )
+        names = None if dialect.names is None else list(dialect.names)
+        reading = arrow_csv.ReadOptions(
+            block_size=BLOCK_BYTES,
+            encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
+            skip_rows=dialect.skip,
+            column_names=names,
+        )
+        parsing = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
         try:
-            return arrow_csv.open_csv(
-                path,
-                arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
-                arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                convert,
-            )
-        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as reason:
-            raise self._explained(path, shown, types, reason) from reason
+            return arrow_csv.open_csv(self.paths[i], reading, parsing, convert)
+        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError, UnicodeError) as reason:
+            raise self._explained(i, types, reason) from reason
 
-    def _explained(
-        self, path: str, shown: str, types: dict[str, Any], reason: Exception
-    ) -> InputError:
-        from separatrix.rows.sources.csv_errors import explain
+    def _explained(self, i: int, types: dict[str, Any], reason: Exception) -> InputError:
+        from separatrix.rows.sources.csv_errors import explain, first_unreadable
 
+        found = _CONVERSION.search(str(reason))
+        column = self.dialects[i].columns[int(found[1])] if found else None
         try:
-            return explain(path, shown, self.delimiter, types, reason)
+            if column is not None and column in types:
+                problem = first_unreadable(self, i, column, types[column])
+                if problem is not None:
+                    return Contradiction.of(problem)
+            return explain(self.paths[i], self.shown[i], self.dialects[i], reason)
         except READ_ERRORS as damage:  # the search for the error cannot read the file either
-            return not_a_table(shown, damage)
-
-
-#: Errors from reading a file that is not a text table.
-READ_ERRORS = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
-
-
-def not_a_table(shown: str, reason: BaseException) -> InputError:
-    """The refusal of a file that is not a text table, or is truncated."""
-    detail = str(reason).splitlines()[0].rstrip(".") if str(reason) else type(reason).__name__
-    return InputError(
-        f"cannot be read as a text table ({detail}).",
-        file=shown,
-        remedy="Save it as CSV with a header line and \\n or \\r\\n at the end of lines.",
-    )
-
-
-def opened_bytes(path: str) -> IO[bytes]:
-    """The bytes of a file, decompressed where its name ends in .gz."""
-    return gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb")  # type: ignore[return-value]
-
-
-def header_line(path: str, shown: str) -> str:
-    """The first line of a text file."""
-    try:
-        with opened_bytes(path) as file:
-            line = file.readline().removeprefix(b"\xef\xbb\xbf")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
-        raise not_a_table(shown, reason) from reason
-    if not line.strip():
-        raise InputError(
-            "The file is empty.", file=shown, remedy="Give a table with a header and some rows."
-        )
-    try:
-        return line.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError as fault:
-        raise InputError(
-            f"the header is not UTF-8 (byte {fault.start + 1} of the line).",
-            file=shown,
-            remedy="Save the file as UTF-8.",
-        ) from None
+            return not_a_table(self.shown[i], damage)

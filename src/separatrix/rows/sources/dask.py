@@ -84,8 +84,8 @@ def scan_dask(source: Any, target: Any, weight: Any, options: OptionsOf) -> Dask
     else:
         partitions, targets = _of_arrays(source, target, weight)
         named = None if weight is None else "weight"
-    schema, notes = infer_schema(TableSource(_sample(partitions)), options(targets, named))
-    return DaskRows(partitions, schema, notes)
+    found = infer_schema(TableSource(_sample(partitions)), options(targets, named))
+    return DaskRows(partitions, found.schema, found.notes)
 
 
 def _of_arrays(x: Any, y: Any, w: Any) -> tuple[list[Any], tuple[str, ...]]:

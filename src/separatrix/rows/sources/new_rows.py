@@ -17,9 +17,12 @@ from scipy import sparse
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Block, to_array
 from separatrix.rows.encoding import TermMap
+from separatrix.rows.notations.options import TextOptions
+from separatrix.rows.notations.revise import SameNotation, written_as
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.columns import UNSEEN_CODE, Levels
+from separatrix.rows.sources.csv import CsvSource
 from separatrix.rows.sources.dataframes import as_table
 from separatrix.rows.sources.paths import is_path, open_paths
 from separatrix.rows.sources.source import Source, TableSource, head, refuse_duplicates
@@ -27,14 +30,24 @@ from separatrix.rows.sources.stream import TableRows
 from separatrix.rows.sources.unseen import Counts, added, recode, warn_unseen
 
 
-def rows_like(x: Any, schema: Schema, *, target: bool = False, unseen: str | None = None) -> Rows:
+def rows_like(
+    x: Any,
+    schema: Schema,
+    *,
+    target: bool = False,
+    unseen: str | None = None,
+    text: TextOptions | None = None,
+) -> Rows:
     """New rows under a known schema; extra columns are listed in ``ignored``.
 
     With ``target``, the target columns are read too, and rows without a target are dropped.
-    ``unseen`` is a policy for levels absent from training other than that of the schema.
+    ``unseen`` is a policy for levels absent from training other than that of the schema. Numbers
+    and dates are read as they were written in training, unless ``text`` says otherwise.
     """
     if unseen is not None:
         schema = replace(schema, unseen=unseen)
+    text = text or TextOptions()
+    schema = written_as(schema, text)
     targets = schema.targets if target else ()
     missing = "mean" if schema.missing == "drop" else schema.missing
     schema = replace(schema, targets=targets, weight=None, group=None, time=None, missing=missing)
@@ -45,17 +58,28 @@ def rows_like(x: Any, schema: Schema, *, target: bool = False, unseen: str | Non
         _refuse_width(x.shape[1], schema)
         plain = ArrayRows(sparse.csr_array(x).astype(np.float64), names=schema.names)
         return MatchedRows(plain, schema)
-    source = _source(x, schema)
+    source = _source(x, schema, text)
     _refuse_lacking(schema, source.arrow.names, source.name)
+    rows = TableRows(
+        source,
+        schema,
+        ignored=tuple(name for name in source.arrow.names if name not in schema.by_name),
+        revise=SameNotation(),
+    )
     head(source, [schema.columns[0].name])
-    ignored = tuple(name for name in source.arrow.names if name not in schema.by_name)
-    return TableRows(source, schema, ignored=ignored)
+    return rows
 
 
-def _source(x: Any, schema: Schema) -> Source:
+def _source(x: Any, schema: Schema, text: TextOptions) -> Source:
     source: Source
     if is_path(x):
-        source = open_paths(x, {column.name: column.kind for column in schema.by_name.values()})
+        kinds = {column.name: column.kind for column in schema.by_name.values()}
+        header = text.header if text.header is not None or schema.header else False
+        layout = replace(text, header=header, na=schema.na)
+        source = open_paths(x, kinds, layout)
+        if isinstance(source, CsvSource):
+            columns = schema.by_name.values()
+            source = source.as_text(c.name for c in columns if c.notation.needs_text)
     elif isinstance(x, np.ndarray) or (isinstance(x, list) and x and not isinstance(x[0], dict)):
         matrix = np.asarray(x)
         if matrix.ndim != 2:

@@ -8,10 +8,11 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.schema import Kind
 from separatrix.rows.sources.csv import CsvSource
 from separatrix.rows.sources.parquet import ParquetSource
@@ -33,11 +34,17 @@ def is_path(source: object) -> bool:
 
 
 def open_paths(
-    source: str | Path | Sequence[str | Path], kinds: Mapping[str, Kind]
+    source: str | Path | Sequence[str | Path],
+    kinds: Mapping[str, Kind],
+    options: TextOptions | None = None,
+    expected: Iterable[str] = (),
 ) -> CsvSource | ParquetSource:
-    """The source behind a path, a glob, a list of either, or ``"-"`` (standard input, CSV)."""
+    """The source behind a path, a glob, a list of either, or ``"-"`` (standard input, CSV).
+
+    ``expected`` are names of columns that the caller mentioned.
+    """
     if source == "-":
-        return _standard_input(kinds)
+        return _standard_input(kinds, options, expected)
     listed = [source] if isinstance(source, (str, Path)) else list(source)
     paths = [path for item in listed for path in _expanded(str(item))]
     formats = {_format(path) for path in paths}
@@ -46,7 +53,9 @@ def open_paths(
             f"{paths[0]} and the other files are of different formats.",
             remedy="Give CSV files or Parquet files, not both.",
         )
-    return ParquetSource(paths) if formats == {"parquet"} else CsvSource(paths, kinds)
+    if formats == {"parquet"}:
+        return ParquetSource(paths)
+    return CsvSource(paths, kinds, options=options, expected=expected)
 
 
 def _expanded(path: str) -> list[str]:
@@ -96,7 +105,9 @@ def _format(path: str) -> str:
     )
 
 
-def _standard_input(kinds: Mapping[str, Kind]) -> CsvSource:
+def _standard_input(
+    kinds: Mapping[str, Kind], options: TextOptions | None, expected: Iterable[str]
+) -> CsvSource:
     """Spooled to a temporary file, since a table may be read more than once."""
     with tempfile.NamedTemporaryFile(suffix=".csv", delete=False) as spool:
         try:
@@ -104,6 +115,6 @@ def _standard_input(kinds: Mapping[str, Kind]) -> CsvSource:
         except BaseException:  # interrupted, or the disk is full: nothing stays behind
             Path(spool.name).unlink(missing_ok=True)
             raise
-    source = CsvSource([spool.name], kinds, names=["standard input"])
+    source = CsvSource([spool.name], kinds, ["standard input"], options, expected)
     weakref.finalize(source, Path(spool.name).unlink, missing_ok=True)
     return source

@@ -5,19 +5,20 @@ A row is used if its target and weight are present (and, under ``missing="drop"`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate, to_array
-from separatrix.rows.buffers import scratch
+from separatrix.rows.block import Block, Floats, Ints, concatenate, to_array
+from separatrix.rows.notations.missing import coded_value
 from separatrix.rows.parts import Hashes, Parts, hash_rows
 from separatrix.rows.rows import NO_KEYS, InMemory
-from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
+from separatrix.rows.schema import Kind, Schema
+from separatrix.rows.sources.assembly import Columns, assemble
 from separatrix.rows.sources.columns import (
     MISSING_CODE,
     UNSEEN_CODE,
@@ -30,19 +31,15 @@ from separatrix.rows.sources.columns import (
     levels,
     numbers,
 )
+from separatrix.rows.sources.source import SuspectedMissing
 from separatrix.rows.sources.unseen import Counts, into, recode
 from separatrix.rows.split import Keys, joined
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Blocks with more terms than this, most of them zero, are sparse.
-MAX_DENSE_TERMS = 64
-
 #: A discrete column with more levels than this is refused: it holds identifiers.
 MAX_LEVELS = 5000
-
-Columns = dict[str, Numbers | Levels]
 
 
 @dataclass(frozen=True)
@@ -62,11 +59,16 @@ class DecodedBatch:
 
 @dataclass(frozen=True)
 class BatchReader:
-    """Decoder of batches under a schema; assigns rows to ``parts`` where given."""
+    """Decoder of batches under a schema; assigns rows to ``parts`` where given.
+
+    ``ranges`` are those of numeric columns in which a number that may stand for missing values is
+    a contradiction.
+    """
 
     schema: Schema
     parts: Parts | None = None
     with_hashes: bool = False
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
@@ -106,17 +108,34 @@ class BatchReader:
         for column in self.schema.columns + self.schema.targets:
             array = batch.column(column.name)
             if column.kind is Kind.DISCRETE:
-                decoded[column.name] = levels(array)
-            else:
-                decoded[column.name] = found = numbers(array, column.name, location)
-                if column.kind is Kind.BOOLEAN:
-                    check_boolean(found.values, column.name, location)
+                decoded[column.name] = levels(array, self.schema.na)
+                continue
+            found = numbers(array, column.name, location, column.notation)
+            decoded[column.name] = found
+            if column.kind is Kind.BOOLEAN:
+                check_boolean(found.values, column.name, location)
+            elif column.name in self.ranges and len(found.values):
+                self._check_range(found, column.name, location)
         return decoded
+
+    def _check_range(self, found: Numbers, name: str, location: Location) -> None:
+        """A number far outside the first rows that may stand for missing values."""
+        low, high = self.ranges[name]
+        i = coded_value(found.values, low, high)
+        if i is not None:
+            raise SuspectedMissing.of(
+                location.error(
+                    f"{found.values[i]:g} may stand for a missing value.",
+                    i,
+                    name,
+                    "Say so, or not, with `na`.",
+                )
+            )
 
     def _weights(self, batch: pa.RecordBatch, location: Location) -> Floats:
         name = self.schema.weight
         assert name is not None
-        w = numbers(batch.column(name), name, location).values
+        w = numbers(batch.column(name), name, location, self.schema.notation(name)).values
         if (w < 0).any():
             i = int((w < 0).argmax())
             raise location.error(
@@ -145,7 +164,7 @@ class BatchReader:
                 remedy="Read the table into memory (SEPARATRIX_MEMORY=megabytes raises the limit), "
                 "or leave out `time`.",
             )
-        return numbers(batch.column(name), name, location).values
+        return numbers(batch.column(name), name, location, self.schema.notation(name)).values
 
     def _complete(
         self, decoded: Columns, needed: list[Floats | None], n: int
@@ -212,67 +231,6 @@ def _select(column: Numbers | Levels, rows: NDArray[np.bool_]) -> Numbers | Leve
         return Levels(table[codes], tuple(column.names[i] for i in used))
     mask = None if column.missing is None else column.missing[rows]
     return Numbers(column.values[rows], mask if mask is not None and mask.any() else None)
-
-
-def assemble(columns: tuple[Column, ...], decoded: Columns, n: int) -> tuple[Matrix, Terms]:
-    """Columns as a matrix of raw terms: dense in Fortran order, or CSR when mostly zeros."""
-    terms = Terms(tuple(t for column in columns for t in _terms(column, decoded[column.name])))
-    nonzero = len(columns) + 1  # per row
-    to_matrix = _to_csr if len(terms) > max(MAX_DENSE_TERMS, 8 * nonzero) else _to_dense
-    return to_matrix(columns, decoded, terms, n), terms
-
-
-def _terms(column: Column, found: Numbers | Levels) -> list[Term]:
-    if isinstance(found, Levels):
-        terms = [Term(column.name, level=level) for level in found.names]
-    else:
-        terms = [Term(column.name)]
-    if found.missing is not None:
-        terms.append(Term(column.name, missing=True))
-    return terms
-
-
-def _to_dense(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int) -> Floats:
-    x = scratch((n, len(terms)))
-    j = 0
-    for column in columns:
-        found = decoded[column.name]
-        if isinstance(found, Levels):
-            known = np.flatnonzero(found.codes >= 0)
-            x[:, j : j + len(found.names)] = 0.0
-            x[known, j + found.codes[known]] = 1.0
-            j += len(found.names)
-        else:
-            x[:, j] = found.values
-            if found.missing is not None:
-                x[found.missing, j] = column.placeholder
-            j += 1
-        if found.missing is not None:
-            x[:, j] = found.missing
-            j += 1
-    return x
-
-
-def _to_csr(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int) -> Matrix:
-    entries: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
-    j = 0
-    for column in columns:
-        found = decoded[column.name]
-        if isinstance(found, Levels):
-            rows = np.flatnonzero(found.codes >= 0)
-            entries.append((rows, j + found.codes[rows], np.ones(len(rows))))
-            j += len(found.names)
-        else:
-            values = np.where(np.isnan(found.values), column.placeholder, found.values)
-            rows = np.flatnonzero(values)
-            entries.append((rows, np.full(len(rows), j), values[rows]))
-            j += 1
-        if found.missing is not None:
-            rows = np.flatnonzero(found.missing)
-            entries.append((rows, np.full(len(rows), j), np.ones(len(rows))))
-            j += 1
-    i, at, data = (np.concatenate(part) for part in zip(*entries, strict=True))
-    return sparse.csr_array((data, (i, at)), shape=(n, len(terms)))
 
 
 def join(schema: Schema, batches: list[DecodedBatch], file: str | None) -> InMemory:

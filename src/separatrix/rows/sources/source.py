@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from separatrix.messages import InputError
 from separatrix.rows.sources.columns import Location
@@ -25,6 +25,20 @@ class LocatedBatch:
 
     batch: pa.RecordBatch
     location: Location
+
+
+class Contradiction(InputError):
+    """A value that its column, as inferred from earlier rows, cannot hold: it is decided anew."""
+
+    @classmethod
+    def of(cls, problem: InputError) -> Self:
+        """The same refusal, as a contradiction."""
+        place: dict[str, Any] = {"file": problem.file, "row": problem.row, "column": problem.column}
+        return cls(problem.what, **place, remedy=problem.remedy)
+
+
+class SuspectedMissing(Contradiction):
+    """A number, far from those before it, that may stand for missing values."""
 
 
 class Source(Protocol):
@@ -67,10 +81,25 @@ def batch_rows(most: int, columns: int) -> int:
 
 
 def head(source: Source, columns: list[str]) -> LocatedBatch:
-    """The first batch of a source; a table without rows is refused."""
-    for first in source.batches(columns, batch_rows(SAMPLE_ROWS, len(columns))):
-        if first.batch.num_rows:
-            return first
+    """The first rows of a source, however they are cut; a table without rows is refused."""
+    import pyarrow as pa
+
+    wanted = batch_rows(SAMPLE_ROWS, len(columns))
+    batches: list[pa.RecordBatch] = []
+    location: Location | None = None
+    for located in source.batches(columns, wanted):
+        if not located.batch.num_rows:
+            continue
+        location = location or located.location
+        if located.location.file != location.file:  # rows are counted anew in every file
+            break
+        batches.append(located.batch)
+        wanted -= located.batch.num_rows
+        if wanted <= 0:
+            break
+    if location is not None:
+        table = pa.Table.from_batches(batches).combine_chunks()
+        return LocatedBatch(table.to_batches()[0], location)
     raise InputError(
         "The table has no rows.", file=source.name, remedy="Give a table with at least one row."
     )

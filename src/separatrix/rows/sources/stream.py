@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Self
 
+from separatrix.messages import InputError
 from separatrix.rows.block import Block
 from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows, S
 from separatrix.rows.schema import Schema
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
-from separatrix.rows.sources.source import LocatedBatch, Source, batch_rows
+from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
 from separatrix.rows.sources.unseen import Counts, added, warn_unseen
 from separatrix.threads import one_blas_thread
 
@@ -46,9 +48,13 @@ class BatchedRows(Rows):
         self.dropped = dropped
         warn_unseen(unseen, self.schema.unseen)
 
+    def _gathered(self) -> list[DecodedBatch]:
+        """All batches, with the hashes of their rows."""
+        return list(self._decoded(BatchReader(self.schema, with_hashes=True)))
+
     def read(self) -> InMemory:
         """Read the whole table into memory."""
-        batches = list(self._decoded(BatchReader(self.schema, with_hashes=True)))
+        batches = self._gathered()
         rows = join(self.schema, batches, self.name)
         self.dropped = rows.dropped
         unseen = reduce(added, (batch.unseen for batch in batches), Counts())
@@ -63,8 +69,30 @@ class BatchedRows(Rows):
         return labeled
 
 
+@dataclass
+class Reading:
+    """How a source is read; a later row may change it, for all views of the same table.
+
+    ``ranges`` are those of the first rows of numeric columns: numbers outside them that may stand
+    for missing values are looked into.
+    """
+
+    source: Source
+    schema: Schema
+    notes: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+#: Decides anew how a table is read after a contradiction, or raises it.
+Revise = Callable[[Reading, Contradiction], None]
+
+
 class TableRows(BatchedRows):
-    """A source read under a schema; only a few batches are in memory at any time."""
+    """A source read under a schema; only a few batches are in memory at any time.
+
+    Where a later row contradicts what the first rows showed, ``revise`` decides from the whole
+    column, and the pass starts again.
+    """
 
     def __init__(
         self,
@@ -74,20 +102,55 @@ class TableRows(BatchedRows):
         block_rows: int = BLOCK_ROWS,
         notes: tuple[str, ...] = (),
         ignored: tuple[str, ...] = (),
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        revise: Revise | None = None,
     ) -> None:
-        self.source, self.schema, self.block_rows = source, schema, block_rows
-        self.notes, self.ignored = notes, ignored
+        self.reading = Reading(source, schema, notes, ranges or {})
+        self.block_rows, self.ignored, self.revise = block_rows, ignored, revise
+
+    @property
+    def source(self) -> Source:
+        """The table."""
+        return self.reading.source
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """The schema under which it is read."""
+        return self.reading.schema
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What was inferred or left out, a sentence each."""
+        return self.reading.notes
 
     @property
     def name(self) -> str | None:
         """The name of the source in messages."""
         return self.source.name
 
+    def under(self, schema: Schema, notes: tuple[str, ...]) -> TableRows:
+        """The same table under another schema."""
+        return TableRows(
+            self.source,
+            schema,
+            block_rows=self.block_rows,
+            notes=notes,
+            ranges=self.reading.ranges,
+            revise=self.revise,
+        )
+
     def reduce(self, statistic: S) -> S:
         """Compute a statistic in one pass: batches are reduced on threads, and added in order."""
+        while True:
+            try:
+                return self._reduced(statistic)
+            except Contradiction as problem:
+                self._reconsider(problem)
+
+    def _reduced(self, statistic: S) -> S:
         import pyarrow as pa
 
-        reader = BatchReader(self.schema, self.parts)
+        reader = BatchReader(self.schema, self.parts, ranges=self.reading.ranges)
 
         def one(located: LocatedBatch) -> tuple[S, int, Counts]:
             decoded = reader.read(located.batch, located.location)
@@ -115,10 +178,63 @@ class TableRows(BatchedRows):
         pa.default_memory_pool().release_unused()  # the pool would retain what Arrow has freed
         return total
 
+    def _reconsider(self, problem: Contradiction) -> None:
+        if self.revise is None:
+            raise problem
+        self.revise(self.reading, problem)
+
+    def _gathered(self) -> list[DecodedBatch]:
+        while True:
+            reader = BatchReader(self.schema, with_hashes=True, ranges=self.reading.ranges)
+            try:
+                return [reader.read(b.batch, b.location) for b in self._batches(reader)]
+            except Contradiction as problem:
+                self._reconsider(problem)
+
+    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
+        """Decoded batches; after a contradiction, from the row on that it concerns.
+
+        That is only right if the rows before it keep their values, which ``revise`` is asked.
+        """
+        done = 0
+        while True:
+            reader = replace(reader, schema=self.schema, ranges=self.reading.ranges)
+            try:
+                for located in _after(done, self._batches(reader)):
+                    decoded = reader.read(located.batch, located.location)
+                    done += located.batch.num_rows
+                    yield decoded
+                return
+            except Contradiction as problem:
+                before = self.schema
+                self._reconsider(problem)
+                if done and problem.column is not None:
+                    _refuse_other_values(before, self.schema, problem)
+
     def _batches(self, reader: BatchReader) -> Iterator[LocatedBatch]:
         columns = reader.columns
         return self.source.batches(columns, batch_rows(self.block_rows, len(columns)))
 
-    def _decoded(self, reader: BatchReader) -> Iterator[DecodedBatch]:
-        for located in self._batches(reader):
-            yield reader.read(located.batch, located.location)
+
+def _after(done: int, batches: Iterator[LocatedBatch]) -> Iterator[LocatedBatch]:
+    """The batches without the rows that were read before."""
+    for located in batches:
+        n = located.batch.num_rows
+        if done < n:
+            place = replace(located.location, start=located.location.start + done)
+            yield located if not done else LocatedBatch(located.batch.slice(done), place)
+        done = max(done - n, 0)
+
+
+def _refuse_other_values(before: Schema, now: Schema, problem: Contradiction) -> None:
+    """Refuse a change of separators after rows were given out under the old ones."""
+    old, new = before.by_name.get(problem.column or ""), now.by_name.get(problem.column or "")
+    if old is None or new is None or new.notation.decimal == old.notation.decimal:
+        return
+    raise InputError(
+        problem.what,
+        file=problem.file,
+        row=problem.row,
+        column=problem.column,
+        remedy=f"Read the table with `decimal={new.notation.decimal!r}`.",
+    )

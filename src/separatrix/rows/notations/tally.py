@@ -1,0 +1,142 @@
+"""Which notations fit every text of a column so far; one pass over the column decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.rows.notations import dates
+from separatrix.rows.notations.missing import AMONG_NUMBERS, SILENT
+from separatrix.rows.notations.numbers import SEPARATORS, Parts, Separators, cleaned, taken_apart
+from separatrix.rows.notations.numbers import fits as number_fits
+from separatrix.rows.notations.options import DATES, TextOptions
+from separatrix.rows.sources.columns import Location
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Distinct numbers are counted up to one more than this: so few may be codes of levels.
+MAX_CODES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A text, and where it stands."""
+
+    text: str
+    file: str | None
+    row: int
+
+
+@dataclass
+class Guess:
+    """A notation, the number of texts that it fits, and the first that it does not."""
+
+    form: Separators | str
+    fitting: int = 0
+    misfit: Place | None = None
+
+
+@dataclass
+class Tally:
+    """Counts of one text column: missing values, units, and texts that each notation fits."""
+
+    name: str
+    options: TextOptions
+    present: int = 0
+    na: dict[str, int] = field(default_factory=dict)
+    units: dict[str, Place] = field(default_factory=dict)
+    codes: set[str] = field(default_factory=set)
+    guesses: list[Guess] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        given = self.options
+        self.guesses = [
+            Guess(s)
+            for s in SEPARATORS
+            if given.decimal in (None, s.decimal) and given.thousands in (None, s.thousands)
+        ]
+        self.guesses += [Guess(d) for d in DATES if given.dates in (None, d) or d == "year-first"]
+
+    def update(self, array: pa.Array, location: Location) -> None:
+        """Add the texts of a batch; notations that fit no longer are dropped."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        text = cleaned(array)
+        tokens = (AMONG_NUMBERS | SILENT) if self.options.na is None else {"", *self.options.na}
+        missing = pc.is_in(text, pa.array(sorted(tokens)))
+        here = pc.and_(pc.invert(missing), pc.is_valid(text))
+        for found in pc.value_counts(text.filter(missing)).to_pylist():
+            token = found["values"]
+            if token is not None and token not in SILENT:
+                self.na[token] = self.na.get(token, 0) + found["counts"]
+        rows = np.flatnonzero(np.asarray(here))
+        if not len(rows):
+            return
+        texts = text.filter(here)
+        parts = taken_apart(texts)
+        self.present += len(rows)
+        self._count_units(texts, parts, rows, location)
+        for guess in self.guesses:
+            fits = self._fits(texts, parts, guess.form)
+            guess.fitting += int(fits.sum())
+            if guess.misfit is None and not fits.all():
+                i = int(fits.argmin())
+                guess.misfit = _place(texts, rows, i, location)
+        alive = [guess for guess in self.guesses if guess.misfit is None]
+        self.guesses = alive or [max(self.guesses, key=lambda guess: guess.fitting)]
+
+    def _fits(self, texts: pa.Array, parts: Parts, form: Separators | str) -> NDArray[np.bool_]:
+        import pyarrow.compute as pc
+
+        if isinstance(form, Separators):
+            return np.asarray(number_fits(parts, form), dtype=bool)
+        found = pc.match_substring_regex(texts, dates.pattern_of(form))
+        return np.asarray(pc.fill_null(found, False), dtype=bool)
+
+    def _count_units(
+        self, texts: pa.Array, parts: Parts, rows: NDArray[np.intp], location: Location
+    ) -> None:
+        import pyarrow.compute as pc
+
+        if len(self.codes) <= MAX_CODES:
+            self.codes.update(pc.unique(parts.body.drop_null())[: MAX_CODES + 1].to_pylist())
+        number = pc.is_valid(parts.body)
+        unit = pc.fill_null(parts.unit, "").filter(number)
+        where = np.flatnonzero(np.asarray(number))
+        for sign in pc.unique(unit).to_pylist():
+            if sign not in self.units:
+                i = int(where[pc.index(unit, sign).as_py()])
+                self.units[sign] = _place(texts, rows, i, location)
+
+    @property
+    def best(self) -> Guess:
+        """The notation that fits the most texts."""
+        return max(self.guesses, key=lambda guess: guess.fitting)
+
+    @property
+    def forms(self) -> list[Separators | str]:
+        """The notations that fit every text."""
+        return [guess.form for guess in self.guesses if guess.misfit is None]
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal separator, if only one is possible."""
+        found = {form.decimal for form in self.forms if isinstance(form, Separators)}
+        return found.pop() if len(found) == 1 and self.present else None
+
+    @property
+    def order(self) -> str | None:
+        """The order of dates, if only one is possible."""
+        if self.decimal is not None or any(isinstance(f, Separators) for f in self.forms):
+            return None
+        found = {str(form) for form in self.forms}
+        return found.pop() if len(found) == 1 and self.present else None
+
+
+def _place(texts: pa.Array, rows: NDArray[np.intp], i: int, location: Location) -> Place:
+    return Place(texts[i].as_py(), location.file, location.row(int(rows[i])))
