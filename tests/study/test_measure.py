@@ -11,7 +11,7 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.moments import Moments
 from separatrix.study.measure import (
     GROUPS,
-    classification_scores,
+    auc_score,
     regression_scores,
     scores_from_moments,
     wilson,
@@ -71,24 +71,6 @@ def test_wilson(right, n) -> None:
     assert wilson(right / n, n) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_classification_scores(weighted) -> None:
-    rng = np.random.default_rng(2)
-    n = 200
-    truth = np.where(rng.random(n) < 0.4, "b", "a")
-    margin = np.round(rng.normal(size=n) + (truth == "b"), 1)  # ties on purpose
-    called = np.where(margin > 0.5, "b", "a")
-    w = rng.integers(1, 4, n).astype(float) if weighted else None
-    found = named(classification_scores(truth, called, margin, "b", w))
-    assert found["accuracy"].value == pytest.approx(
-        metrics.accuracy_score(truth, called, sample_weight=w)
-    )
-    assert found["error"].value == pytest.approx(1 - found["accuracy"].value)
-    area = metrics.roc_auc_score(truth == "b", margin, sample_weight=w)
-    assert found["auc"].value == pytest.approx(area)
-    assert found["auc"].low < area < found["auc"].high
-
-
 def test_the_interval_of_the_area_covers_the_true_area() -> None:
     from scipy.stats import norm
 
@@ -96,16 +78,10 @@ def test_the_interval_of_the_area_covers_the_true_area() -> None:
     covered = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        truth = np.array(["a"] * 60 + ["b"] * 40)
-        margin = rng.normal(size=100) + (truth == "b")
-        score = named(classification_scores(truth, truth, margin, "b", None))["auc"]
+        positive = np.arange(100) >= 60
+        score = auc_score(positive, rng.normal(size=100) + positive, np.ones(100))
         covered += score.low <= true <= score.high
     assert 180 <= covered <= 199
-
-
-def test_one_class_in_the_test_part_has_no_area() -> None:
-    truth = np.array(["a", "a"])
-    assert "auc" not in named(classification_scores(truth, truth, np.array([1.0, 2.0]), "b", None))
 
 
 def test_scores_from_moments_agree_with_those_from_rows() -> None:

@@ -12,7 +12,6 @@ from separatrix.study.classes.metrics import (
     CLASS_METRICS,
     metric_value,
     row_losses,
-    scores_by_class,
 )
 from separatrix.study.measure import average, standard_error
 
@@ -117,34 +116,6 @@ def test_a_class_that_the_model_does_not_know_is_an_error(metric) -> None:
     losses = row_losses(metric, truth, p, predicted, w)
     assert np.isfinite(losses).all()
     assert average(losses, w) > before
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_scores_by_class(weighted) -> None:
-    truth, p, predicted, w = table(5, weighted=weighted)
-    found = scores_by_class(truth, p, predicted, w, np.array(list("abcde")))
-    precision, recall, f1, support = reference.precision_recall_fscore_support(
-        truth, predicted, sample_weight=w
-    )
-    assert [s.label for s in found] == list("abcde")
-    assert [s.precision for s in found] == pytest.approx(precision)
-    assert [s.recall for s in found] == pytest.approx(recall)
-    assert [s.f1 for s in found] == pytest.approx(f1)
-    assert [s.support for s in found] == pytest.approx(support)
-    areas = [reference.roc_auc_score(truth == j, p[:, j], sample_weight=w) for j in range(5)]
-    assert [s.auc for s in found] == pytest.approx(areas)
-
-
-def test_what_is_not_defined_by_class_is_not_a_number() -> None:
-    truth, predicted = np.array([0, 0, 1]), np.array([0, 0, 0])
-    first, second, third = scores_by_class(
-        truth, None, predicted, np.ones(3), np.array(list("abc"))
-    )
-    assert (first.precision, first.recall) == pytest.approx((2 / 3, 1.0))
-    assert np.isnan(second.precision)
-    assert second.recall == second.f1 == 0.0
-    assert np.isnan([third.precision, third.recall, third.f1, third.auc]).all()
-    assert third.support == 0.0
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.estimators.inference import p_text
 from separatrix.messages import WARNINGS
@@ -147,9 +148,11 @@ def _secondary(entry: Entry, metric: str | None) -> tuple[Cell, ...]:
     return (figure(entry.secondary.mean, score_text(entry.secondary.mean, metric)),)
 
 
-def _range(values: tuple[float, ...]) -> str:
-    """A tuned value; the range of one that differs between the folds."""
-    ends = dict.fromkeys(number(v, 2) for v in (min(values), max(values)))
+def _range(values: tuple[Any, ...]) -> str:
+    """A tuned value; the range of one that differs between the folds, or the names of several."""
+    if any(isinstance(v, str) or v is None for v in values):
+        return " or ".join(sorted({str(v) for v in values}))
+    ends = dict.fromkeys(number(float(v), 2) for v in (min(values), max(values)))
     return " to ".join(ends)
 
 

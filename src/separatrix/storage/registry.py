@@ -62,7 +62,7 @@ _RECORDS = {
     "cluster.dendrogram": "Dendrogram",
     "cluster.scatter": "ClusterProjection",
     "study.result": "Score CrossValidatedScore Entry Predictions LearningCurve TrainingRows "
-    "CalibrationCheck Decision CovarianceTests Margins Study",
+    "CalibrationCheck Decision CovarianceTests Margins Choice Difference ScoresOfClass Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch",
     "estimators.coefficient_inference": "Inference",

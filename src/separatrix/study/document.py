@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.optimize.solution import Certificate
 from separatrix.study.description import ModelDescription
-from separatrix.study.result import Score, Study
+from separatrix.study.result import Score, ScoresOfClass, Study
 
 
 def plain(value: Any) -> Any:
@@ -43,6 +43,7 @@ def document_of(study: Study) -> dict[str, Any]:
         "reason": study.reason,
         "test": _scores(study.test),
         "baseline_test": _scores(study.baseline_test),
+        "classes_test": {found.label: _class_scores(found) for found in study.class_scores},
         "calibration": plain(study.calibration),
         "decision": _decision(study),
         "covariance_tests": plain(study.covariance_tests),
@@ -99,6 +100,11 @@ def _scores(scores: tuple[Score, ...]) -> dict[str, Any]:
 
 def _score(score: Score) -> dict[str, Any]:
     return {"value": plain(score.value), "interval": plain([score.low, score.high])}
+
+
+def _class_scores(found: ScoresOfClass) -> dict[str, Any]:
+    scores = (found.precision, found.recall, found.f1, found.auc)
+    return {**_scores(scores), "support": found.support, "predicted": found.predicted}
 
 
 def _coefficients(model: ModelDescription) -> dict[str, Any]:

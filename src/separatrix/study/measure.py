@@ -6,8 +6,6 @@ DeLong's variance, from the placement values of each class among the other.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -73,25 +71,6 @@ def scores_from_moments(test: Moments, mse: float) -> tuple[Score, ...]:
     return rmse, Score("r2", 1 - mse / spread, 1 - high / spread, 1 - low / spread)
 
 
-def classification_scores(
-    truth: NDArray[Any],
-    predicted: NDArray[Any],
-    margin: Floats | None,
-    positive: Any,
-    weight: Floats | None,
-) -> tuple[Score, ...]:
-    """Accuracy and error; with two classes and a ``margin`` the area under the ROC curve too."""
-    w = unit_weights(weight, len(truth))
-    accuracy = proportion_score("accuracy", np.asarray(truth == predicted), w)
-    low, high = 1 - accuracy.high, 1 - accuracy.low
-    scores = [accuracy, Score("error", 1 - accuracy.value, low, high)]
-    if margin is not None:
-        mine = truth == positive
-        if mine.any() and not mine.all():
-            scores.append(_auc(margin[mine], w[mine], margin[~mine], w[~mine]))
-    return tuple(scores)
-
-
 def row_losses(metric: str, truth: Floats, predicted: Floats, w: Floats) -> Floats:
     """Values by row whose weighted mean is the loss of a regression model; smaller is better.
 
@@ -141,6 +120,12 @@ def mean_score(metric: str, values: Floats, w: Floats) -> Score:
     return Score(metric, mean, low, mean + half)
 
 
+def rate_score(metric: str, values: Floats, w: Floats) -> Score:
+    """A mean of influences with its normal interval, within [0, 1]."""
+    mean, half = average(values, w), _Z * standard_error(values, w)
+    return Score(metric, mean, max(0.0, mean - half), min(1.0, mean + half))
+
+
 def proportion_score(metric: str, hit: NDArray[np.bool_], w: Floats) -> Score:
     """A proportion with Wilson's interval."""
     proportion = float(w @ hit / w.sum())
@@ -160,14 +145,21 @@ def _effective_size(w: Floats) -> float:
     return float(w.sum() ** 2 / (w**2).sum())
 
 
-def _auc(up: Floats, w_up: Floats, down: Floats, w_down: Floats) -> Score:
-    """AUC: the proportion of pairs in the right order, ties counting one half."""
+def auc_score(positive: NDArray[np.bool_], score: Floats, w: Floats) -> Score:
+    """AUC: the proportion of pairs in the right order, ties counting one half; DeLong's interval.
+
+    NaN where there are rows of one class alone.
+    """
+    mine, others = positive & (w > 0), ~positive & (w > 0)
+    if not mine.any() or not others.any():
+        return Score("auc", np.nan, np.nan, np.nan)
+    up, down, w_up, w_down = score[mine], score[others], w[mine], w[others]
     up_placement = placements(up, down, w_down)
     down_placement = 1.0 - placements(down, up, w_up)
-    area = float(np.average(up_placement, weights=w_up))
+    area = average(up_placement, w_up)
     variance = sum(
-        float(np.average((place - area) ** 2, weights=w)) / max(_effective_size(w) - 1, 1)
-        for place, w in ((up_placement, w_up), (down_placement, w_down))
+        average((place - area) ** 2, weights) / max(_effective_size(weights) - 1, 1)
+        for place, weights in ((up_placement, w_up), (down_placement, w_down))
     )
     half = _Z * variance**0.5
     return Score("auc", area, max(0.0, area - half), min(1.0, area + half))

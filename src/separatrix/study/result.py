@@ -100,6 +100,24 @@ class Predictions:
 
 
 @dataclass(frozen=True)
+class ScoresOfClass:
+    """One class against all others on the test set.
+
+    ``support`` is the weight of its rows, ``predicted`` that of the rows called so. What is not
+    defined is NaN: the precision of a class that is never predicted, the recall of one without
+    rows.
+    """
+
+    label: str
+    precision: Score
+    recall: Score
+    f1: Score
+    auc: Score
+    support: float
+    predicted: float
+
+
+@dataclass(frozen=True)
 class TrainingRows:
     """What pictures need of (some of) the training rows, without the features themselves.
 
@@ -231,6 +249,7 @@ class Study:
     no
         such thing.
     margins : of binary support vector machines.
+    class_scores : precision, recall, F1 and AUC of each class on the test set.
     """
 
     source: str
@@ -264,3 +283,4 @@ class Study:
     margins: Margins | None = None
     choice: Choice | None = None
     reference: Entry | None = None
+    class_scores: tuple[ScoresOfClass, ...] = ()

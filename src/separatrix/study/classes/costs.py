@@ -91,8 +91,10 @@ def _refuse_rewarded_errors(costs: Costs, classes: NDArray[Any]) -> None:
         )
 
 
-def about_costs(decisions: DecisionCosts, classes: NDArray[Any]) -> list[str]:
-    """Messages on what the costs mean for predictions."""
+def about_costs(decisions: DecisionCosts | None, classes: NDArray[Any]) -> list[str]:
+    """Messages on what the costs mean for predictions; none where there are no costs."""
+    if decisions is None:
+        return []
     own, label = decisions.among(classes), decisions.reject_label
     if own.reject_cost is None:
         return [

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,22 +27,6 @@ SMALLEST = float(np.finfo(float).eps)
 CLASS_METRICS = ("log_loss", "error", "auc", "f1", "balanced_error", "cost")
 #: Those that are larger for better models; their losses are one minus them.
 LARGER_IS_BETTER = ("auc", "f1")
-
-
-@dataclass(frozen=True)
-class ClassScores:
-    """One class against all others: precision, recall, F1, area under the ROC curve, support.
-
-    ``support`` is the weight of the rows of the class; what is not defined is NaN: the precision of
-    a class that is never predicted, the recall of one without rows.
-    """
-
-    label: str
-    precision: float
-    recall: float
-    f1: float
-    auc: float
-    support: float
 
 
 def row_losses(
@@ -104,38 +87,6 @@ def log_losses(probabilities: Floats, truth: Ints) -> Floats:
     p = np.zeros(len(truth))
     p[known] = probabilities[np.flatnonzero(known), truth[known]]
     return np.asarray(-np.log(np.clip(p, SMALLEST, 1.0)))
-
-
-def scores_by_class(
-    truth: Ints,
-    probabilities: Floats | None,
-    predicted: Ints,
-    w: Floats,
-    classes: NDArray[Any],
-) -> tuple[ClassScores, ...]:
-    """Precision, recall, F1 and AUC of every class against all others."""
-    found = []
-    for code, label in enumerate(classes.tolist()):
-        mine, answered = truth == code, predicted == code
-        hits, actual, answers = w @ (mine & answered), w @ mine, w @ answered
-        area = math.nan
-        if probabilities is not None:
-            area = average(_area(mine, probabilities[:, code], w), w)
-        found.append(
-            ClassScores(
-                str(label),
-                _ratio(hits, answers),
-                _ratio(hits, actual),
-                _ratio(2.0 * hits, actual + answers),
-                area,
-                float(actual),
-            )
-        )
-    return tuple(found)
-
-
-def _ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole > 0 else math.nan
 
 
 def _count(truth: Ints, probabilities: Floats | None, predicted: Ints) -> int:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.estimators.targets import codes_of
 from separatrix.messages import InputError
-from separatrix.rows.block import unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.study import inferred
 from separatrix.study.candidates import BASELINE, Candidate
@@ -21,20 +19,19 @@ from separatrix.study.classes.calibration import Calibrated, with_calibration
 from separatrix.study.classes.compare import compare_classes
 from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
 from separatrix.study.classes.covariances import covariance_tests
-from separatrix.study.classes.metrics import log_losses
 from separatrix.study.classes.out_of_fold import (
     aligned_probabilities,
     by_fold,
 )
 from separatrix.study.classes.planes import margins_of, surface_of
+from separatrix.study.classes.scores import scores_by_class, scores_on_test
 from separatrix.study.comparison.learning_curve import learning_curve
 from separatrix.study.comparison.options import Options
 from separatrix.study.describe import describe
 from separatrix.study.design import StudyDesign, scores_for, training_rows, with_warnings
 from separatrix.study.folds import truth_of
-from separatrix.study.measure import classification_scores, mean_score
 from separatrix.study.progress import stages, tell_compared, tell_inferred
-from separatrix.study.result import CalibrationCheck, Decision, Predictions, Score, Study
+from separatrix.study.result import CalibrationCheck, Predictions, Score, Study
 from separatrix.study.tasks import CLASSIFICATION
 
 
@@ -55,8 +52,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     classes, messages = _known_classes(design, labels)
     costs = decision_costs(options.costs, options.reject, labels)
     names = tuple(str(c) for c in classes)
-    messages += inferred.about_classes(names)
-    messages += [] if costs is None else about_costs(costs, classes)
+    messages += [*inferred.about_classes(names), *about_costs(costs, classes)]
     tell_inferred(design.progress, [*design.messages, *messages], design.candidates)
     with stages(design.progress, len(design.candidates) + 4) as step:
         compared = compare_classes(design, classes, options, costs, step)
@@ -76,8 +72,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         curve = learning_curve(best, folds, "error", design.parts.seed, tuning)
     encoding = None if best.raw else winner.core.encoding_
     description = describe(winner.model)
-    messages += compared.messages
-    messages += [] if winner.check is None else [winner.check.summary]
+    messages += [*compared.messages, *([] if winner.check is None else [winner.check.summary])]
     messages += inferred.about_model(encoding, description.stored_rows)
     return Study(
         source=design.metadata.source,
@@ -94,7 +89,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         reason=choice.reason,
         choice=choice,
         reference=reference,
-        test=_scores(test, classes, decision),
+        test=scores_on_test(test, classes, decision),
         baseline_test=baseline,
         model=winner.model,
         description=description,
@@ -112,6 +107,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         covariance_tests=covariance_tests(folds, classes),
         decision_surface=surface_of(winner.model, folds, test),
         margins=margins_of(winner.core, folds),
+        class_scores=scores_by_class(test, classes),
     )
 
 
@@ -165,7 +161,7 @@ def _baseline(
     folds = design.folds
     model = with_warnings(lambda: folds.fit(design.baseline))[0]
     test = _predictions(Winner(model, model), folds.table.take(folds.test), classes)
-    return _scores(test, classes, None if costs is None else evaluate(costs, classes, test))
+    return scores_on_test(test, classes, None if costs is None else evaluate(costs, classes, test))
 
 
 def _predictions(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predictions:
@@ -181,25 +177,3 @@ def _predictions(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predi
         aligned_probabilities(model, rows, classes),
         aligned_probabilities(core, rows, classes) if calibrated else None,
     )
-
-
-def _scores(
-    test: Predictions, classes: NDArray[Any], decision: Decision | None
-) -> tuple[Score, ...]:
-    """Log loss, error rate, accuracy, AUC of the most probable class; costs where there are any."""
-    truth = test.truth
-    w = unit_weights(test.w, len(truth))
-    p, found = test.probabilities, []
-    most = test.predicted if p is None else classes[p.argmax(axis=1)]
-    if p is not None:
-        losses = log_losses(p, codes_of(truth, classes))
-        found.append(mean_score("log_loss", losses, w))
-    two = test.scores is not None and len(classes) == 2
-    margin = np.asarray(test.scores, dtype=float).ravel() if two else None
-    accuracy, error, *area = classification_scores(truth, most, margin, classes[-1], test.w)
-    found += [error, accuracy, *area]
-    if decision is not None:
-        found.append(decision.cost)
-        if decision.costs.reject_cost is not None:
-            found += [decision.coverage, decision.risk]
-    return tuple(found)
