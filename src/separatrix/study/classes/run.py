@@ -67,9 +67,9 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         step("scoring on the test set")
         test = _predictions(winner, folds.table.take(folds.test), classes)
         decision = None if costs is None else evaluate(costs, classes, test)
-        baseline = _baseline(design, classes, costs)
         step("learning curve")
         curve = learning_curve(best, folds, "error", design.parts.seed, tuning)
+    shown = () if name == BASELINE else by_fold(compared.predictions[name].out_of_fold, folds)
     encoding = None if best.raw else winner.core.encoding_
     description = describe(winner.model)
     messages += [*compared.messages, *([] if winner.check is None else [winner.check.summary])]
@@ -90,7 +90,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         choice=choice,
         reference=reference,
         test=scores_on_test(test, classes, decision),
-        baseline_test=baseline,
+        baseline_test=_baseline(design, classes, costs),
         model=winner.model,
         description=description,
         messages=(*design.messages, *messages),
@@ -99,9 +99,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         test_predictions=test,
         learning_curve=curve,
         training=training_rows(winner.core, winner.model, folds, encoding, len(classes)),
-        out_of_fold=()
-        if name == BASELINE
-        else by_fold(compared.predictions[name].out_of_fold, folds),
+        out_of_fold=shown,
         calibration=winner.check,
         decision=decision,
         covariance_tests=covariance_tests(folds, classes),
