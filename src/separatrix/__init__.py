@@ -68,6 +68,8 @@ HOMES = {
     "NearestExemplar": "separatrix.neighbors.nearest_exemplar",
     "MeanRegressor": "separatrix.estimators.baseline",
     "MostFrequentClassifier": "separatrix.estimators.baseline",
+    "AveragedClassifier": "separatrix.estimators.averaged",
+    "AveragedRegressor": "separatrix.estimators.averaged",
     "CalibratedClassifier": "separatrix.probability.calibrated",
     "LogisticCalibration": "separatrix.probability.calibrations",
     "PlattCalibration": "separatrix.probability.calibrations",

@@ -39,6 +39,10 @@ from separatrix.distances.vectors import (
     Minkowski as Minkowski,
     SquaredEuclidean as SquaredEuclidean,
 )
+from separatrix.estimators.averaged import (
+    AveragedClassifier as AveragedClassifier,
+    AveragedRegressor as AveragedRegressor,
+)
 from separatrix.estimators.baseline import (
     MeanRegressor as MeanRegressor,
     MostFrequentClassifier as MostFrequentClassifier,

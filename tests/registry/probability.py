@@ -28,6 +28,20 @@ ROWS: list[Row] = [
         precision=1e-6,
     ),
     Row(
+        "AveragedClassifier",
+        lambda: sx.AveragedClassifier([sx.LinearDiscriminantAnalysis(), sx.GaussianNB()], cv=3),
+        "classification",
+        order_free=False,
+        precision=1e-5,
+    ),
+    Row(
+        "AveragedRegressor",
+        lambda: sx.AveragedRegressor([sx.LinearRegression(), sx.MeanRegressor()], cv=3),
+        "regression",
+        order_free=False,
+        precision=1e-5,
+    ),
+    Row(
         "RejectOption",
         lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7, reject_label=99),
         "classification",

@@ -11,7 +11,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
@@ -22,7 +29,7 @@ from separatrix.estimators.base import (
     refuse_targets,
     require_labels,
 )
-from separatrix.estimators.targets import classes
+from separatrix.estimators.targets import classes, one_number
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
@@ -64,6 +71,20 @@ def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
     return LabeledRows(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
 
 
+def numbered_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
+    """Rows with one number each as target, and weights, given to ``fit``."""
+    if isinstance(X, Rows):
+        refuse_targets(y, sample_weight)
+        rows = X.read()
+        one_number(rows.block.targets)
+        return LabeledRows(rows, rows.block.y[:, 0], rows.block.w)
+    require_labels(model, y)
+    numbers = column_or_1d(y, warn=True, dtype=np.float64)
+    assert_all_finite(numbers, input_name="y")
+    X, numbers = indexable(X, numbers)
+    return LabeledRows(X, numbers, check_sample_weight(sample_weight, len(numbers)))
+
+
 @contextmanager
 def warn_once() -> Iterator[None]:
     """Collect the warnings of many fits, and issue each of them once at the end."""
@@ -85,12 +106,25 @@ def require_classifier(estimator: Any) -> None:
 def fitted(estimator: Any, rows: LabeledRows) -> Any:
     """A copy of the estimator, fitted to the rows."""
     require_classifier(estimator)
+    return _fitted_copy(estimator, rows)
+
+
+def fitted_to_numbers(estimator: Any, rows: LabeledRows) -> Any:
+    """A copy of a regression model, fitted to the rows."""
+    if not hasattr(estimator, "fit") or not is_regressor(estimator):
+        raise InputError(
+            f"{type(estimator).__name__} is no regression model.", remedy="Give one as estimator."
+        )
+    return _fitted_copy(estimator, rows)
+
+
+def _fitted_copy(estimator: Any, rows: LabeledRows) -> Any:
     model = clone(estimator)
     if isinstance(rows.x, Rows):
         if not isinstance(model, RowsEstimator | WrappedClassifier):
             raise InputError(
                 f"{type(model).__name__} reads matrices, and a table was given.",
-                remedy="Give X and y, or a classifier of this library.",
+                remedy="Give X and y, or a model of this library.",
             )
         return model.fit(rows.x)
     if rows.w is None:

@@ -61,8 +61,8 @@ _RECORDS = {
     "neighbors.bandwidth": "BandwidthSearch",
     "cluster.dendrogram": "Dendrogram",
     "cluster.scatter": "ClusterProjection",
-    "study.result": "Score CrossValidatedScore Entry Predictions LearningCurve TrainingRows "
-    "CalibrationCheck Decision CovarianceTests Margins Choice Difference ScoresOfClass Study",
+    "study.result": "Score ScoresOfClass CrossValidatedScore Entry Choice Difference Predictions "
+    "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch",
     "estimators.coefficient_inference": "Inference",
