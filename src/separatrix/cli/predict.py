@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from separatrix.cli.ids import TAKEN, TAKEN_BY_CLUSTERS, Ids, copied_columns
-from separatrix.cli.options import as_written, json_option, table_at, text_options
+from separatrix.cli.ids import ALL, Ids, copied_columns
+from separatrix.cli.options import as_written, json_option, table_at, text_options, with_flags
 from separatrix.cli.output import print_json, say
-from separatrix.cli.places import ready_file
+from separatrix.cli.places import MODEL
+from separatrix.cli.prediction_file import file_at, rows_to
 from separatrix.messages import InputError
 
 
@@ -22,37 +22,56 @@ from separatrix.messages import InputError
 @click.argument("model")
 @click.argument("table")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="CSV file to write instead of standard output."
+    "--out",
+    metavar="FILE",
+    help="CSV or Parquet file (by its name), or a directory, instead of standard output.",
 )
 @click.option(
     "--keep",
     multiple=True,
-    metavar="COLUMN",
-    help="Copy this column beside the predictions. Repeatable.",
+    is_flag=False,
+    flag_value=ALL,
+    metavar="[COLUMN]",
+    help="Copy this column beside the predictions; without a name, every column. Repeatable.",
+)
+@click.option(
+    "--unseen",
+    type=click.Choice(["missing", "zeros", "error"]),
+    help="A level that training did not have; else as the model was fitted (missing).",
 )
 @text_options
 @json_option
 def predict(
     model: str,
     table: str,
-    out: Path | None,
+    out: str | None,
     keep: tuple[str, ...],
+    unseen: str | None,
     as_json: bool,
     **written: Any,
 ) -> None:
-    """Predict every row of TABLE with MODEL (a model.sx file); CSV to standard output.
+    """Predict every row of TABLE with MODEL, a model.sx file or the directory that contains it.
 
-    Columns are matched by name: their order does not matter, other columns are ignored, and a
-    missing one is an error. Columns called id, or ending in it, are copied beside the
-    predictions. Numbers, dates and missing values are read as they were written in training.
+    CSV to standard output, or to a file. Columns are matched by name: their order does not matter,
+    other columns are ignored, and a missing one is an error. Columns called id, or ending in it,
+    are copied beside the predictions. Numbers, dates and missing values are read as they were
+    written in training.
 
     \b
     Try:
-      separatrix predict diabetes-separatrix/model.sx sample:diabetes
-      separatrix predict diabetes-separatrix/model.sx new.csv --out predicted.csv
+      separatrix predict diabetes-separatrix sample:diabetes
+      separatrix predict diabetes-separatrix new.csv --out predicted.csv
+      separatrix predict diabetes-separatrix new.csv --out predicted.parquet --keep
     """
     try:
-        _predict(model, table, out, keep, as_json, written)
+        file = file_at(out)
+        fitted, schema = _loaded(model)
+        from separatrix.rows.notations.options import text_options as checked
+        from separatrix.rows.scan import rows_like
+
+        text = checked(**as_written(written))
+        rows = rows_like(table_at(table), schema, unseen=unseen, text=text)
+        _predict(fitted, rows, file, keep, as_json)
     except InputError as problem:
         if problem.remedy is None or "kinds=" not in problem.remedy:
             raise
@@ -63,71 +82,74 @@ def predict(
 
 
 def _predict(
-    model: str,
-    table: str,
-    out: Path | None,
-    keep: tuple[str, ...],
-    as_json: bool,
-    written: dict[str, Any],
+    fitted: Any, rows: Any, out: Path | None, keep: tuple[str, ...], as_json: bool
 ) -> None:
-    if out is not None:
-        ready_file(out)
     from sklearn.base import is_clusterer
 
+    answer = "cluster" if is_clusterer(fitted) else "predicted"
+    extra = _extra(fitted)
+    before, after = ["row"], [answer, *extra.headings]
+    names = rows.source.arrow.names
+    ids = Ids(rows.source, copied_columns(names, keep, taken=[*before, *after]))
+    for remark in _remarks(rows, ids.columns, everything=ALL in keep):
+        say(f"· {remark}", quiet=as_json)
+    warned: list[str] = []
+    predicted = _predicted(fitted, rows, extra, warned, quiet=as_json)
+    if as_json and out is None:
+        found: list[Any] = [[] for _ in (*before, *ids.columns, *after)]
+        for first, last, n in predicted:
+            for column, values in zip(found, _plain(first, ids.take(n), last), strict=True):
+                column += values
+        named = dict(zip([*before, *ids.columns, *after], found, strict=True))
+        print_json({"model": type(fitted).__name__, "predictions": named, "warnings": warned})
+        return
+    count = 0
+    with rows_to(out, before, ids, after) as write:
+        for first, last, n in predicted:
+            write(first, last, n)
+            count += n
+    if as_json:
+        about = {"out": str(out), "rows": count, "warnings": warned}
+        print_json({"model": type(fitted).__name__, **about})
+    elif out is not None:
+        say(f"Wrote {count:,} predictions to {out}")
+
+
+def _plain(first: list[Any], copied: list[list[Any]], last: list[Any]) -> list[list[Any]]:
+    from separatrix.study.document import plain
+
+    return [*map(plain, first), *copied, *map(plain, last)]
+
+
+def _loaded(model: str) -> tuple[Any, Any]:
+    """A stored model that predicts from tables, and the schema of its training rows."""
     from separatrix.estimators.wrapped import schema_of
-    from separatrix.rows.notations import options
-    from separatrix.rows.scan import rows_like
     from separatrix.storage import load
 
-    fitted = load(model)
+    file = Path(model)
+    if file.is_dir():
+        file = file / MODEL
+        if not file.exists():
+            raise InputError(
+                f"contains no {MODEL}.",
+                file=model,
+                remedy="Name the directory that separatrix fit or cluster wrote, or the file.",
+            )
+    fitted = load(file)
     schema = schema_of(fitted)
     if hasattr(fitted, "dendrogram_"):
         raise InputError(
             "holds a dendrogram, which does not assign new rows.",
-            file=model,
+            file=str(file),
             remedy="Cluster again with --method kmeans, kmedoids or kernel.",
         )
     if not hasattr(fitted, "predict") or schema is None:
         raise InputError(
             f"holds a {type(fitted).__name__}, which does not predict from tables.",
-            file=model,
-            remedy="Name a model.sx file that separatrix fit or cluster wrote.",
+            file=str(file),
+            remedy=f"Name a {MODEL} file that separatrix fit or cluster wrote.",
         )
-    rows: Any = rows_like(table_at(table), schema, text=options.text_options(**as_written(written)))
-    answer = "cluster" if is_clusterer(fitted) else "predicted"
-    taken = TAKEN_BY_CLUSTERS if answer == "cluster" else TAKEN
-    ids = Ids(rows.source, copied_columns(rows.source.arrow.names, keep, taken=taken))
-    for remark in _remarks(rows, ids.columns):
-        say(f"· {remark}", quiet=as_json)
-    extra = _extra(fitted)
-    header = ["row", *ids.columns, answer, *extra.headings]
-    if as_json:
-        blocks = list(_predicted(fitted, rows, ids, extra))
-        columns = [[v for block in blocks for v in block[j]] for j in range(len(header))]
-        names = dict(zip(header, columns, strict=True))
-        print_json({"model": type(fitted).__name__, "predictions": names})
-        return
-    from separatrix.cli.results import as_csv
-
-    count = 0
-    with _sink(out) as write:
-        for columns in _predicted(fitted, rows, ids, extra):
-            write(as_csv(columns, header=None if count else header))
-            count += len(columns[0])
-    if out is not None:
-        say(f"Wrote {count} predictions to {out}")
-
-
-@contextmanager
-def _sink(out: Path | None) -> Iterator[Callable[[str], Any]]:
-    """Somewhere to write text: standard output, or a file that is whole or absent."""
-    if out is None:
-        yield lambda text: click.echo(text, nl=False)
-        return
-    from separatrix.storage.files import atomic_file
-
-    with atomic_file(out) as file:
-        yield lambda text: file.write(text.encode())
+    return fitted, schema
 
 
 @dataclass(frozen=True)
@@ -164,46 +186,61 @@ def _extra(fitted: Any) -> Extra:
     return Extra(class_headings("score", classes, count), fitted.decision_function)
 
 
-def _predicted(fitted: Any, rows: Any, ids: Ids, extra: Extra) -> Iterator[list[list[Any]]]:
-    """Block by block: row number in the table, ids, prediction, and the extra columns."""
+def _predicted(
+    fitted: Any, rows: Any, extra: Extra, warned: list[str], *, quiet: bool
+) -> Iterator[tuple[list[Any], list[Any], int]]:
+    """Block by block: row numbers in the table, then prediction and extra columns, and how many.
+
+    Warnings are said once each, as they come, and added to ``warned``.
+    """
     import numpy as np
 
     from separatrix.messages import SeparatrixWarning
     from separatrix.rows.rows import InMemory
-    from separatrix.study.document import plain
     from separatrix.threads import one_blas_thread
 
     done = 0
-    shown: set[str] = set()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SeparatrixWarning)
+
+        def say_new() -> None:
+            for text in dict.fromkeys(str(w.message) for w in caught):
+                if text not in warned:
+                    warned.append(text)
+                    say(f"! {with_flags(text)}", quiet=quiet)
+            caught.clear()
+
         for block in rows.blocks():
             numbers = np.arange(done + 1, done + block.n + 1)
             piece = InMemory(rows.schema, block, numbers)
             with one_blas_thread():  # the same bits whatever the number of processors
-                columns = [plain(numbers), *ids.take(block.n), plain(fitted.predict(piece))]
+                last = [fitted.predict(piece)]
                 if extra.values is not None:
                     values = np.asarray(extra.values(piece), dtype=float).reshape(block.n, -1)
-                    columns += [plain(column) for column in values.T]
+                    last += list(values.T)
             done += block.n
-            yield columns
-            for text in {str(w.message) for w in caught} - shown:
-                shown.add(text)
-                say(f"! {text}")
-            caught.clear()
+            yield [numbers], last, block.n
+            say_new()
+        say_new()  # some come after the last row
 
 
-def _remarks(rows: Any, copied: list[str]) -> list[str]:
+def _remarks(rows: Any, copied: list[str], *, everything: bool) -> list[str]:
     """What differs between the columns of the new table and those of training."""
     remarks = []
-    unused = [name for name in rows.ignored if name not in copied]
-    if unused:
-        shown = ", ".join(unused[:6]) + (", …" if len(unused) > 6 else "")
-        remarks.append(f"Columns that the model does not use: {shown} (to copy one: --keep NAME).")
-    if copied:
-        remarks.append(f"Columns copied beside the predictions: {', '.join(copied)}.")
+    names = rows.source.arrow.names
+    if everything:
+        taken = [repr(name) for name in names if name not in copied]
+        if taken:
+            remarks.append(f"Not copied, as the result has a column so named: {', '.join(taken)}.")
+    else:
+        unused = [name for name in rows.ignored if name not in copied]
+        if unused:
+            shown = ", ".join(unused[:6]) + (", …" if len(unused) > 6 else "")
+            remarks.append(f"Columns that the model does not use: {shown} (to copy all: --keep).")
+        if copied:
+            remarks.append(f"Columns copied beside the predictions: {', '.join(copied)}.")
     wanted = rows.schema.names
-    found = [name for name in rows.source.arrow.names if name in wanted]
+    found = [name for name in names if name in wanted]
     if found != list(wanted):
         remarks.append(
             "The columns are in a different order than in training; they are matched by name."
