@@ -33,7 +33,7 @@ def recode(
     known = set(column.levels)
     others = [code for code, name in enumerate(found.names) if name not in known]
     if others and policy == "error":
-        raise _refusal(found, others[0], column, file, row_ids)
+        raise _refusal(found, int(np.isin(found.codes, others).argmax()), column, file, row_ids)
     counts = Counter({found.names[i]: int((found.codes == i).sum()) for i in others})
     code = MISSING_CODE if policy == "missing" else UNSEEN_CODE
     return into(found, column.levels, code), counts
@@ -48,14 +48,15 @@ def into(found: Levels, known: tuple[str, ...], other: int = UNSEEN_CODE) -> Lev
 
 
 def _refusal(
-    found: Levels, code: int, column: Column, file: str | None, row_ids: Ints
+    found: Levels, first: int, column: Column, file: str | None, row_ids: Ints
 ) -> InputError:
+    """The refusal of the level in row ``first``."""
     shown = ", ".join(repr(level) for level in column.levels[:8])
     return InputError(
-        f"the level {found.names[code]!r} was not seen in training (known: {shown}"
+        f"the level {found.names[found.codes[first]]!r} was not seen in training (known: {shown}"
         f"{', …' if len(column.levels) > 8 else ''}).",
         file=file,
-        row=int(row_ids[int((found.codes == code).argmax())]),
+        row=int(row_ids[first]),
         column=column.name,
         remedy="Correct it, or treat such levels as missing with `unseen='missing'`.",
     )
