@@ -27,7 +27,7 @@ from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_sums import use_compiled
@@ -35,6 +35,11 @@ from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+
+#: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
+MAX_LIMIT_WORK = 2e8
+#: Values of a table in memory up to which its design is stored.
+MAX_ENCODED = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -51,17 +56,28 @@ class LogisticRows:
         """Encode the rows and compute their moments where that is cheap."""
         if isinstance(rows, ArrayRows):
             block = rows.block
-            n, d = block.x.shape
-            if d > max(n, 200) or d > max(MAX_STORED_COLUMNS, n // 4):
+            if _many_columns(*block.x.shape):
                 return cls(rows, None, identity(rows.schema), block.targets)
             if use_compiled(block.x):  # moments by class, in one compiled pass, give those of all
-                empty = ClassMoments.empty("pooled", len(block.targets), d)
+                empty = ClassMoments.empty("pooled", len(block.targets), block.x.shape[1])
                 by_class = rows.with_parts(block.y.argmax(axis=1)).reduce(empty)
                 moments = by_class.joint(block.terms, block.targets)
                 return cls(rows, moments, identity(rows.schema), moments.targets)
         prepared = prepare(rows)
-        moments = prepared.moments
-        return cls(prepared.rows, moments, prepared.encoding, moments.targets)
+        moments, encoding = prepared.moments, prepared.encoding
+        if not isinstance(rows, InMemory) or len(rows) * len(encoding.names) > MAX_ENCODED:
+            return cls(prepared.rows, moments, encoding, moments.targets)
+        # encoded once: every pass of a solver would do it again
+        block = encoding.apply(rows.block)
+        encoded = ArrayRows(block.x, block.y, block.w, targets=block.targets.items)
+        if _many_columns(*block.x.shape):
+            return cls(encoded, None, encoding, block.targets)
+        return cls(encoded, moments, encoding, moments.targets)
+
+
+def _many_columns(n: int, d: int) -> bool:
+    """Whether the span of the rows is smaller than a d x d matrix, or this too large to store."""
+    return d > max(n, 200) or d > max(MAX_STORED_COLUMNS, n // 4)
 
 
 @dataclass(frozen=True)
@@ -157,7 +173,7 @@ def solve_logistic(
         loss=loss,
         covariance=_covariance(problem, found, options),
         limit=_limit(problem, found),
-        identified=_identified(preconditioner),
+        identified=_identified(preconditioner, options),
         separation=found.separation,
         rank=preconditioner.rank,
         weight=problem.weight,
@@ -230,17 +246,19 @@ def _limit(problem: LogisticProblem, found: DescentResult) -> Limit | None:
     width, k = problem.shape
     if found.separation is None or found.separation.complete or width * k > MAX_FULL:
         return None
+    if problem.weight * (width * k) ** 2 > MAX_LIMIT_WORK:
+        return None
     return limit_of(problem, found.theta, found.separation)
 
 
-def _identified(preconditioner: Preconditioner) -> NDArray[np.bool_]:
-    """Which coefficients are unique among all maximum likelihood estimates.
+def _identified(preconditioner: Preconditioner, options: LogisticOptions) -> NDArray[np.bool_]:
+    """Which coefficients are unique among all maximum likelihood estimates; a penalty makes all so.
 
     eⱼ, or for the intercept the center, must lie in the span of the centered rows; a constant
     column is left out.
     """
     p = preconditioner
-    if p.rotation is None:
+    if p.rotation is None or options.penalty > 0.0:
         return np.ones(len(p.center) + 1, dtype=bool)
     norm = np.linalg.norm(p.matrix, axis=1)
     unit = np.where(norm > 0.0, norm, 1.0)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.logistic.fit import fit_logistic, solve_logistic, starting_point
+from separatrix.logistic.fit import solve_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticClassifier
 from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
@@ -303,11 +303,19 @@ class LogisticCV(LogisticPathBase):
         self.Cs_ = np.array([point["C"] for point in tuning.grid])
         self.log_loss_path_ = tuning.losses
         options = replace(self._options(self.C_), tol=min(float(self.tol), 1e-8))
-        data, targets = self._read(self._weighted_rows(rows, None, None), options)
-        self._store(fit_logistic(data, targets, options), data.encoding)
-        if len(self.classes_) == 2:
-            found = coefficient_path(data.rows.collect(), targets, self.Cs_, options)
-            self.coefs_, self.intercepts_ = found
+        table = self._weighted_rows(rows, None, None).read()
+        data, targets = self._read(table, options)
+        start = starting_point(data, targets, options)
+        two = len(self.classes_) == 2
+        # of more classes the path is not shown: a few points lead to the chosen one
+        Cs = self.Cs_ if two else self.C_ * np.array([0.01, 0.1, 1.0])
+        coefs, intercepts = coefficient_path(data.rows.collect(), targets, Cs, options)
+        if two:
+            self.coefs_, self.intercepts_ = coefs, intercepts
+        at = int(np.argmin(np.abs(Cs - self.C_)))
+        near = start.problem.rescale(coefs[at].T, intercepts[at])
+        near = start.theta if near is None else near
+        self._store(solve_logistic(start.problem, near, options, start.priors), data.encoding)
         return self
 
     def _path_rows(self, rows: Rows) -> InMemory:

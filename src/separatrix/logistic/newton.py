@@ -36,6 +36,8 @@ SAMPLE_COST = 2e9
 SUFFICIENT_DECREASE = 1e-4
 #: Pairs that L-BFGS stores.
 MEMORY = 12
+#: Steps of L-BFGS after which the Hessian of the sample is computed again.
+STALE = 12
 #: Passes after which a fit without penalty that has not converged is checked for separation.
 SEPARATION_CHECKS = (12, 16, 24, 40, 80, 160)
 
@@ -146,6 +148,7 @@ class _Newton:
     """Directions H⁻¹∇F with the Hessian of all rows, computed anew in every pass."""
 
     step_tolerance = 1e-6  # convergence is quadratic: after such a step the error is negligible
+    gradient_tolerance = 0.5
 
     def __init__(self, problem: LogisticProblem) -> None:
         self.problem = problem
@@ -165,20 +168,22 @@ class _Newton:
         ridge = damping * self.problem.weight * np.eye(len(at.hessian))
         return hessian_solver(at.hessian + ridge, self.problem)(at.gradient)
 
-    def update(self, step: Floats, change: Floats) -> None:
+    def update(self, theta: Floats, step: Floats, change: Floats) -> None:
         """Nothing is stored: the next pass computes the Hessian."""
 
 
 class _LBFGS:
-    """L-BFGS directions, preconditioned by the Hessian of a sample at the start."""
+    """L-BFGS directions, preconditioned by the Hessian of a sample at an earlier point."""
 
     step_tolerance = 0.0
+    gradient_tolerance = 0.05  # the last step leaves a part of the gradient, and of the gap
     hessian: Floats | None = None
 
     def __init__(self, problem: LogisticProblem, theta: Floats) -> None:
         self.problem = problem
         self.solve = sampled_solver(problem, theta)
         self.pairs: list[tuple[Floats, Floats]] = []
+        self.age = 0
 
     def evaluate(self, theta: Floats) -> Evaluation:
         return self.problem.gradient(theta)
@@ -201,7 +206,12 @@ class _LBFGS:
         self.solve, self.pairs = (lambda g: g / bound), []
         return np.asarray(at.gradient / (bound + damping * self.problem.weight))
 
-    def update(self, step: Floats, change: Floats) -> None:
+    def update(self, theta: Floats, step: Floats, change: Floats) -> None:
+        """Store a step; a preconditioner that took many is computed anew where it got to."""
+        self.age += 1
+        if self.age >= STALE and theta.size <= MAX_FULL:
+            self.solve, self.pairs, self.age = sampled_solver(self.problem, theta), [], 0
+            return
         if np.sum(step * change) > 1e-12 * np.linalg.norm(step) * np.linalg.norm(change):
             self.pairs = [*self.pairs[1 - MEMORY :], (step, change)]
 
@@ -218,7 +228,7 @@ def _descend(
     unpenalized = not problem.ridge.any()
     while True:
         step = method.direction(at)
-        converged = _converged(at, step, theta, problem, options, method.step_tolerance)
+        converged = _converged(at, step, theta, options.tol * problem.weight, method)
         new, separation = None, None
         if unpenalized:
             if at.margin > 0.0:
@@ -242,24 +252,19 @@ def _descend(
                 separation,
             )
         there, evaluation = new
-        method.update(there - theta, evaluation.gradient - at.gradient)
+        method.update(there, there - theta, evaluation.gradient - at.gradient)
         theta, at = there, evaluation
         history.append(at.value)
 
 
 def _converged(
-    at: Evaluation,
-    step: Floats,
-    theta: Floats,
-    problem: LogisticProblem,
-    options: LogisticOptions,
-    step_tolerance: float,
+    at: Evaluation, step: Floats, theta: Floats, tolerance: float, method: _Newton | _LBFGS
 ) -> bool:
     length = float(np.abs(step).max(initial=0.0))
     size = 1.0 + float(np.abs(theta).max(initial=0))
     largest = float(np.abs(at.gradient).max(initial=0.0))
-    stationary = largest <= 0.5 * options.tol * problem.weight
-    return length <= step_tolerance * size or (stationary and length <= 1e-5 * size)
+    stationary = largest <= method.gradient_tolerance * tolerance
+    return length <= method.step_tolerance * size or (stationary and length <= 1e-5 * size)
 
 
 def _next(

@@ -160,6 +160,16 @@ class LogisticProblem:
         intercept = theta[r] if self.design.intercept else np.zeros(theta.shape[1])
         return coef, intercept - p.center @ coef
 
+    def rescale(self, coef: Floats, intercept: Floats) -> Floats | None:
+        """θ from coefficients (d x scores) and intercepts; None for rotated columns."""
+        p = self.preconditioner
+        if p.rotation is not None:
+            return None
+        constant = (
+            (intercept + p.center @ coef)[None, :] if self.design.intercept else intercept[:0]
+        )
+        return np.vstack([coef * p.scale[:, None], constant.reshape(-1, coef.shape[1])])
+
 
 def build_problem(
     rows: Rows, moments: Moments, targets: Terms, options: LogisticOptions
