@@ -117,10 +117,14 @@ def fit(
                 )
             except InputError as problem:
                 raise with_file(problem, table) from problem
-            study = replace(study, messages=tuple(map(with_flags, study.messages)))
+            study = replace(
+                study,
+                messages=tuple(map(with_flags, study.messages)),
+                warnings=tuple(map(with_flags, study.warnings)),
+            )
             checked = check_gates(limits, study)
             report("writing the report", 0, 1)
-            document = write_all(study, place, _ids(source, target))
+            document = write_all(study, place, _ids(source, target, options["ids"]))
     failed = [gate for gate in checked if not gate["passed"]]
     if as_json:
         print_json({**document, "directory": str(place), "gates": checked})
@@ -180,7 +184,7 @@ def _moments(
     given = [name for name in (*split, *reading) if was_given(context, name)]
     if given:
         raise InputError(
-            f"--{given[0].removesuffix('s') if given[0] == 'kinds' else given[0]} was fixed when "
+            f"--{given[0].removesuffix('s') if given[0] in ('kinds', 'ids') else given[0]} was fixed when "
             "the table was summarized.",
             file=table,
             remedy="Leave it out, or summarize the table again.",
@@ -209,14 +213,14 @@ def _names(models: str | None) -> list[str] | None:
     return names
 
 
-def _ids(source: Any, target: str | None) -> Ids:
+def _ids(source: Any, target: str | None, requested: tuple[str, ...]) -> Ids:
     """The ids of a table's rows: of one file, since rows are counted anew in each of several."""
     from separatrix.rows.sources.stream import TableRows
 
     table: Any = source.source if isinstance(source, TableRows) else None
     one = table is not None and len(table.paths) == 1
     names = [name for name in table.arrow.names if name != target] if one else []
-    return Ids(table, copied_columns(names, ()))
+    return Ids(table, copied_columns(names, requested if one else (), option="--id"))
 
 
 def _no_target(table: str, reading: dict[str, Any]) -> InputError:

@@ -92,9 +92,31 @@ column_options = _together(
 #: Parameters of ``scan`` that options of the same name give.
 WRITTEN = ("decimal", "thousands", "dates", "na", "encoding", "delimiter", "header")
 
+#: Which columns say what binds rows together, and which only tell them apart.
+role_options = _together(
+    click.option(
+        "--group",
+        metavar="COLUMN",
+        help="Keep rows of one group (a patient, say) in one part; the column is no feature.",
+    ),
+    click.option(
+        "--time",
+        metavar="COLUMN",
+        help="Test on the last rows by this column, and validate on rows after the training rows.",
+    ),
+    click.option(
+        "--id",
+        "ids",
+        multiple=True,
+        metavar="COLUMN",
+        help="A column that identifies rows: no feature, but copied beside predictions. Repeatable.",
+    ),
+)
+
 #: How a table is read: the weight column, and columns.
 reading_options = _together(
     click.option("--weight", metavar="COLUMN", help="Column with the weight of each row."),
+    role_options,
     column_options,
 )
 
@@ -161,6 +183,9 @@ def scanned(
     kinds: tuple[str, ...],
     missing: str,
     unseen: str,
+    group: str | None = None,
+    time: str | None = None,
+    ids: tuple[str, ...] = (),
     **written: Any,
 ) -> Any:
     """The rows of a table argument."""
@@ -173,6 +198,9 @@ def scanned(
         kinds=kinds_of(kinds),
         missing=missing,
         unseen=unseen,
+        group=group,
+        time=time,
+        id=ids,
         **as_written(written),
     )
 
@@ -228,8 +256,11 @@ def python_code(
     given = context.params
     scan = [repr(table_at(given["table"]))] + ([] if target is None else [f"target={target!r}"])
     written = as_written(given)
-    reading = [n for n in ("weight", "missing", "unseen", *WRITTEN) if was_given(context, n)]
+    names = ("weight", "group", "time", "missing", "unseen", *WRITTEN)
+    reading = [name for name in names if was_given(context, name)]
     scan += [f"{name}={written.get(name, given[name])!r}" for name in reading]
+    ids = [name for name in given.get("ids", ()) if name not in ignored]
+    scan += [f"id={ids!r}"] if ids else []
     kinds = {**kinds_of(given["kinds"]), **dict.fromkeys(ignored, "ignore")}
     if kinds:
         scan.append(f"kinds={kinds!r}")
@@ -249,6 +280,9 @@ FLAGS = {
     "test": "--test",
     "folds": "--folds",
     "weight": "--weight",
+    "group": "--group",
+    "time": "--time",
+    "id": "--id",
     "kinds": "--kind",
     "missing": "--missing",
     "unseen": "--unseen",

@@ -18,7 +18,7 @@ from separatrix.rows.parts import Hashes
 from separatrix.rows.schema import Terms
 
 #: Columns depend on each other, so that chance gives more copies than if they did not.
-DEPENDENCE = 10.0
+DEPENDENCE = 15.0
 #: Rows from which the agreement of columns is estimated.
 SAMPLE = 4_000
 #: A single column explains its own copies only if it has no more values than this.
@@ -48,14 +48,27 @@ class Copies:
         return len(self.hashes) - self.distinct
 
     @property
+    def times(self) -> int:
+        """How many times the whole table is repeated: the divisor of all counts."""
+        return int(np.gcd.reduce(self.counts)) if len(self.counts) else 1
+
+    @property
     def pairs(self) -> float:
-        """Number of pairs of equal rows."""
-        return float((self.counts * (self.counts - 1) // 2).sum())
+        """Number of pairs of equal rows in the table, written once."""
+        once = self.counts // self.times
+        return float((once * (once - 1) // 2).sum())
 
     @cached_property
     def by_chance(self) -> bool:
-        """Whether there would be about as many copies if the columns were independent."""
-        if not self.rows:
+        """Whether there would be about as many copies if the columns were independent.
+
+        A table that is repeated as a whole is not; ``are_counts`` looks at one of its repetitions.
+        """
+        return self.times == 1 and self._as_expected
+
+    @cached_property
+    def _as_expected(self) -> bool:
+        if not self.pairs:
             return True
         columns = _columns(self.block.terms) + (0 if _is_classes(self.block.targets) else 1)
         if columns < 2 and self.distinct > FEW_VALUES:
@@ -65,7 +78,7 @@ class Copies:
     @property
     def are_counts(self) -> bool:
         """Whether the rows are repeated observations of a few cells: then copies say nothing."""
-        return 2 * self.distinct < len(self.hashes) and self.by_chance
+        return 2 * self.distinct < len(self.hashes) / self.times and self._as_expected
 
     def _expected_pairs(self) -> float:
         some = np.argsort(self.hashes, kind="stable")[:: max(1, len(self.hashes) // SAMPLE)]
@@ -79,7 +92,8 @@ class Copies:
         for matrix, terms in sides:
             for at in column_positions(terms).values():
                 agree *= _agreement(to_array(matrix[:, at]), classes, len(agree))
-        whole = np.bincount(classes, minlength=len(agree)) * (len(self.hashes) / len(some))
+        once = len(self.hashes) / self.times
+        whole = np.bincount(classes, minlength=len(agree)) * (once / len(some))
         return float((whole * np.maximum(whole - 1, 0) / 2 * agree).sum())
 
 

@@ -110,12 +110,15 @@ def salted_words(hashes: Hashes, seed: int) -> Hashes:
     return words
 
 
-def distinguished(hashes: Hashes) -> Hashes:
-    """A hash of its own for every row, from its content and the number of equal rows before it."""
+def distinguished(hashes: Hashes, together: int = 1) -> Hashes:
+    """A hash of its own for every row, from its content and the number of equal rows before it.
+
+    ``together`` equal rows share one: as often as the whole table is repeated.
+    """
     from separatrix.rows.loops.hashing import numbered
 
     words = np.empty(len(hashes), dtype=np.uint64)
-    numbered(hashes, duplicate_ordinals(hashes), words)
+    numbered(hashes, duplicate_ordinals(hashes) // together, words)
     return words
 
 
@@ -165,11 +168,11 @@ def hash_block(block: Block) -> Hashes:
             total += _sparse_content(sparse.csc_array(matrix), terms, groups)
             continue
         for name, at in groups.items():
-            total += hash_rows({name: _column(matrix[:, at], terms, at)}, block.n)
+            total += hash_rows({name: column_of(matrix[:, at], terms, at)}, block.n)
     return total
 
 
-def _column(x: Floats, terms: Terms, at: list[int]) -> Numbers | Levels:
+def column_of(x: Floats, terms: Terms, at: list[int]) -> Numbers | Levels:
     """Rebuild a column from its terms."""
     group = [terms.items[j] for j in at]
     missing = next((k for k, term in enumerate(group) if term.missing), None)
@@ -190,8 +193,8 @@ def _sparse_content(x: Matrix, terms: Terms, groups: dict[str, list[int]]) -> Ha
     total = np.zeros(x.shape[0], dtype=np.uint64)
     for name, at in groups.items():
         rows = np.unique(np.concatenate([x.indices[x.indptr[j] : x.indptr[j + 1]] for j in at]))
-        zero = hash_rows({name: _column(np.zeros((1, len(at))), terms, at)}, 1)[0]
-        other = hash_rows({name: _column(x[rows][:, at].toarray(), terms, at)}, len(rows))
+        zero = hash_rows({name: column_of(np.zeros((1, len(at))), terms, at)}, 1)[0]
+        other = hash_rows({name: column_of(x[rows][:, at].toarray(), terms, at)}, len(rows))
         total += zero
         total[rows] += other - zero
     return total

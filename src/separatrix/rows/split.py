@@ -56,8 +56,9 @@ def split_rows(parts: Parts, block: Block, hashes: Hashes, keys: Keys) -> Ints:
     if keys.groups is not None:
         return _by_units(parts, keys.groups, class_codes(block))
     hashes = varying_content(block, hashes)
-    if Copies(block, hashes).are_counts:
-        hashes = distinguished(hashes)
+    copies = Copies(block, hashes)
+    if copies.are_counts:
+        hashes = distinguished(hashes, copies.times)
     return _by_units(parts, hashes, class_codes(block))
 
 

@@ -36,7 +36,10 @@ class Metadata:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """The split table, the candidates, and ``messages`` on what has been inferred so far."""
+    """The split table, the candidates, and ``messages`` on what has been inferred so far.
+
+    ``warnings`` are those on the table itself.
+    """
 
     table: InMemory
     parts: Parts
@@ -47,6 +50,7 @@ class StudyDesign:
     metadata: Metadata
     size: Size
     progress: Any = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:

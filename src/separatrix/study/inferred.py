@@ -56,8 +56,29 @@ def about(
             + " is missing (fill them in to use them)."
         )
     messages += about_columns(columns, table.schema)
-    messages.append(_split(len(folds.training), len(folds.test), parts))
+    messages.append(_about_split(folds, parts))
     return messages
+
+
+def _about_split(folds: RowFolds, parts: Parts) -> str:
+    """How rows are split, by content, group or time."""
+    n_train, n_test, schema = len(folds.training), len(folds.test), folds.table.schema
+    if schema.time is not None:
+        return (
+            f"Held-out test set: the last {n_test} rows by {schema.time!r}; {folds.k} folds of the "
+            f"other {n_train} follow one another, and each is predicted from earlier rows alone "
+            "(override: `time`, `test`, `folds`)."
+        )
+    by_class = folds.table.schema.targets[0].kind is not Kind.NUMERIC
+    together = " and of each class alike" if by_class else ""
+    depends = "the content of each row"
+    if schema.group is not None:
+        together, depends = f", no {schema.group!r} in two parts", f"{schema.group!r}"
+    return (
+        f"Held-out test set: {n_test} rows; {parts.folds}-fold cross-validation on the other "
+        f"{n_train}{together}. The split depends on {depends} and seed {parts.seed} alone "
+        f"(override: {'`group`, ' if schema.group is not None else ''}`test`, `folds`, `seed`)."
+    )
 
 
 def about_moments(
@@ -68,16 +89,12 @@ def about_moments(
     schema: Schema,
 ) -> tuple[str, ...]:
     """The same for a table of which there are only moments."""
-    split = _split(training.count, test.count, parts)
-    return (*about_columns(columns, schema), split)
-
-
-def _split(n_train: int, n_test: int, parts: Parts) -> str:
-    return (
-        f"Held-out test set: {n_test} rows; {parts.folds}-fold cross-validation on the other "
-        f"{n_train}. The split depends on the content of each row and seed {parts.seed} alone "
-        "(override: `test`, `folds`, `seed`)."
+    split = (
+        f"Held-out test set: {test.count} rows; {parts.folds}-fold cross-validation on the other "
+        f"{training.count}. The hash of each row and seed {parts.seed} decide, one row at a time: "
+        f"about {parts.test:.0%} are test rows (a table in memory is split exactly)."
     )
+    return (*about_columns(columns, schema), split)
 
 
 def about_columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]:

@@ -19,10 +19,11 @@ from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates
+from separatrix.study.checks.table import check_table
 from separatrix.study.classes.run import study_classes
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.comparison.options import Options
-from separatrix.study.design import Metadata, StudyDesign
+from separatrix.study.design import Metadata, StudyDesign, with_warnings
 from separatrix.study.folds import (
     MIN_TEST_ROWS,
     MIN_TRAINING_ROWS,
@@ -169,8 +170,11 @@ def _study_rows(
     classes = table.block.y.shape[1] if task == CLASSIFICATION else 1
     size = Size(len(folds.training), len(table.block.terms), classes)
     compared, omitted = candidates(task, models, size)
-    messages += inferred.about(table, columns, folds, parts) + omitted
-    design = StudyDesign(table, parts, folds, columns, compared, messages, metadata, size, progress)
+    found, warned = with_warnings(lambda: check_table(table))
+    messages += inferred.about(table, columns, folds, parts) + found + omitted
+    design = StudyDesign(
+        table, parts, folds, columns, compared, messages, metadata, size, progress, warned
+    )
     if task == REGRESSION:
         return study_regression(design, options)
     return study_classes(design, options)

@@ -1,0 +1,1 @@
+"""Checks of a table before models are fitted: copies, leakage, dependent rows, rare classes."""
