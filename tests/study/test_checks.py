@@ -206,7 +206,7 @@ def series(n: int = 400) -> pd.DataFrame:
     return pd.DataFrame({"t": np.arange(n), "y": np.cumsum(rng.normal(size=n))})
 
 
-def test_a_random_walk_is_a_series() -> None:
+def test_cumulated_noise_is_a_series() -> None:
     naive = run_study(sx.scan(series(), target="y"), models=["neighbors"])
     assert score(naive, "r2") > 0.9
     assert any(t.startswith("SEP011") and "`time='t'`" in t for t in naive.warnings)

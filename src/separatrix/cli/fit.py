@@ -183,9 +183,9 @@ def _moments(
     split = [n for n in ("seed", "test", "folds") if context.params[n] != getattr(stored.parts, n)]
     given = [name for name in (*split, *reading) if was_given(context, name)]
     if given:
+        flag = given[0].removesuffix("s") if given[0] in ("kinds", "ids") else given[0]
         raise InputError(
-            f"--{given[0].removesuffix('s') if given[0] in ('kinds', 'ids') else given[0]} was fixed when "
-            "the table was summarized.",
+            f"--{flag} was fixed when the table was summarized.",
             file=table,
             remedy="Leave it out, or summarize the table again.",
         )

@@ -109,7 +109,7 @@ role_options = _together(
         "ids",
         multiple=True,
         metavar="COLUMN",
-        help="A column that identifies rows: no feature, but copied beside predictions. Repeatable.",
+        help="A column that names rows: no feature, but copied beside predictions. Repeatable.",
     ),
 )
 

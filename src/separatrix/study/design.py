@@ -53,6 +53,11 @@ class StudyDesign:
     warnings: tuple[str, ...] = ()
 
     @property
+    def announced(self) -> list[str]:
+        """What is known before any model is fitted: messages, then warnings."""
+        return [*self.messages, *self.warnings]
+
+    @property
     def target(self) -> str:
         """The name of the target."""
         return self.table.schema.targets[0].name

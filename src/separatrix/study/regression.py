@@ -52,7 +52,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
     """Compare on the folds, choose, and score on the test set once."""
     folds, moments = design.folds, _moment_folds(design)
     metric = options.metric_for(REGRESSION)
-    tell_inferred(design.progress, [*design.messages, *design.warnings], design.candidates)
+    tell_inferred(design.progress, design.announced, design.candidates)
     with stages(design.progress, len(design.candidates) + 4) as step:
         compared = _compare(design, moments, metric, options, step)
         choice = compared.comparison.choose(options.rule)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import warn
+from separatrix.study.design import with_warnings
+from separatrix.study.result import Predictions
 
 #: A class with fewer rows than this part of all is rare.
 RARE = 0.01
@@ -33,12 +35,16 @@ def about_rare(truth: NDArray[Any]) -> list[str]:
     ]
 
 
-def warn_missed(truth: NDArray[Any], predicted: NDArray[Any], classes: Sequence[str]) -> None:
-    """Warn of small classes of which no test row was found."""
+def missed_classes(test: Predictions, classes: Sequence[str]) -> tuple[str, ...]:
+    """The warnings on small classes of which no test row was found."""
+    return with_warnings(lambda: _warn_missed(test.truth, test.predicted, classes))[1]
+
+
+def _warn_missed(truth: NDArray[Any], predicted: NDArray[Any], classes: Sequence[str]) -> None:
     for name in classes:
         own = truth == name
         m = int(own.sum())
-        if m >= MIN_FOUND and m <= SMALL * len(truth) and not (predicted[own] == name).any():
+        if MIN_FOUND <= m <= SMALL * len(truth) and not (predicted[own] == name).any():
             warn(
                 "SEP012",
                 f"none of the {m} test rows of class {str(name)!r} was found ({m} of "

@@ -25,10 +25,10 @@ FIRST_NUMBERS = 20_000_000
 def check_table(table: InMemory) -> list[str]:
     """Warn of copies, leakage and dependent rows; return what is only worth a message."""
     messages = _copies(table)
-    telling = _telling(table)
-    for text in leakage.named(telling.items(), table.schema.targets[0].name):
+    leaks = _leaks(table)
+    for text in leakage.named(leaks.items(), table.schema.targets[0].name):
         warn("SEP010", text)
-    for suspicion in _dependent(table, telling):
+    for suspicion in _dependent(table, leaks):
         if suspicion.warning:
             warn("SEP011", suspicion.text)
         else:
@@ -71,16 +71,16 @@ def _copies(table: InMemory) -> list[str]:
     return []
 
 
-def _telling(table: InMemory) -> dict[str, str]:
+def _leaks(table: InMemory) -> dict[str, str]:
     """The columns that determine the target, and how."""
     n = len(table)
     if n <= 2 * SAMPLE:
-        return _telling_rows(table, None)
-    some = _telling_rows(table.take(slice(None, None, n // SAMPLE)), None)
-    return _telling_rows(table, some) if some else {}
+        return _leaks_in(table, None)
+    some = _leaks_in(table.take(slice(None, None, n // SAMPLE)), None)
+    return _leaks_in(table, some) if some else {}
 
 
-def _telling_rows(table: InMemory, names: Container[str] | None) -> dict[str, str]:
+def _leaks_in(table: InMemory, names: Container[str] | None) -> dict[str, str]:
     target, levels, found = _target(table), _levels(table), {}
     for column in columns_of(table, names):
         if target.numbers is not None:
@@ -93,13 +93,13 @@ def _telling_rows(table: InMemory, names: Container[str] | None) -> dict[str, st
     return found
 
 
-def _dependent(table: InMemory, telling: Container[str]) -> list[Suspicion]:
+def _dependent(table: InMemory, leaks: Container[str]) -> list[Suspicion]:
     """Groups or a series, where the table was not split by one already."""
     if table.keys.groups is not None or table.keys.times is not None:
         return []
     first = FIRST_NUMBERS // max(1, len(table.block.terms))
     table = table.take(slice(0, first)) if len(table) > first else table
-    columns = [c for c in columns_of(table) if c.name not in telling]
+    columns = [c for c in columns_of(table) if c.name not in leaks]
     target = _target(table)
     by_group = dependence.grouped(columns, target)
     if by_group is not None:

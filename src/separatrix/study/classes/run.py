@@ -15,7 +15,7 @@ from separatrix.messages import InputError
 from separatrix.rows.rows import InMemory
 from separatrix.study import inferred
 from separatrix.study.candidates import BASELINE, Candidate
-from separatrix.study.checks.rare_classes import warn_missed
+from separatrix.study.checks.rare_classes import missed_classes
 from separatrix.study.classes.calibration import Calibrated, with_calibration
 from separatrix.study.classes.compare import compare_classes
 from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
@@ -54,7 +54,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     costs = decision_costs(options.costs, options.reject, labels)
     names = tuple(str(c) for c in classes)
     messages += [*inferred.about_classes(names), *about_costs(costs, classes)]
-    tell_inferred(design.progress, [*design.messages, *messages], design.candidates)
+    tell_inferred(design.progress, [*design.announced, *messages], design.candidates)
     with stages(design.progress, len(design.candidates) + 4) as step:
         compared = compare_classes(design, classes, options, costs, step)
         choice = compared.comparison.choose(options.rule)
@@ -67,7 +67,6 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         reference = compared.reference(name) if options.reference else None
         step("scoring on the test set")
         test = _predictions(winner, folds.table.take(folds.test), classes)
-        _, missed = with_warnings(lambda: warn_missed(test.truth, test.predicted, names))
         decision = None if costs is None else evaluate(costs, classes, test)
         step("learning curve")
         curve = learning_curve(best, folds, "error", design.parts.seed, tuning)
@@ -96,7 +95,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         model=winner.model,
         description=description,
         messages=(*design.messages, *messages),
-        warnings=(*design.warnings, *winner.warnings, *missed),
+        warnings=(*design.warnings, *winner.warnings, *missed_classes(test, names)),
         classes=names,
         test_predictions=test,
         learning_curve=curve,
