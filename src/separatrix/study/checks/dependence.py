@@ -183,7 +183,7 @@ def _is_time(column: ColumnValues, schema: Schema) -> bool:
     if column.numbers is None or column.missing.any():
         return False
     known = schema.by_name[column.name]
-    if getattr(known, "display", "") in ("date", "datetime"):
+    if known.display in ("date", "datetime"):
         return True
     if _TIME.search(column.name):
         return 2 * column.distinct > len(column.values)
