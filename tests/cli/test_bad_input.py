@@ -55,7 +55,10 @@ BAD = {
         ["table.csv", "row 41", "'b'", "'oops'", "--kind b=discrete"],
     ),
     "two columns of one name": (text(*GOOD, header="a,a,y"), ["table.csv", "'a'", "Rename"]),
-    "broken UTF-8": (text(*GOOD)[:300] + b"\n1,\xff\xfe,3\n", ["table.csv", "UTF-8"]),
+    "broken UTF-8": (
+        text(*GOOD)[:300] + "\n1,é,3\n1,é,3\n".encode() + b"1,\xff\xfe,3\n",
+        ["table.csv", "UTF-8"],
+    ),
     "ragged row": (text(*GOOD[:10], "1,2", *GOOD[10:]), ["table.csv", "row 11", "2 values"]),
     "nothing but the target": (
         text(*(r.split(",")[2] for r in GOOD), header="y"),

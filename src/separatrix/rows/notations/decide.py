@@ -51,6 +51,7 @@ def decide(tally: Tally, hints: Hints, *, forced: bool) -> Notation | None:
             raise text_in_dates(*_where(tally, best.misfit), best.form)
         return None
     few = len(tally.codes) <= MAX_CODES and 2 * len(tally.codes) <= best.fitting
+    few = few and all(code.isdigit() for code in tally.codes)  # such as 0, 1, 2, 3+
     if forced or (best.fitting >= NUMERIC_FRACTION * tally.present and not few):
         raise text_in_numbers(*_where(tally, best.misfit))
     return None

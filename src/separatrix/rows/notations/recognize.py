@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.rows.notations.decide import Hints, decide, promising
 from separatrix.rows.notations.missing import SENTINELS, SentinelTally, sentinels_given
+from separatrix.rows.notations.numbers import Separators
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.notations.tally import Tally
 from separatrix.rows.schema import PLAIN, Kind, Notation
@@ -67,23 +68,25 @@ def _recognized(
     sample = head(source, names)
     free = [name for name in names if kinds.get(name) in (None, Kind.NUMERIC)]
     texts = [name for name in free if is_text(sample.batch[name].type)]
+    forced = {name for name in texts if kinds.get(name) is Kind.NUMERIC}
     if options.separators and isinstance(source, CsvSource):
         numeric = [name for name in free if is_number(sample.batch[name].type)]
         source = source.as_text(numeric)
         sample = head(source, names)
         texts += numeric
+        forced |= set(numeric)
     candidates = []
     for name in texts:
         tally = Tally(name, options)
         tally.update(sample.batch[name], sample.location)
-        if promising(tally) or kinds.get(name) is Kind.NUMERIC:
+        if promising(tally) or name in forced:
             candidates.append(name)
     tallies = tallied(source, candidates, options)
     hints = _hints(tallies.values(), source, sample)
     found = Recognized(source, sample)
-    _decide_all(found, tallies, hints, kinds)
+    _decide_all(found, tallies, hints, forced)
     if hints.decimal == "," and isinstance(source, CsvSource) and not options.separators:
-        _decide_points(found, free, options, hints, kinds)
+        _decide_points(found, free, options, hints)
     _find_sentinels(found, names, kinds, options)
     return found
 
@@ -126,15 +129,16 @@ def _has_fractions(batch: pa.RecordBatch) -> bool:
 
 
 def _decide_all(
-    found: Recognized, tallies: dict[str, Tally], hints: Hints, kinds: Mapping[str, Kind]
+    found: Recognized, tallies: dict[str, Tally], hints: Hints, forced: set[str]
 ) -> None:
     for name, tally in tallies.items():
-        notation = decide(tally, hints, forced=kinds.get(name) is Kind.NUMERIC)
+        notation = decide(tally, hints, forced=name in forced)
         if notation is None:
             continue
-        plain = notation == replace(PLAIN, na_given=notation.na_given)
-        if plain and kinds.get(name) is None and not isinstance(found.source, CsvSource):
-            continue  # text by declaration, such as the codes of a data frame
+        if name not in forced and not isinstance(found.source, CsvSource):
+            signs = notation.thousands or notation.unit or notation.dates or notation.na
+            if not signs and Separators(".", "") in tally.forms:
+                continue  # text by declaration, such as the codes of a data frame
         found.notations[name] = notation
         found.counts[name] = dict(tally.na)
         if _two_readings(tally):
@@ -143,8 +147,6 @@ def _decide_all(
 
 def _two_readings(tally: Tally) -> bool:
     """Whether another notation fits every text as well, with other values."""
-    from separatrix.rows.notations.numbers import Separators
-
     forms = tally.forms
     if not tally.present:
         return False
@@ -162,7 +164,6 @@ def _decide_points(
     free: list[str],
     options: TextOptions,
     hints: Hints,
-    kinds: Mapping[str, Kind],
 ) -> None:
     """Points beside decimal commas may separate thousands: such columns are read as text."""
     import pyarrow as pa
@@ -176,7 +177,7 @@ def _decide_points(
     as_text = source.as_text(floating)
     tallies = tallied(as_text, floating, options)
     grouped = Recognized(as_text, found.sample)
-    _decide_all(grouped, tallies, hints, kinds)
+    _decide_all(grouped, tallies, hints, set())
     points = {n: m for n, m in grouped.notations.items() if m.thousands}
     if points:
         found.source = source.as_text(points)
