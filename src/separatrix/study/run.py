@@ -31,7 +31,8 @@ from separatrix.study.folds import (
     too_small,
     truth_of,
 )
-from separatrix.study.regression import study_moments, study_regression
+from separatrix.study.numbers.moments import study_moments
+from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
 from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
@@ -46,6 +47,7 @@ def run_study(
     rule: str = "one_se",
     effort: str = "normal",
     reference: bool | None = None,
+    average: bool = False,
     costs: Any = None,
     reject: float | None = None,
     seed: int = 0,
@@ -83,6 +85,10 @@ def run_study(
     reference : bool, default=None
         Whether gradient-boosted trees are shown beside the candidates, as what could be reached by
         another kind of model; they are never chosen. None shows them unless `models` are named.
+    average : bool, default=False
+        Whether an average of the candidates is tried, with non-negative weights that sum to one,
+        learned out of fold; it wins where it beats the best by more than one standard error of the
+        difference.
     costs : dict or array-like, default=None
         Misclassification costs, {truth: {answer: cost}} or a matrix by class in order. The model
         then predicts what has the least expected cost.
@@ -133,6 +139,7 @@ def run_study(
         reject,
         models is not None,
         models is None if reference is None else reference,
+        average,
     )
     if isinstance(rows, StoredMoments):
         options.refuse_for(REGRESSION)

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.probability.costs import Costs
-from separatrix.rows.block import Ints
+from separatrix.rows.block import Floats, Ints
+from separatrix.selection.averaging import Average, log_loss_average
 from separatrix.selection.tuning import TuningData
-from separatrix.study.candidates import Candidate, few_rows, left_out
+from separatrix.study.candidates import BASELINE, Candidate, few_rows, left_out
 from separatrix.study.classes.calibration import Calibrated, calibrate
 from separatrix.study.classes.costs import DecisionCosts
 from separatrix.study.classes.metrics import row_losses
 from separatrix.study.classes.out_of_fold import OutOfFold, predict_out_of_fold
+from separatrix.study.classes.thresholds import metric_costs
+from separatrix.study.comparison.averaging import AveragedCandidates, average_candidates
 from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
 from separatrix.study.comparison.options import Options
 from separatrix.study.comparison.reference import reference_predictions
@@ -61,6 +64,32 @@ class ComparedClasses:
         )
         return own.reference(_losses(answers, metrics, self.costs), winner, found.n_folds)
 
+    def average(self, best: str) -> AveragedCandidates | None:
+        """The average of all candidates with probabilities; None if there are fewer than two."""
+        own = self.comparison
+        known = {
+            name: found.out_of_fold.at(own.rows)
+            for name, found in self.predictions.items()
+            if name != BASELINE and found.out_of_fold.probabilities is not None
+        }
+        if len(known) < 2 or best not in known:
+            return None
+        first = known[best]
+        metrics = (own.metric, own.secondary or own.metric)
+
+        def weigh(stacked: Floats, rows: Ints) -> Average:
+            true_class = stacked[:, rows, first.truth[rows]].T
+            return log_loss_average(true_class, first.w[rows])
+
+        def losses_of(p: Floats) -> Losses:
+            return _losses(first.with_probabilities(p), metrics, self.costs)
+
+        probabilities = {
+            n: f.probabilities for n, f in known.items() if f.probabilities is not None
+        }
+        losses = _losses(first, metrics, self.costs).by_metric[own.metric]
+        return average_candidates(probabilities, first.fold, weigh, losses_of, losses)
+
 
 def compare_classes(
     design: StudyDesign,
@@ -102,11 +131,12 @@ def compare_classes(
 
 
 def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> Losses:
-    """Losses of the most probable class; "cost" is that of the answer of least expected cost."""
+    """Losses of the decisions that suit each metric: of least cost, or most probable."""
     p, values = found.probabilities, {}
     for metric in metrics:
-        answers = found.predicted
-        if metric == "cost" and costs is not None and p is not None:
-            answers = costs.decide(p)
+        answers, k = found.predicted, len(found.classes)
+        decide = costs if metric == "cost" else metric_costs(metric, found, found.truth, found.w, k)
+        if decide is not None and p is not None:
+            answers = decide.decide(p)
         values[metric] = row_losses(metric, found.truth, p, answers, found.w, costs)
     return Losses(found.rows, found.fold, found.w, values)

@@ -64,6 +64,10 @@ class OutOfFold:
             probabilities=None if self.probabilities is None else self.probabilities[at],
         )
 
+    def at(self, rows: NDArray[Any]) -> OutOfFold:
+        """Those rows of the table."""
+        return self.take(np.flatnonzero(np.isin(self.rows, rows)))
+
     def thinned(self) -> OutOfFold:
         """An even selection, small enough to be stored while others are compared."""
         most = max(1, MAX_NUMBERS // len(self.classes))

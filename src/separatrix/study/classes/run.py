@@ -5,45 +5,32 @@ out-of-fold probabilities ─ choice ─ calibration ─ costs ─ a class or a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.rows import InMemory
 from separatrix.study import inferred
-from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.candidates import BASELINE
 from separatrix.study.checks.rare_classes import missed_classes
-from separatrix.study.classes.calibration import Calibrated, with_calibration
 from separatrix.study.classes.compare import compare_classes
 from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
 from separatrix.study.classes.covariances import covariance_tests
 from separatrix.study.classes.out_of_fold import (
-    aligned_probabilities,
     by_fold,
 )
 from separatrix.study.classes.planes import margins_of, surface_of
 from separatrix.study.classes.scores import scores_by_class, scores_on_test
-from separatrix.study.comparison.learning_curve import learning_curve
+from separatrix.study.classes.winner import fit_winner, predictions
+from separatrix.study.comparison.averaging import choose_winner
 from separatrix.study.comparison.options import Options
 from separatrix.study.describe import describe
-from separatrix.study.design import StudyDesign, scores_for, training_rows, with_warnings
+from separatrix.study.design import StudyDesign, training_rows, with_warnings
 from separatrix.study.folds import truth_of
 from separatrix.study.progress import stages, tell_compared, tell_inferred
-from separatrix.study.result import CalibrationCheck, Predictions, Score, Study
+from separatrix.study.result import Score, Study
 from separatrix.study.tasks import CLASSIFICATION
-
-
-@dataclass(frozen=True)
-class Winner:
-    """The fitted estimator, the same with calibration and costs, its warnings and calibration."""
-
-    core: Any
-    model: Any
-    warnings: tuple[str, ...] = ()
-    check: CalibrationCheck | None = None
 
 
 def study_classes(design: StudyDesign, options: Options) -> Study:
@@ -57,23 +44,24 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     tell_inferred(design.progress, [*design.announced, *messages], design.candidates)
     with stages(design.progress, len(design.candidates) + 4) as step:
         compared = compare_classes(design, classes, options, costs, step)
-        choice = compared.comparison.choose(options.rule)
+        choice, entries, averaged = choose_winner(compared, options)
         name = choice.winner
-        tell_compared(design.progress, compared.comparison.entries, name, choice.reason)
-        best, tuning = design.named(name), compared.predictions[name].out_of_fold.tuning
+        tell_compared(design.progress, entries, name, choice.reason)
         step(f"fitting {name} to all training rows")
-        winner = _fitted(best, design, compared.predictions[name], costs)
+        winner = fit_winner(design, compared, choice, entries, averaged, costs)
         step("reference")
-        reference = compared.reference(name) if options.reference else None
+        reference = compared.reference(choice.best) if options.reference else None
         step("scoring on the test set")
-        test = _predictions(winner, folds.table.take(folds.test), classes)
+        test = winner.predict(folds.table.take(folds.test), classes)
+        costs = winner.costs
         decision = None if costs is None else evaluate(costs, classes, test)
         step("learning curve")
-        curve = learning_curve(best, folds, "error", design.parts.seed, tuning)
-    shown = () if name == BASELINE else by_fold(compared.predictions[name].out_of_fold, folds)
-    encoding = None if best.raw else winner.core.encoding_
+        curve = winner.curve(folds, design.parts.seed)
+    shown = () if name == BASELINE else by_fold(winner.out_of_fold, folds)
+    encoding = winner.encoding
     description = describe(winner.model)
-    messages += [*compared.messages, *([] if winner.check is None else [winner.check.summary])]
+    messages += [*compared.messages, *winner.messages]
+    messages += [] if winner.check is None else [winner.check.summary]
     messages += inferred.about_model(encoding, description.stored_rows)
     return Study(
         source=design.metadata.source,
@@ -85,7 +73,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         n_train=len(folds.training),
         n_test=len(folds.test),
         columns=design.columns,
-        leaderboard=compared.comparison.entries,
+        leaderboard=entries,
         winner=name,
         reason=choice.reason,
         choice=choice,
@@ -137,42 +125,11 @@ def _known_classes(design: StudyDesign, labels: NDArray[Any]) -> tuple[NDArray[A
     ]
 
 
-def _fitted(
-    best: Candidate, design: StudyDesign, found: Calibrated, costs: DecisionCosts | None
-) -> Winner:
-    """The winner on all folds, with its calibration and costs."""
-    core, warned = with_warnings(lambda: design.folds.fit(best, found.out_of_fold.tuning))
-    model = with_calibration(best, core, found)
-    if costs is None:
-        return Winner(core, model, warned, found.check)
-    if found.out_of_fold.probabilities is None:
-        raise InputError(
-            f"{best.name} was chosen, and costs need probabilities: {found.why}",
-            remedy="Compare by `metric='log_loss'`, or choose others with `models`.",
-        )
-    return Winner(core, costs.from_fitted(model), warned, found.check)
-
-
 def _baseline(
     design: StudyDesign, classes: NDArray[Any], costs: DecisionCosts | None
 ) -> tuple[Score, ...]:
     """The scores of the baseline on the test set, under the same costs."""
     folds = design.folds
     model = with_warnings(lambda: folds.fit(design.baseline))[0]
-    test = _predictions(Winner(model, model), folds.table.take(folds.test), classes)
+    test = predictions(model, model, folds.table.take(folds.test), classes)
     return scores_on_test(test, classes, None if costs is None else evaluate(costs, classes, test))
-
-
-def _predictions(winner: Winner, rows: InMemory, classes: NDArray[Any]) -> Predictions:
-    """Answers and probabilities of the whole model, scores of the estimator within."""
-    core, model = winner.core, winner.model
-    calibrated = winner.check is not None and winner.check.method is not None
-    return Predictions(
-        rows.row_ids,
-        truth_of(rows),
-        model.predict(rows),
-        scores_for(core, rows),
-        rows.block.w,
-        aligned_probabilities(model, rows, classes),
-        aligned_probabilities(core, rows, classes) if calibrated else None,
-    )

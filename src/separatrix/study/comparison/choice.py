@@ -106,6 +106,8 @@ def _reason(
         return f"{winner} is the only model compared, and beats the baseline."
     if rule == "best":
         return f"{winner} has the smallest cross-validated {measure}."
+    if winner == best == names[0]:
+        return f"{winner} has the smallest cross-validated {measure}, and is the simplest model."
     if winner == best:
         return (
             f"{winner} has the smallest cross-validated {measure}, and no simpler model comes "

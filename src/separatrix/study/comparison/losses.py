@@ -22,6 +22,7 @@ from separatrix.study.comparison.reference import NAME as REFERENCE
 from separatrix.study.measure import average, standard_error
 from separatrix.study.result import Choice, CrossValidatedScore, Entry
 
+AVERAGE, AVERAGE_LABEL = "average", "weighted average"
 #: Metrics that are larger for better models: their losses are one minus them.
 LARGER_IS_BETTER = ("auc", "f1", "r2")
 
@@ -166,6 +167,20 @@ class Comparison:
         return Entry(
             REFERENCE,
             REFERENCE_LABEL,
+            self.metric,
+            found.folds,
+            found.mean,
+            found.standard_error,
+            note=note,
+            secondary=None if self.secondary is None else losses.score(self.secondary),
+        )
+
+    def average_entry(self, losses: Losses, note: str) -> Entry:
+        """The line of an average of candidates."""
+        found = losses.score(self.metric)
+        return Entry(
+            AVERAGE,
+            AVERAGE_LABEL,
             self.metric,
             found.folds,
             found.mean,

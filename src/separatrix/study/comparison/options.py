@@ -20,7 +20,8 @@ class Options:
     """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
 
     ``requested`` says that candidates were named: none is then left out for its cost.
-    ``reference`` asks for a reference that is no candidate.
+    ``reference`` asks for a reference that is no candidate, ``average`` for an average of the
+    candidates where it is better than the best of them.
     """
 
     metric: str | None = None
@@ -30,6 +31,7 @@ class Options:
     reject: float | None = None
     requested: bool = False
     reference: bool = True
+    average: bool = False
 
     def metric_for(self, task: str) -> str:
         """The metric that decides, checked against the task."""

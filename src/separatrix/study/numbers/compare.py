@@ -1,0 +1,133 @@
+"""Comparison of regression models: out-of-fold predictions, and their losses row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.rows.block import Floats, Ints
+from separatrix.rows.rows import InMemory
+from separatrix.selection.averaging import Average, squared_error_average
+from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.comparison.averaging import AveragedCandidates, average_candidates
+from separatrix.study.comparison.cross_validation import cross_validate, muted
+from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
+from separatrix.study.comparison.options import Options
+from separatrix.study.comparison.reference import reference_predictions
+from separatrix.study.comparison.tuning import tuning_data
+from separatrix.study.design import StudyDesign
+from separatrix.study.folds import MomentFolds, RowFolds
+from separatrix.study.measure import row_losses
+from separatrix.study.progress import Step
+from separatrix.study.result import Entry
+
+
+@dataclass(frozen=True)
+class OutOfFoldNumbers:
+    """Predictions of training rows, by position and in order, and the search that made them."""
+
+    rows: Ints
+    values: Floats
+    tuning: Tuning | None = None
+
+
+@dataclass(frozen=True)
+class ComparedNumbers:
+    """The comparison, and the out-of-fold predictions of each candidate."""
+
+    comparison: Comparison
+    predictions: dict[str, OutOfFoldNumbers]
+    data: TuningData
+    folds: RowFolds
+
+    def losses(self, found: OutOfFoldNumbers) -> Losses:
+        """Losses of out-of-fold predictions, by both metrics."""
+        own = self.comparison
+        return _losses(self.data, found, self.folds, (own.metric, own.secondary or own.metric))
+
+    def reference(self, winner: str) -> Entry | None:
+        """Gradient-boosted trees against the winner; None where they would take too long."""
+        found = reference_predictions(self.data)
+        if found is None:
+            return None
+        order = np.argsort(found.rows)
+        answers = OutOfFoldNumbers(found.rows[order], found.predictions[order])
+        return self.comparison.reference(self.losses(answers), winner, found.n_folds)
+
+    def average(self, best: str) -> AveragedCandidates | None:
+        """The average of all candidates; None if there are fewer than two."""
+        common = np.flatnonzero(np.isin(self.folds.training, self.comparison.rows))
+        known = {
+            name: found.values[np.isin(found.rows, common)]
+            for name, found in self.predictions.items()
+            if name != BASELINE
+        }
+        if len(known) < 2:
+            return None
+        y, w = self.data.y[common], self.data.w[common]
+
+        def weigh(stacked: Floats, rows: Ints) -> Average:
+            return squared_error_average(stacked[:, rows].T, y[rows], w[rows])
+
+        def losses_of(values: Floats) -> Losses:
+            return self.losses(OutOfFoldNumbers(common, values))
+
+        own = self.comparison
+        least = own.losses[best].by_metric[own.metric]
+        return average_candidates(known, self.data.fold[common], weigh, losses_of, least)
+
+
+def compare_numbers(
+    design: StudyDesign, moments: MomentFolds | None, options: Options, metric: str, step: Step
+) -> ComparedNumbers:
+    """Cross-validate every candidate, simplest first; one that refuses the data says why."""
+    folds = design.folds
+    data = tuning_data(folds, (), metric, options.effort.work)
+    secondary = "mae" if metric in ("rmse", "r2") else "rmse"
+    predictions: dict[str, OutOfFoldNumbers] = {}
+
+    def score(candidate: Candidate) -> Scored:
+        if candidate.tunable:
+            with muted():
+                tuning = candidate.make(folds.k).tune(data)
+            chosen = [tuning.grid[i] for i in tuning.by_fold]
+            values = {name: tuple(theta[name] for theta in chosen) for name in chosen[0]}
+            rows, predicted = tuning.rows, np.ravel(tuning.predictions)
+        else:
+            source: Any = moments if moments is not None and candidate.from_moments else folds
+            parts, values = cross_validate(
+                candidate,
+                source,
+                lambda model, fold: model.predict(_rows_of(folds, candidate, fold)),
+            )
+            rows = np.concatenate([test for _, test in data.folds.pairs])
+            predicted, tuning = np.concatenate(parts), None
+        order = np.argsort(rows)
+        found = OutOfFoldNumbers(rows[order], predicted[order], tuning)
+        predictions[candidate.name] = found
+        losses = _losses(data, found, folds, (metric, secondary))
+        return Scored(candidate, losses, values, "" if tuning is None else tuning.note)
+
+    scored = []
+    for candidate in design.candidates:
+        step(f"comparing {candidate.name}")
+        scored.append(scored_or_refused(candidate, score))
+    return ComparedNumbers(Comparison(scored, metric, secondary), predictions, data, folds)
+
+
+def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:
+    """The rows of one fold, as a candidate reads them."""
+    rows = folds.table if candidate.from_moments else folds.source(candidate)
+    return rows.take(folds.split(fold)[1])
+
+
+def _losses(
+    data: TuningData, found: OutOfFoldNumbers, folds: RowFolds, metrics: tuple[str, ...]
+) -> Losses:
+    at = found.rows
+    truth, w, fold = data.y[at], data.w[at], data.fold[at]
+    values = {metric: row_losses(metric, truth, found.values, w) for metric in metrics}
+    return Losses(folds.training[at], fold, w, values)
