@@ -50,8 +50,8 @@ def test_one_command_gives_everything(command, here, groups) -> None:
     place = here / "groups-clusters"
     assert {p.name for p in place.iterdir()} == FILES
     assert {p.name for p in here.iterdir()} == {place.name, "groups.csv"}
-    assert "Significant cluster structure" in ran.out
-    assert "stable" in ran.out
+    assert ran.out.startswith("Distinct groups: the 3 clusters are well separated")
+    assert "and stable" in ran.out
     assert "Certificate:" in ran.out
     for word in (
         "customer_id",
@@ -70,7 +70,7 @@ def test_one_command_gives_everything(command, here, groups) -> None:
     assert all(len(one) == 1 for one in by_kind)
     page = (place / "report.html").read_text()
     assert len(page) < 500_000
-    assert "Test for cluster structure" in page
+    assert "Are they groups?" in page
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
@@ -122,6 +122,11 @@ def test_json_contains_the_verdict(command, groups) -> None:
     document = ran.document
     assert document["schema_version"] == 3
     assert document["task"] == "clustering"
+    assert document["verdict"]["groups"] == "distinct"
+    assert document["verdict"]["separated"] is document["verdict"]["stable"] is True
+    assert document["verdict"]["summary"].startswith("Distinct groups")
+    assert document["limit_reached"] is False
+    assert document["structure"]["effect"] > 0.05
     assert document["structure"]["significant"] is True
     assert document["structure"]["p_value"] <= 0.05
     assert document["k"] == 3
@@ -138,8 +143,8 @@ def test_uniform_rows_are_reported_to_have_no_groups(command, here) -> None:
     (here / "even.csv").write_text("\n".join(["a,b", *lines]) + "\n")
     ran = command("cluster", "even.csv")
     assert ran.code == 0
-    assert "No significant cluster structure" in ran.out
-    assert "Significant" not in ran.out
+    assert ran.out.startswith("No distinct groups")
+    assert "Distinct groups" not in ran.out
 
 
 @pytest.mark.usefixtures("plain_cluster_page")

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as SklearnKMeans
 
 import separatrix as sx
+from separatrix.cluster import initialization
 from separatrix.cluster import lloyd as solver
 from separatrix.cluster.lloyd import lloyd
+from separatrix.cluster.loops.small_tables import pair_distances
 
 
 def plain_lloyd(x, w, centers):
@@ -87,8 +90,12 @@ def test_scatter_decomposition_refuses_invalid_input() -> None:
         sx.scatter_decomposition([[np.nan], [1.0]], [0, 1])
 
 
+@pytest.mark.parametrize("small", [0, 10**9])
 @pytest.mark.parametrize(("d", "k"), [(1, 3), (2, 17), (10, 50), (40, 5), (3, 300)])
-def test_bounds_do_not_change_the_iterations(d: int, k: int) -> None:
+def test_neither_bounds_nor_plain_loops_change_the_iterations(
+    d: int, k: int, small: int, monkeypatch
+) -> None:
+    monkeypatch.setattr(solver, "SMALL", small)
     rng = np.random.default_rng(d)
     x = rng.standard_normal((1500, d)) + rng.integers(0, 3, (1500, 1))
     w = rng.uniform(0.5, 2.0, 1500)
@@ -136,7 +143,29 @@ def test_empty_clusters_get_the_farthest_rows() -> None:
     assert set(split.labels_) == {0, 1, 2}
 
 
+@pytest.mark.parametrize("k", [1, 2, 9, 40])
+def test_centers_are_drawn_alike_in_small_and_large_tables(k: int, monkeypatch) -> None:
+    rng = np.random.default_rng(k)
+    x, w = np.repeat(rng.standard_normal((60, 3)), 3, axis=0), rng.integers(0, 3, 180) + 0.5
+    drawn = []
+    for small in (0, 10**9):
+        monkeypatch.setattr(initialization, "SMALL", small)
+        drawn.append(initialization.kmeans_plusplus(x, w, k, np.random.default_rng(7)))
+    assert_allclose(*drawn, atol=1e-14)
+
+
+def test_distances_of_all_pairs_are_exact_between_equal_rows() -> None:
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.standard_normal((700, 5)), 2, axis=0) + 1e6
+    found = np.empty((1400, 1400))
+    pair_distances(x, np.ascontiguousarray(x.T), found)
+    assert_allclose(found, cdist(x, x), rtol=1e-13, atol=1e-9)
+    assert_array_equal(found, found.T)
+    assert (found[np.arange(0, 1400, 2), np.arange(1, 1400, 2)] == 0).all()
+
+
 def test_threads_and_chunks_do_not_change_the_result(monkeypatch) -> None:
+    monkeypatch.setattr(solver, "SMALL", 0)
     rng = np.random.default_rng(4)
     x = rng.standard_normal((5000, 3))
     monkeypatch.setattr(solver, "ROWS_PER_CHUNK", 700)

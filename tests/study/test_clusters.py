@@ -14,9 +14,10 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
-from separatrix.study.clustering.methods import METHODS, Method, Search
+from separatrix.study.clustering.methods import METHODS, Method
 from separatrix.study.clustering.references import marginal, references
 from separatrix.study.clustering.run import run_clusters
+from separatrix.study.clustering.search import Search
 from separatrix.study.clustering.validation import adjusted_rand, stability, structure
 
 NUMBERS = tuple(range(2, 11))
@@ -85,7 +86,8 @@ def test_separated_groups_are_always_found(d) -> None:
         found = structure_of(blobs(n, d, seed=n + d), most=5)
         assert found.significant
         assert found.p_value <= 0.05
-        assert "Significant cluster structure" in found.summary
+        assert found.effect > 0.1
+        assert "tables without groups" in found.summary
 
 
 def test_iris_has_groups() -> None:
@@ -179,12 +181,12 @@ def test_groups_come_again_and_a_cloud_does_not() -> None:
     rng = np.random.default_rng(0)
     for x, low, high in ((blobs(), 0.99, 1.0), (rng.normal(size=(200, 6)), -0.1, 0.8)):
         search = Search(Method("kmeans"), standard(x))
-        found = stability(search, search.labels(3, rng, 5), 3, rng)
+        found = stability(search, search.partition(3, rng, 5).labels, 3, rng)
         assert low <= found.mean <= high
         assert len(found.halves) == 20
         assert len(found.restarts) == 10
     tree = Search(Method("ward"), blobs())
-    assert stability(tree, tree.labels(3, rng), 3, rng).restarts == ()
+    assert stability(tree, tree.partition(3, rng).labels, 3, rng).restarts == ()
 
 
 # -- the whole study -------------------------------------------------------------------------------
@@ -194,6 +196,8 @@ def test_the_number_of_clusters_is_found(wine) -> None:
     assert wine.k == 3
     assert wine.structure.significant
     assert wine.stability.mean > 0.8
+    assert wine.verdict.groups == "distinct"
+    assert not wine.limit_reached
     assert [trial.k for trial in wine.trials] == list(range(2, 11))
     scatters = [trial.within_ss for trial in wine.trials]
     assert scatters == sorted(scatters, reverse=True)
@@ -272,7 +276,8 @@ def test_mixed_columns_by_gower() -> None:
     assert any("Constant, without effect: 'flat'" in text for text in found.messages)
     assert any("Missing values in 'a' (1)" in text for text in found.messages)
     north = next(g for g in found.clusters if g.levels["town"].get("north"))
-    assert north.levels["town"] == {"north": 1.0}
+    assert north.levels["town"] == {"north": 1.0, "south": 0.0}
+    assert north.lifts == {"town": {"north": 2.0}}
     assert north.means["wet"] == 0.0
 
 
@@ -313,7 +318,8 @@ def test_outliers_are_no_group() -> None:
     x = np.vstack([rng.normal(size=(150, 3)), [[30.0, 30, 30], [-40, 10, 0]]])
     found = run_clusters(sx.scan(x), method="single", k=3)
     assert not found.structure.significant
-    assert "outliers" in found.structure.summary
+    assert "outliers" in found.verdict.summary
+    assert found.verdict.groups == "none"
     assert [cluster.outliers for cluster in found.clusters] == [False, True, True]
 
 

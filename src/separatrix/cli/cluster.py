@@ -18,15 +18,24 @@ from separatrix.cli.options import (
     stem_of,
     was_given,
     with_file,
+    with_flags,
 )
 from separatrix.cli.output import print_json
 from separatrix.cli.progress import progress
 from separatrix.messages import InputError
 
 
-@click.command(short_help="Cluster a table and test for cluster structure.")
+@click.command(short_help="Cluster a table, and say whether there are groups.")
 @click.argument("table")
 @click.option("-k", "number", metavar="N|auto", default="auto", help="How many clusters.")
+@click.option(
+    "--max-clusters",
+    type=click.IntRange(2),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Largest number of clusters that -k auto tries.",
+)
 @click.option(
     "--method",
     metavar="NAME",
@@ -60,6 +69,7 @@ def cluster(
     /,
     table: str,
     number: str,
+    max_clusters: int,
     method: str,
     metric: str | None,
     out: Path | None,
@@ -69,7 +79,7 @@ def cluster(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Cluster the rows of TABLE: number of clusters, stability, test for cluster structure.
+    """Cluster the rows of TABLE: how many clusters, whether they are groups, what is in them.
 
     TABLE is a CSV or Parquet file, a glob, sample:NAME, or - for standard input. Columns called
     id, or ending in it, are copied beside the clusters and not compared.
@@ -94,6 +104,7 @@ def cluster(
             study = run_clusters(
                 rows,
                 k=wanted,
+                max_clusters=max_clusters,
                 method=method,
                 metric=metric,
                 standardize=not no_standardize,
@@ -105,7 +116,8 @@ def cluster(
         except InputError as problem:
             raise with_file(problem, table) from problem
         report("writing the report", 0, 1)
-        study = replace(study, messages=(*_id_messages(beside), *study.messages))
+        messages = (*_id_messages(beside), *map(with_flags, study.messages))
+        study = replace(study, messages=messages, reason=with_flags(study.reason))
         document = write_clusters(study, place, beside)
     if as_json:
         print_json({**document, "directory": str(place)})
@@ -150,7 +162,8 @@ def _in_python(context: click.Context, ids: list[str]) -> str:
     options = context.params
     wanted = _number(options["number"])
     study = [] if wanted is None else [f"k={wanted}"]
-    study += [f"{n}={options[n]!r}" for n in ("method", "metric", "seed") if was_given(context, n)]
+    given = [n for n in ("max_clusters", "method", "metric", "seed") if was_given(context, n)]
+    study += [f"{name}={options[name]!r}" for name in given]
     if options["no_standardize"]:
         study.append("standardize=False")
     return python_code(context, "run_clusters", study, ignored=ids)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
-from separatrix.cli.options import with_flags
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import ASSIGNMENTS, MODEL, REPORT, RESULT
 from separatrix.pictures.formatting import number
-from separatrix.study.clustering.result import Cluster, ClusterStudy
+from separatrix.rows.schema import Kind
+from separatrix.study.clustering.result import Cluster, ClusterStudy, standardized_levels
+from separatrix.study.clustering.verdict import two
 
 #: Distinguishing columns that are listed for a cluster.
 MOST_COLUMNS = 3
@@ -16,7 +18,8 @@ MOST_COLUMNS = 3
 
 def print_clusters(study: ClusterStudy, place: Path, python: str) -> None:
     """Results to standard output; messages, files and next steps to standard error."""
-    print_messages([with_flags(text) for text in study.messages], study.warnings)
+    print_messages(study.messages, study.warnings)
+    print_lines([study.verdict.summary])
     headings = [Column(name, right=True) for name in ("cluster", "rows", "silhouette")]
     print_table(
         [*headings, Column("distinguishing columns")],
@@ -24,37 +27,37 @@ def print_clusters(study: ClusterStudy, place: Path, python: str) -> None:
             (
                 str(cluster.number),
                 f"{cluster.size:,}",
-                number(round(cluster.silhouette, 2), 2),
-                distinguishing_columns(cluster, study.clusters),
+                two(cluster.silhouette) if math.isfinite(cluster.silhouette) else "–",
+                distinguishing_columns(cluster, study),
             )
             for cluster in study.clusters
         ],
     )
-    print_lines(
-        [
-            study.structure.summary,
-            study.reason,
-            study.stability.summary,
-            f"Certificate: {study.certificate}",
-        ]
-    )
+    print_lines([study.reason, f"Certificate: {study.certificate}"])
     model = None if study.hierarchical else place / MODEL
     print_next([MODEL, REPORT, ASSIGNMENTS, RESULT], place, model, python)
 
 
-def distinguishing_columns(cluster: Cluster, clusters: tuple[Cluster, ...]) -> str:
-    """The columns in which a cluster is farthest from the whole table, in their own units."""
+def distinguishing_columns(cluster: Cluster, study: ClusterStudy) -> str:
+    """The columns in which a cluster is farthest from the whole table, in their own units.
+
+    Means count by their distance in standard deviations, levels by that of their 0/1 column.
+    """
     parts: list[tuple[float, str]] = []
+    booleans = {column.name for column in study.columns if column.kind is Kind.BOOLEAN}
     for name, z in cluster.standardized_means.items():
         if abs(z) >= 0.3:
-            side = "high" if z > 0 else "low"
-            parts.append((abs(z), f"{name} {side} ({number(cluster.means[name], 3)})"))
-    total = sum(c.size for c in clusters)
-    for name, levels in cluster.levels.items():
-        for level, p in levels.items():
-            overall = sum(c.levels[name].get(level, 0.0) * c.size for c in clusters) / total
-            if p - overall >= 0.15:
-                parts.append((3 * (p - overall), f"{name} {level} ({100 * p:.0f} %)"))
+            mean, high = cluster.means[name], z > 0
+            text = f"{'high' if high else 'low'} ({number(mean, 3)})"
+            if name in booleans:
+                text = f"{'true' if high else 'false'} ({100 * (mean if high else 1 - mean):.0f} %)"
+            parts.append((abs(z), f"{name} {text}"))
+    distance = standardized_levels(study.clusters)
+    for name, lifts in cluster.lifts.items():
+        for level, lift in lifts.items():
+            share = cluster.levels[name][level]
+            text = f"{name} {level} ({100 * share:.0f} %, {lift:.1f}×)"
+            parts.append((distance[name, level][cluster.number], text))
     parts.sort(key=lambda part: -part[0])
     text = "; ".join(text for _, text in parts[:MOST_COLUMNS]) or "near the mean in every column"
     return f"outliers: {text}" if cluster.outliers else text

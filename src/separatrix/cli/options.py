@@ -295,6 +295,7 @@ FLAGS = {
     "header": "--header",
     "method": "--method",
     "k": "-k",
+    "max_clusters": "--max-clusters",
     "standardize": "--no-standardize",
 }
 

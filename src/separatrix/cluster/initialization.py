@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.cluster.loops import small_tables
 from separatrix.cluster.loops.pam import total_reductions
 from separatrix.kernels.base import n_items
 from separatrix.rows.block import Floats, Ints
@@ -27,6 +28,8 @@ Singles = NDArray[np.float32]
 
 #: Largest sparse matrix, in numbers, that is made dense to sort its rows.
 MAX_DENSE = 20_000_000
+#: Numbers in a table up to which one compiled loop draws all centers.
+SMALL = 150_000
 
 
 def lexicographic_order(x: Any) -> Ints:
@@ -53,15 +56,41 @@ def draw(weight: Floats, u: Floats) -> Ints:
 # -- centers of K-means ----------------------------------------------------------------------------
 
 
+class SortedRows(NamedTuple):
+    """Rows in lexicographic order relative to their mean, their ‖·‖², weights, and the mean."""
+
+    z: Floats
+    square: Floats
+    weight: Floats
+    origin: Floats
+
+
+def sorted_rows(x: Floats, w: Floats) -> SortedRows:
+    """What all initializations of the same rows share."""
+    order = lexicographic_order(x)
+    origin = (w @ x) / w.sum()
+    z = x[order] - origin
+    return SortedRows(z, np.einsum("ij,ij->i", z, z), w[order], origin)
+
+
 def kmeans_plusplus(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
     """k-means++ centers: of 2 + log k candidates the one that leaves the least inertia is taken.
 
     When every row equals a center already, the last centers repeat rows.
     """
-    z, square, w, origin = _sorted(x, w)
+    return plusplus_centers(sorted_rows(x, w), k, rng)
+
+
+def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floats:
+    """k-means++ centers of sorted rows."""
+    z, square, w, origin = rows
+    trials = 2 + int(np.log(k))
+    if z.size <= SMALL:
+        u = rng.random(1 + (k - 1) * trials)
+        found = small_tables.plusplus(z, np.ascontiguousarray(z.T), w, k, trials, u)
+        return np.asarray(z[found] + origin)
     chosen = [draw(w, rng.random(1))[0]]
     nearest = _squared_distances(z, square, z[chosen])[:, 0]
-    trials = 2 + int(np.log(k))
     for _ in range(1, k):
         loss = w * nearest
         u = rng.random(trials)
@@ -78,20 +107,12 @@ def kmeans_plusplus(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> F
 
 def random_centers(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
     """Rows drawn by weight; none twice, and no two equal ones while there are others."""
-    z, square, w, origin = _sorted(x, w)
+    z, square, w, origin = sorted_rows(x, w)
     left, chosen = w.copy(), []
     for _ in range(k):
         chosen.append(draw(left if left.any() else w, rng.random(1))[0])
         left[_squared_distances(z, square, z[chosen[-1:]])[:, 0] == 0.0] = 0.0
     return np.asarray(z[np.array(chosen)] + origin)
-
-
-def _sorted(x: Floats, w: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Rows in lexicographic order relative to their mean, their ‖·‖², weights, and the mean."""
-    order = lexicographic_order(x)
-    origin = (w @ x) / w.sum()
-    z = x[order] - origin
-    return z, np.einsum("ij,ij->i", z, z), w[order], origin
 
 
 def _squared_distances(z: Floats, square: Floats, c: Floats) -> Floats:

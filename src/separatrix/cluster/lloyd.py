@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from separatrix.cluster.loops import assignments as row_loops
 from separatrix.cluster.loops import kmeans as kmeans_loops
+from separatrix.cluster.loops import small_tables
 from separatrix.cluster.loops.kmeans import Centers, Points, State
 from separatrix.cluster.loops.tiles import LANES
 from separatrix.rows.block import Floats, Ints
@@ -30,6 +31,8 @@ from separatrix.rows.block import Floats, Ints
 ROWS_PER_CHUNK = 16_384
 #: Groups of centers with a lower bound each.
 MAX_GROUPS = 16
+#: Rows times columns times centers up to which plain distances are faster than bounds.
+SMALL = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.
 
     ``tol`` is relative to the mean variance of the columns; weights must be positive.
     """
+    if x.size * len(start) <= SMALL:
+        return _small(x, w, start, max_iter, tol)
     with _Lloyd(x, w, start) as state:
         iterations, converged = 0, False
         while iterations < max_iter:
@@ -63,15 +68,42 @@ def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.
         return state.result(iterations, converged)
 
 
+def _origin_and_unit(x: Floats, w: Floats) -> tuple[Floats, float]:
+    """The mean, and the largest distance from it in any column: rows are scaled to at most 1."""
+    mean = (w @ x) / w.sum()
+    return mean, float(max((x.max(axis=0) - mean).max(), (mean - x.min(axis=0)).max())) or 1.0
+
+
+def _small(x: Floats, w: Floats, start: Floats, max_iter: int, tol: float) -> LloydResult:
+    """The same iterations with every distance, in one compiled loop."""
+    mean, unit = _origin_and_unit(x, w)
+    z = (x - mean) / unit
+    variance = float(w @ np.einsum("ij,ij->i", z, z)) / (w.sum() * x.shape[1])
+    centers, label = (start - mean) / unit, np.empty(len(x), dtype=np.int32)
+    cluster_weights = np.empty(len(start))
+    iterations, converged, inertia = small_tables.lloyd(
+        z,
+        np.ascontiguousarray(z.T),
+        w,
+        centers,
+        max_iter,
+        tol * variance if tol > 0 else -1.0,
+        label,
+        cluster_weights,
+    )
+    inertia *= unit**2
+    return LloydResult(
+        centers * unit + mean, label, cluster_weights, inertia, iterations, converged
+    )
+
+
 class _Lloyd:
     """State of the iterations: rows and centers relative to the mean, scaled to at most 1."""
 
     def __init__(self, x: Floats, w: Floats, start: Floats) -> None:
         n, d = x.shape
         self.cuts = [*range(0, n, ROWS_PER_CHUNK), n]
-        self.mean = (w @ x) / w.sum()
-        self.unit = float(max((x.max(axis=0) - self.mean).max(), (self.mean - x.min(axis=0)).max()))
-        self.unit = self.unit or 1.0
+        self.mean, self.unit = _origin_and_unit(x, w)
         single, square = np.empty((n, d), np.float32), np.empty(n, np.float32)
         self.x, self.points = x, Points(np.empty((n, d)), single, square, w)
         self.centers = center_layout(np.ascontiguousarray((start - self.mean) / self.unit))

@@ -28,6 +28,8 @@ from separatrix.threads import one_blas_thread
 
 Singles = NDArray[np.float32]
 
+#: Rows below which threads cost more than they save.
+MIN_ROWS_FOR_THREADS = 1_000
 #: Candidates that are evaluated before the best swaps among them are made.
 BATCH = 512
 #: A relative change of the loss below this is rounding: distances are in single precision.
@@ -81,10 +83,13 @@ class _Assignment:
         loops.removal_losses(self.nearest, self.first, self.second, self.weight, out)
 
     def over_rows(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
-        """``work(a, b)`` on chunks of the rows, on threads."""
+        """``work(a, b)`` on chunks of the rows, on threads where they pay."""
+        if len(self.weight) < MIN_ROWS_FOR_THREADS:
+            return work(start, stop)
         step = max(16, (stop - start) // 8 + 1)
         cuts = range(start, stop, step)
         list(self.pool.map(lambda a: work(a, min(a + step, stop)), cuts))
+        return None
 
 
 def k_medoids(

@@ -109,7 +109,7 @@ def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     sizes = np.bincount(code)
     sums = np.empty((n, len(clusters)))
     sums[order] = _distance_sums(fitted, points, order, np.concatenate([[0], np.cumsum(sizes)]))
-    return _coefficients(sums, sizes, code, given, clusters)
+    return _with_labels(sums, sizes, code, given, clusters)
 
 
 def _check_clusters(k: int, n: int) -> None:
@@ -125,9 +125,11 @@ def _check_clusters(k: int, n: int) -> None:
         )
 
 
-def _coefficients(
-    sums: Floats, sizes: Ints, code: Ints, given: NDArray[Any], clusters: NDArray[Any]
-) -> Silhouette:
+def coefficients(sums: Floats, sizes: Ints, code: Ints) -> tuple[Floats, Ints]:
+    """s of every point from its sums of distances to all clusters; and the nearest other one.
+
+    ``code`` is the position of the cluster of each point, ``sizes`` the sizes of the clusters.
+    """
     rows = np.arange(len(code))
     own = sums[rows, code] / np.maximum(sizes[code] - 1, 1)
     means = sums / sizes
@@ -137,6 +139,13 @@ def _coefficients(
     larger = np.maximum(own, next_best)
     s = np.divide(next_best - own, larger, out=np.zeros(len(code)), where=larger > 0)
     s[sizes[code] == 1] = 0.0
+    return s, other
+
+
+def _with_labels(
+    sums: Floats, sizes: Ints, code: Ints, given: NDArray[Any], clusters: NDArray[Any]
+) -> Silhouette:
+    s, other = coefficients(sums, sizes, code)
     by_cluster = np.bincount(code, s) / sizes
     return Silhouette(s, given, clusters, by_cluster, clusters[other], float(s.mean()))
 

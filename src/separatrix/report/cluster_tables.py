@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 
 from separatrix.pictures.formatting import number, plural
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure
 from separatrix.rows.schema import Kind
-from separatrix.study.clustering.result import FAMILIES, ClusterStudy
+from separatrix.study.clustering.result import FAMILIES, Cluster, ClusterStudy
+from separatrix.study.clustering.verdict import two
+
+#: Over-represented levels of a column that are listed for a cluster.
+LEVELS = 3
 
 
 def cluster_table(study: ClusterStudy) -> Table:
@@ -29,7 +34,7 @@ def cluster_table(study: ClusterStudy) -> Table:
 
 
 def profile_table(study: ClusterStudy) -> Table:
-    """A line for each column: its mean, or most frequent levels, in every cluster."""
+    """A line for each column: its mean, or over-represented levels, in every cluster."""
     shown = study.clusters[:12]
     lines = []
     for column in study.columns[:MAX_LINES]:
@@ -39,7 +44,7 @@ def profile_table(study: ClusterStudy) -> Table:
         elif name in study.clusters[0].means:
             cells = tuple(figure(cluster.means[name]) for cluster in shown)
         elif name in study.clusters[0].levels:
-            cells = tuple(Cell(_levels(cluster.levels[name])) for cluster in shown)
+            cells = tuple(Cell(_levels(cluster, name)) for cluster in shown)
         else:
             continue
         lines.append(Line(name, cells))
@@ -50,8 +55,16 @@ def profile_table(study: ClusterStudy) -> Table:
     return Table(tuple(heads), tuple(lines), note)
 
 
-def _levels(levels: dict[str, float]) -> str:
-    return ", ".join(f"{level} {_percent(value)}" for level, value in levels.items()) or "–"
+def _levels(cluster: Cluster, name: str) -> str:
+    """Over-represented levels with their lift; the most frequent one where there are none."""
+    shares, lifts = cluster.levels[name], cluster.lifts.get(name, {})
+    if lifts:
+        shown = list(lifts.items())[:LEVELS]
+        return ", ".join(
+            f"{level} {_percent(shares[level])} ({lift:.1f}×)" for level, lift in shown
+        )
+    level = max(shares, key=lambda one: shares[one], default="")
+    return f"mostly {level} {_percent(shares[level])}" if level else "–"
 
 
 def _percent(value: float) -> str:
@@ -89,7 +102,7 @@ def reference_table(study: ClusterStudy) -> Table:
             FAMILIES[reference.name],
             (
                 figure(len(reference.silhouettes), f"{len(reference.silhouettes)}"),
-                figure(_mean(reference.silhouettes), _two(_mean(reference.silhouettes))),
+                figure(median(reference.silhouettes), _two(median(reference.silhouettes))),
                 figure(max(reference.silhouettes), _two(max(reference.silhouettes))),
                 figure(reference.p_value, f"{reference.p_value:.3f}"),
             ),
@@ -97,19 +110,15 @@ def reference_table(study: ClusterStudy) -> Table:
         for reference in study.structure.references
     )
     heads = (
-        ("Reference tables", False),
+        ("Tables without groups", False),
         ("Drawn", True),
-        ("Mean silhouette", True),
+        ("Median silhouette", True),
         ("Largest", True),
         ("p", True),
     )
     return Table(heads, lines)
 
 
-def _mean(values: tuple[float, ...]) -> float:
-    return sum(values) / len(values)
-
-
 def _two(value: float) -> str:
     """A silhouette: two decimals."""
-    return number(value) if not math.isfinite(value) else f"{value:.2f}".replace("-", "−")
+    return two(value) if math.isfinite(value) else number(value)

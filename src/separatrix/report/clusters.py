@@ -13,6 +13,7 @@ from separatrix.report.page import drawn, rendered
 from separatrix.report.verdict import Tile
 from separatrix.storage.files import write_text
 from separatrix.study.clustering.result import ClusterStudy
+from separatrix.study.clustering.verdict import CLEAR, CLEAR_SILHOUETTE, NEGLIGIBLE, STABLE, two
 
 METHODS = {
     "kmeans": "K-means: every row with the nearest mean",
@@ -57,6 +58,12 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
             "profiles": drawn("profiles", figures.profiles(study)),
             "rows": drawn("rows", figures.silhouettes(study)),
         },
+        "limits": {
+            "negligible": NEGLIGIBLE,
+            "clear_effect": CLEAR,
+            "silhouette": CLEAR_SILHOUETTE,
+            "stable": STABLE,
+        },
         "shown_rows": shown_rows(study),
         "commands": _commands(study),
         "python": _python(study),
@@ -64,26 +71,22 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
 
 
 def _verdict(study: ClusterStudy) -> list[str]:
-    found = [study.structure.summary, study.reason]
-    if not study.structure.significant:
-        found.append(
-            f"The {study.k} clusters below partition one cloud of rows: they are not distinct "
-            "groups."
-        )
-    return [*found, study.stability.summary]
+    return [study.verdict.summary, study.reason]
 
 
 def _tiles(study: ClusterStudy) -> list[Tile]:
     test, halves = study.structure, study.stability.mean
+    answer = {"distinct": "Yes", "overlapping": "Overlapping", "none": "No"}
+    chosen = "the most that were tried" if study.limit_reached else "by the silhouette"
     return [
-        Tile("Yes" if test.significant else "No", "Cluster structure", f"p = {test.p_value:.3f}"),
-        Tile(str(study.k), "Clusters", "requested" if study.requested else "by the silhouette"),
-        Tile(f"{study.silhouette:.2f}".replace("-", "−"), "Mean silhouette", "1 is well inside"),
+        Tile(answer[study.verdict.groups], "Distinct groups", "separated and stable"),
+        Tile(str(study.k), "Clusters", "requested" if study.requested else chosen),
         Tile(
-            "–" if halves != halves else f"{halves:.2f}".replace("-", "−"),
-            "Stability",
-            "adjusted Rand index",
+            two(test.silhouette) if test.silhouette > -1 else "–",
+            "Separation",
+            f"silhouette; {two(test.expected)} without groups",
         ),
+        Tile("–" if halves != halves else two(halves), "Stability", "adjusted Rand index"),
     ]
 
 

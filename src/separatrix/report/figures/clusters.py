@@ -13,7 +13,7 @@ from separatrix.pictures import (
     SilhouetteDisplay,
 )
 from separatrix.report.figures.gallery import MANY, Gallery
-from separatrix.study.clustering.result import ClusterStudy
+from separatrix.study.clustering.result import ClusterStudy, standardized_levels
 
 
 def number_of_clusters(study: ClusterStudy) -> Gallery:
@@ -45,15 +45,21 @@ def profiles(study: ClusterStudy) -> Gallery:
 
 
 def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
-    names = list(study.clusters[0].standardized_means)
-    if not names:
-        raise InputError("No numeric column varies, so there is no picture of means.")
-    means = [[cluster.standardized_means[name] for name in names] for cluster in study.clusters]
+    """Means of numeric columns, and proportions of levels, in standard deviations."""
+    clusters = study.clusters
+    rows = {
+        name: [cluster.standardized_means[name] for cluster in clusters]
+        for name in clusters[0].standardized_means
+    }
+    for (column, level), shares in standardized_levels(clusters).items():
+        rows[f"{column}: {level}"] = shares
+    if not rows:
+        raise InputError("No column varies, so there is no picture of means.")
     return ClusterProfileDisplay(
-        np.nan_to_num(np.array(means)),
-        names,
-        [str(cluster.number) for cluster in study.clusters],
-        [cluster.size for cluster in study.clusters],
+        np.nan_to_num(np.array(list(rows.values())).T),
+        list(rows),
+        [str(cluster.number) for cluster in clusters],
+        [cluster.size for cluster in clusters],
     )
 
 

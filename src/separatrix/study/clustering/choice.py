@@ -8,59 +8,64 @@ import numpy as np
 
 from separatrix.cluster.scatter import scatter_decomposition
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints
-from separatrix.study.clustering.methods import Search
+from separatrix.rows.block import Floats
 from separatrix.study.clustering.result import Trial
+from separatrix.study.clustering.search import Partition, Search
 
 Numbers = tuple[int, ...]
 
-#: Largest number of clusters that is tried, and initializations of each.
-MOST, STARTS = 10, 5
+#: Initializations of every number of clusters.
+STARTS = 5
 #: Mean size of a cluster, at least.
 ROWS_EACH = 4
 
 
-def numbers_to_try(x: Floats, requested: int | None) -> Numbers:
-    """2 … 10, fewer for small tables; refuses a number that the table cannot have."""
-    n, distinct = len(x), len(np.unique(x, axis=0))
+def numbers_to_try(n: int, distinct: int, requested: int | None, most: int) -> Numbers:
+    """2 … ``most``, fewer for ``n`` rows of which few are ``distinct``; refuses impossible ones."""
+    if most < 2:
+        raise InputError(
+            f"max_clusters={most} leaves nothing to try: one cluster is the whole table.",
+            remedy="Use 2 or more.",
+        )
     if distinct == 1:
         raise InputError(
             f"all {n} rows are equal: there is nothing to partition.",
-            remedy="Check how the columns are read (--kind), or leave fewer out.",
+            remedy="Check how the columns are read (`kinds`), or leave fewer out.",
         )
-    usual = range(2, max(2, min(MOST, n // ROWS_EACH, distinct)) + 1)
+    usual = range(2, max(2, min(most, n // ROWS_EACH, distinct)) + 1)
     if requested is None:
         if n < 3:
             raise InputError(f"{n} rows are too few to look for clusters.", remedy="Give more.")
         return tuple(usual)
     if requested < 2:
         raise InputError(
-            f"-k {requested} is no partition: one cluster is the whole table.",
-            remedy="Use -k 2 or more, or -k auto.",
+            f"k={requested} is no partition: one cluster is the whole table.",
+            remedy="Use `k=2` or more, or leave it out.",
         )
     if requested >= n:
         raise InputError(
-            f"-k {requested} is too many for {n} rows: a cluster has two rows or more somewhere.",
-            remedy=f"Use at most -k {max(2, n // 2)}, or -k auto.",
+            f"k={requested} is too many for {n} rows: a cluster has two rows or more somewhere.",
+            remedy=f"Use at most `k={max(2, n // 2)}`, or leave it out.",
         )
     if requested > distinct:
         raise InputError(
-            f"-k {requested} is too many: the table has only {distinct} different rows.",
-            remedy=f"Use at most -k {distinct}, or -k auto.",
+            f"k={requested} is too many: the table has only {distinct} different rows.",
+            remedy=f"Use at most `k={distinct}`, or leave it out.",
         )
     return tuple(sorted({*usual, requested}))
 
 
-def trials_of(search: Search, partitions: dict[int, Ints], z: Floats) -> tuple[Trial, ...]:
+def trials_of(search: Search, partitions: dict[int, Partition], z: Floats) -> tuple[Trial, ...]:
     """Silhouette and within-cluster sum of squares (of ``z``) for every number of clusters."""
+    scores = search.scores(list(partitions.values()))
     return tuple(
         Trial(
             k,
-            search.score(labels),
-            float(scatter_decomposition(z, labels).within.sum()),
-            int(np.bincount(labels).min()),
+            score,
+            float(scatter_decomposition(z, found.labels).within.sum()),
+            int(np.bincount(found.labels).min()),
         )
-        for k, labels in partitions.items()
+        for (k, found), score in zip(partitions.items(), scores, strict=True)
     )
 
 
@@ -73,25 +78,35 @@ def best_silhouette(
     search: Search, numbers: Numbers, rng: np.random.Generator, starts: int
 ) -> float:
     """The greatest mean silhouette over numbers of clusters."""
-    return max(_or_least(search.score(search.labels(k, rng, starts))) for k in numbers)
+    found = [search.partition(k, rng, starts) for k in numbers]
+    return max(map(_or_least, search.scores(found)))
 
 
 def _or_least(score: float) -> float:
     return -1.0 if math.isnan(score) else score
 
 
-def reason(trials: tuple[Trial, ...], chosen: Trial, requested: int | None) -> str:
-    """Why this number of clusters."""
-    greatest = best(trials)
-    if requested is None:
-        if math.isnan(chosen.silhouette):
-            return f"{chosen.k} clusters, the fewest: any number only cuts off a few rows."
-        if len(trials) == 1:
-            return f"{chosen.k} clusters: the table is too small to try more."
-        return (
-            f"{chosen.k} clusters have the greatest silhouette ({chosen.silhouette:.2f}) of "
-            f"{trials[0].k} to {trials[-1].k}."
+def reason(trials: tuple[Trial, ...], chosen: Trial, requested: int | None, most: int) -> str:
+    """Why this number of clusters; and that more were not tried, where that matters."""
+    if requested is not None:
+        return _reason_of_requested(best(trials), chosen, requested)
+    if math.isnan(chosen.silhouette):
+        return f"{chosen.k} clusters, the fewest: any number only cuts off a few rows."
+    if len(trials) == 1 and most > 2:
+        return f"{chosen.k} clusters: the table is too small to try more."
+    text = (
+        f"{chosen.k} clusters have the greatest silhouette ({chosen.silhouette:.2f}) of "
+        f"{trials[0].k} to {trials[-1].k}."
+    )
+    if chosen.k == most:
+        text += (
+            f" That is the limit of the search: more clusters may fit better "
+            f"(`max_clusters={2 * most}` tries them)."
         )
+    return text.replace("(-", "(−")
+
+
+def _reason_of_requested(greatest: Trial, chosen: Trial, requested: int) -> str:
     if greatest.k == requested:
         return f"{requested} clusters were requested; no other number has a greater silhouette."
     if math.isnan(chosen.silhouette):
@@ -99,4 +114,4 @@ def reason(trials: tuple[Trial, ...], chosen: Trial, requested: int | None) -> s
     return (
         f"{requested} clusters were requested (silhouette {chosen.silhouette:.2f}); "
         f"{greatest.k} have the greatest ({greatest.silhouette:.2f})."
-    )
+    ).replace("-", "−")

@@ -14,6 +14,7 @@ from separatrix.rows.schema import Kind
 from separatrix.statistics.preparation import prepare
 from separatrix.study import inferred
 from separatrix.study.clustering.methods import UNITLESS, Method
+from separatrix.study.clustering.samples import RowSamples
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,14 @@ class ClusterDesign:
     """Design matrix ``x`` as distances see it: imputed, encoded, standardized if requested.
 
     ``z`` is what sums of squares and pictures go by: standardized if requested, even where the
-    metric does not depend on units. ``categories`` are the columns of each discrete column;
-    ``discrete`` those and the 0/1 columns.
+    metric does not depend on units; ``raw`` is encoded only. ``categories`` are the columns of each
+    discrete column; ``discrete`` those and the 0/1 columns.
     """
 
     table: InMemory
     x: Floats
     z: Floats
+    raw: Floats
     names: tuple[str, ...]
     categories: tuple[tuple[int, ...], ...]
     discrete: list[list[int]]
@@ -39,7 +41,7 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
     if not table.schema.names:
         raise InputError(
             "no column can be used.",
-            remedy="Columns that name rows are left out; read one by --kind NAME=discrete.",
+            remedy="Columns that name rows are left out; read one by `kinds={'NAME': 'discrete'}`.",
         )
     prepared = prepare(table)
     x = prepared.rows.collect().dense()
@@ -58,7 +60,7 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
     if not x.shape[1] or not np.ptp(x, axis=0).any():
         raise InputError(
             "every row is the same: no column varies.",
-            remedy="Check how the columns are read (--kind COLUMN=KIND).",
+            remedy="Check how the columns are read (`kinds={…}`).",
         )
     spread = x.std(axis=0)
     z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf) if standardize else x
@@ -66,6 +68,7 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
         table,
         np.ascontiguousarray(z if scaled else x),
         z,
+        x,
         tuple(str(term) for term in terms),
         tuple(map(tuple, by_column.values())),
         [*by_column.values(), *binary],
@@ -77,40 +80,52 @@ def inferred_messages(
     design: ClusterDesign,
     method: Method,
     columns: tuple[ColumnProfile, ...],
-    searched: int,
-    tested: int,
+    samples: RowSamples,
 ) -> tuple[str, ...]:
-    """Messages on columns, standardization, discrete columns and samples of rows."""
+    """Messages on columns, standardization, discrete columns, copies and samples of rows."""
     table = design.table
     messages = [*table.notes]
     if table.dropped:
         messages.append(
-            f"{table.dropped} rows are left out: a value is missing (override: --missing)."
+            f"{table.dropped} rows are left out: a value is missing (override: `missing`)."
         )
     messages += inferred.about_columns(columns, table.schema)
     messages += [_standardization(design, method), *_categories(design, method)]
-    n = len(design.x)
-    if searched < n:
+    return (*messages, *_samples(len(design.x), samples))
+
+
+def _samples(n: int, samples: RowSamples) -> list[str]:
+    messages = []
+    if samples.copies:
         messages.append(
-            f"The number of clusters was chosen on {searched:,} rows drawn at random, and cluster "
-            f"structure was tested on {tested:,}; the model is fitted to all {n:,}."
+            f"{samples.copies:,} of {n:,} rows are exact copies of others: groups are looked for "
+            "in the different rows, and all rows are assigned to them."
         )
-    elif tested < n:
-        messages.append(f"Cluster structure was tested on {tested:,} rows drawn at random.")
-    return tuple(messages)
+    searched, tested, different = len(samples.searched), len(samples.tested), n - samples.copies
+    if searched < different:
+        messages.append(
+            f"The number of clusters is chosen on {searched:,} rows drawn at random, and compared "
+            f"with tables without groups on {tested:,}; the model is fitted to all {n:,}."
+        )
+    elif tested < different:
+        messages.append(
+            f"The clusters are compared with tables without groups on {tested:,} rows drawn at "
+            "random."
+        )
+    return messages
 
 
 def _standardization(design: ClusterDesign, method: Method) -> str:
     if design.standardized:
         return (
             "Columns are standardized: distances are in standard deviations, so that units do not "
-            "matter (override: --no-standardize, if all columns share one unit)."
+            "matter (override: `standardize=False`, if all columns share one unit)."
         )
     if method.metric in UNITLESS:
         return f"Columns are not standardized: {method.metric} distances do not depend on units."
     return (
         "Columns are not standardized, as requested: a column in small units counts for more "
-        "(leave out --no-standardize unless all share one unit)."
+        "(leave out `standardize=False` unless all share one unit)."
     )
 
 
@@ -121,5 +136,5 @@ def _categories(design: ClusterDesign, method: Method) -> list[str]:
         return ["Discrete columns count 0 where two rows agree and 1 where they do not (gower)."]
     return [
         "Discrete columns are compared as 0/1 columns, one for each level but the most frequent "
-        "(as plain agreement: --method kmedoids --metric gower)."
+        "(as plain agreement: `method='kmedoids'` with `metric='gower'`)."
     ]

@@ -1,38 +1,20 @@
-"""Clustering methods behind one interface: labels of a table for a given number of clusters.
-
-A search belongs to one set of points and stores what all numbers of clusters share: the distances,
-the Gram matrix, or the whole dendrogram.
-"""
+"""Clustering methods by name: their metric, their estimator, and what they refuse."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.cluster.agglomerative import AgglomerativeClustering
-from separatrix.cluster.dendrogram import Dendrogram
-from separatrix.cluster.initialization import (
-    kernel_plusplus,
-    kmeans_plusplus,
-    kmedoids_plusplus,
-)
 from separatrix.cluster.kernel_kmeans import KernelKMeans
-from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.kmeans import KMeans
 from separatrix.cluster.kmedoids import KMedoids
-from separatrix.cluster.linkage import linkage
-from separatrix.cluster.lloyd import lloyd
-from separatrix.cluster.pam import k_medoids
-from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower
 from separatrix.distances.names import metric_from
-from separatrix.distances.vectors import Euclidean
-from separatrix.kernels import Precomputed, kernel_from
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.clustering.result import LINKAGES
@@ -89,16 +71,19 @@ class Method:
         """The metric itself."""
         return Gower(groups=self.categories) if self.metric == "gower" else metric_from(self.metric)
 
-    def model(self, k: int, *, standardize: bool, seed: int, n: int) -> FittedClusterer:
-        """The estimator, not fitted yet; large tables get fewer initializations."""
+    def model(
+        self, k: int, init: Floats | Ints | None, *, standardize: bool, seed: int
+    ) -> FittedClusterer:
+        """The estimator, not fitted yet: K-means from centers, K-medoids from rows if known."""
         if self.name == "kmeans":
-            starts = 10 if n <= 20_000 else 3
-            return KMeans(k, n_init=starts, standardize=standardize, random_state=seed)
+            start: dict[str, Any] = {"n_init": 10} if init is None else {"init": init}
+            return KMeans(k, **start, standardize=standardize, random_state=seed)
         if self.name == "kernel":
             return KernelKMeans(k, standardize=standardize, random_state=seed)
         metric = self.distance() if self.categories and self.metric == "gower" else self.metric
         if self.name == "kmedoids":
-            return KMedoids(k, metric=metric, standardize=standardize, random_state=seed)
+            start = {} if init is None else {"init": init}
+            return KMedoids(k, metric=metric, **start, standardize=standardize, random_state=seed)
         return AgglomerativeClustering(k, linkage=self.name, metric=metric, standardize=standardize)
 
 
@@ -112,7 +97,7 @@ def method_named(name: str, metric: str | None) -> Method:
         what = "compares rows by a kernel" if name == "kernel" else "is about means of rows"
         raise InputError(
             f"{name} {what}, and takes no metric {metric!r}.",
-            remedy=f"Use --method kmedoids or --method average with --metric {metric}.",
+            remedy=f"Use `method='kmedoids'` or `method='average'` with `metric={metric!r}`.",
         )
     return Method(name, metric or "euclidean")
 
@@ -124,94 +109,13 @@ def refuse_size(method: Method, n: int) -> None:
         raise InputError(
             f"{n:,} rows are too many for {method.name}, which compares all pairs "
             f"(at most {most:,}).",
-            remedy="Use --method kmeans or --method kmedoids, or a sample of the rows.",
+            remedy="Use `method='kmeans'` or `method='kmedoids'`, or a sample of the rows.",
         )
 
 
 def few_rows(n: int) -> int:
     """Clusters of fewer rows are outliers."""
     return max(FEW_ROWS, int(np.ceil(FEW_FRACTION * n)))
-
-
-class Search:
-    """Clusters of given points, with what is computed once for all numbers of clusters."""
-
-    def __init__(self, method: Method, x: Floats) -> None:
-        self.method = method
-        self.x = np.ascontiguousarray(x)
-        self.ones = np.ones(len(x))
-
-    @cached_property
-    def _pairs(self) -> Floats:
-        """Distances of all pairs, in the space of the kernel where there is one."""
-        if self.method.name == "kernel":
-            diagonal = np.diag(self._gram)
-            squared = diagonal[:, None] + diagonal - 2 * self._gram
-            return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
-        d = self.method.distance().fitted(self.x).distances(self.x)
-        np.fill_diagonal(d, 0.0)
-        return np.asarray((d + d.T) / 2)
-
-    @cached_property
-    def _gram(self) -> Floats:
-        return np.asarray(kernel_from("rbf", gamma="scale", x=self.x).gram(self.x))
-
-    @cached_property
-    def _tree(self) -> Dendrogram:
-        name = self.method.name
-        if type(self.method.distance()) is Euclidean:
-            return Dendrogram(linkage(self.x, name))
-        return Dendrogram(linkage(self._pairs, name, "precomputed"))
-
-    def labels(self, k: int, rng: np.random.Generator, starts: int = 1) -> Ints:
-        """The best of some initializations; a dendrogram is cut."""
-        if not self.method.random:
-            return self._tree.cut(k)
-        found = [self._once(k, rng) for _ in range(starts)]
-        return min(found, key=lambda one: one[0])[1]
-
-    def _once(self, k: int, rng: np.random.Generator) -> tuple[float, Ints]:
-        """One initialization: the objective minimized, and the clusters."""
-        if self.method.name == "kmeans":
-            start = kmeans_plusplus(self.x, self.ones, k, rng)
-            found = lloyd(self.x, self.ones, start, max_iter=300)
-            return found.inertia, found.labels.astype(np.int64)
-        if self.method.name == "kernel":
-            gram = GramBlocks(Precomputed().prepare(self._gram))
-            first = kernel_plusplus(gram, self.ones, k, rng)
-            swept = kernel_lloyd(gram, self.ones, first, k, assign="centroid", max_iter=300)
-            return swept.inertia, swept.labels
-        d = self._pairs_float32
-        first = kmedoids_plusplus(d, self.ones, k, rng)
-        medoids = k_medoids(d, self.ones, first, method="pam", max_iter=300)
-        return medoids.loss, d[:, medoids.indices].argmin(axis=1).astype(np.int64)
-
-    @cached_property
-    def _pairs_float32(self) -> NDArray[np.float32]:
-        return np.ascontiguousarray(self._pairs, dtype=np.float32)
-
-    def silhouette(self, labels: Ints) -> Silhouette:
-        """Silhouettes in the distance that the method uses."""
-        if self.method.euclidean:
-            return silhouette(self.x, labels)
-        return silhouette(self._pairs, labels, "precomputed")
-
-    def score(self, labels: Ints) -> float:
-        """The mean silhouette, that of rows in clusters of a few being 0, as of a row alone.
-
-        NaN if fewer than two other clusters remain: cutting off outliers is no partition.
-        """
-        large = np.bincount(labels) >= few_rows(len(labels))
-        rows = np.flatnonzero(large[labels])
-        if large.sum() < 2:
-            return float("nan")
-        if len(rows) == len(labels):
-            return self.silhouette(labels).score
-        if self.method.euclidean:
-            score = silhouette(self.x[rows], labels[rows]).score
-        else:
-            score = silhouette(self._pairs[np.ix_(rows, rows)], labels[rows], "precomputed").score
-        return score * len(rows) / len(labels)
 
 
 def largest_first(model: FittedClusterer) -> FittedClusterer:

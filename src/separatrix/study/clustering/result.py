@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from separatrix.cluster.scatter import ClusterProjection
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.profile import ColumnProfile
+from separatrix.study.clustering.verdict import Verdict, verdict_on
 from separatrix.study.document import certificate_document, plain, record
 
 #: Methods of hierarchical clustering.
@@ -58,6 +60,16 @@ class Structure:
     references: tuple[Reference, ...]
     summary: str
 
+    @property
+    def expected(self) -> float:
+        """The median silhouette in tables without clusters, the larger of the two families."""
+        return max(median(reference.silhouettes) for reference in self.references)
+
+    @property
+    def effect(self) -> float:
+        """By how much the silhouette exceeds that of tables without clusters."""
+        return self.silhouette - self.expected
+
 
 @dataclass(frozen=True)
 class Stability:
@@ -77,9 +89,11 @@ class Stability:
 class Cluster:
     """A cluster: size, silhouette, means of numeric columns, proportions of levels of others.
 
-    ``standardized_means`` are in standard deviations from the mean of the table; ``outliers`` says
-    that the cluster has only a few rows. ``center`` is the mean of the design matrix by column
-    (K-means), ``medoid`` the row number of the medoid (K-medoids).
+    ``standardized_means`` are in standard deviations from the mean of the table; ``lifts`` are the
+    levels that are over-represented, the strongest first, with their proportion in the cluster over
+    that in the table. ``outliers`` says that the cluster has only a few rows. ``center`` is the
+    mean of the design matrix by column (K-means), ``medoid`` the row number of the medoid
+    (K-medoids).
     """
 
     number: int
@@ -92,6 +106,21 @@ class Cluster:
     levels: dict[str, dict[str, float]] = field(default_factory=dict)
     center: dict[str, float] = field(default_factory=dict)
     medoid: int | None = None
+    lifts: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def standardized_levels(clusters: tuple[Cluster, ...]) -> dict[tuple[str, str], list[float]]:
+    """Proportions of each (column, level) by cluster, in standard deviations of its 0/1 column."""
+    n = sum(cluster.size for cluster in clusters)
+    found = {}
+    for name, levels in clusters[0].levels.items():
+        for level in levels:
+            shares = [cluster.levels[name][level] for cluster in clusters]
+            whole = sum(c.size * p for c, p in zip(clusters, shares, strict=True)) / n
+            spread = (whole * (1 - whole)) ** 0.5
+            if spread > 0:
+                found[name, level] = [(share - whole) / spread for share in shares]
+    return found
 
 
 @dataclass(frozen=True)
@@ -125,8 +154,9 @@ class PlottedRows:
 class ClusterStudy:
     """Result of :func:`separatrix.run_clusters`.
 
-    ``requested`` is the number of clusters requested (None: chosen by the silhouette), ``k`` the
-    one used; cluster 0 is the largest. ``total_ss`` is the total sum of squares of the rows
+    ``verdict`` is the one answer to whether there are groups. ``requested`` is the number of
+    clusters requested (None: chosen by the silhouette among 2 to ``max_clusters``), ``k`` the one
+    used; cluster 0 is the largest. ``total_ss`` is the total sum of squares of the rows
     searched. ``messages`` list what was inferred, with reason and remedy. ``model`` is the fitted
     clusterer; None in a stored study, whose model is beside it.
     """
@@ -155,6 +185,17 @@ class ClusterStudy:
     plotted: PlottedRows
     source: str = ""
     command: str = ""
+    max_clusters: int = 10
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the clusters are groups, by separation and stability together."""
+        return verdict_on(self.structure, self.stability, self.k)
+
+    @property
+    def limit_reached(self) -> bool:
+        """Whether the number chosen is the largest that was tried."""
+        return self.requested is None and self.k >= self.max_clusters
 
     @property
     def hierarchical(self) -> bool:
@@ -176,7 +217,14 @@ def document_of(study: ClusterStudy) -> dict[str, Any]:
         "requested": study.requested,
         "k": study.k,
         "reason": study.reason,
-        "structure": record(study.structure),
+        "max_clusters": study.max_clusters,
+        "limit_reached": study.limit_reached,
+        "verdict": record(study.verdict),
+        "structure": {
+            **record(study.structure),
+            "expected": plain(study.structure.expected),
+            "effect": plain(study.structure.effect),
+        },
         "stability": record(study.stability),
         "silhouette": {"score": plain(study.silhouette), "metric": study.silhouette_metric},
         "trials": [record(trial) for trial in study.trials],

@@ -2,47 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.cluster.kmeans import KMeans
+from separatrix.cluster.kmedoids import MAX_ROWS as MEDOID_ROWS
 from separatrix.cluster.kmedoids import KMedoids
 from separatrix.cluster.scatter import cluster_projection
 from separatrix.cluster.silhouette import Silhouette, silhouette
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
-from separatrix.rows.profile import profile
+from separatrix.rows.profile import ColumnProfile, profile
 from separatrix.rows.rows import InMemory, Rows
-from separatrix.study.clustering.choice import STARTS, best, numbers_to_try, reason, trials_of
+from separatrix.study.clustering.choice import (
+    STARTS,
+    Numbers,
+    best,
+    numbers_to_try,
+    reason,
+    trials_of,
+)
 from separatrix.study.clustering.design import ClusterDesign, cluster_design, inferred_messages
 from separatrix.study.clustering.methods import (
     FittedClusterer,
     Method,
-    Search,
     largest_first,
     method_named,
     refuse_size,
 )
 from separatrix.study.clustering.profiles import clusters_of
-from separatrix.study.clustering.result import Assignments, ClusterStudy, PlottedRows
-from separatrix.study.clustering.validation import TEST_ROWS, stability, structure
+from separatrix.study.clustering.result import (
+    Assignments,
+    ClusterStudy,
+    PlottedRows,
+    Stability,
+    Structure,
+    Trial,
+)
+from separatrix.study.clustering.samples import RowSamples, different_rows, drawn, row_samples
+from separatrix.study.clustering.search import Partition, Search
+from separatrix.study.clustering.validation import stability, structure
 from separatrix.study.design import with_warnings
 from separatrix.study.folds import thinned
-from separatrix.study.progress import Step, stages
+from separatrix.study.progress import Step, stages, tell_inferred
 from separatrix.study.size import reason_to_stream
 
-#: Rows by which the number of clusters is chosen, and whose silhouettes are all measured.
-SEARCH_ROWS, SILHOUETTE_ROWS = 3_000, 20_000
+#: Rows whose silhouettes are measured: all pairs of them, or all pairs of a metric.
+SILHOUETTE_ROWS, METRIC_ROWS = 20_000, 3_000
 #: Rows that pictures show.
 PLOTTED_ROWS = 20_000
+#: Work of the stages, as measured on tables of a few thousand rows.
+WORK = (0.3, 0.4, 0.15, 0.1, 0.05)
 
 
 def run_clusters(
     rows: Rows,
     *,
     k: int | None = None,
+    max_clusters: int = 10,
     method: str = "kmeans",
     metric: str | None = None,
     standardize: bool = True,
@@ -51,11 +70,11 @@ def run_clusters(
     source: str = "",
     command: str = "",
 ) -> ClusterStudy:
-    """Cluster analysis of a table: number of clusters, test for structure, stability, profiles.
+    """Cluster analysis of a table: number of clusters, whether they are groups, profiles.
 
-    The number of clusters is that of the largest mean silhouette. Structure is tested against
-    reference tables without clusters (Monte Carlo p-value), stability by the adjusted Rand index
-    with clusters of half of the rows.
+    The number of clusters is that of the largest mean silhouette. The verdict needs both
+    separation, compared with reference tables without groups (Monte Carlo p-value and effect
+    size), and stability, the adjusted Rand index with clusters of half of the rows.
 
     Parameters
     ----------
@@ -63,6 +82,8 @@ def run_clusters(
         The table, as read by :func:`separatrix.scan`.
     k : int or None, default=None
         Number of clusters; None chooses it by the silhouette.
+    max_clusters : int, default=10
+        Largest number of clusters that is tried.
     method : str, default="kmeans"
         "kmeans", "kmedoids", "kernel" or a linkage: "single", "complete", "average", "centroid",
         "ward".
@@ -97,17 +118,51 @@ def run_clusters(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(40, 2)) + 9.0 * (np.arange(40) % 2)[:, None]
     >>> study = sx.run_clusters(sx.scan(X), k=2)
-    >>> study.k, [cluster.size for cluster in study.clusters]
-    (2, [20, 20])
+    >>> study.k, [cluster.size for cluster in study.clusters], study.verdict.groups
+    (2, [20, 20], 'distinct')
     """
     chosen = method_named(method, metric)
     table = _in_memory(rows)
     refuse_size(chosen, len(table))
     design = cluster_design(table, chosen, standardize=standardize)
     chosen = replace(chosen, categories=design.categories)
-    with stages(progress, 5) as step:
-        study = _analyze(design, chosen, k, seed, step)
-    return replace(study, source=source, command=command)
+    rng = np.random.default_rng(seed)
+    different = different_rows(design.x)
+    numbers = numbers_to_try(len(different.rows), different.distinct, k, max_clusters)
+    samples = row_samples(different, design.x.shape[1], numbers[-1], rng)
+    columns = profile(table)
+    messages = inferred_messages(design, chosen, columns, samples)
+    tell_inferred(progress, messages, ())
+    with stages(progress, WORK) as step:
+        found = _search(design, samples, chosen, numbers, k, rng, step)
+        step("fitting the model")
+        start = _start(design, samples, chosen, found.partition)
+        new = chosen.model(found.chosen.k, start, standardize=design.standardized, seed=seed)
+        model, warnings = with_warnings(lambda: largest_first(new.fit(table)))
+        step("describing the clusters")
+        return ClusterStudy(
+            seed=seed,
+            n_rows=len(table),
+            columns=columns,
+            method=chosen.name,
+            metric=chosen.metric,
+            standardized=design.standardized,
+            requested=k,
+            k=found.chosen.k,
+            reason=reason(found.trials, found.chosen, k, max_clusters),
+            trials=found.trials,
+            total_ss=found.total_ss,
+            structure=found.structure,
+            stability=found.stability,
+            model=model,
+            certificate=model.certificate_,
+            messages=messages,
+            warnings=warnings,
+            source=source,
+            command=command,
+            max_clusters=max_clusters,
+            **_description(design, chosen, columns, model, rng),
+        )
 
 
 def _in_memory(rows: Rows) -> InMemory:
@@ -121,62 +176,77 @@ def _in_memory(rows: Rows) -> InMemory:
     return rows.read()
 
 
-def _analyze(
-    design: ClusterDesign, method: Method, requested: int | None, seed: int, step: Step
-) -> ClusterStudy:
-    rng = np.random.default_rng(seed)
-    x, table, columns = design.x, design.table, profile(design.table)
-    numbers = numbers_to_try(x, requested)
-    searched = _sample(len(x), max(SEARCH_ROWS, 8 * numbers[-1]), rng)
-    search, z = Search(method, x[searched]), design.z[searched]
+@dataclass(frozen=True)
+class _Found:
+    """What the search found on samples of the rows, before the model is fitted to all."""
+
+    trials: tuple[Trial, ...]
+    chosen: Trial
+    partition: Partition
+    total_ss: float
+    structure: Structure
+    stability: Stability
+
+
+def _search(
+    design: ClusterDesign,
+    samples: RowSamples,
+    method: Method,
+    numbers: Numbers,
+    requested: int | None,
+    rng: np.random.Generator,
+    step: Step,
+) -> _Found:
+    search, z = Search(method, design.x[samples.searched]), design.z[samples.searched]
     step(f"trying {numbers[0]} to {numbers[-1]} clusters" if numbers[1:] else "trying 2 clusters")
-    partitions = {k: search.labels(k, rng, STARTS) for k in numbers}
+    partitions = {k: search.partition(k, rng, STARTS) for k in numbers}
     trials = trials_of(search, partitions, z)
     chosen = best(trials) if requested is None else next(t for t in trials if t.k == requested)
-    step("reference tables without clusters")
-    tested = _sample(len(x), max(TEST_ROWS, 8 * chosen.k), rng)
+    partition = partitions[chosen.k]
+    step("tables without groups")
     tried = numbers if requested is None else (requested,)
-    test = structure(method, x[tested], design.discrete, tried, rng)
-    step("stability on half of the rows")
-    repeated = stability(search, partitions[chosen.k], chosen.k, rng)
-    step("fitting the model")
-    new = method.model(chosen.k, standardize=design.standardized, seed=seed, n=len(x))
-    model, warnings = with_warnings(lambda: largest_first(new.fit(table)))
-    step("describing the clusters")
-    labels = np.asarray(model.labels_, dtype=np.int64)
-    shape, measured, silhouette_metric = _silhouettes(method, x, labels, rng)
-    means = np.full(int(labels.max()) + 1, np.nan)  # NaN: no row of the cluster was measured
-    means[shape.clusters.astype(int)] = shape.by_cluster
-    samples = shape.samples if len(measured) == len(labels) else None
-    return ClusterStudy(
-        seed=seed,
-        n_rows=len(x),
-        columns=columns,
-        method=method.name,
-        metric=method.metric,
-        standardized=design.standardized,
-        requested=requested,
-        k=chosen.k,
-        reason=reason(trials, chosen, requested),
-        trials=trials,
-        total_ss=float(((z - z.mean(axis=0)) ** 2).sum()),
-        structure=test,
-        stability=repeated,
-        clusters=clusters_of(table, columns, model, labels, means),
-        silhouette=shape.score,
-        silhouette_metric=silhouette_metric,
-        model=model,
-        certificate=model.certificate_,
-        messages=inferred_messages(design, method, columns, len(searched), len(tested)),
-        warnings=warnings,
-        assignments=Assignments(table.row_ids, labels, samples, _distances(model, table, labels)),
-        plotted=_plotted(design, labels, shape, measured),
+    test = structure(method, design.x[samples.tested], design.discrete, tried, rng)
+    step("clusters of half of the rows")
+    repeated = stability(search, partition.labels, chosen.k, rng)
+    total = float(((z - z.mean(axis=0)) ** 2).sum())
+    return _Found(trials, chosen, partition, total, test, repeated)
+
+
+def _start(
+    design: ClusterDesign, samples: RowSamples, method: Method, found: Partition
+) -> Floats | Ints | None:
+    """Centers or medoids that the search found, for the model of all rows to start from."""
+    if found.medoids is not None and len(design.x) <= MEDOID_ROWS:
+        return np.asarray(samples.searched[found.medoids])
+    sizes = np.bincount(found.labels)
+    if method.name != "kmeans" or not sizes.all():
+        return None
+    columns = design.raw[samples.searched].T
+    return (
+        np.stack([np.bincount(found.labels, column) for column in columns], axis=1) / sizes[:, None]
     )
 
 
-def _sample(n: int, most: int, rng: np.random.Generator) -> Ints:
-    """Some rows in their order; all of a small table."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+def _description(
+    design: ClusterDesign,
+    method: Method,
+    columns: tuple[ColumnProfile, ...],
+    model: FittedClusterer,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """The clusters as the model of all rows has them: profiles, silhouettes, rows for pictures."""
+    table, labels = design.table, np.asarray(model.labels_, dtype=np.int64)
+    shape, measured, silhouette_metric = _silhouettes(method, design.x, labels, rng)
+    means = np.full(int(labels.max()) + 1, np.nan)  # NaN: no row of the cluster was measured
+    means[shape.clusters.astype(int)] = shape.by_cluster
+    by_row = shape.samples if len(measured) == len(labels) else None
+    return {
+        "clusters": clusters_of(table, columns, model, labels, means),
+        "silhouette": shape.score,
+        "silhouette_metric": silhouette_metric,
+        "assignments": Assignments(table.row_ids, labels, by_row, _distances(model, table, labels)),
+        "plotted": _plotted(design, labels, shape, measured),
+    }
 
 
 def _silhouettes(
@@ -186,7 +256,7 @@ def _silhouettes(
     if method.euclidean:
         metric = "euclidean" if len(x) <= SILHOUETTE_ROWS else "sqeuclidean"
         return silhouette(x, labels, metric), np.arange(len(x)), metric
-    rows = _sample(len(x), SEARCH_ROWS, rng)
+    rows = drawn(np.arange(len(x)), METRIC_ROWS, rng)
     metric = "distance in the space of the kernel" if method.name == "kernel" else method.metric
     return Search(method, x[rows]).silhouette(labels[rows]), rows, metric
 

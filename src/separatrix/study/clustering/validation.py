@@ -14,16 +14,18 @@ import numpy as np
 
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.clustering.choice import Numbers, best_silhouette
-from separatrix.study.clustering.methods import Method, Search
+from separatrix.study.clustering.methods import Method
 from separatrix.study.clustering.references import Draw, references
 from separatrix.study.clustering.result import FAMILIES, Reference, Stability, Structure
+from separatrix.study.clustering.search import Search
+from separatrix.study.clustering.verdict import two
 
 #: Tables drawn of each family, and how many may do as well before p is beyond the level.
 DRAWS, ALLOWED, LEVEL = 39, 1, 0.05
 #: Rows of the test, at most.
 TEST_ROWS = 400
-#: Halves drawn, rows of each at most, and other initializations.
-HALVES, HALF_ROWS, RESTARTS = 20, 1_000, 10
+#: Halves drawn, rows of each at most, initializations of each, and initializations of all rows.
+HALVES, HALF_ROWS, HALF_STARTS, RESTARTS = 20, 1_000, 3, 10
 
 
 def structure(
@@ -65,23 +67,13 @@ def _reference(
 
 def _structure_summary(p: float, statistic: float, compared: list[Reference]) -> str:
     if statistic <= -1:
-        return (
-            "No significant cluster structure: all clusters but one have a few rows each, which "
-            "are outliers rather than clusters."
-        )
-    if p <= LEVEL:
-        largest = max(max(reference.silhouettes) for reference in compared)
-        total = sum(len(reference.silhouettes) for reference in compared)
-        return (
-            f"Significant cluster structure: the silhouette of {statistic:.2f} exceeds what the "
-            f"same search finds in reference tables without clusters (at most {largest:.2f} in "
-            f"{total}; p = {p:.3f})."
-        )
-    closest = max(compared, key=lambda one: (one.p_value, float(np.mean(one.silhouettes))))
+        return "All clusters but one have a few rows each, so there is no silhouette to compare."
+    closest = max(compared, key=lambda one: (one.p_value, float(np.median(one.silhouettes))))
     return (
-        f"No significant cluster structure: the same search does as well in reference tables "
-        f"without clusters ({FAMILIES[closest.name]}; mean silhouette "
-        f"{float(np.mean(closest.silhouettes)):.2f} there, {statistic:.2f} here; p = {p:.2f})."
+        f"The silhouette is {two(statistic)}; in {len(closest.silhouettes)} tables without groups "
+        f"({FAMILIES[closest.name]}) the same search finds "
+        f"{two(float(np.median(closest.silhouettes)))} in the middle and "
+        f"{two(max(closest.silhouettes))} at most (p = {p:.3f})."
     )
 
 
@@ -113,23 +105,19 @@ def stability(search: Search, labels: Ints, k: int, rng: np.random.Generator) ->
         rows = np.sort(rng.choice(n, size, replace=False))
         if len(np.unique(search.x[rows], axis=0)) < k:  # too few different rows for so many
             continue
-        again = Search(search.method, search.x[rows]).labels(k, rng, 3)
-        halves.append(adjusted_rand(again, labels[rows]))
+        again = Search(search.method, search.x[rows]).partition(k, rng, HALF_STARTS)
+        halves.append(adjusted_rand(again.labels, labels[rows]))
     restarts = []
     if search.method.random:
-        restarts = [adjusted_rand(search.labels(k, rng, 1), labels) for _ in range(RESTARTS)]
+        restarts = [adjusted_rand(search.partition(k, rng).labels, labels) for _ in range(RESTARTS)]
     mean = float(np.mean(halves)) if halves else float("nan")
     return Stability(tuple(halves), tuple(restarts), mean, _stability_summary(mean, restarts))
 
 
 def _stability_summary(mean: float, restarts: list[float]) -> str:
     if np.isnan(mean):
-        return "Too few distinct rows to assess the stability of the clusters."
-    degree = "stable" if mean >= 0.9 else "moderately stable" if mean >= 0.7 else "not stable"
-    text = (
-        f"The clusters are {degree}: adjusted Rand index {mean:.2f} with clusters of half of the "
-        "rows"
-    )
+        return "There are too few different rows to cluster half of them."
+    text = f"The adjusted Rand index is {two(mean)} with clusters of half of the rows"
     if restarts:
-        text += f", {float(np.mean(restarts)):.2f} with other starts"
-    return f"{text} (1 is equal, 0 chance).".replace("-", "−")
+        text += f" and {two(float(np.mean(restarts)))} with other starts"
+    return f"{text} (1 is equal, 0 is chance)."
