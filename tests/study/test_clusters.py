@@ -16,9 +16,12 @@ from separatrix.messages import InputError
 from separatrix.samples import sample
 from separatrix.study.clustering.methods import METHODS, Method
 from separatrix.study.clustering.references import marginal, references
+from separatrix.study.clustering.result import Reference, Stability, Structure
 from separatrix.study.clustering.run import run_clusters
+from separatrix.study.clustering.samples import DifferentRows, row_samples
 from separatrix.study.clustering.search import Search
 from separatrix.study.clustering.validation import adjusted_rand, stability, structure
+from separatrix.study.clustering.verdict import Verdict, verdict_on
 
 NUMBERS = tuple(range(2, 11))
 
@@ -364,3 +367,166 @@ def test_three_rows_and_two_kinds_of_rows() -> None:
     twice = run_clusters(sx.scan(np.repeat(np.eye(2), 5, axis=0)))
     assert twice.k == 2
     assert twice.silhouette == pytest.approx(1.0)
+
+
+# -- one verdict -----------------------------------------------------------------------------------
+
+
+def verdict(silhouette: float, expected: float, p: float, rand: float) -> Verdict:
+    drawn = Reference("unimodal", (expected - 0.01, expected, expected + 0.01), p)
+    test = Structure(p <= 0.05, p, silhouette, 400, (drawn,), "")
+    return verdict_on(test, Stability((rand,), (), rand, ""), 3)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "groups", "words"),
+    [
+        ((0.58, 0.21, 0.025, 1.0), "distinct", "well separated"),
+        ((0.13, 0.09, 0.025, 0.95), "overlapping", "many rows lie between"),
+        ((0.20, 0.10, 0.025, 0.95), "overlapping", "many rows lie between"),  # a low silhouette
+        ((0.40, 0.37, 0.025, 0.95), "overlapping", "not by much"),  # a small effect
+        ((0.58, 0.21, 0.025, 0.45), "none", "not stable"),
+        ((0.01, 0.00, 0.025, 0.95), "none", "hardly better"),
+        ((0.01, -0.05, 0.025, 0.3), "none", "not stable"),
+        ((0.22, 0.22, 0.400, 0.95), "none", "comes from its shape"),
+        ((0.22, 0.22, 0.400, 0.30), "none", "and not stable"),
+        ((0.58, 0.21, 0.025, float("nan")), "none", "too few different rows"),
+        ((0.22, 0.22, 0.400, float("nan")), "none", "no better"),
+        ((-1.0, 0.22, 0.400, 0.95), "none", "outliers"),
+    ],
+)
+def test_the_verdict_needs_separation_and_stability(numbers, groups, words) -> None:
+    found = verdict(*numbers)
+    assert found.groups == groups
+    assert found.summary.startswith(found.headline)
+    assert words in found.summary
+    assert "nan" not in found.summary
+    if groups != "none":
+        assert found.separated
+        assert found.stable
+
+
+def test_a_slight_pattern_in_many_rows_is_no_group() -> None:
+    """Two clouds half a standard deviation apart: significant or not, nothing to call a group."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 8)) + 0.5 * (np.arange(3000) % 2)[:, None]
+    found = run_clusters(sx.scan(x))
+    assert found.verdict.groups == "none"
+    assert found.verdict.summary.startswith("No distinct groups")
+
+
+def test_a_cloud_that_is_cut_alike_every_time_is_no_group() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=(600, 2)) * [6.0, 1.0]
+    found = run_clusters(sx.scan(x), k=2, standardize=False)
+    assert found.stability.mean > 0.9
+    assert found.verdict.stable
+    assert found.verdict.groups == "none"
+
+
+def test_the_limit_of_the_search_is_said_and_can_be_raised() -> None:
+    rng = np.random.default_rng(2)
+    x = 9.0 * np.array([[i % 4, i // 4] for i in range(12)])[np.arange(360) % 12]
+    x = x + rng.normal(size=x.shape)
+    found = run_clusters(sx.scan(x))
+    assert found.k == found.max_clusters == 10
+    assert found.limit_reached
+    assert "limit of the search" in found.reason
+    assert "`max_clusters=20`" in found.reason
+    more = run_clusters(sx.scan(x), max_clusters=20)
+    assert more.k == 12
+    assert not more.limit_reached
+    assert "limit" not in more.reason
+    assert not run_clusters(sx.scan(x), k=10).limit_reached  # requested, not found
+    with pytest.raises(InputError, match="nothing to try"):
+        run_clusters(sx.scan(x), max_clusters=1)
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def test_lift_is_the_proportion_in_the_cluster_over_that_in_the_table() -> None:
+    rng = np.random.default_rng(3)
+    kind = np.arange(300) % 3
+    town = np.where(rng.random(300) < 0.7, np.array(["a", "b", "c"])[kind], "d")
+    plan = rng.choice(["x", "y"], 300)  # nothing to do with the groups
+    frame = pd.DataFrame({"u": 9.0 * kind, "v": 9.0 * (kind == 1), "town": town, "plan": plan})
+    frame[["u", "v"]] += rng.normal(size=(300, 2))
+    frame.loc[kind == 2, "town"] = frame["town"].where(rng.random(300) < 0.5)
+    found = run_clusters(sx.scan(frame), k=3)
+    labels = found.assignments.clusters
+    for cluster in found.clusters:
+        own = frame[labels == cluster.number]
+        for level, lift in cluster.lifts["town"].items():
+            column = frame["town"].fillna("(missing)") == level
+            assert lift == pytest.approx(column[own.index].mean() / column.mean())
+            assert lift >= 1.2
+        level = next(iter(cluster.lifts["town"]))  # the strongest first
+        assert level in ("a", "b", "c", "(missing)")
+        assert "plan" not in cluster.lifts
+        shares = own["town"].value_counts(normalize=True, dropna=False)
+        assert cluster.levels["town"]["d"] == pytest.approx(shares.get("d", 0.0))
+    assert sum("(missing)" in cluster.lifts["town"] for cluster in found.clusters) == 1
+
+
+# -- copies and identifiers ------------------------------------------------------------------------
+
+
+def test_copies_of_rows_are_no_groups() -> None:
+    x = np.repeat(np.random.default_rng(4).normal(size=(60, 4)), 20, axis=0)
+    found = run_clusters(sx.scan(x))
+    assert found.verdict.groups == "none"
+    assert found.structure.rows == 60
+    assert len(found.assignments.clusters) == 1200
+    assert any("1,140 of 1,200 rows are exact copies" in text for text in found.messages)
+
+
+def test_repeated_answers_are_no_copies() -> None:
+    answers = np.random.default_rng(5).integers(1, 4, size=(400, 3)).astype(float)
+    found = run_clusters(sx.scan(answers), k=3)
+    assert found.structure.rows == 400
+    assert not any("copies" in text for text in found.messages)
+
+
+def test_identifiers_are_not_compared_unless_requested() -> None:
+    frame = pd.DataFrame(blobs(90), columns=["a", "b"])
+    frame.insert(0, "Unnamed: 0", np.arange(90))
+    frame["name"] = [f"somebody {i}" for i in range(90)]
+    found = run_clusters(sx.scan(frame))
+    assert [column.name for column in found.columns] == ["a", "b"]
+    assert sum("left out" in text for text in found.messages) == 2
+    asked = run_clusters(sx.scan(frame, kinds={"Unnamed: 0": "numeric"}))
+    assert [column.name for column in asked.columns] == ["Unnamed: 0", "a", "b"]
+
+
+# -- work ------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_computed_twice(monkeypatch) -> None:
+    """One set of distances for each table, and one run of the model from what was found."""
+    from separatrix.cluster import kmeans
+    from separatrix.study.clustering import search
+
+    pairs, runs = [], []
+    whole, lloyd = search.pair_distances, kmeans.lloyd
+    monkeypatch.setattr(search, "pair_distances", lambda *a: (pairs.append(len(a[0])), whole(*a)))
+
+    def counted(*args, **options):
+        runs.append(lloyd(*args, **options))
+        return runs[-1]
+
+    monkeypatch.setattr(kmeans, "lloyd", counted)
+    found = run_clusters(sx.scan(blobs(300)))
+    drawn = sum(len(reference.silhouettes) for reference in found.structure.references)
+    assert len(pairs) == 2 + drawn  # the search, the test, and every table without groups
+    assert len(runs) == 1
+    assert runs[0].iterations <= 3
+
+
+def test_samples_have_a_budget_of_numbers() -> None:
+    different = DifferentRows(np.arange(50_000), 50_000, 0)
+    rng = np.random.default_rng(0)
+    for columns, searched, tested in ((10, 3000, 400), (200, 1500, 200), (5000, 1000, 150)):
+        found = row_samples(different, columns, 10, rng)
+        assert (len(found.searched), len(found.tested)) == (searched, tested)
+    assert len(row_samples(different, 10, 500, rng).tested) == 4000  # eight rows a cluster

@@ -124,7 +124,7 @@ def cluster(
         return
     from separatrix.cli.cluster_summary import print_clusters
 
-    print_clusters(study, place, _in_python(context, beside.columns))
+    print_clusters(study, place, _in_python(context, beside.columns), report.announced)
 
 
 def _id_messages(ids: Ids) -> tuple[str, ...]:

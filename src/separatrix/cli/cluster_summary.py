@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
@@ -16,9 +17,12 @@ from separatrix.study.clustering.verdict import two
 MOST_COLUMNS = 3
 
 
-def print_clusters(study: ClusterStudy, place: Path, python: str) -> None:
-    """Results to standard output; messages, files and next steps to standard error."""
-    print_messages(study.messages, study.warnings)
+def print_clusters(study: ClusterStudy, place: Path, python: str, announced: Sequence[str]) -> None:
+    """Results to standard output; messages, files and next steps to standard error.
+
+    Messages that were ``announced`` before the work are not repeated.
+    """
+    print_messages([text for text in study.messages if text not in announced], study.warnings)
     print_lines([study.verdict.summary])
     headings = [Column(name, right=True) for name in ("cluster", "rows", "silhouette")]
     print_table(

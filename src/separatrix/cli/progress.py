@@ -139,8 +139,9 @@ class Lines(Silent):
         self.announced = [with_flags(text) for text in messages]
         for text in self.announced:
             say(f"· {text}")
-        others = ", ".join(candidates[1:]) or "nothing else"
-        say(f"· To be compared with the {candidates[0]}: {others} (override: --models).")
+        if candidates:
+            others = ", ".join(candidates[1:]) or "nothing else"
+            say(f"· To be compared with the {candidates[0]}: {others} (override: --models).")
 
 
 class Bar(Lines):

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.cluster.initialization import lexicographic_order
-from separatrix.rows.block import Floats, Ints
-from separatrix.study.clustering.references import FEW_VALUES
+from separatrix.rows.block import Block, Floats, Ints
+from separatrix.rows.copies import Copies
+from separatrix.rows.parts import hash_block
 
 #: Numbers (rows times columns) of the search and of the test; rows at most, and at least.
 SEARCH_NUMBERS, SEARCH_ROWS, LEAST_SEARCHED = 300_000, 3_000, 1_000
@@ -39,18 +40,13 @@ class RowSamples:
     copies: int
 
 
-def different_rows(x: Floats) -> DifferentRows:
-    """The rows without copies, unless the columns have so few values that rows repeat by chance.
-
-    Chance is ruled out by a column of measurements: more than ten values, and at least half as many
-    as there are different rows.
-    """
+def different_rows(x: Floats, block: Block) -> DifferentRows:
+    """The rows of the design ``x`` without copies, unless chance explains those in the table."""
     n = len(x)
     order = lexicographic_order(x)
     new = np.append(True, (x[order[1:]] != x[order[:-1]]).any(axis=1))
     distinct = int(new.sum())
-    least = max(FEW_VALUES + 1, distinct / 2)
-    if distinct == n or not any(len(np.unique(column)) >= least for column in x.T):
+    if distinct == n or Copies(block, hash_block(block)).by_chance:
         return DifferentRows(np.arange(n), distinct, 0)
     return DifferentRows(np.sort(order[new]), distinct, n - distinct)
 
