@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.samples import sample
+from separatrix.statistics.preparation import prepare
 from separatrix.study.clustering.methods import METHODS, Method
 from separatrix.study.clustering.references import marginal, references
 from separatrix.study.clustering.result import Reference, Stability, Structure
@@ -424,7 +425,7 @@ def test_a_cloud_that_is_cut_alike_every_time_is_no_group() -> None:
     assert found.verdict.groups == "none"
 
 
-def test_the_limit_of_the_search_is_said_and_can_be_raised() -> None:
+def test_the_limit_of_the_search_is_reported_and_can_be_raised() -> None:
     rng = np.random.default_rng(2)
     x = 9.0 * np.array([[i % 4, i // 4] for i in range(12)])[np.arange(360) % 12]
     x = x + rng.normal(size=x.shape)
@@ -464,9 +465,31 @@ def test_lift_is_the_proportion_in_the_cluster_over_that_in_the_table() -> None:
         level = next(iter(cluster.lifts["town"]))  # the strongest first
         assert level in ("a", "b", "c", "(missing)")
         assert "plan" not in cluster.lifts
-        shares = own["town"].value_counts(normalize=True, dropna=False)
-        assert cluster.levels["town"]["d"] == pytest.approx(shares.get("d", 0.0))
+        proportions = own["town"].value_counts(normalize=True, dropna=False)
+        assert cluster.levels["town"]["d"] == pytest.approx(proportions.get("d", 0.0))
     assert sum("(missing)" in cluster.lifts["town"] for cluster in found.clusters) == 1
+
+
+def test_many_or_rare_levels_do_not_outweigh_numeric_columns() -> None:
+    rng = np.random.default_rng(6)
+    kind = np.arange(400) % 4
+    frame = pd.DataFrame(
+        {
+            "a": 6.0 * (kind % 2) + rng.normal(size=400),
+            "b": 6.0 * (kind // 2) + rng.normal(size=400),
+            "code": rng.choice([f"c{i}" for i in range(12)], 400),
+            "rare": np.where(rng.random(400) < 0.03, "yes", "no"),
+        }
+    )
+    found = run_clusters(sx.scan(frame))
+    assert found.k == 4
+    assert adjusted_rand_score(kind, found.assignments.clusters) > 0.95
+    assert any("together count as one column" in text for text in found.messages)
+    model = found.model
+    z = model.standardizer_.transform(prepare(sx.scan(frame)).rows.collect().dense())
+    levels = [j for j, name in enumerate(model.encoding_.names) if name.startswith("code")]
+    assert len(levels) == 11
+    assert z[:, levels].var(axis=0).sum() == pytest.approx(1.0)
 
 
 # -- copies and identifiers ------------------------------------------------------------------------
@@ -495,8 +518,8 @@ def test_identifiers_are_not_compared_unless_requested() -> None:
     found = run_clusters(sx.scan(frame))
     assert [column.name for column in found.columns] == ["a", "b"]
     assert sum("left out" in text for text in found.messages) == 2
-    asked = run_clusters(sx.scan(frame, kinds={"Unnamed: 0": "numeric"}))
-    assert [column.name for column in asked.columns] == ["Unnamed: 0", "a", "b"]
+    with_it = run_clusters(sx.scan(frame, kinds={"Unnamed: 0": "numeric"}))
+    assert [column.name for column in with_it.columns] == ["Unnamed: 0", "a", "b"]
 
 
 # -- work ------------------------------------------------------------------------------------------

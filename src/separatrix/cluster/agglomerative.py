@@ -38,7 +38,8 @@ class AgglomerativeClustering(MetricClusterer):
         Distance d of two points: a name, a metric, a function of two objects, or "precomputed".
         Centroid and Ward linkage need "euclidean".
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
+        Standardize the columns first, so that their units do not matter; the levels of a discrete
+        column have one scale, so that it counts as much as a numeric one.
 
     Attributes
     ----------

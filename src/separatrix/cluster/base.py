@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_random_state
 
 from separatrix.distances.base import Metric
 from separatrix.distances.names import PrecomputedDistances, metric_from
-from separatrix.estimators.metric_inputs import PointsEstimator, holds_objects
+from separatrix.estimators.metric_inputs import PointsEstimator, as_dense, holds_objects
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding
 
 
 def _positive_integer(name: str, value: Any, also: str = "") -> int:
@@ -22,11 +23,29 @@ def _positive_integer(name: str, value: Any, also: str = "") -> int:
     return int(value)
 
 
+def columns_by_level(encoding: Encoding) -> list[list[int]]:
+    """Positions in the design of the levels of each discrete column."""
+    found: dict[str, list[int]] = {}
+    for j, term in enumerate(encoding.terms):
+        if term.level is not None:
+            found.setdefault(term.column, []).append(j)
+    return list(found.values())
+
+
 class Clusterer(ClusterMixin, PointsEstimator):
     """An estimator of a partition into ``n_clusters``."""
 
     n_clusters: int | None
     certificate_: Certificate
+
+    def _fit_standardize(self, x: Any, w: Floats | None, *, numeric: bool) -> Any:
+        """The training points, standardized if ``standardize``; a discrete column has one scale."""
+        z = super()._fit_standardize(x, w, numeric=numeric)
+        groups = columns_by_level(self.encoding_) if self.standardizer_ is not None else []
+        if self.standardizer_ is None or not groups:
+            return z
+        self.standardizer_ = self.standardizer_.with_pooled_scales(groups)
+        return self.standardizer_.transform(as_dense(x))
 
     def _check_n_clusters(self, n: int) -> int:
         """``n_clusters``, refused if it is not an integer from 1 to the number of rows."""

@@ -60,7 +60,8 @@ class KernelKMeans(KernelModel, IterativeClusterer):
     max_iter : int, default=300
         Maximum number of iterations.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
+        Standardize the columns first, so that their units do not matter; the levels of a discrete
+        column have one scale, so that it counts as much as a numeric one.
     random_state : int, RandomState or None, default=None
         Seed of the initializations.
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state
 
-from separatrix.cluster.base import IterativeClusterer
+from separatrix.cluster.base import IterativeClusterer, columns_by_level
 from separatrix.cluster.initialization import kmeans_plusplus, random_centers
 from separatrix.cluster.lloyd import LloydResult, lloyd
 from separatrix.cluster.streaming_lloyd import (
@@ -56,7 +56,8 @@ default="k-means++"
         Stop when the squared steps of the centers sum to less than this fraction of the mean
         variance of the columns; 0 iterates until no row moves.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
+        Standardize the columns first, so that their units do not matter; the levels of a discrete
+        column have one scale, so that it counts as much as a numeric one.
     random_state : int, RandomState or None, default=None
         Seed of the initializations.
 
@@ -131,7 +132,10 @@ default="k-means++"
         self._check_n_clusters(moments.count)
         if isinstance(self.init, str):
             check_option("init", self.init, INITIALIZATIONS, "an array of centers")
-        self.standardizer_ = Standardizer.from_moments(moments) if self.standardize else None
+        self.standardizer_ = None
+        if self.standardize:
+            levels = columns_by_level(self.encoding_)
+            self.standardizer_ = Standardizer.from_moments(moments).with_pooled_scales(levels)
         squares = np.diag(moments.xx)
         if self.standardizer_ is not None:
             squares = squares * self.standardizer_.inverse_scale**2

@@ -81,7 +81,8 @@ default="k-medoids++"
     max_iter : int, default=300
         Maximum number of passes over the candidates.
     standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
+        Standardize the columns first, so that their units do not matter; the levels of a discrete
+        column have one scale, so that it counts as much as a numeric one.
     random_state : int, RandomState or None, default=None
         Seed of the initializations, and of samples of large tables.
 

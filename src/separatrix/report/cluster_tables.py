@@ -57,14 +57,14 @@ def profile_table(study: ClusterStudy) -> Table:
 
 def _levels(cluster: Cluster, name: str) -> str:
     """Over-represented levels with their lift; the most frequent one where there are none."""
-    shares, lifts = cluster.levels[name], cluster.lifts.get(name, {})
+    proportions, lifts = cluster.levels[name], cluster.lifts.get(name, {})
     if lifts:
         shown = list(lifts.items())[:LEVELS]
         return ", ".join(
-            f"{level} {_percent(shares[level])} ({lift:.1f}×)" for level, lift in shown
+            f"{level} {_percent(proportions[level])} ({lift:.1f}×)" for level, lift in shown
         )
-    level = max(shares, key=lambda one: shares[one], default="")
-    return f"mostly {level} {_percent(shares[level])}" if level else "–"
+    level = max(proportions, key=lambda one: proportions[one], default="")
+    return f"mostly {level} {_percent(proportions[level])}" if level else "–"
 
 
 def _percent(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,17 @@ class Standardizer:
         square = np.asarray(x.multiply(x).T @ w) / total - mean**2
         scale = zero_if_constant(np.sqrt(np.maximum(square, 0.0)), mean)
         return cls(mean if keep_mean else np.zeros_like(mean), scale)
+
+    def with_pooled_scales(self, groups: Iterable[list[int]]) -> Standardizer:
+        """One scale σ = √Σσⱼ² for the columns of each group: together they have variance 1.
+
+        The levels of a discrete column then count as one column, however many they are, and a rare
+        level does not count for more than a frequent one.
+        """
+        scale = self.scale.copy()
+        for columns in groups:
+            scale[columns] = np.sqrt((self.scale[columns] ** 2).sum())
+        return Standardizer(self.mean, scale)
 
     @property
     def inverse_scale(self) -> Floats:

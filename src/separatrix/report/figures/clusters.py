@@ -51,8 +51,8 @@ def _profile(study: ClusterStudy) -> ClusterProfileDisplay:
         name: [cluster.standardized_means[name] for cluster in clusters]
         for name in clusters[0].standardized_means
     }
-    for (column, level), shares in standardized_levels(clusters).items():
-        rows[f"{column}: {level}"] = shares
+    for (column, level), proportions in standardized_levels(clusters).items():
+        rows[f"{column}: {level}"] = proportions
     if not rows:
         raise InputError("No column varies, so there is no picture of means.")
     return ClusterProfileDisplay(

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.cluster.base import columns_by_level
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind
 from separatrix.statistics.preparation import prepare
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.study import inferred
 from separatrix.study.clustering.methods import UNITLESS, Method
 from separatrix.study.clustering.samples import RowSamples
@@ -47,10 +49,7 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
     x = prepared.rows.collect().dense()
     terms = tuple(prepared.encoding.terms)
     kinds = {column.name: column.kind for column in table.schema.columns}
-    by_column: dict[str, list[int]] = {}
-    for j, term in enumerate(terms):
-        if term.level is not None:
-            by_column.setdefault(term.column, []).append(j)
+    by_column = columns_by_level(prepared.encoding)
     binary = [
         [j]
         for j, term in enumerate(terms)
@@ -62,16 +61,18 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
             "every row is the same: no column varies.",
             remedy="Check how the columns are read (`kinds={…}`).",
         )
-    spread = x.std(axis=0)
-    z = (x - x.mean(axis=0)) / np.where(spread > 0, spread, np.inf) if standardize else x
+    z = x
+    if standardize:
+        scales = Standardizer.from_rows(x, np.ones(len(x))).with_pooled_scales(by_column)
+        z = scales.transform(x)
     return ClusterDesign(
         table,
         np.ascontiguousarray(z if scaled else x),
         z,
         x,
         tuple(str(term) for term in terms),
-        tuple(map(tuple, by_column.values())),
-        [*by_column.values(), *binary],
+        tuple(map(tuple, by_column)),
+        [*by_column, *binary],
         scaled,
     )
 
@@ -134,7 +135,8 @@ def _categories(design: ClusterDesign, method: Method) -> list[str]:
         return []
     if method.metric == "gower":
         return ["Discrete columns count 0 where two rows agree and 1 where they do not (gower)."]
+    together = ", which together count as one column" if design.standardized else ""
     return [
-        "Discrete columns are compared as 0/1 columns, one for each level but the most frequent "
-        "(as plain agreement: `method='kmedoids'` with `metric='gower'`)."
+        "Discrete columns are compared as 0/1 columns, one for each level but the most frequent"
+        f"{together} (as plain agreement: `method='kmedoids'` with `metric='gower'`)."
     ]

@@ -87,8 +87,8 @@ class _Levels:
         if not counted:
             return None
         every = cls(tuple(counted), np.array(list(counted.values())), np.bincount(labels))
-        kept = every.worth_describing()
-        return cls(tuple(every.names[i] for i in kept), every.counts[kept], every.sizes)
+        described = every.notable()
+        return cls(tuple(every.names[i] for i in described), every.counts[described], every.sizes)
 
     @cached_property
     def excess(self) -> Floats:
@@ -99,7 +99,7 @@ class _Levels:
         spread = np.sqrt(np.where(variance > 0, variance, np.inf))
         return np.asarray(above / spread)
 
-    def worth_describing(self) -> Ints:
+    def notable(self) -> Ints:
         """The most frequent levels of every cluster, and those that are over-represented."""
         frequent = np.argsort(-self.counts, axis=0, kind="stable")[:FREQUENT]
         first = np.unique(frequent[np.take_along_axis(self.counts, frequent, axis=0) > 0])

@@ -115,11 +115,11 @@ def standardized_levels(clusters: tuple[Cluster, ...]) -> dict[tuple[str, str], 
     found = {}
     for name, levels in clusters[0].levels.items():
         for level in levels:
-            shares = [cluster.levels[name][level] for cluster in clusters]
-            whole = sum(c.size * p for c, p in zip(clusters, shares, strict=True)) / n
+            proportions = [cluster.levels[name][level] for cluster in clusters]
+            whole = sum(c.size * p for c, p in zip(clusters, proportions, strict=True)) / n
             spread = (whole * (1 - whole)) ** 0.5
             if spread > 0:
-                found[name, level] = [(share - whole) / spread for share in shares]
+                found[name, level] = [(share - whole) / spread for share in proportions]
     return found
 
 

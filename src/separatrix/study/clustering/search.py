@@ -129,8 +129,8 @@ class Search:
         large = _LargeClusters.of(labels)
         if len(large.sizes) < 2:
             return float("nan")
-        kept = silhouette(self.x[large.rows], labels[large.rows])
-        return kept.score * len(large.rows) / len(labels)
+        found = silhouette(self.x[large.rows], labels[large.rows])
+        return found.score * len(large.rows) / len(labels)
 
     # -- what all numbers of clusters share --------------------------------------------------------
 
