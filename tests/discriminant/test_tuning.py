@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as Peer
 from sklearn.model_selection import cross_val_score
 
@@ -29,6 +30,11 @@ def model(**options):
     return sx.RegularizedDiscriminantAnalysis(**options)
 
 
+def tempered(logs, temperature, smoothing):
+    p = softmax(logs / temperature, axis=1)
+    return (p + smoothing / p.shape[1]) / (1 + smoothing)
+
+
 @pytest.mark.parametrize("loss", ["error", "log_loss"])
 def test_predictions_are_those_of_separate_fits(loss):
     data = table(loss=loss)
@@ -37,7 +43,8 @@ def test_predictions_are_those_of_separate_fits(loss):
     for fold, (train, test) in enumerate(data.folds.pairs):
         chosen = found.grid[found.by_fold[fold]]
         separate = sx.GaussianDiscriminant(alpha=chosen["alpha"], beta=chosen["beta"])
-        expected = separate.fit(data.x[train], data.y[train]).predict_proba(data.x[test])
+        logs = separate.fit(data.x[train], data.y[train]).predict_log_proba(data.x[test])
+        expected = tempered(logs, chosen["temperature"], chosen["smoothing"])
         assert np.array_equal(found.rows[at : at + len(test)], test)
         np.testing.assert_allclose(found.predictions[at : at + len(test)], expected, atol=1e-9)
         own = expected[np.arange(len(test)), data.y[test]]
@@ -69,6 +76,7 @@ def test_more_columns_than_rows_are_compared_in_their_span():
     assert found.parameters["alpha"] > 0.0
     z = (x - x.mean(axis=0)) / x.std(axis=0)
     at = next(i for i, p in enumerate(found.grid) if p["alpha"] == 0.5 and 0 < p["beta"] < 0.5)
+    assert (found.grid[at]["temperature"], found.grid[at]["smoothing"]) == (1.0, 0.0)
     alpha, beta = found.grid[at]["alpha"], found.grid[at]["beta"]
     for fold, (train, test) in enumerate(data.folds.pairs):
         parts = [z[train][y[train] == k] for k in range(2)]
@@ -132,6 +140,30 @@ def test_the_fit_to_all_rows_has_the_chosen_shrinkage():
     found = tuned.tune(data)
     tuned.fit_tuned(sx.scan(frame, target="y"), found)
     same = sx.GaussianDiscriminant(alpha=tuned.alpha_, beta=tuned.beta_).fit(data.x, data.y)
-    probabilities = tuned.predict_proba(frame[list("abcd")])
-    np.testing.assert_allclose(probabilities, same.predict_proba(data.x), atol=1e-9)
+    logs = same.predict_log_proba(data.x)
+    expected = tempered(logs, tuned.temperature_, tuned.smoothing_)
+    np.testing.assert_allclose(tuned.predict_proba(frame[list("abcd")]), expected, atol=1e-9)
     assert tuned.certificate_.holds
+
+
+def test_densities_that_are_too_sure_are_tempered():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    x = rng.standard_normal((300, 1)) + 0.7 * y[:, None]
+    noisy = np.hstack([x + 0.3 * rng.standard_normal((300, 1)) for _ in range(12)])
+    skewed = TuningData(
+        np.sinh(2 * noisy), y, np.ones(300), Folds.from_labels(np.arange(300) // 2 % 5), 2
+    )
+    found = model(alphas=[0.001], betas=[0.0]).tune(skewed)
+    assert found.parameters["temperature"] > 1.0
+    frame = pd.DataFrame(skewed.x, columns=[f"c{j}" for j in range(12)])
+    rows = sx.scan(frame.assign(y=np.array(list("pq"))[y]), target="y")
+    tuned = model(alphas=[0.001], betas=[0.0])
+    tuned.fit_tuned(rows, found)
+    plain = sx.GaussianDiscriminant(alpha=0.001).fit(skewed.x, y)
+    halved = plain.decision_function(skewed.x) / found.parameters["temperature"]
+    np.testing.assert_allclose(tuned.decision_function(frame), halved, rtol=1e-9, atol=1e-9)
+    p = tempered(plain.predict_log_proba(skewed.x), tuned.temperature_, tuned.smoothing_)
+    np.testing.assert_allclose(tuned.predict_log_proba(frame), np.log(p), rtol=1e-6, atol=1e-9)
+    again = tuned.fit(skewed.x, y)
+    assert (again.temperature_, again.smoothing_) == (1.0, 0.0)

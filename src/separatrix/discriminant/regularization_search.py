@@ -79,15 +79,40 @@ def table_folds(rows: InMemory, cv: Any, targets: Terms) -> list[ClassFold]:
     return folds_of(cv, len(codes), codes=codes).map(one)
 
 
-def cross_validated_losses(tests: list[ShrinkageFold], grid: Floats) -> tuple[Floats, Floats]:
-    """Log loss and error (P x folds) of every (α, β) in ``grid``; +∞ where one is singular."""
+@dataclass(frozen=True)
+class Tempering:
+    """How sure densities are: P ← (P^(1/T) / Σ + s/K) / (1 + s).
+
+    Temperatures T are 1, 2, 4, …, doubled as often as ``doublings``; s are values of ``smoothing``.
+    """
+
+    doublings: int = 0
+    smoothing: tuple[float, ...] = (0.0,)
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """All pairs of temperature and smoothing, as sure as the densities first."""
+        return [(2.0**j, s) for j in range(1 + self.doublings) for s in self.smoothing]
+
+
+AS_THEY_ARE = Tempering()
+
+
+def cross_validated_losses(
+    tests: list[ShrinkageFold], grid: Floats, tempering: Tempering = AS_THEY_ARE
+) -> tuple[Floats, Floats]:
+    """Log loss (P x tempering x folds) and error (P x folds) of every (α, β) in ``grid``.
+
+    Losses are +∞ where a class is singular.
+    """
     ratios = by_ratio(grid)
-    log_loss, error = np.empty((2, len(grid), len(tests)))
+    log_loss = np.empty((len(grid), len(tempering.points), len(tests)))
+    error = np.empty((len(grid), len(tests)))
     tasks = [(f, t, points) for f in range(len(tests)) for t, points in ratios.items()]
 
     def one(task: tuple[int, float, list[int]]) -> None:
         f, t, points = task
-        log_loss[points, f], error[points, f] = tests[f].losses(t, grid[points, 0])
+        log_loss[points, :, f], error[points, f] = tests[f].losses(t, grid[points, 0], tempering)
 
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, tasks))
@@ -146,29 +171,29 @@ class ShrinkageFold:
             log_priors,
         )
 
-    def losses(self, t: float, alphas: Floats) -> tuple[Floats, Floats]:
-        """Mean log loss and error of the test rows for every α with the ratio ``t``."""
-        total, wrong = np.zeros(len(alphas)), np.zeros(len(alphas))
+    def losses(self, t: float, alphas: Floats, tempering: Tempering) -> tuple[Floats, Floats]:
+        """Mean log loss (A x tempering) and error of the test rows, for every α with ratio t."""
+        total, wrong = np.zeros((len(alphas), len(tempering.points))), np.zeros(len(alphas))
         if not len(self.z):
             return total, wrong
         finite = np.ones(len(alphas), dtype=bool)
         for here, scores, regular in self._scores(t, alphas):
             finite = regular
-            loss, miss = _row_losses(scores, self.codes[here])
-            total += self.weight[here] @ loss
+            loss, miss = _row_losses(scores, self.codes[here], tempering)
+            total += np.einsum("n,tna->at", self.weight[here], loss)
             wrong += self.weight[here] @ miss
         weight = self.weight.sum()
         return (
-            np.where(finite, total / weight, np.inf),
+            np.where(finite[:, None], total / weight, np.inf),
             np.where(finite, wrong / weight, np.inf),
         )
 
-    def predict(self, alpha: float, beta: float) -> Floats:
+    def predict(self, alpha: float, beta: float, temperature: float, smoothing: float) -> Floats:
         """Probabilities of the classes for the test rows."""
         found = np.empty((len(self.z), len(self.log_priors)))
         for here, scores, _ in self._scores(_ratio(alpha, beta), np.array([alpha])):
-            found[here] = softmax(scores[:, :, 0].T)
-        return found
+            found[here] = softmax(scores[:, :, 0].T / temperature)
+        return smoothed(found, smoothing)
 
     def _scores(
         self, t: float, alphas: Floats
@@ -195,10 +220,32 @@ class ShrinkageFold:
             yield here, scores, ~singular
 
 
-def _row_losses(scores: Floats, codes: Ints) -> tuple[Floats, Floats]:
-    """−ln P(true class) and whether another class scores higher (n x A); overwrites ``scores``."""
+def smoothed(probabilities: Floats, smoothing: float) -> Floats:
+    """(P + s/K) / (1 + s): no row is surer than that."""
+    if not smoothing:
+        return probabilities
+    return np.asarray((probabilities + smoothing / probabilities.shape[1]) / (1.0 + smoothing))
+
+
+def _row_losses(scores: Floats, codes: Ints, tempering: Tempering) -> tuple[Floats, Floats]:
+    """−ln P(true class) by tempering, and whether another class scores higher (n x A).
+
+    e^(s/T) squared is that of half the temperature. ``scores`` are overwritten.
+    """
+    k = len(scores)
     true = scores[codes, np.arange(len(codes))]
     top = scores.max(axis=0)
+    behind = top - true
     scores -= top
+    scores *= 0.5**tempering.doublings
     np.exp(scores, out=scores)
-    return top - true + np.log(scores.sum(axis=0)), (true < top).astype(float)
+    losses = []
+    for j in range(tempering.doublings, -1, -1):
+        if j < tempering.doublings:
+            scores *= scores
+        plain = behind * 0.5**j + np.log(scores.sum(axis=0))
+        p = np.exp(-plain) if any(tempering.smoothing) else plain
+        losses.append(
+            [-np.log((p + s / k) / (1.0 + s)) if s else plain for s in tempering.smoothing]
+        )
+    return np.array(losses[::-1]).reshape(-1, *top.shape), (true < top).astype(float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,11 @@ from separatrix.discriminant.regularization_search import (
     ShrinkageFold,
     array_folds,
     cross_validated_losses,
+    smoothed,
     table_folds,
 )
 from separatrix.discriminant.tuning import tune_shrinkage
+from separatrix.geometry.class_scores import QuadraticScores
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
@@ -67,6 +70,10 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         The chosen α.
     beta_ : float
         The chosen β.
+    temperature_ : float
+        T of P(k | x) ∝ (P(k) p(x | k))^(1/T): 1, unless ``fit_tuned`` was given another.
+    smoothing_ : float
+        s of (P(k | x) + s/K) / (1 + s): 0, unless ``fit_tuned`` was given another.
     best_score_ : float
         Mean cross-validated loss of the chosen pair.
     grid_ : ndarray of shape (n_pairs, 2)
@@ -108,6 +115,8 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
 
     alpha_: float = 0.0
     beta_: float = 0.0
+    temperature_: float = 1.0
+    smoothing_: float = 0.0
 
     def __init__(
         self,
@@ -145,15 +154,18 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             encoding = identity(rows.schema)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
         tests = [ShrinkageFold.of(fold, priors) for fold in folds]
-        self.cv_log_loss_, self.cv_error_ = cross_validated_losses(tests, self.grid_)
+        log_loss, self.cv_error_ = cross_validated_losses(tests, self.grid_)
+        self.cv_log_loss_, self.temperature_, self.smoothing_ = log_loss[:, 0], 1.0, 0.0
         self._select()
         self._fit_moments(whole, encoding)
         return self
 
     def tune(self, data: TuningData) -> Tuning:
-        """Compare pairs of α and β on the folds of ``data``.
+        """Compare pairs of α and β on the folds of ``data``, and how sure their densities are.
 
-        With more columns than rows, in the span of the rows, where the same densities are compared.
+        Normal densities of many columns are too sure where the columns are not normal: scores are
+        divided by temperatures of 1, 2, 4 and 8, and probabilities smoothed. With more columns than
+        rows, densities are compared in the span of the rows, which makes no difference.
         """
         priors = None
         if self.priors is not None:
@@ -162,10 +174,28 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         return tune_shrinkage(data, shrinkage_grid(self.alphas, self.betas), priors)
 
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
-        """Fit to all rows with the α and β that were chosen."""
+        """Fit to all rows with the α, β, temperature and smoothing that were chosen."""
         self.grid_ = np.array([(point["alpha"], point["beta"]) for point in tuning.grid])
         self.alpha_, self.beta_ = tuning.parameters["alpha"], tuning.parameters["beta"]
-        return super().fit(rows)
+        self.temperature_ = tuning.parameters["temperature"]
+        self.smoothing_ = tuning.parameters["smoothing"]
+        super().fit(rows)
+        assert isinstance(self.scores_, QuadraticScores)
+        root = np.sqrt(self.temperature_)
+        maps, means = self.scores_.maps / root, self.scores_.means / root
+        offset = self.scores_.offset / self.temperature_
+        self.scores_ = replace(self.scores_, maps=maps, means=means, offset=offset)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(k | x) for every row and class."""
+        return smoothed(super().predict_proba(X), self.smoothing_)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(k | x), exact also where the probability underflows."""
+        if not self.smoothing_:
+            return super().predict_log_proba(X)
+        return np.asarray(np.log(self.predict_proba(X)))
 
     def _select(self) -> None:
         losses = self.cv_log_loss_ if self.criterion == "log_loss" else self.cv_error_

@@ -17,6 +17,7 @@ from scipy import linalg
 
 from separatrix.discriminant.regularization_search import (
     ShrinkageFold,
+    Tempering,
     array_folds,
     by_ratio,
     cross_validated_losses,
@@ -28,6 +29,8 @@ from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, requir
 from separatrix.statistics.standardizer import Standardizer
 from separatrix.threads import one_blas_thread
 
+#: What is tried where densities are too sure: temperatures of 1, 2, 4, 8, and floors.
+TEMPERING = Tempering(3, (0.0, 0.003, 0.03))
 #: Equal error rates are told apart by this much of the log loss.
 TIE = 1e-6
 #: The loss of pairs under which some class is singular in some fold.
@@ -43,20 +46,26 @@ def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tun
     require_classes(data)
     grid, note = _within_work(data, grid[np.lexsort((grid[:, 0], grid.sum(axis=1)))[::-1]])
     tests, pairs = _tests(data, priors), data.folds.pairs
-    log_loss, error = cross_validated_losses(tests, grid)
+    log_loss, error = cross_validated_losses(tests, grid, TEMPERING)
+    log_loss = log_loss.reshape(-1, len(tests))  # tempering innermost
+    error = np.repeat(error, len(TEMPERING.points), axis=0)
     losses = log_loss if data.loss == "log_loss" else error
-    if not np.isfinite(losses).all(axis=1).any():
+    regular = np.isfinite(losses).all(axis=1, keepdims=True)
+    if not regular.any():
         raise InputError(
             "Under every pair of alpha and beta some class is singular in some fold.",
             remedy="Give more rows of each class, fewer folds, or alphas and betas above 0.",
         )
     weight = np.array([data.w[test].sum() for _, test in pairs])
     decisive = losses if data.loss == "log_loss" else error + TIE * log_loss
-    regular = np.isfinite(decisive).all(axis=1, keepdims=True)
     best, by_fold = best_by_fold(np.where(regular, decisive, EXCLUDED), weight)
-    points = tuple({"alpha": float(a), "beta": float(b)} for a, b in grid)
+    points = tuple(
+        {"alpha": float(a), "beta": float(b), "temperature": t, "smoothing": s}
+        for a, b in grid for t, s in TEMPERING.points
+    )  # fmt: skip
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        predicted = list(pool.map(lambda f: tests[f].predict(*grid[by_fold[f]]), range(len(tests))))
+        chosen = [points[i] for i in by_fold]
+        predicted = list(pool.map(lambda test, point: test.predict(**point), tests, chosen))
     rows = np.concatenate([test[data.w[test] > 0.0] for _, test in pairs])
     found = (rows, np.concatenate(predicted), "probabilities", note)
     return Tuning(points[best], points, losses, by_fold, *found)
