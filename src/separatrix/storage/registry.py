@@ -65,6 +65,8 @@ _RECORDS = {
     "LearningCurve TrainingRows CalibrationCheck Decision CovarianceTests Margins Study",
     "study.description": "ModelDescription ClassCoefficients OddsRatios RegularizationPath "
     "StoredRows SVMSearch BinarySVMFit NeighborSearch",
+    "study.explanation.records": "ColumnImportance PartialDependence ColumnDistribution "
+    "ColumnCorrelations",
     "estimators.coefficient_inference": "Inference",
     "study.clustering.result": "Trial Reference Structure Stability Cluster "
     "PlottedRows ClusterStudy",

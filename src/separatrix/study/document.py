@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix.optimize.solution import Certificate
 from separatrix.study.description import ModelDescription
+from separatrix.study.explanation.records import PartialDependence
 from separatrix.study.result import Score, ScoresOfClass, Study
 
 
@@ -52,6 +53,9 @@ def document_of(study: Study) -> dict[str, Any]:
             "parameters": plain(model.parameters),
             **_coefficients(model),
         },
+        "importance": _importance(study),
+        "dependence": [_dependence(found) for found in study.dependence],
+        "correlations": plain(study.correlations),
         "certificate": certificate_document(model.certificate),
         "svms": [
             {"n_support": svm.n_support, "certificate": certificate_document(svm.certificate)}
@@ -91,6 +95,36 @@ def _decision(study: Study) -> dict[str, Any] | None:
         "coverage": _score(found.coverage),
         "risk": _score(found.risk),
         "cost_without": _score(found.cost_without),
+    }
+
+
+def _importance(study: Study) -> dict[str, Any] | None:
+    """The rise of the loss by column, with its interval."""
+    found = study.importance
+    if found is None:
+        return None
+    rises = zip(found.columns, found.increase, found.low, found.high, strict=True)
+    return {
+        "loss": found.loss,
+        "base": plain(found.base),
+        "rows": found.n_rows,
+        "repeats": found.n_repeats,
+        "columns": {
+            name: {"increase": plain(rise), "interval": plain([low, high])}
+            for name, rise, low, high in rises
+        },
+    }
+
+
+def _dependence(found: PartialDependence) -> dict[str, Any]:
+    """The mean prediction by value of a column; without the curves of single rows."""
+    return {
+        "column": found.column,
+        "scale": found.scale,
+        "values": list(found.levels) or plain(found.values),
+        "average": {
+            name: plain(found.average[:, k]) for k, name in enumerate(found.outputs)
+        },
     }
 
 

@@ -11,6 +11,12 @@ from separatrix.probability.decision_surface import DecisionFunctionSurface, Dec
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.study.description import ModelDescription, RegularizationPath
+from separatrix.study.explanation.records import (
+    ColumnCorrelations,
+    ColumnDistribution,
+    ColumnImportance,
+    PartialDependence,
+)
 
 
 @dataclass(frozen=True)
@@ -250,6 +256,9 @@ class Study:
         such thing.
     margins : of binary support vector machines.
     class_scores : precision, recall, F1 and AUC of each class on the test set.
+    importance : how much worse the model predicts test rows without each column.
+    dependence : mean prediction over the values of the most important columns.
+    distributions, correlations : of the columns, on the training rows.
     """
 
     source: str
@@ -284,3 +293,7 @@ class Study:
     choice: Choice | None = None
     reference: Entry | None = None
     class_scores: tuple[ScoresOfClass, ...] = ()
+    importance: ColumnImportance | None = None
+    dependence: tuple[PartialDependence, ...] = ()
+    distributions: tuple[ColumnDistribution, ...] = ()
+    correlations: ColumnCorrelations | None = None

@@ -24,6 +24,7 @@ from separatrix.study.classes.run import study_classes
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.comparison.options import Options
 from separatrix.study.design import Metadata, StudyDesign, with_warnings
+from separatrix.study.explanation.run import explained
 from separatrix.study.folds import (
     MIN_TEST_ROWS,
     MIN_TRAINING_ROWS,
@@ -183,8 +184,8 @@ def _study_rows(
         table, parts, folds, columns, compared, messages, metadata, size, progress, warned
     )
     if task == REGRESSION:
-        return study_regression(design, options)
-    return study_classes(design, options)
+        return explained(study_regression(design, options), folds)
+    return explained(study_classes(design, options), folds)
 
 
 def _with_task(table: InMemory, task: str | None) -> tuple[InMemory, str, list[str]]:

@@ -1,0 +1,1 @@
+"""What the columns are like, and what the chosen model makes of them."""
