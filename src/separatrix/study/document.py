@@ -122,9 +122,7 @@ def _dependence(found: PartialDependence) -> dict[str, Any]:
         "column": found.column,
         "scale": found.scale,
         "values": list(found.levels) or plain(found.values),
-        "average": {
-            name: plain(found.average[:, k]) for k, name in enumerate(found.outputs)
-        },
+        "average": {name: plain(found.average[:, k]) for k, name in enumerate(found.outputs)},
     }
 
 

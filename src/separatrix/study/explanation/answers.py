@@ -118,7 +118,7 @@ def with_features(rows: InMemory, x: Matrix) -> InMemory:
     return InMemory(rows.schema, replace(rows.block, x=x, y=y, w=None, parts=None))
 
 
-def exchanged(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
+def permuted(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
     """A copy of ``x`` in which the given terms of row i are those of row ``donors[i]``."""
     if not sparse.issparse(x):
         out = np.array(x, order="F")
@@ -126,9 +126,9 @@ def exchanged(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
         return out
     own = np.zeros(x.shape[1])
     own[terms] = 1.0
-    kept = sparse.csr_array(x @ sparse.diags_array(1.0 - own))
+    rest = sparse.csr_array(x @ sparse.diags_array(1.0 - own))
     taken = sparse.csr_array(sparse.csr_array(x)[donors] @ sparse.diags_array(own))
-    return sparse.csr_array(kept + taken)
+    return sparse.csr_array(rest + taken)
 
 
 def stacked(parts: list[Matrix]) -> Matrix:
@@ -141,9 +141,9 @@ def stacked(parts: list[Matrix]) -> Matrix:
 def row_work(model: Any, rows: InMemory, outputs: int) -> float:
     """Multiplications to predict one row, roughly: products with stored rows count most."""
     terms = len(rows.block.terms)
-    kept = sum(_stored(part) for part in estimators_within(model))
+    stored = sum(_stored(part) for part in estimators_within(model))
     pairs = outputs * (outputs - 1) / 2
-    return PER_ROW + terms * (PER_TERM + outputs) + kept * (PER_KERNEL_VALUE + terms + pairs)
+    return PER_ROW + terms * (PER_TERM + outputs) + stored * (PER_KERNEL_VALUE + terms + pairs)
 
 
 def _stored(model: Any) -> int:

@@ -15,9 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.estimators.targets import codes_of
-from separatrix.rows.block import Floats, Ints, Matrix, to_array
+from separatrix.rows.block import Floats, Matrix, to_array
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
+from separatrix.statistics.grids import value_grid
 from separatrix.study.classes.out_of_fold import aligned_probabilities
 from separatrix.study.explanation.answers import (
     BATCH,
@@ -30,8 +31,8 @@ from separatrix.study.explanation.records import PartialDependence
 from separatrix.study.folds import thinned
 from separatrix.study.result import Study
 
-#: Columns, points of a grid, and levels that are drawn.
-MOST_COLUMNS, MOST_POINTS, MOST_LEVELS = 6, 24, 12
+#: Columns, and levels of one, that are drawn.
+MOST_COLUMNS, MOST_LEVELS = 6, 12
 #: Rows averaged over, at least and at most, and the curves of single rows among them.
 LEAST_ROWS, MOST_ROWS, CURVES = 20, 300, 30
 #: Work (multiplications) of all columns together.
@@ -54,7 +55,7 @@ def partial_dependence(
     each = row_work(study.model, training, outputs)
     count = int(np.clip(WORK / (each * points), LEAST_ROWS, MOST_ROWS))
     rows = training.take(thinned(np.arange(len(training)), count))
-    return tuple(_dependence(study, rows, name, values, kept) for name, values, kept in grids)
+    return tuple(_dependence(study, rows, name, values, deciles) for name, values, deciles in grids)
 
 
 def _dependence(
@@ -103,7 +104,7 @@ def _answers(study: Study, rows: InMemory) -> Floats:
     if p is not None:
         return p
     codes = codes_of([str(label) for label in model.predict(rows)], classes)
-    return (codes[:, None] == np.arange(len(classes))).astype(float)
+    return np.asarray(codes[:, None] == np.arange(len(classes)), dtype=float)
 
 
 def _grid(rows: InMemory, name: str) -> tuple[list[Any], Floats]:
@@ -116,19 +117,17 @@ def _grid(rows: InMemory, name: str) -> tuple[list[Any], Floats]:
     if Term(name) not in terms:
         count = np.asarray(to_array(block.x[:, at]).sum(axis=0))
         ranked = [
-            (-count[i], str(t.level))
-            for i, t in enumerate(terms)
-            if not t.missing and count[i] > 0
+            (-count[i], str(t.level)) for i, t in enumerate(terms) if not t.missing and count[i] > 0
         ]
         return [level for _, level in sorted(ranked)[:MOST_LEVELS]], np.zeros(0)
-    values = numbers_of(rows, name)
+    values = _numbers(rows, name)
     if not len(values):
         return [], np.zeros(0)
     deciles = np.quantile(values, np.arange(1, 10) / 10)
-    return grid_of(values).tolist(), deciles
+    return value_grid(values).tolist(), deciles
 
 
-def numbers_of(rows: InMemory, name: str) -> Floats:
+def _numbers(rows: InMemory, name: str) -> Floats:
     """The numbers of a column that are not missing."""
     block = rows.block
     values = _term(block.x, block.terms.position[Term(name)])
@@ -138,22 +137,6 @@ def numbers_of(rows: InMemory, name: str) -> Floats:
 
 def _term(x: Matrix, j: int) -> Floats:
     return np.asarray(np.ravel(to_array(x[:, [j]])), dtype=float)
-
-
-def grid_of(values: Floats) -> Floats:
-    """All distinct values of few; of many, some at quantiles and some at even steps.
-
-    The outermost hundredth on either side is left out: there, few rows speak for a value.
-    """
-    distinct = np.unique(values)
-    if len(distinct) <= MOST_POINTS:
-        return distinct
-    at = np.linspace(0.01, 0.99, 2 * MOST_POINTS // 3)
-    steps = np.quantile(values, at, method="inverted_cdf")
-    even = np.linspace(steps[0], steps[-1], MOST_POINTS // 3 + 2)[1:-1]
-    if (distinct == np.round(distinct)).all():
-        even = np.round(even)
-    return np.unique(np.concatenate([steps, even]))
 
 
 def _set(rows: InMemory, name: str, value: Any) -> Matrix:
@@ -166,8 +149,8 @@ def _set(rows: InMemory, name: str, value: Any) -> Matrix:
         return x
     own, new = np.ones(block.x.shape[1]), np.zeros(block.x.shape[1])
     own[at], new[at] = 0.0, row
-    kept = sparse.csr_array(block.x @ sparse.diags_array(own))
-    return sparse.csr_array(kept + sparse.csr_array(np.tile(new, (block.n, 1))))
+    rest = sparse.csr_array(block.x @ sparse.diags_array(own))
+    return sparse.csr_array(rest + sparse.csr_array(np.tile(new, (block.n, 1))))
 
 
 def _entry(term: Term, value: Any) -> float:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
 from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
+from separatrix.statistics.correlation import pairwise_correlations
+from separatrix.statistics.grids import histogram_edges
 from separatrix.study.explanation.answers import columns_at
 from separatrix.study.explanation.records import ColumnCorrelations, ColumnDistribution
 from separatrix.study.folds import truth_of
 
-#: Columns that get a histogram, its bins, and levels that get a bar.
-MOST_COLUMNS, BINS, MOST_LEVELS = 8, 24, 12
+#: Columns that get a histogram, and levels that get a bar.
+MOST_COLUMNS, MOST_LEVELS = 8, 12
 #: Numeric columns that are correlated with one another, and those of them that are drawn.
 MOST_CORRELATED, MOST_DRAWN = 300, 14
-#: A range so many times that of all but the outermost hundredth is cut.
-LONG_TAIL = 2.0
 
 
 def distributions(
@@ -42,7 +44,7 @@ def distributions(
 
 
 def _distribution(
-    rows: InMemory, name: str, at: Ints, y: np.ndarray, classes: tuple[str, ...]
+    rows: InMemory, name: str, at: Ints, y: NDArray[Any], classes: tuple[str, ...]
 ) -> ColumnDistribution:
     terms = [rows.block.terms.items[j] for j in at]
     raw = to_array(rows.block.x[:, at])
@@ -63,18 +65,16 @@ def _distribution(
 
 
 def _numbers(
-    name: str, values: Floats, rows: InMemory, classes: tuple[str, ...], y: np.ndarray | None
+    name: str, values: Floats, rows: InMemory, classes: tuple[str, ...], y: NDArray[Any] | None
 ) -> ColumnDistribution:
     known = np.isfinite(values)
     if not known.any():
         return ColumnDistribution(name, np.zeros(0), (), np.zeros((0, 1)))
-    edges = edges_of(values[known])
+    edges = histogram_edges(values[known])
     bins = np.clip(np.searchsorted(edges, values, side="right") - 1, -1, len(edges) - 1)
     bins = np.where(values == edges[-1], len(edges) - 2, bins)
     inside = known & (bins >= 0) & (bins < len(edges) - 1)
-    counts, mean, deviation = _by_bin(
-        np.where(inside, bins, -1), len(edges) - 1, rows, classes, y
-    )
+    counts, mean, deviation = _by_bin(np.where(inside, bins, -1), len(edges) - 1, rows, classes, y)
     return ColumnDistribution(
         name,
         edges,
@@ -94,7 +94,7 @@ def _levels(
     levels: list[str],
     rows: InMemory,
     classes: tuple[str, ...],
-    y: np.ndarray,
+    y: NDArray[Any],
 ) -> ColumnDistribution:
     total = np.bincount(codes[codes >= 0], minlength=len(levels))
     ranked = sorted(range(len(levels)), key=lambda i: (-total[i], levels[i]))
@@ -117,7 +117,7 @@ def _levels(
 
 
 def _by_bin(
-    bins: Ints, count: int, rows: InMemory, classes: tuple[str, ...], y: np.ndarray | None
+    bins: Ints, count: int, rows: InMemory, classes: tuple[str, ...], y: NDArray[Any] | None
 ) -> tuple[Floats, Floats | None, Floats | None]:
     """Weight by bin and class; or by bin, with mean and deviation of a numeric target."""
     inside = bins >= 0
@@ -127,7 +127,7 @@ def _by_bin(
         counts = np.zeros((count, len(classes)))
         np.add.at(counts, (at[codes >= 0], codes[codes >= 0]), w[codes >= 0])
         return counts, None, None
-    total = np.bincount(at, w, count)
+    total: Floats = np.bincount(at, w, count).astype(float)
     if y is None:
         return total[:, None], None, None
     target = np.asarray(y, dtype=float)[inside]
@@ -137,24 +137,6 @@ def _by_bin(
     mean = np.bincount(at, w * target, count) / some
     square = np.bincount(at, w * target**2, count) / some
     return total[:, None], mean + center, np.sqrt(np.maximum(square - mean**2, 0.0))
-
-
-def edges_of(values: Floats) -> Floats:
-    """Edges of bins: whole numbers in the middle of theirs, long tails cut."""
-    low, high = float(values.min()), float(values.max())
-    inner = np.quantile(values, [0.005, 0.995])
-    if high - low > LONG_TAIL * (inner[1] - inner[0]) > 0:
-        low, high = float(inner[0]), float(inner[1])
-    if low == high:
-        return np.array([low - 0.5, low + 0.5])
-    whole = bool((values == np.round(values)).all())
-    if whole and high - low < BINS:
-        return np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
-    bins = int(np.clip(np.sqrt(len(values)), 6, BINS))
-    if not whole:
-        return np.linspace(low, high, bins + 1)
-    step = np.ceil((high - low + 1) / bins)
-    return np.arange(np.floor(low) - 0.5, high + step, step)
 
 
 def correlations(
@@ -197,21 +179,3 @@ def _leading(matrix: Floats, count: int) -> list[int]:
     first = [*range(MOST_DRAWN // 2), count - 1]
     rest = [j for j in strongest if j not in first][: MOST_DRAWN - len(first)]
     return sorted([*first, *rest])
-
-
-def pairwise_correlations(x: Floats, present: Floats, w: Floats) -> Floats:
-    """r of every pair over the rows that have both; NaN where one of them does not vary."""
-    mass = present * w[:, None]
-    total = np.maximum(mass.sum(axis=0), np.finfo(float).tiny)
-    center = (mass * x).sum(axis=0) / total
-    z = np.where(present > 0, x - center, 0.0)
-    scale = np.sqrt((mass * z**2).sum(axis=0) / total)
-    z /= np.where(scale > 0, scale, 1.0)
-    both = present.T @ mass
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (z.T @ mass) / both  # of i over the rows that have j too
-        square = (z**2).T @ mass / both - mean**2
-        product = (z.T @ (w[:, None] * z)) / both - mean * mean.T
-        r = product / np.sqrt(square * square.T)
-    r = np.where((square > 1e-12) & (square.T > 1e-12), r, np.nan)
-    return np.asarray(np.clip(r, -1.0, 1.0))

@@ -1,26 +1,26 @@
-"""Permutation importance: how much worse the model predicts test rows without one column.
+"""Permutation importance of columns on test rows: how much worse the model predicts without one.
 
-    importance of column c = mean over rows i and donors j ≠ i of
-        loss(row i with column c of row j) − loss(row i)
-
-Each row takes column c from several others, by shifts along one random order, so that no row takes
-its own. Every row is in two roles, as a row and as a donor, and the interval counts both: with aᵢ
-the mean difference of row i and bᵢ that of the rows which took their value from it, the mean ā has
-variance var(a + b − ā)/n. Counting rows alone would cover the truth four times in five, not 95 %.
+All terms of a column (levels, the indicator of missing values) are permuted together. The work is
+bounded: with many columns or dear predictions there are fewer donors, then fewer rows, and then
+only those columns are measured whose permutation changes the loss of a few training rows most.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory
+from separatrix.statistics.permutation import donor_rows, mean_rise
 from separatrix.study.explanation.answers import (
     BATCH,
     RowLoss,
     columns_at,
-    exchanged,
     loss_weights,
+    permuted,
     row_work,
     stacked,
     with_features,
@@ -36,8 +36,6 @@ LEAST_COLUMNS = 12
 SCREEN_ROWS = 50
 #: Work (multiplications) of the whole, and of choosing the columns.
 WORK, SCREEN_WORK = 6e9, 2e9
-
-_Z = 1.959963984540054
 
 
 def column_importance(
@@ -71,10 +69,10 @@ def _measured(
 ) -> ColumnImportance:
     y, w = truth_of(rows), loss_weights(loss.name, rows)
     before = np.asarray(loss.values(with_features(rows, rows.block.x), y), dtype=float)
-    donors = _donors(len(rows), repeats, seed)
+    donors = donor_rows(len(rows), repeats, seed)
     found = np.array(
         [
-            _importance(rise, donors, w)
+            mean_rise(rise, donors, w)
             for rise in _rises(loss, rows, y, before, [*columns.values()], donors)
         ]
     )
@@ -94,19 +92,10 @@ def _measured(
     )
 
 
-def _donors(n: int, repeats: int, seed: int) -> Ints:
-    """Row i takes its value from row ``donors[r, i]``: shifts along a random order."""
-    order = np.random.default_rng(seed).permutation(n)
-    donors = np.empty((repeats, n), dtype=np.int64)
-    for r in range(repeats):
-        donors[r, order] = np.roll(order, -(r + 1))
-    return donors
-
-
 def _rises(
     loss: RowLoss,
     rows: InMemory,
-    y: np.ndarray,
+    y: NDArray[Any],
     before: Floats,
     columns: list[Ints],
     donors: Ints,
@@ -118,32 +107,22 @@ def _rises(
     found = np.empty((len(columns), len(donors), n))
     for start in range(0, len(jobs), at_a_time):
         some = jobs[start : start + at_a_time]
-        changed = stacked([exchanged(x, columns[c], donors[r]) for c, r in some])
+        changed = stacked([permuted(x, columns[c], donors[r]) for c, r in some])
         after = loss.values(with_features(rows, changed), np.tile(y, len(some)))
         for (c, r), values in zip(some, np.reshape(after, (len(some), n)), strict=True):
             found[c, r] = values - before
     return list(found)
 
 
-def _importance(rise: Floats, donors: Ints, w: Floats) -> tuple[float, float]:
-    """The mean rise of the loss, and half the width of its 95 % interval."""
-    n, mean = rise.shape[1], float(np.average(rise.mean(axis=0), weights=w))
-    influence = (w * (rise - mean)).mean(axis=0)
-    for r, taken in enumerate(donors):
-        influence[taken] += w * (rise[r] - mean) / len(donors)
-    error = float(np.sqrt((influence**2).sum() * n / (n - 1))) / float(w.sum())
-    return mean, _Z * error
-
-
 def _screened(
     loss: RowLoss, rows: InMemory, columns: dict[str, Ints], count: int, each: float, seed: int
 ) -> dict[str, Ints]:
-    """The ``count`` columns whose exchange changes the loss of a few training rows most."""
+    """The ``count`` columns whose permutation changes the loss of a few training rows most."""
     most = int(np.clip(SCREEN_WORK / (each * len(columns)), 2, SCREEN_ROWS))
     rows = rows.take(thinned(np.arange(len(rows)), most))
     y = truth_of(rows)
     before = loss.values(with_features(rows, rows.block.x), y)
-    donors = _donors(len(rows), 1, seed)
+    donors = donor_rows(len(rows), 1, seed)
     change = [
         float(np.abs(rise).mean())
         for rise in _rises(loss, rows, y, before, [*columns.values()], donors)

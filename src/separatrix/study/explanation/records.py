@@ -12,7 +12,7 @@ from separatrix.rows.block import Floats
 class ColumnImportance:
     """Permutation importance on test rows, the most important column first.
 
-    ``increase[j]`` is the mean rise of the ``loss`` of a row when column j is exchanged between
+    ``increase[j]`` is the mean rise of the ``loss`` of a row when column j is permuted among the
     rows, ``low`` and ``high`` its 95 % interval; ``base`` is the mean loss before. ``n_columns`` is
     the number of columns of the table: ``columns`` are fewer where only those were measured that
     change predictions most.

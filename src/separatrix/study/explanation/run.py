@@ -14,6 +14,7 @@ from separatrix.study.explanation.answers import row_loss
 from separatrix.study.explanation.dependence import partial_dependence
 from separatrix.study.explanation.distributions import correlations, distributions
 from separatrix.study.explanation.importance import column_importance
+from separatrix.study.explanation.records import ColumnImportance, PartialDependence
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned
 from separatrix.study.result import Study
 
@@ -22,14 +23,13 @@ def explained(study: Study, folds: RowFolds) -> Study:
     """The study with importance, partial dependence, histograms and correlations of its columns."""
     training = folds.table.take(thinned(folds.training, SHOWN_ROWS))
     names = [c.name for c in folds.table.schema.columns]
-    importance, dependence = None, ()
+    importance: ColumnImportance | None = None
+    dependence: tuple[PartialDependence, ...] = ()
     if study.winner != BASELINE:
         loss, outputs = row_loss(study), max(1, len(study.classes))
         with muted():
             test = folds.table.take(folds.test)
-            importance = column_importance(
-                loss, test, training, study.model, outputs, study.seed
-            )
+            importance = column_importance(loss, test, training, study.model, outputs, study.seed)
             if importance is not None:
                 leading = list(importance.columns)
                 names = leading + [n for n in names if n not in set(leading)]
