@@ -20,6 +20,10 @@ class Display(ABC):
         Heading of the plot.
     description : str
         The plot in words, with the numbers that matter: its text alternative.
+    caption : str
+        The description without what the axes already say.
+    heading : str
+        The title, with the name of the column where the plot is of one.
     ax_ : matplotlib.axes.Axes
         Axes of the last ``plot``.
     figure_ : matplotlib.figure.Figure
@@ -51,6 +55,16 @@ class Display(ABC):
     @abstractmethod
     def description(self) -> str:
         """The plot in words, with the numbers that matter: its text alternative."""
+
+    @property
+    def caption(self) -> str:
+        """What a reader who sees the plot is not shown by it: the description without the axes."""
+        return self.description
+
+    @property
+    def heading(self) -> str:
+        """The title, with the name of what is drawn where a page has several of the kind."""
+        return self.title
 
     @property
     def size(self) -> tuple[float, float]:

@@ -47,7 +47,7 @@ def to_svg(display: Display, prefix: str) -> str:
         "stroke-linejoin": "round",
         "font-family": "system-ui, sans-serif",
     }
-    for tag, text in (("desc", display.description), ("title", display.title)):
+    for tag, text in (("desc", display.description), ("title", display.heading)):
         node = ET.Element(tag, {"id": f"{prefix}-{tag}"})
         node.text = text
         root.insert(0, node)

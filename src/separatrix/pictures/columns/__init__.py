@@ -1,0 +1,1 @@
+"""Columns: their importance, partial dependence, histograms and correlations."""
