@@ -20,9 +20,14 @@ from separatrix.pictures.clusters.elbow import ElbowDisplay
 from separatrix.pictures.clusters.profiles import ClusterProfileDisplay
 from separatrix.pictures.clusters.projection import ClusterProjectionDisplay
 from separatrix.pictures.clusters.silhouette import SilhouetteDisplay
+from separatrix.pictures.columns.correlation import CorrelationDisplay
+from separatrix.pictures.columns.distribution import ColumnDistributionDisplay
+from separatrix.pictures.columns.importance import PermutationImportanceDisplay
+from separatrix.pictures.columns.partial_dependence import PartialDependenceDisplay
 from separatrix.pictures.display import Display
 from separatrix.pictures.regression.coefficients import CoefficientDisplay
 from separatrix.pictures.regression.leverage import LeverageDisplay
+from separatrix.pictures.regression.predicted_actual import PredictedActualDisplay
 from separatrix.pictures.regression.residuals import (
     QuantileQuantileDisplay,
     ResidualDisplay,
@@ -38,6 +43,11 @@ from separatrix.pictures.training.scores import CrossValidationDisplay, Generali
 from separatrix.pictures.training.trace import PerceptronTraceDisplay, TrainingTraceDisplay
 
 __all__ = [
+    "PredictedActualDisplay",
+    "PartialDependenceDisplay",
+    "PermutationImportanceDisplay",
+    "ColumnDistributionDisplay",
+    "CorrelationDisplay",
     "CalibrationDisplay",
     "ClusterProfileDisplay",
     "ClusterProjectionDisplay",

@@ -106,6 +106,9 @@ def _galleries(study: Study) -> dict[str, Gallery]:
     """The pictures of every part of the page."""
     classification = study.task == "classification"
     return {
+        "columns": figures.columns(study),
+        "importance": figures.importance(study),
+        "dependence": figures.dependence(study),
         "comparison": figures.comparison(study),
         "test": figures.test_scores(study),
         "coefficients": figures.coefficients(study),
@@ -148,7 +151,7 @@ def drawn(name: str, gallery: Gallery) -> Drawn:
     from markupsafe import Markup
 
     shown = tuple(
-        Figure(p.title, Markup(p.to_svg(f"{name}-{i}")), p.description)
+        Figure(p.heading, Markup(p.to_svg(f"{name}-{i}")), p.caption)
         for i, p in enumerate(gallery.pictures)
     )
     return Drawn(shown, tuple(gallery.missing))

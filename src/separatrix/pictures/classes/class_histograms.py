@@ -52,6 +52,12 @@ class ClassHistogramDisplay(Display):
 
     @property
     def description(self) -> str:
+        """The caption, after what is drawn."""
+        what = f"{self.definitions[self.own_class]}{', ' if self.unit else ''}{self.unit}"
+        return f"{what[0].upper()}{what[1:]}. {self.caption}"
+
+    @property
+    def caption(self) -> str:
         """Median and number of misclassified rows of each class."""
         parts = []
         for i, label in enumerate(self.labels[:_MAX_CLASSES]):
@@ -66,8 +72,7 @@ class ClassHistogramDisplay(Display):
         if len(parts) > _DESCRIBED:
             parts = sorted(parts, key=lambda pair: -pair[0])[:_DESCRIBED]
             lead = "Highest error rates: "
-        what = f"{self.definitions[self.own_class]}{', ' if self.unit else ''}{self.unit}"
-        return f"{what[0].upper()}{what[1:]}. {lead}{'; '.join(text for _, text in parts)}."
+        return f"{lead}{'; '.join(text for _, text in parts)}."
 
     @property
     def size(self) -> tuple[float, float]:
@@ -240,9 +245,9 @@ class LogOddsDisplay(ClassHistogramDisplay):
         return cls.from_probabilities(y, model.predict_proba(X), model.classes_)
 
     @property
-    def description(self) -> str:
+    def caption(self) -> str:
         """Medians, misclassified rows, and the number of clipped values."""
-        text = super().description
+        text = super().caption
         clipped = int(np.sum(np.abs(self.values) >= MAX_LOG_ODDS))
         if not clipped:
             return text

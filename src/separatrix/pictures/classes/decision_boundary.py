@@ -98,14 +98,19 @@ class DecisionBoundaryDisplay(Display):
 
     @property
     def description(self) -> str:
-        """The axes, what is fixed, how faithful the projection is, and the errors."""
+        """The caption, after what the axes are."""
+        return f"A projection: {self._axes_in_words()}. {self.caption}"
+
+    @property
+    def caption(self) -> str:
+        """What is fixed, how faithful the projection is, and the errors."""
         surface = self.decision_surface
         fixed = "all other directions are at their means"
         if surface.fixed:
             more = f" and {len(surface.fixed) - 3} more" if len(surface.fixed) > 3 else ""
             fixed += f", and {', '.join(surface.fixed[:3])}{more}"
         text = (
-            f"A projection: {self._axes_in_words()}. Regions are the predictions of the model on "
+            f"Regions are the predictions of the model on "
             f"this plane, where {fixed}; ellipses show each class at one and two standard "
             "deviations. "
         )

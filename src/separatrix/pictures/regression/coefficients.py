@@ -56,7 +56,7 @@ class CoefficientDisplay(Display):
     >>> intervals = np.array([[0.5, 1.5], [-3.0, 1.0]])
     >>> display = CoefficientDisplay(("age", "dose"), np.array([1.0, -1.0]), intervals)
     >>> display.description
-    'Largest coefficients: age 1 and dose −1. 1 of 2 have a 95 % interval that excludes zero.'
+    'Coefficients. Largest: age 1 and dose −1. 1 of 2 have a 95 % interval that excludes zero.'
     """
 
     names: tuple[str, ...]
@@ -100,12 +100,17 @@ class CoefficientDisplay(Display):
 
     @property
     def description(self) -> str:
+        """The caption, after what is drawn."""
+        unit = "" if self.scale is None else f" ({self.axis_label})"
+        return f"Coefficients{unit}. {self.caption}"
+
+    @property
+    def caption(self) -> str:
         """The three largest, how many differ from zero, and how many are drawn."""
         top = [
             f"{self.names[j]} {number(self.estimates[j] * self.unit[j], 3)}" for j in self.shown[:3]
         ]
-        kind = "" if self.scale is None else f" ({self.axis_label})"
-        text = f"Largest coefficients{kind}: {join_words(top)}."
+        text = f"Largest: {join_words(top)}."
         total = self.estimates.size
         if self.intervals is not None:
             text += (

@@ -119,8 +119,8 @@ class PredictedActualDisplay(Display):
         pad = 0.04 * (high - low) or 1.0
         ends = np.array([low - pad, high + pad])
         ax.plot(ends, ends, color=MUTED, linewidth=0.9)
-        annotate(ax, "actual = predicted", (ends[1], ends[1]), (-4, -12), ha="right", va="top",
-                 rotation=0, color=MUTED, fontsize=8)  # fmt: skip
+        look = {"ha": "right", "va": "top", "color": MUTED, "fontsize": 8}
+        annotate(ax, "actual = predicted", (0.93, 0.99), (0, 0), "axes fraction", **look)
         scatter(ax, self.predicted, self.actual, max_points=self.max_points)
         trend = running_mean(self.predicted, self.actual)
         if trend is not None:

@@ -189,6 +189,11 @@ class ScaleLocationDisplay(FittedValueDisplay):
 
     @property
     def description(self) -> str:
+        """The caption, after what is drawn."""
+        return f"{self.axis} against fitted values. {self.caption}"
+
+    @property
+    def caption(self) -> str:
         """The running mean at both ends, the rank correlation, and the largest rows."""
         trend = running_mean(self.fitted, self.values)
         far = join_words([f"row {name}" for name in self._largest()[1]])
@@ -200,8 +205,8 @@ class ScaleLocationDisplay(FittedValueDisplay):
         verdict = "grow" if rho > 0.15 else "shrink" if rho < -0.15 else "keep their size"
         return (
             f"The residuals {verdict} with the fitted value (rank correlation {number(rho, 2)}): "
-            f"the running mean of √|standardized residual| goes from {number(trend[1][0], 2)} to "
-            f"{number(trend[1][-1], 2)}. Largest: {far}."
+            f"the running mean goes from {number(trend[1][0], 2)} to {number(trend[1][-1], 2)}. "
+            f"Largest: {far}."
         )
 
     def _draw(self, ax: Any) -> None:
@@ -247,14 +252,19 @@ class QuantileQuantileDisplay(Display):
 
     @property
     def description(self) -> str:
+        """The caption, after what is drawn."""
+        return f"Standardized residuals against normal quantiles. {self.caption}"
+
+    @property
+    def caption(self) -> str:
         """Proportions beyond two and three deviations, skewness, the largest rows."""
         z = standardized(self.residuals)
         beyond2, beyond3 = (100 * float(np.mean(np.abs(z) > k)) for k in (2, 3))
         names = row_names(self.row_labels, z.size)
         far = [f"row {names[i]} ({number(z[i], 2)})" for i in largest(np.abs(z))]
         return (
-            f"{beyond2:.1f} % of the standardized residuals lie beyond ±2 and {beyond3:.1f} % "
-            f"beyond ±3 (normal distribution: 4.6 % and 0.3 %); skewness "
+            f"{beyond2:.1f} % lie beyond ±2 and {beyond3:.1f} % beyond ±3 (normal distribution: "
+            f"4.6 % and 0.3 %); skewness "
             f"{number(float(np.mean(z**3)), 2)}. Largest: {join_words(far)}."
         )
 

@@ -233,9 +233,14 @@ class ValidationCurveDisplay(Display):
 
     @property
     def description(self) -> str:
+        """The caption, after what is drawn."""
+        return f"Cross-validation RMSE over the penalty. {self.caption}"
+
+    @property
+    def caption(self) -> str:
         """The minimum, the chosen penalty, and the range within one standard error."""
         least = float(self.alphas[self.best])
-        text = f"The minimum cross-validation RMSE is {self._error(self.best)}"
+        text = f"The minimum is {self._error(self.best)}"
         if self.chosen is None:
             text += f", at penalty {number(least, 3)}."
         elif np.isclose(self.chosen, least, rtol=1e-6):

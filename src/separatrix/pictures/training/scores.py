@@ -81,6 +81,11 @@ class CrossValidationDisplay(Display):
 
     @property
     def description(self) -> str:
+        """The caption, after the name of the score."""
+        return f"{score_info(self.metric).short}: {self.caption[0].lower()}{self.caption[1:]}"
+
+    @property
+    def caption(self) -> str:
         """Mean and range over the folds of the best candidates."""
         means = self.means
         order = np.argsort(-means if score_info(self.metric).higher_is_better else means)
@@ -91,10 +96,7 @@ class CrossValidationDisplay(Display):
             for i in order
             if np.size(self.scores[i])
         ]
-        return (
-            f"{score_info(self.metric).short}, mean and range over the folds, best first: "
-            f"{join_words(parts[:_DESCRIBED])}."
-        )
+        return f"Mean and range over the folds, best first: {join_words(parts[:_DESCRIBED])}."
 
     @property
     def size(self) -> tuple[float, float]:
@@ -157,6 +159,11 @@ class GeneralizationGapDisplay(Display):
 
     @property
     def description(self) -> str:
+        """The caption, after the name of the score."""
+        return f"{score_info(self.metric).short}: {self.caption[0].lower()}{self.caption[1:]}"
+
+    @property
+    def caption(self) -> str:
         """Each value with its interval, and the gap between training and test."""
         parts = []
         for part, value, low, high in zip(
@@ -166,7 +173,8 @@ class GeneralizationGapDisplay(Display):
             if np.isfinite(low) and np.isfinite(high):
                 interval = f" ({score_text(low, self.metric)} to {score_text(high, self.metric)})"
             parts.append(f"{part} {score_text(value, self.metric)}{interval}")
-        return f"{score_info(self.metric).short}: {join_words(parts)}.{self._gap()}"
+        text = join_words(parts)
+        return f"{text[0].upper()}{text[1:]}.{self._gap()}"
 
     def _gap(self) -> str:
         own = [

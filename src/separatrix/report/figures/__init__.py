@@ -2,6 +2,7 @@
 
 from separatrix.report.figures.classes import classification, probabilities
 from separatrix.report.figures.coefficients import coefficients
+from separatrix.report.figures.columns import columns, dependence, importance
 from separatrix.report.figures.gallery import Gallery
 from separatrix.report.figures.regression import regression
 from separatrix.report.figures.selection import comparison, learning, test_scores
@@ -11,7 +12,10 @@ __all__ = [
     "Gallery",
     "classification",
     "coefficients",
+    "columns",
     "comparison",
+    "dependence",
+    "importance",
     "learning",
     "probabilities",
     "regression",

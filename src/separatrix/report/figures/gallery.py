@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from separatrix.messages import InputError
 from separatrix.pictures import Display
@@ -25,3 +28,10 @@ class Gallery:
             self.pictures.append(make())
         except InputError as refusal:
             self.missing.append(str(refusal))
+
+
+def row_labels(rows: Any) -> list[str] | None:
+    """Row numbers as people write them."""
+    if rows is None:
+        return None
+    return [f"{r:g}" if isinstance(r, float | np.floating) else str(r) for r in rows]

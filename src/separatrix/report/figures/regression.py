@@ -14,7 +14,7 @@ from separatrix.pictures import (
     ResidualDisplay,
     ScaleLocationDisplay,
 )
-from separatrix.report.figures.gallery import MANY, Gallery
+from separatrix.report.figures.gallery import MANY, Gallery, row_labels
 from separatrix.report.verdict import is_baseline
 from separatrix.rows.block import Floats
 from separatrix.study.result import Study, TrainingRows
@@ -36,7 +36,7 @@ def regression(study: Study) -> Gallery:
     if y.ndim != 1:
         gallery.missing.append("Residuals are drawn for one target only.")
         return gallery
-    names = _row_names(rows)
+    names = row_labels(rows)
     gallery.pictures += [
         ResidualDisplay.from_predictions(y, fitted, row_labels=names, max_points=MANY),
         QuantileQuantileDisplay.from_predictions(y, fitted, row_labels=names),
@@ -64,10 +64,3 @@ def _leverage(
     return LeverageDisplay.from_fit(
         scaled, part.leverage, found.sigma, count, row_labels=names, max_points=MANY
     )
-
-
-def _row_names(rows: Any) -> list[str] | None:
-    """Row numbers as people write them."""
-    if rows is None:
-        return None
-    return [f"{r:g}" if isinstance(r, float | np.floating) else str(r) for r in rows]

@@ -10,11 +10,12 @@ from separatrix.pictures import (
     CrossValidationDisplay,
     GeneralizationGapDisplay,
     LearningCurveDisplay,
+    PredictedActualDisplay,
 )
 from separatrix.pictures.formatting import score_info
-from separatrix.report.figures.gallery import Gallery
+from separatrix.report.figures.gallery import MANY, Gallery, row_labels
 from separatrix.report.tables import fold_interval, ordered_entries
-from separatrix.report.verdict import chosen_by, counterpart, display_name, winner_of
+from separatrix.report.verdict import chosen_by, counterpart, display_name, is_baseline, winner_of
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.study.result import Study
 
@@ -32,7 +33,7 @@ def comparison(study: Study) -> Gallery:
 
 
 def test_scores(study: Study) -> Gallery:
-    """The metric of the leaderboard on training, validation and test rows."""
+    """The metric of the leaderboard on each part; predicted against actual test rows."""
     gallery, entry, own = Gallery(), winner_of(study), chosen_by(study)
     if entry is None or own is None:
         return gallery
@@ -49,6 +50,14 @@ def test_scores(study: Study) -> Gallery:
     gallery.pictures.append(
         GeneralizationGapDisplay(names, values, lows, highs, entry.metric, muted)
     )
+    test = study.test_predictions
+    if test is not None and study.task == "regression" and not is_baseline(study.winner):
+        rows = row_labels(test.rows)
+        gallery.add(
+            lambda: PredictedActualDisplay.from_predictions(
+                test.truth, test.predicted, row_labels=rows, max_points=MANY
+            )
+        )
     return gallery
 
 

@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 from separatrix.estimators.targets import codes_of
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.rows.rows import InMemory
-from separatrix.study.classes.out_of_fold import aligned_probabilities, log_losses
+from separatrix.study.classes.metrics import log_losses
+from separatrix.study.classes.out_of_fold import aligned_probabilities
 from separatrix.study.describe import stored_rows
 from separatrix.study.folds import truth_of
 from separatrix.study.result import Study
@@ -110,6 +111,11 @@ def columns_at(rows: InMemory) -> dict[str, Ints]:
         found.setdefault(term.column, []).append(j)
     names = [c.name for c in rows.schema.columns if c.name in found]
     return {name: np.array(found[name]) for name in names}
+
+
+def display_of(rows: InMemory, name: str) -> str:
+    """How the numbers of a column are written: as years, dates, … or plainly."""
+    return str(getattr(rows.schema.by_name[name], "display", ""))
 
 
 def with_features(rows: InMemory, x: Matrix) -> InMemory:

@@ -23,6 +23,7 @@ from separatrix.study.classes.out_of_fold import aligned_probabilities
 from separatrix.study.explanation.answers import (
     BATCH,
     columns_at,
+    display_of,
     row_work,
     stacked,
     with_features,
@@ -85,6 +86,7 @@ def _dependence(
         _scale(study),
         deciles,
         n,
+        display_of(rows, name),
     )
 
 

@@ -15,12 +15,12 @@ from separatrix.rows.rows import InMemory
 from separatrix.rows.schema import Kind, Term
 from separatrix.statistics.correlation import pairwise_correlations
 from separatrix.statistics.grids import histogram_edges
-from separatrix.study.explanation.answers import columns_at
+from separatrix.study.explanation.answers import columns_at, display_of
 from separatrix.study.explanation.records import ColumnCorrelations, ColumnDistribution
 from separatrix.study.folds import truth_of
 
 #: Columns that get a histogram, and levels that get a bar.
-MOST_COLUMNS, MOST_LEVELS = 8, 12
+MOST_COLUMNS, MOST_LEVELS = 6, 12
 #: Numeric columns that are correlated with one another, and those of them that are drawn.
 MOST_CORRELATED, MOST_DRAWN = 300, 14
 
@@ -28,12 +28,14 @@ MOST_CORRELATED, MOST_DRAWN = 300, 14
 def distributions(
     rows: InMemory, columns: Sequence[str], classes: tuple[str, ...]
 ) -> tuple[ColumnDistribution, ...]:
-    """One for each of the first columns, after that of a numeric target."""
-    y = truth_of(rows)
-    found = []
-    if not classes:
-        target = rows.schema.targets[0].name
-        found.append(_numbers(target, np.asarray(y, dtype=float), rows, (), None))
+    """One for each of the first columns, after that of the target."""
+    y, target = truth_of(rows), rows.schema.targets[0].name
+    if classes:
+        found = [
+            _levels(target, codes_of(y, np.array(classes, object)), [*classes], rows, (), None)
+        ]
+    else:
+        found = [_numbers(target, np.asarray(y, dtype=float), rows, (), None)]
     known = columns_at(rows)
     found += [
         _distribution(rows, name, known[name], y, classes)
@@ -85,6 +87,7 @@ def _numbers(
         deviation,
         int((~known).sum()),
         int((known & ~inside).sum()),
+        display_of(rows, name),
     )
 
 
@@ -94,7 +97,7 @@ def _levels(
     levels: list[str],
     rows: InMemory,
     classes: tuple[str, ...],
-    y: NDArray[Any],
+    y: NDArray[Any] | None,
 ) -> ColumnDistribution:
     total = np.bincount(codes[codes >= 0], minlength=len(levels))
     ranked = sorted(range(len(levels)), key=lambda i: (-total[i], levels[i]))

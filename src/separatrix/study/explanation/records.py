@@ -37,7 +37,7 @@ class PartialDependence:
     has a row for each value and a column for each of ``outputs``: classes, or the target.
     ``individual`` are the curves of single rows (rows x values), of the last output. ``scale`` says
     what is averaged: "prediction", "probability", or "proportion" of rows predicted so.
-    ``deciles`` are those of the column.
+    ``deciles`` are those of the column, ``display`` how its numbers are written (years, dates).
     """
 
     column: str
@@ -49,6 +49,7 @@ class PartialDependence:
     scale: str
     deciles: Floats
     n_rows: int
+    display: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class ColumnDistribution:
     ``counts`` has a row for each bin or level and a column for each of ``classes`` (one column
     without classes). ``mean`` and ``deviation`` are those of a numeric target in each bin, None for
     classes and for the target itself. ``missing`` rows have no value, ``outside`` are beyond the
-    edges, or of levels that are not listed.
+    edges, or of levels that are not listed; ``display`` is how numbers are written (years, dates).
     """
 
     column: str
@@ -70,6 +71,7 @@ class ColumnDistribution:
     deviation: Floats | None = None
     missing: int = 0
     outside: int = 0
+    display: str = ""
 
 
 @dataclass(frozen=True)
