@@ -121,6 +121,13 @@ def label_score_axis(axis: Any, score: ScoreInfo, *, direction: bool = True) -> 
     axis.set_label_text(f"{score.short} ({better} is better)" if direction else score.short)
 
 
+def percent_axis(axis: Any) -> None:
+    """Proportions in per cent, without zeros after the point."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g} %".replace("-", "−")))
+
+
 def score_axis_right(ax: Any, score: ScoreInfo, color: str) -> Any:
     """A second vertical axis for a score, at the right and in the color of its line."""
     other = ax.twinx()

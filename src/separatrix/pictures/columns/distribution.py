@@ -9,11 +9,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.pictures.columns.values import value_axis, value_text
+from separatrix.pictures.columns.values import column_size, value_axis, value_text
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number, plural
+from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.points import BESIDE, annotate, fill_band
-from separatrix.pictures.style import BLUE, MUTED, ORANGE, SERIES, WIDTH, label_text, style_axes
+from separatrix.pictures.style import (
+    BLUE,
+    MUTED,
+    ORANGE,
+    SERIES,
+    label_text,
+    percent_axis,
+    style_axes,
+)
 from separatrix.rows.block import Floats
 
 #: Classes with a histogram of their own: the most frequent.
@@ -197,11 +205,14 @@ class ColumnDistributionDisplay(Display):
     def _levels_in_words(self) -> str:
         total = self.counts.sum(axis=1)
         if self.mean is not None:
-            parts = [f"{self.levels[i]} {number(self.mean[i], 3)}" for i in range(len(total))[:4]]
-            return f"{join_words(parts)}{' …' if len(total) > 4 else ''}."
+            low, high = int(self.mean.argmin()), int(self.mean.argmax())
+            return (
+                f"From {number(self.mean[low], 3)} of {self.levels[low]} to "
+                f"{number(self.mean[high], 3)} of {self.levels[high]}."
+            )
         if not self.classes:
-            parts = [f"{self.levels[i]} {total[i]:,.0f}" for i in range(len(total))[:4]]
-            return f"{join_words(parts)}{' …' if len(total) > 4 else ''}."
+            parts = [f"{self.levels[i]} {100 * total[i] / total.sum():.0f} %" for i in (0, -1)]
+            return f"Most frequent {parts[0]}, least {parts[-1]}."
         last = self.counts[:, -1] / np.where(total > 0, total, 1.0)
         low, high = int(last.argmin()), int(last.argmax())
         return (
@@ -221,9 +232,7 @@ class ColumnDistributionDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as the list of levels is long; less than other plots for bins."""
-        if self.edges is not None:
-            return WIDTH, 2.5
-        return WIDTH, 0.9 + 0.26 * max(3, len(self.levels))
+        return column_size(len(self.levels))
 
     def _draw(self, ax: Any) -> None:
         if self.edges is None:
@@ -255,7 +264,7 @@ class ColumnDistributionDisplay(Display):
         ax.set_ylabel("proportion of the class")
         ax.legend(frameon=False, fontsize=8.5, loc="best", handlelength=1.2)
         style_axes(ax, grid="y")
-        _per_cent(ax.yaxis)
+        percent_axis(ax.yaxis)
 
     def _with_target(self, ax: Any, edges: Floats, mean: Floats) -> None:
         """The mean of the target, over bars that show where the rows are."""
@@ -292,7 +301,7 @@ class ColumnDistributionDisplay(Display):
         style_axes(ax, grid="x")
         ax.spines["left"].set_visible(False)
         if self.classes:
-            _per_cent(ax.xaxis)
+            percent_axis(ax.xaxis)
         for at, count in zip(position, total, strict=True):
             annotate(ax, f"{count:,.0f}", (1, at), (4, 0), BESIDE, color=MUTED, va="center")
         annotate(ax, "rows", (1, 1), (4, 3), "axes fraction", color=MUTED)
@@ -321,9 +330,3 @@ class ColumnDistributionDisplay(Display):
             ax.plot([value - spread, value + spread], [at, at], color=ORANGE, linewidth=1.4)
         ax.plot(mean, position, "o", ms=5.5, color=ORANGE)
         ax.set_xlabel(f"mean of {label_text(self.target, 24)}")
-
-
-def _per_cent(axis: Any) -> None:
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1, symbol=" %"))

@@ -14,7 +14,15 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural, score_info, score_text
 from separatrix.pictures.inputs import column_names
 from separatrix.pictures.points import reference_line
-from separatrix.pictures.style import BLUE, MUTED, PAPER, WIDTH, label_text, style_axes
+from separatrix.pictures.style import (
+    BLUE,
+    MUTED,
+    PAPER,
+    WIDTH,
+    label_text,
+    percent_axis,
+    style_axes,
+)
 from separatrix.rows.block import Floats
 
 
@@ -207,9 +215,7 @@ class PermutationImportanceDisplay(Display):
         ax.set_ylim(position[-1] - 0.7, 0.7)
         style_axes(ax, grid="x")
         if score_info(self.metric).is_rate:
-            from matplotlib.ticker import PercentFormatter
-
-            ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+            percent_axis(ax.xaxis)
         ax.spines["left"].set_visible(False)
         ax.set_xlabel(self._axis)
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.pictures.columns.values import value_axis, value_text
+from separatrix.pictures.columns.values import column_size, value_axis, value_text
 from separatrix.pictures.display import Display
-from separatrix.pictures.formatting import join_words, number
+from separatrix.pictures.formatting import number
 from separatrix.pictures.inputs import column_names, like
-from separatrix.pictures.style import BLUE, MUTED, SERIES, WIDTH, label_text, style_axes
+from separatrix.pictures.style import BLUE, MUTED, SERIES, label_text, percent_axis, style_axes
 from separatrix.rows.block import Floats
 
 #: Classes that get a curve of their own: those that change most.
@@ -68,7 +68,7 @@ class PartialDependenceDisplay(Display):
     >>> model = sx.LinearRegression().fit(X, 2 * X[:, 0] + X[:, 1])
     >>> display = PartialDependenceDisplay.from_estimator(model, X, 0)
     >>> display.description
-    'Mean prediction over x0: from 0.750 at 0 to 6.75 at 3.'
+    'Mean prediction over x0. From 0.750 at 0 to 6.75 at 3.'
     """
 
     column: str
@@ -138,30 +138,23 @@ class PartialDependenceDisplay(Display):
     @property
     def description(self) -> str:
         """The caption, after what is drawn and over which column."""
-        axis, caption = (text[0].upper() + text[1:] for text in (self._axis, self.caption))
-        if len(self.outputs) == 1:
-            caption = caption[0].lower() + caption[1:]
-        return f"{axis} over {self.column}: {caption}"
+        axis, caption = self._axis, self.caption
+        return f"{axis[0].upper()}{axis[1:]} over {self.column}. {caption}"
 
     @property
     def caption(self) -> str:
-        """Lowest and highest means and where; of several outputs, those of the largest change."""
-        ranges = np.ptp(self.average, axis=0)
-        order = np.argsort(-ranges, kind="stable")[:3]
-        several = len(self.outputs) > 1
-        parts = []
-        for k in order.tolist():
-            curve = self.average[:, k]
-            low, high = int(curve.argmin()), int(curve.argmax())
-            if not self.levels:
-                low, high = sorted((low, high))
-            name = f"{self.outputs[k]} " if several else ""
-            parts.append(
-                f"{name}from {self._text(curve[low])} at {self._value(low)} to "
-                f"{self._text(curve[high])} at {self._value(high)}"
-            )
-        text = f"{join_words(parts)}."
-        text = text if several else text[0].upper() + text[1:]
+        """Lowest and highest mean and where; of several outputs, that of the largest change."""
+        k = int(np.ptp(self.average, axis=0).argmax())
+        curve = self.average[:, k]
+        low, high = int(curve.argmin()), int(curve.argmax())
+        if not self.levels:
+            low, high = sorted((low, high))
+        text = (
+            f"From {self._text(curve[low])} at {self._value(low)} to {self._text(curve[high])} at "
+            f"{self._value(high)}."
+        )
+        if len(self.outputs) > 1:
+            text = f"Largest change, {self.outputs[k]}: {text[0].lower()}{text[1:]}"
         if len(self.outputs) > MAX_CURVES:
             text += f" The {MAX_CURVES} of {len(self.outputs)} classes that change most are drawn."
         return text
@@ -185,15 +178,13 @@ class PartialDependenceDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """As tall as the list of levels is long; a little less than other plots for curves."""
-        return (WIDTH, 0.9 + 0.24 * max(4, len(self.levels))) if self.levels else (WIDTH, 2.9)
+        return column_size(len(self.levels))
 
     def _draw(self, ax: Any) -> None:
         (self._bars if self.levels else self._curves)(ax)
         axis = ax.xaxis if self.levels else ax.yaxis
         if self.scale in _RATES:
-            from matplotlib.ticker import PercentFormatter
-
-            axis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+            percent_axis(axis)
         axis.set_label_text(self._axis)
 
     def _curves(self, ax: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.pictures.formatting import number
+from separatrix.pictures.style import WIDTH
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Days from the year 1 to the year 9999: what a date can be.
@@ -26,6 +27,11 @@ def value_text(value: float, display: str = "", digits: int = 3) -> str:
     if display == "time" and 0 <= value <= 86_400:
         return _clock(value)
     return number(value, digits)
+
+
+def column_size(levels: int) -> tuple[float, float]:
+    """Width and height of a plot over a column: a line for each level, or an axis of numbers."""
+    return (WIDTH, 0.95 + 0.26 * max(3, levels)) if levels else (WIDTH, 2.7)
 
 
 def _clock(seconds: float) -> str:

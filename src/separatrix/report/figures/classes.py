@@ -18,8 +18,9 @@ from separatrix.pictures import (
     RocDisplay,
     SignedDistanceDisplay,
 )
+from separatrix.pictures.formatting import plural
 from separatrix.probability.roc import RocCurve, roc_curve
-from separatrix.report.figures.gallery import MANY, Gallery
+from separatrix.report.figures.gallery import LEAST_AGREEMENT, MANY, Gallery
 from separatrix.rows.block import Floats
 from separatrix.study.result import Predictions, Study
 
@@ -51,12 +52,19 @@ def classification(study: Study) -> Gallery:
     if test.scores is None and test.probabilities is None:
         gallery.missing.append("This model has no scores, so it has no ROC curve.")
         return gallery
+    scores = test.scores if test.probabilities is None else test.probabilities
+    # Two by two: the margins stand beside the confusion matrix where there is no boundary.
+    early = len(gallery.pictures) == 1
+    if early and np.ptp(np.asarray(scores)) > 0:
+        gallery.add(lambda: _margins(study, test, labels))
     _ranked(study, test, labels, gallery)
+    if not early and np.ptp(np.asarray(scores)) > 0:
+        gallery.add(lambda: _margins(study, test, labels))
     return gallery
 
 
 def _ranked(study: Study, test: Predictions, labels: list[str], gallery: Gallery) -> None:
-    """Curves over the threshold of the score, and margins."""
+    """Curves over the threshold of the score."""
     if len(labels) == 2 and np.ptp(_single(test)) > 0:
         gallery.add(lambda: _roc(study, test, labels[1]))
         gallery.add(
@@ -71,8 +79,6 @@ def _ranked(study: Study, test: Predictions, labels: list[str], gallery: Gallery
                 test.truth, scores, labels, sample_weight=test.w
             )
         )
-    if np.ptp(np.asarray(scores)) > 0:
-        gallery.add(lambda: _margins(study, test, labels))
 
 
 def probabilities(study: Study) -> Gallery:
@@ -119,6 +125,13 @@ def _boundary(study: Study) -> Display:
     if study.decision_surface is None:
         raise InputError(
             "The decision boundary is drawn for 2 to 10 classes and two numeric columns that vary."
+        )
+    agreement = study.decision_surface.agreement
+    if agreement < LEAST_AGREEMENT:
+        raise InputError(
+            "The decision boundary is not drawn: on a plane, with all else at its mean, the model "
+            f"predicts what it does for the whole row in only {100 * agreement:.0f} % of "
+            f"{plural(len(study.decision_surface.dots), 'test row')}."
         )
     return DecisionBoundaryDisplay(study.decision_surface, MANY)
 

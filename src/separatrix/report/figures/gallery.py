@@ -13,6 +13,8 @@ from separatrix.pictures import Display
 
 #: Points in one picture of the page before a density is drawn: a page has several.
 MANY = 2_000
+#: A plane is drawn if it shows for so many of the rows what the model predicts for them.
+LEAST_AGREEMENT = 0.8
 
 
 @dataclass

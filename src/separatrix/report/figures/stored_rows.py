@@ -14,7 +14,10 @@ from separatrix.pictures import (
     SupportVectorDisplay,
     SVMPathDisplay,
 )
-from separatrix.report.figures.gallery import MANY, Gallery
+from separatrix.pictures.formatting import plural
+from separatrix.probability.decision_surface import DecisionFunctionSurface
+from separatrix.report.figures.gallery import LEAST_AGREEMENT, MANY, Gallery
+from separatrix.rows.block import Floats
 from separatrix.study.description import NeighborSearch, SVMSearch
 from separatrix.study.result import Margins, Study
 
@@ -79,5 +82,21 @@ def _support_vectors(found: Margins, labels: list[str]) -> Display:
     plane = found.plane
     if plane is None:
         raise InputError("Margins are drawn where two numeric columns vary.")
+    agreement = _agreement(plane, found.scores)
+    if agreement < LEAST_AGREEMENT:
+        raise InputError(
+            "Margins are not drawn: on a plane, with all else at its mean, the decision function "
+            f"has the sign that it has for the whole row in only {100 * agreement:.0f} % of "
+            f"{plural(len(found.scores), 'training row')}."
+        )
     codes = (found.y == labels[1]).astype(np.intp)
     return SupportVectorDisplay(plane, codes, labels, found.alpha > 0, MANY)
+
+
+def _agreement(plane: DecisionFunctionSurface, scores: Floats) -> float:
+    """The fraction of rows on the same side of the boundary on the plane and by the model."""
+    from scipy.interpolate import RegularGridInterpolator
+
+    grid = RegularGridInterpolator((plane.y, plane.x), plane.values)
+    on_plane = grid(np.asarray(plane.points, dtype=float)[:, ::-1])
+    return float(np.mean((on_plane > 0) == (np.asarray(scores) > 0)))

@@ -37,7 +37,7 @@ MOST_COLUMNS, MOST_LEVELS = 6, 12
 #: Rows averaged over, at least and at most, and the curves of single rows among them.
 LEAST_ROWS, MOST_ROWS, CURVES = 20, 300, 30
 #: Work (multiplications) of all columns together.
-WORK = 3e9
+WORK = 4e9
 
 
 def partial_dependence(

@@ -18,6 +18,9 @@ from separatrix.study.explanation.records import ColumnImportance, PartialDepend
 from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned
 from separatrix.study.result import Study
 
+#: Columns that are drawn even where chance could explain their importance.
+FEW = 4
+
 
 def explained(study: Study, folds: RowFolds) -> Study:
     """The study with importance, partial dependence, histograms and correlations of its columns."""
@@ -31,9 +34,9 @@ def explained(study: Study, folds: RowFolds) -> Study:
             test = folds.table.take(folds.test)
             importance = column_importance(loss, test, training, study.model, outputs, study.seed)
             if importance is not None:
-                leading = list(importance.columns)
-                names = leading + [n for n in names if n not in set(leading)]
-                dependence = partial_dependence(study, training, leading)
+                dependence = partial_dependence(study, training, _with_curves(importance))
+                leading = [*(curve.column for curve in dependence), *importance.columns]
+                names = [*dict.fromkeys([*leading, *names])]
     return replace(
         study,
         importance=importance,
@@ -41,3 +44,9 @@ def explained(study: Study, folds: RowFolds) -> Study:
         distributions=distributions(training, names, study.classes),
         correlations=correlations(training, names, study.columns, study.target),
     )
+
+
+def _with_curves(found: ColumnImportance) -> list[str]:
+    """Columns whose interval is above zero; with few of those, others that seem to matter."""
+    rises = zip(found.columns, found.low, found.increase, strict=True)
+    return [name for i, (name, low, rise) in enumerate(rises) if low > 0 or (rise > 0 and i < FEW)]
