@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from separatrix.study.candidates import BASELINE
-from separatrix.study.cross_validation import muted
+from separatrix.study.comparison.cross_validation import muted
 from separatrix.study.explanation.answers import row_loss
 from separatrix.study.explanation.dependence import partial_dependence
 from separatrix.study.explanation.distributions import correlations, distributions
