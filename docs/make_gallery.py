@@ -58,11 +58,30 @@ CHAPTERS = {
         "lines",
         ("CrossValidationDisplay", "GeneralizationGapDisplay", "LearningCurveDisplay"),
     ),
+    "Columns": (
+        "lines",
+        (
+            "CorrelationDisplay",
+            "PermutationImportanceDisplay",
+            "ColumnDistributionDisplay",
+            "PartialDependenceDisplay",
+        ),
+    ),
+    "Columns and classes": (
+        "three classes",
+        ("ColumnDistributionDisplay", "PartialDependenceDisplay"),
+    ),
     "Coefficients": ("lines", ("CoefficientDisplay", "RegularizationPathDisplay")),
     "A tuned penalty": ("penalty", ("RegularizationPathDisplay", "ValidationCurveDisplay")),
     "Residuals": (
         "lines",
-        ("ResidualDisplay", "QuantileQuantileDisplay", "ScaleLocationDisplay", "LeverageDisplay"),
+        (
+            "PredictedActualDisplay",
+            "ResidualDisplay",
+            "QuantileQuantileDisplay",
+            "ScaleLocationDisplay",
+            "LeverageDisplay",
+        ),
     ),
     "Two classes": (
         "two classes",
@@ -124,8 +143,11 @@ def _study(table: str, target: str, models: list[str] | None, reject: float | No
 
 
 def _drawn(study: Any) -> dict[str, Display]:
-    """The pictures of its report, by class."""
+    """The pictures of its report, the first of each class."""
     galleries = [
+        figures.importance(study),
+        figures.dependence(study),
+        figures.columns(study),
         figures.comparison(study),
         figures.test_scores(study),
         figures.coefficients(study),
@@ -135,7 +157,11 @@ def _drawn(study: Any) -> dict[str, Display]:
         if study.task == "classification"
         else figures.regression(study),
     ]
-    return {type(p).__name__: p for gallery in galleries for p in gallery.pictures}
+    drawn: dict[str, Display] = {}
+    for gallery in galleries:
+        for picture in gallery.pictures:
+            drawn.setdefault(type(picture).__name__, picture)
+    return drawn
 
 
 def _page(studies: dict[str, Any]) -> str:
@@ -174,9 +200,9 @@ def _entry(heading: str, picture: Display) -> list[str]:
     (PICTURES / file).write_text(_alone(picture), encoding="utf-8")
     return [
         "",
-        f"### {picture.title}",
+        f"### {picture.heading}",
         "",
-        f"![{picture.title}](images/gallery/{file})",
+        f"![{picture.heading}](images/gallery/{file})",
         "",
         f"`{kind}`: {_prose(picture.description)}",
     ]

@@ -8,7 +8,9 @@ from separatrix.pictures import (
     ClusterProfileDisplay,
     ClusterProjectionDisplay,
     CoefficientDisplay,
+    ColumnDistributionDisplay,
     ConfusionMatrixDisplay,
+    CorrelationDisplay,
     CoverageRiskDisplay,
     CrossValidationDisplay,
     DecisionBoundaryDisplay,
@@ -23,8 +25,11 @@ from separatrix.pictures import (
     MarginDisplay,
     NeighborCountDisplay,
     OneVsRestRocDisplay,
+    PartialDependenceDisplay,
     PerceptronTraceDisplay,
+    PermutationImportanceDisplay,
     PrecisionRecallDisplay,
+    PredictedActualDisplay,
     QuantileQuantileDisplay,
     RegularizationPathDisplay,
     ResidualDisplay,
@@ -94,10 +99,59 @@ def every_picture(n=120):
         "three distances": SignedDistanceDisplay.from_scores(
             three, rng.normal(size=(n, 3)), rng.normal(size=(3, 5)), ["a", "b", "c"]
         ),
+        **column_pictures(rng, x, fitted, label, three),
         **class_pictures(rng, x, fitted, label, three),
         **svm_pictures(rng, x, fitted, label),
         **cluster_pictures(x),
     }
+
+
+def column_pictures(rng, x, fitted, label, three):
+    """Importance, partial dependence, histograms, correlations; predicted against actual."""
+    noise = rng.normal(size=len(x))
+    days = 16_000 + 40 * x[:, 0]
+    rise = np.linspace(2, -0.1, 6)
+    intervals = rise[:, None] + np.array([-0.3, 0.3])
+    grid = np.linspace(0, 1, 20)
+    curves = np.outer(rng.normal(size=30), grid) + grid
+    many = np.column_stack([np.cos(k * grid) / 9 + 0.1 for k in range(9)])
+    histogram = ColumnDistributionDisplay.from_values
+    return {
+        "predicted": PredictedActualDisplay.from_predictions(fitted + noise, fitted),
+        "predicted, one row": PredictedActualDisplay.from_predictions([2.0], [3.0]),
+        "importance": PermutationImportanceDisplay(NASTY, rise, intervals, "rmse", 3.0),
+        "importance of a rate": PermutationImportanceDisplay(
+            [f"c{i}" for i in range(40)], np.linspace(0.2, 0, 40), np.zeros((40, 2)), "error",
+            n_columns=400,
+        ),
+        "dependence": PartialDependenceDisplay(
+            NASTY[1], grid, curves.mean(axis=0), ["y"], curves, np.linspace(0.1, 0.9, 9)
+        ),
+        "dependence of nine classes": PartialDependenceDisplay(
+            "c", grid, many, list("abcdefghi"), scale="probability"
+        ),
+        "dependence by level": PartialDependenceDisplay(
+            NASTY[3], NASTY, rise, ["y"], np.outer(np.ones(20), rise) + rng.normal(size=(20, 6))
+        ),
+        "dependence by level of three classes": PartialDependenceDisplay(
+            "c", ("u", "v"), [[0.2, 0.3, 0.5], [0.3, 0.3, 0.4]], list("abc"), scale="proportion"
+        ),
+        "dependence on a date": PartialDependenceDisplay(
+            "day", 16_000 + 400 * grid, grid, ["y"], display="date"
+        ),
+        "histograms by class": histogram(NASTY[1], x[:, 0], three),
+        "histogram and target": histogram(NASTY[3], x[:, 0], fitted),
+        "histogram": histogram("fitted", fitted),
+        "histogram of dates": histogram("day", days, label, display="date"),
+        "histogram of years": histogram("year", np.round(2000 + 9 * x[:, 1]), display="year"),
+        "levels by class": histogram(NASTY[1], three, label),
+        "levels and target": histogram("c", three, fitted),
+        "levels": histogram("c", three),
+        "correlations": CorrelationDisplay.from_rows(x, names=NASTY[:5]),
+        "correlations of many": CorrelationDisplay.from_rows(
+            np.hstack([x, x + rng.normal(size=x.shape), x[:, ::-1] ** 2, x**3])
+        ),
+    }  # fmt: skip
 
 
 def class_pictures(rng, x, fitted, label, three):

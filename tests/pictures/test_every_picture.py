@@ -46,7 +46,8 @@ def test_svg_is_named_small_and_the_same_every_time(name):
     root = ET.fromstring(text)
     assert root.get("role") == "img"
     described = {child.tag: child for child in root if child.tag in ("title", "desc")}
-    assert described["title"].text == display.title
+    assert described["title"].text == display.heading
+    assert display.heading.startswith(display.title)
     assert described["desc"].text == display.description
     assert root.get("aria-labelledby").split() == [
         described[t].get("id") for t in ("title", "desc")
@@ -71,6 +72,41 @@ def test_every_color_can_be_changed_by_the_page(name):
     text = PICTURES[name].to_svg()
     bare = re.sub(r"var\(--[a-z0-9-]+, #[0-9a-f]{6}\)", "", text)
     assert not re.findall(r"(?:fill|stroke): ?#[0-9a-f]{3,6}", bare)
+
+
+@each
+def test_a_caption_does_not_repeat_the_axes(name):
+    """The text alternative names the axes, the caption beside the plot need not."""
+    display = PICTURES[name]
+    display.plot()
+    assert re.search(r"\d", display.caption)
+    assert display.caption.endswith(".")
+    assert len(display.caption) <= len(display.description)
+    if name.startswith("roc"):  # a point of the curve is named by both rates
+        return
+    axes = [axis for ax in display.figure_.axes for axis in (ax.xaxis, ax.yaxis)]
+    labels = [axis.get_label_text().partition(" (")[0] for axis in axes]
+    assert not [text for text in labels if len(text) > 18 and text in display.caption]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("coefficients", "change of the prediction per standard deviation"),
+        ("distances", "Signed distance"),
+        ("folds", "Error rate"),
+        ("generalization gap", "RMSE"),
+        ("validation", "Cross-validation RMSE"),
+        ("scale", "standardized residual"),
+        ("quantiles", "tandardized residual"),
+        ("boundary", "mostly"),
+        ("importance", "RMSE when a column"),
+        ("dependence", "ean prediction"),
+    ],
+)
+def test_words_of_the_axes_are_in_the_text_alternative_alone(name, words):
+    assert words in PICTURES[name].description
+    assert words not in PICTURES[name].caption
 
 
 def test_strange_names_survive():

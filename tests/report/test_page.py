@@ -160,11 +160,11 @@ def test_coefficients_have_names_and_intervals(linear, pages):
 def test_lengths_of_coefficients_never_mix_units(linear, bare, pages):
     """Per deviation by the rows or, without them, by the profile; else in standard errors."""
     for name in ("linear", "bare"):
-        assert "change of the prediction per standard deviation" in Page(pages[name]).words
+        assert "change of the prediction per standard deviation" in pages[name]
     unknown = render(replace(bare, columns=()))
-    assert "standard errors from zero" in Page(unknown).words
-    largest = r"Largest coefficients \(.*?\): (\w+)"
-    by_rows, by_profile = (re.search(largest, Page(pages[n]).words)[1] for n in ("linear", "bare"))
+    assert "standard errors from zero" in unknown
+    largest = r"Coefficients \(.*?\). Largest: (\w+)"
+    by_rows, by_profile = (re.search(largest, pages[n])[1] for n in ("linear", "bare"))
     scaled = np.abs(linear.model.coef_ * linear.training.scale)
     assert by_rows == by_profile == linear.training.names[int(np.argmax(scaled))]
 
@@ -209,7 +209,7 @@ def test_odds_ratios_are_given_by_unit_and_by_deviation(probable, pages):
     )
     assert f"{by_unit} {by_deviation}" in words
     assert "Odds compare malignant with benign" in words
-    assert "change of the log odds per standard deviation" in words
+    assert "change of the log odds per standard deviation" in pages["probable"]
     without = replace(probable, training=None)
     assert "per standard deviation (95 %)" not in Page(render(without)).words
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.pictures.columns.values import short_name
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words
 from separatrix.pictures.inputs import column_names
@@ -111,7 +112,7 @@ class CorrelationDisplay(Display):
         r = self.matrix[i, j]
         order = np.argsort(-np.abs(np.nan_to_num(r)), kind="stable")[:3]
         pairs = [
-            f"{self.names[i[p]]} and {self.names[j[p]]} {_two_digits(r[p])}"
+            f"{short_name(self.names[i[p]])} and {short_name(self.names[j[p]])} {_two_digits(r[p])}"
             for p in order
             if np.isfinite(r[p])
         ]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.pictures.columns.values import column_size, value_axis, value_text
+from separatrix.pictures.columns.values import column_size, short_name, value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.points import BESIDE, annotate, fill_band
@@ -145,7 +145,7 @@ class ColumnDistributionDisplay(Display):
     @property
     def heading(self) -> str:
         """The title with the name of the column."""
-        return f"{self.title} of {label_text(self.column, 40)}".replace(r"\$", "$")
+        return f"{self.title} of {short_name(self.column)}"
 
     @property
     def shown(self) -> list[int]:
@@ -211,8 +211,11 @@ class ColumnDistributionDisplay(Display):
                 f"{number(self.mean[high], 3)} of {self.levels[high]}."
             )
         if not self.classes:
-            parts = [f"{self.levels[i]} {100 * total[i] / total.sum():.0f} %" for i in (0, -1)]
-            return f"Most frequent {parts[0]}, least {parts[-1]}."
+            most, least = (
+                f"{self.levels[i]} ({100 * total[i] / total.sum():.0f} %)"
+                for i in (int(total.argmax()), int(total.argmin()))
+            )
+            return f"The most frequent is {most}, the least {least}."
         last = self.counts[:, -1] / np.where(total > 0, total, 1.0)
         low, high = int(last.argmin()), int(last.argmax())
         return (
@@ -302,6 +305,8 @@ class ColumnDistributionDisplay(Display):
         ax.spines["left"].set_visible(False)
         if self.classes:
             percent_axis(ax.xaxis)
+        elif self.mean is None:
+            return
         for at, count in zip(position, total, strict=True):
             annotate(ax, f"{count:,.0f}", (1, at), (4, 0), BESIDE, color=MUTED, va="center")
         annotate(ax, "rows", (1, 1), (4, 3), "axes fraction", color=MUTED)

@@ -187,7 +187,7 @@ class PermutationImportanceDisplay(Display):
         text += f"{count} of {plural(total, 'column')} {verb} an interval above zero."
         whole = self.n_columns or total
         if whole > total:
-            text += f" Only {total} of {whole:,} columns were measured, those that matter most."
+            text += f" Measured: {total} of {whole:,} columns, those that change the loss most."
         if total > len(self.shown):
             text += f" The first {len(self.shown)} are shown."
         return text

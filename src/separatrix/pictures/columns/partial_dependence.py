@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.pictures.columns.values import column_size, value_axis, value_text
+from separatrix.pictures.columns.values import column_size, short_name, value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number
 from separatrix.pictures.inputs import column_names, like
@@ -125,7 +125,7 @@ class PartialDependenceDisplay(Display):
     @property
     def heading(self) -> str:
         """The title with the name of the column."""
-        return f"{self.title} on {label_text(self.column, 40)}".replace(r"\$", "$")
+        return f"{self.title} on {short_name(self.column)}"
 
     @property
     def shown(self) -> list[int]:
@@ -217,7 +217,8 @@ class PartialDependenceDisplay(Display):
             look = {"ms": 6.5, "color": color, "mec": color}
             ax.plot(self.average[:, k], position, "o", label=name, **look)
         if len(self.shown) > 1:
-            ax.legend(frameon=False, fontsize=8.5, loc="best", handlelength=1)
+            ax.legend(frameon=False, fontsize=8.5, ncols=3, loc="lower left", handlelength=1,
+                      bbox_to_anchor=(0, 1), borderaxespad=0.2)  # fmt: skip
         ax.set_yticks(position, [label_text(level, 18) for level in self.levels])
         ax.set_ylim(position[-1] - 0.7, 0.7)
         style_axes(ax, grid="x")

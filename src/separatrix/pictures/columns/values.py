@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.pictures.formatting import number
-from separatrix.pictures.style import WIDTH
+from separatrix.pictures.style import WIDTH, label_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Days from the year 1 to the year 9999: what a date can be.
@@ -27,6 +27,11 @@ def value_text(value: float, display: str = "", digits: int = 3) -> str:
     if display == "time" and 0 <= value <= 86_400:
         return _clock(value)
     return number(value, digits)
+
+
+def short_name(column: object, limit: int = 40) -> str:
+    """The name of a column in a sentence or a heading."""
+    return label_text(column, limit).replace(r"\$", "$")
 
 
 def column_size(levels: int) -> tuple[float, float]:

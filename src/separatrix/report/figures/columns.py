@@ -12,7 +12,6 @@ from separatrix.pictures import (
     PermutationImportanceDisplay,
 )
 from separatrix.report.figures.gallery import Gallery
-from separatrix.report.verdict import is_baseline
 from separatrix.study.explanation.records import (
     ColumnDistribution,
     ColumnImportance,
@@ -54,11 +53,8 @@ def columns(study: Study) -> Gallery:
 def importance(study: Study) -> Gallery:
     """Permutation importance of the columns."""
     gallery, found = Gallery(), study.importance
-    if found is None:
-        if not is_baseline(study.winner):
-            gallery.missing.append("The rows are not stored, so importance cannot be measured.")
-        return gallery
-    gallery.pictures.append(_importance(found))
+    if found is not None:
+        gallery.pictures.append(_importance(found))
     return gallery
 
 
