@@ -85,7 +85,7 @@ def _refuse(missing: str, target: Any) -> None:
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @json_option
 def merge(files: tuple[str, ...], out: Path, as_json: bool) -> None:
-    """Merge the moments in FILES; a model fitted to their sum equals one fitted to all rows.
+    """Merge the moments in FILES: their sum is the moments of all rows.
 
     \b
     Try:

@@ -70,7 +70,7 @@ def _about_split(folds: RowFolds, parts: Parts) -> str:
             "(override: `time`, `test`, `folds`)."
         )
     by_class = folds.table.schema.targets[0].kind is not Kind.NUMERIC
-    together = " and of each class alike" if by_class else ""
+    together = ", with each class in proportion" if by_class else ""
     depends = "the content of each row"
     if schema.group is not None:
         together, depends = f", no {schema.group!r} in two parts", f"{schema.group!r}"
