@@ -23,7 +23,7 @@ from separatrix.geometry.class_scores import (
     QuadraticScores,
 )
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
 
@@ -136,7 +136,9 @@ def _fit_matrices(problem: GaussianProblem) -> GaussianFit:
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
         present = np.where((m.weight > 0)[:, None, None], covariance, m.within)
-    inner = basis.T @ present @ basis
+    elif problem.shrinkage.own_weight == 0.0:  # all are equal: one is decomposed
+        present = covariance[:1]
+    inner = _in_basis(present, basis)
     rounding = 4 * EPS * np.abs(basis).T @ (np.abs(m.grand_mean) + unit)
     maps, log_volume, condition, singular = _whitening(inner, rounding)
     if singular.any() and not shared:
@@ -145,7 +147,10 @@ def _fit_matrices(problem: GaussianProblem) -> GaussianFit:
     if not singular.any():
         white = maps.swapaxes(-1, -2) @ inner @ maps
         error = float(np.abs(white - np.eye(basis.shape[1])).max(initial=0.0))
-    maps = basis @ maps if shared else triangular_maps(basis @ maps)
+    maps = _from_basis(maps, basis)
+    maps = maps if shared else triangular_maps(maps)
+    if not shared and len(maps) < len(m.weight):
+        maps = np.repeat(maps, len(m.weight), axis=0)
     white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
     scores: ClassScores
     if shared:
@@ -156,6 +161,32 @@ def _fit_matrices(problem: GaussianProblem) -> GaussianFit:
     covariance = covariance[0] if shared else covariance
     degenerate = bool(singular.any())
     return GaussianFit(scores, covariance, basis.shape[1], condition, error, degenerate)
+
+
+def _in_basis(matrices: Floats, basis: Floats) -> Floats:
+    """BᵀMB; where B only scales and selects columns, without products of matrices."""
+    at, factor = _selection(basis)
+    if at is None:
+        return np.asarray(basis.T @ matrices @ basis)
+    return np.asarray(matrices[:, at[:, None], at] * factor[:, None] * factor)
+
+
+def _from_basis(maps: Floats, basis: Floats) -> Floats:
+    """B A for every A."""
+    at, factor = _selection(basis)
+    if at is None:
+        return np.asarray(basis @ maps)
+    out = np.zeros((len(maps), len(basis), maps.shape[2]))
+    out[:, at] = maps * factor[:, None]
+    return out
+
+
+def _selection(basis: Floats) -> tuple[Ints | None, Floats]:
+    """The column that each column of the basis is a multiple of, and the factor; else None."""
+    if not basis.size or (np.count_nonzero(basis, axis=0) != 1).any():
+        return None, np.empty(0)
+    at = np.abs(basis).argmax(axis=0)
+    return at, basis[at, np.arange(len(at))]
 
 
 def total_standardizer(variance: Floats, center: Floats) -> Standardizer:
