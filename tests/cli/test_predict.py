@@ -76,7 +76,7 @@ def test_a_policy_chosen_in_training_stays(command, here, policy) -> None:
     assert command("predict", "z", "new.csv", "--unseen", "missing").code == 0
 
 
-def test_levels_are_counted_over_all_blocks_and_said_once(command, here, model) -> None:
+def test_levels_are_counted_over_all_blocks_in_one_warning(command, here, model) -> None:
     (here / "new.csv").write_text(HOUSE + "70,3,10,100,moon,true,gas\n" * 80_000)
     ran = command("predict", model, "new.csv", "--out", "p.csv")
     assert ran.err.count("SEP005") == 1

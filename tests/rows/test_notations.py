@@ -181,8 +181,8 @@ def test_numbers_far_from_all_others_are_missing(tmp_path, block):
         assert np.isnan(found[::30]).all()
         assert np.isnan(found).sum() == 10
         assert f"Read as missing: {code}, far from all other values, in 'x' (10)" in notes
-        kept, _ = column(path, na="")
-        assert not np.isnan(kept).any()
+        found, _ = column(path, na="")
+        assert not np.isnan(found).any()
 
 
 @pytest.mark.parametrize(

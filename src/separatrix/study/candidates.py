@@ -18,14 +18,6 @@ MAX_POLYNOMIAL_TERMS = 500
 MAX_SOFTMAX_COEFFICIENTS = 1_000
 #: Rows times squared terms (or their cubes) beyond which Newton's method takes too long.
 MAX_NEWTON_WORK = 2e11
-#: Kernel evaluations, times columns and binary SVMs, beyond which SVC and SVR take too long.
-MAX_SVC_WORK, MAX_SVR_WORK = 1.5e10, 3e9
-#: Cost of one kernel evaluation beyond its columns, in columns.
-KERNEL_COLUMNS = 30
-#: Distances between rows, times columns, beyond which neighbors take too long.
-MAX_NEIGHBOR_WORK = 1.5e10
-#: Binary SVMs times rows times columns beyond which linear SVMs take too long.
-MAX_LINEAR_WORK = 3e8
 #: With so many rows for each coefficient regularization is unnecessary.
 ROWS_PER_COEFFICIENT = 30
 #: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
@@ -114,32 +106,6 @@ def _newton_cost(size: Size) -> str:
     return ""
 
 
-def _linear_svm_cost(size: Size) -> str:
-    svms = 1 if size.classes == 2 else size.classes
-    if svms * size.rows * size.terms <= MAX_LINEAR_WORK:
-        return ""
-    return f"a linear SVM of {size.rows} rows in {size.terms} columns{_times(svms)} takes long"
-
-
-def _times(svms: int) -> str:
-    return f", once for each of {svms} classes," if svms > 1 else ""
-
-
-def _kernel_cost(size: Size) -> str:
-    """A kernel is evaluated on pairs of rows, for each binary SVM."""
-    svms = 1 if size.classes <= 2 else size.classes
-    most = MAX_SVR_WORK if size.classes == 1 else MAX_SVC_WORK
-    if svms * size.rows**2 * (size.terms + KERNEL_COLUMNS) <= most:
-        return ""
-    return f"a kernel matrix of {size.rows} rows{_times(svms).rstrip(',')} takes long"
-
-
-def _neighbor_cost(size: Size) -> str:
-    if size.rows**2 * (size.terms + KERNEL_COLUMNS) <= MAX_NEIGHBOR_WORK:
-        return ""
-    return f"distances between all pairs of {size.rows} rows take long"
-
-
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
@@ -164,7 +130,6 @@ CANDIDATES = (
         {"standardize": True},
         tunable=True,
         slow=True,
-        too_expensive=_neighbor_cost,
     ),
     Candidate(
         "svr",
@@ -201,7 +166,6 @@ CANDIDATES = (
         "LinearSVCSearch",
         slow=True,
         tunable=True,
-        too_expensive=_linear_svm_cost,
     ),
     _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis"),
     _classes(
@@ -217,7 +181,6 @@ CANDIDATES = (
         options={"standardize": True},
         tunable=True,
         slow=True,
-        too_expensive=_neighbor_cost,
     ),
     _classes(
         "svm",

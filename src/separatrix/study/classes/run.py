@@ -53,15 +53,11 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         reference = compared.reference(choice.best) if options.reference else None
         step("scoring on the test set")
         test = winner.predict(folds.table.take(folds.test), classes)
-        costs = winner.costs
-        decision = None if costs is None else evaluate(costs, classes, test)
+        decision = None if winner.costs is None else evaluate(winner.costs, classes, test)
         step("learning curve")
         curve = winner.curve(folds, design.parts.seed)
-    shown = () if name == BASELINE else by_fold(winner.out_of_fold, folds)
-    encoding = winner.encoding
-    description = describe(winner.model)
+    encoding, description = winner.encoding, describe(winner.model)
     messages += [*compared.messages, *winner.messages]
-    messages += [] if winner.check is None else [winner.check.summary]
     messages += inferred.about_model(encoding, description.stored_rows)
     return Study(
         source=design.metadata.source,
@@ -79,7 +75,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         choice=choice,
         reference=reference,
         test=scores_on_test(test, classes, decision),
-        baseline_test=_baseline(design, classes, costs),
+        baseline_test=_baseline(design, classes, winner.costs),
         model=winner.model,
         description=description,
         messages=(*design.messages, *messages),
@@ -88,7 +84,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         test_predictions=test,
         learning_curve=curve,
         training=training_rows(winner.core, winner.model, folds, encoding, len(classes)),
-        out_of_fold=shown,
+        out_of_fold=() if name == BASELINE else by_fold(winner.out_of_fold, folds),
         calibration=winner.check,
         decision=decision,
         covariance_tests=covariance_tests(folds, classes),

@@ -92,8 +92,18 @@ def fit_winner(
         found = compared.predictions[choice.winner]
         core, warned = with_warnings(lambda: design.folds.fit(candidate, found.out_of_fold.tuning))
         model = with_calibration(candidate, core, found)
+        said = () if found.check is None else (found.check.summary,)
         winner = Winner(
-            choice, entries, core, model, found.out_of_fold, None, candidate, warned, found.check
+            choice,
+            entries,
+            core,
+            model,
+            found.out_of_fold,
+            None,
+            candidate,
+            warned,
+            found.check,
+            said,
         )
     else:
         winner = _fit_average(design, compared, choice, entries, averaged)
@@ -133,7 +143,7 @@ def _with_costs(winner: Winner, compared: ComparedClasses, costs: DecisionCosts 
             return winner
         costs = as_decision(implied, found.classes)
         text = f"Decisions are those that suit {metric!r}, not the most probable class."
-        winner = replace(winner, messages=(text,))
+        winner = replace(winner, messages=(*winner.messages, text))
     if found.probabilities is None:
         raise InputError(
             f"{winner.choice.winner} was chosen, and decisions at costs need probabilities.",
