@@ -236,7 +236,7 @@ def long_way(monkeypatch):
 def test_a_late_row_decides_the_column_anew(tmp_path, long_way, late, value):
     path = written(tmp_path, [*(f"{i % 90},{i}" for i in range(1500)), f"{late},1", "3,1"])
     whole = scan(path, target="y").read()
-    found, notes = column(path)
+    found, _ = column(path)
     np.testing.assert_array_equal(found[-2:], [value, 3])
     np.testing.assert_array_equal(found[:3], [0, 1, 2])
     streamed = scan(path, target="y", block_rows=256)
@@ -297,7 +297,7 @@ def test_separators_can_be_given(tmp_path, block):
     assert column(path)[0].tolist() == [1.5, 2.25]
     assert column(path, decimal=",")[0].tolist() == [1500, 2250]
     assert column(path, thousands=".")[0].tolist() == [1500, 2250]
-    with pytest.raises(InputError, match="'1.50' is not a number"):
+    with pytest.raises(InputError, match=r"'1.50' is not a number"):
         column(written(tmp_path, ["1.50,1", "2.25,2"]), decimal=",")
 
 
@@ -431,7 +431,7 @@ def test_new_tables_are_read_as_in_training(tmp_path, block):
     assert read.x[:, at["c missing"]].tolist() == [0, 1, 1]
     with pytest.raises(InputError, match="row 1, column 'b': '3/14/2021' is not a date"):
         rows_like(written(tmp_path, ["1;3/14/2021;5"], "a;b;c"), schema).collect()
-    with pytest.raises(InputError, match="row 1, column 'a': '1.5' is not a number"):
+    with pytest.raises(InputError, match=r"row 1, column 'a': '1.5' is not a number"):
         rows_like(written(tmp_path, ["1.5;3/4/2021;5"], "a;b;c"), schema).collect()
     frame = pd.DataFrame({"a": [1500.0], "b": ["3/4/2021"], "c": [5]})
     assert rows_like(frame, schema).collect().x[0].tolist() == [1500, 18720, 5]
@@ -445,3 +445,23 @@ def test_new_tables_may_be_written_otherwise(tmp_path):
     new = written(tmp_path, ["1,5", "nil"], "x")
     text = text_options(decimal=",", na="nil", delimiter=";")
     assert np.isclose(rows_like(new, schema, text=text).collect().x[0, 0], 1.5)
+
+
+def test_a_plain_table_costs_no_further_pass(tmp_path, monkeypatch):
+    from separatrix.rows.sources.csv import CsvSource
+
+    opened: list[list[str]] = []
+    original = CsvSource._opened
+
+    def counted(self, i, types, columns):
+        opened.append(list(columns))
+        return original(self, i, types, columns)
+
+    monkeypatch.setattr(CsvSource, "_opened", counted)
+    lines = [f"{i}.5,{'ab'[i % 2]},{i}" for i in range(2000)]
+    scan(written(tmp_path, lines, "x,t,y"), target="y").reduce(Moments())
+    assert opened == [["x", "t", "y"]] * 3  # types, first rows, and the pass itself
+    opened.clear()
+    lines[7] = "?,a,1"
+    scan(written(tmp_path, lines, "x,t,y"), target="y").reduce(Moments())
+    assert opened == [["x", "t", "y"]] * 2 + [["x"], ["x", "t", "y"]]

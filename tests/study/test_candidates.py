@@ -13,11 +13,11 @@ from separatrix.study.candidates import CANDIDATES, Size, candidates
 from separatrix.study.tasks import infer_task, refuse_task, with_classes
 
 
-def taken(values: list) -> str:
-    table = pl.DataFrame({"x": np.arange(len(values), dtype=float), "y": values})
-    rows = sx.scan(table, target="y").read()
+def taken(values: list, name: str = "y") -> str:
+    table = pl.DataFrame({"x": np.arange(len(values), dtype=float), name: values})
+    rows = sx.scan(table, target=name).read()
     found = infer_task(rows.schema.targets[0], rows.blocks())
-    assert "'y'" in found.message
+    assert f"'{name}'" in found.message
     assert "because" in found.message
     return found.task
 
@@ -38,6 +38,46 @@ def taken(values: list) -> str:
 )
 def test_the_task_is_inferred_from_the_target(values, task) -> None:
     assert taken(values) == task
+
+
+NORMAL = np.random.default_rng(0).normal(50, 8, 3000).round().tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "task"),
+    [
+        ("digit", list(range(12)) * 6, "classification"),
+        ("crop_type", list(range(30)) * 6, "classification"),
+        ("carClass", list(range(30)) * 6, "classification"),
+        ("species", list(range(90)), "regression"),  # each too rare
+        ("classroom_size", list(range(30)) * 6, "regression"),
+        ("letter", [value % 7 + 0.5 for value in range(80)] * 3, "regression"),
+        ("y", list(range(26)) * 40, "classification"),  # equally frequent codes
+        ("y", list(range(26)) * 10, "regression"),
+        ("y", list(range(60)) * 40, "regression"),
+        ("rings", NORMAL, "regression"),
+        ("class", list(range(150)) * 10, "regression"),
+    ],
+)
+def test_more_than_ten_whole_numbers_are_classes_by_name_or_frequency(name, values, task) -> None:
+    assert taken(values, name) == task
+
+
+def test_too_many_classes_are_refused_at_once() -> None:
+    table = pl.DataFrame({"x": np.arange(1000.0), "y": [f"a{i % 796}" for i in range(1000)]})
+    with pytest.raises(InputError, match="column 'y': the target has 796 distinct texts in 1000"):
+        sx.run_study(sx.scan(table, target="y"))
+    table = pl.DataFrame({"x": np.arange(1000.0), "y": np.arange(1000) % 500 / 2})
+    with pytest.raises(InputError, match=r"500 distinct numbers .* `task='regression'`"):
+        sx.run_study(sx.scan(table, target="y"), task="classification")
+
+
+def test_a_target_with_decimal_commas_is_a_number(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f};{2 * x:.4f}".replace(".", ",") for x in rng.normal(size=796)]
+    (tmp_path / "t.csv").write_text("x;y\n" + "\n".join(lines))
+    rows = sx.scan(tmp_path / "t.csv", target="y")
+    assert infer_task(rows.schema.targets[0], rows.blocks()).task == "regression"
 
 
 def test_a_task_can_be_given_but_not_an_impossible_one() -> None:

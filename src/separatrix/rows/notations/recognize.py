@@ -77,9 +77,7 @@ def _recognized(
         forced |= set(numeric)
     candidates = []
     for name in texts:
-        tally = Tally(name, options)
-        tally.update(sample.batch[name], sample.location)
-        if promising(tally) or name in forced:
+        if name in forced or _may_be_numbers(name, sample, options):
             candidates.append(name)
     tallies = tallied(source, candidates, options)
     hints = _hints(tallies.values(), source, sample)
@@ -89,6 +87,21 @@ def _recognized(
         _decide_points(found, free, options, hints)
     _find_sentinels(found, names, kinds, options)
     return found
+
+
+def _may_be_numbers(name: str, sample: LocatedBatch, options: TextOptions) -> bool:
+    """Whether the first texts of a column are mostly numbers or dates, or all missing."""
+    import pyarrow.compute as pc
+
+    distinct = pc.unique(sample.batch[name]).drop_null()
+    few = distinct[:100]
+    if not pc.any(pc.match_substring_regex(few, "[0-9]")).as_py() and len(distinct) > 1:
+        marks = pc.sum(pc.match_substring_regex(few, "[A-Za-z]")).as_py() or 0
+        if 2 * marks > len(few) and len(distinct) == len(few):
+            return False  # words without any digit: a quick answer for most columns
+    tally = Tally(name, options)
+    tally.update(sample.batch[name], sample.location)
+    return promising(tally)
 
 
 def tallied(source: Source, names: list[str], options: TextOptions) -> dict[str, Tally]:

@@ -5,8 +5,10 @@ Encodings are checked over the whole file, the rest is decided from its first li
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ from separatrix.rows.notations.options import DELIMITERS, TextOptions
 
 #: Bytes from which the layout is decided, and lines of them.
 HEAD_BYTES, HEAD_LINES = 1 << 18, 200
-_CHUNK = 4 << 20
+_CHUNK = 1 << 18
 _COMMENT = re.compile(r"\s*(#|//|%)")
 _VALUE = re.compile(r"^[(+-]?\s*[$€£¥]?\s*[-+]?[\d.,' ]*\d[\d.,' ]*([eE][+-]?\d+)?\s*[%$€£¥]?\)?$")
 _DATE = re.compile(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\S+)*$")
@@ -133,37 +135,40 @@ def _encoding(path: str, head: bytes) -> str:
         even, odd = head[0:4096:2].count(0), head[1:4096:2].count(0)
         if max(even, odd) > len(head[:4096]) // 8 and min(even, odd) * 8 < max(even, odd):
             return "utf-16-le" if odd > even else "utf-16-be"
-    valid = invalid = 0
-    controls = False
-    chunks = iter([head]) if path.endswith(".gz") else _chunks(path)
-    for chunk in chunks:
-        if chunk.isascii():
-            continue
-        try:
-            valid += sum(1 for _ in re.finditer(r"[^\x00-\x7f]", chunk.decode("utf-8")))
-        except UnicodeDecodeError:
-            text = chunk.decode("utf-8", errors="replace")
-            bad = text.count("\ufffd")
-            invalid += bad
-            valid += sum(not c.isascii() for c in text) - bad
-            controls |= any(byte in chunk for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d"))
+    valid, invalid, controls = _beyond_ascii(path, head)
     if invalid <= valid:  # UTF-8, perhaps with damage, which is reported by its row
         return "utf-8"
     return "iso8859-1" if controls else "cp1252"
 
 
-def _chunks(path: str) -> Iterator[bytes]:
-    """Whole lines of a file, many at a time: no character is cut in two."""
-    with Path(path).open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk + (b"" if chunk.endswith(b"\n") else file.readline(_CHUNK))
+def _beyond_ascii(path: str, head: bytes) -> tuple[int, int, bool]:
+    """Characters of UTF-8, bytes that are none, and whether some are not of Windows-1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    valid, invalid, controls = 0, 0, False
+    cut = False  # whether a character may continue in the next chunk
+    for chunk in [head] if path.endswith(".gz") else _chunks(path):
+        if chunk.isascii() and not cut:
+            continue
+        text = decoder.decode(chunk)
+        bad = text.count("\ufffd")
+        invalid += bad
+        valid += len(re.findall(r"[^\x00-\x7f]", text)) - bad
+        controls |= any(byte in chunk for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d"))
+        cut = bool(decoder.getstate()[0])
+    return valid, invalid, controls
+
+
+def _chunks(path: str) -> Iterator[bytearray]:
+    """The bytes of a file, so few at a time that they stay in the cache."""
+    buffer = bytearray(_CHUNK)
+    view = memoryview(buffer)
+    with Path(path).open("rb", buffering=0) as file:
+        while size := file.readinto(view):
+            yield buffer if size == _CHUNK else buffer[:size]
 
 
 def _lines(head: bytes, encoding: str, shown: str) -> list[str]:
     """The first lines; the last one, which may be cut, is left out of many."""
-    import codecs
-    import io
-
     try:
         text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     except (UnicodeError, TypeError) as reason:
