@@ -39,7 +39,7 @@ class AgglomerativeClustering(MetricClusterer):
         Centroid and Ward linkage need "euclidean".
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
-        column have one scale, so that it counts as much as a numeric one.
+        column have one scale, so that it counts no more than a numeric one.
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
+from separatrix.rows.schema import Kind
 
 
 def _positive_integer(name: str, value: Any, also: str = "") -> int:
@@ -32,6 +33,17 @@ def columns_by_level(encoding: Encoding) -> list[list[int]]:
     return list(found.values())
 
 
+def zero_one_columns(encoding: Encoding) -> list[list[int]]:
+    """Positions of all 0/1 columns: levels of a column together, truth and missing values alone."""
+    booleans = {c.name for c in encoding.schema.columns if c.kind is Kind.BOOLEAN}
+    alone = [
+        [j]
+        for j, term in enumerate(encoding.terms)
+        if term.level is None and (term.missing or term.column in booleans)
+    ]
+    return [*columns_by_level(encoding), *alone]
+
+
 class Clusterer(ClusterMixin, PointsEstimator):
     """An estimator of a partition into ``n_clusters``."""
 
@@ -41,7 +53,7 @@ class Clusterer(ClusterMixin, PointsEstimator):
     def _fit_standardize(self, x: Any, w: Floats | None, *, numeric: bool) -> Any:
         """The training points, standardized if ``standardize``; a discrete column has one scale."""
         z = super()._fit_standardize(x, w, numeric=numeric)
-        groups = columns_by_level(self.encoding_) if self.standardizer_ is not None else []
+        groups = zero_one_columns(self.encoding_) if self.standardizer_ is not None else []
         if self.standardizer_ is None or not groups:
             return z
         self.standardizer_ = self.standardizer_.with_pooled_scales(groups)

@@ -61,7 +61,7 @@ class KernelKMeans(KernelModel, IterativeClusterer):
         Maximum number of iterations.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
-        column have one scale, so that it counts as much as a numeric one.
+        column have one scale, so that it counts no more than a numeric one.
     random_state : int, RandomState or None, default=None
         Seed of the initializations.
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state
 
-from separatrix.cluster.base import IterativeClusterer, columns_by_level
+from separatrix.cluster.base import IterativeClusterer, zero_one_columns
 from separatrix.cluster.initialization import kmeans_plusplus, random_centers
 from separatrix.cluster.lloyd import LloydResult, lloyd
 from separatrix.cluster.streaming_lloyd import (
@@ -57,7 +57,7 @@ default="k-means++"
         variance of the columns; 0 iterates until no row moves.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
-        column have one scale, so that it counts as much as a numeric one.
+        column have one scale, so that it counts no more than a numeric one.
     random_state : int, RandomState or None, default=None
         Seed of the initializations.
 
@@ -134,8 +134,8 @@ default="k-means++"
             check_option("init", self.init, INITIALIZATIONS, "an array of centers")
         self.standardizer_ = None
         if self.standardize:
-            levels = columns_by_level(self.encoding_)
-            self.standardizer_ = Standardizer.from_moments(moments).with_pooled_scales(levels)
+            discrete = zero_one_columns(self.encoding_)
+            self.standardizer_ = Standardizer.from_moments(moments).with_pooled_scales(discrete)
         squares = np.diag(moments.xx)
         if self.standardizer_ is not None:
             squares = squares * self.standardizer_.inverse_scale**2

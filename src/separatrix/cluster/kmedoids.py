@@ -82,7 +82,7 @@ default="k-medoids++"
         Maximum number of passes over the candidates.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
-        column have one scale, so that it counts as much as a numeric one.
+        column have one scale, so that it counts no more than a numeric one.
     random_state : int, RandomState or None, default=None
         Seed of the initializations, and of samples of large tables.
 

@@ -14,6 +14,8 @@ from separatrix.rows.block import Floats, Matrix
 if TYPE_CHECKING:
     from separatrix.statistics.moments import Moments
 
+#: Standard deviation of a 0/1 column of equal halves.
+HALF = 0.5
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
@@ -64,14 +66,15 @@ class Standardizer:
         return cls(mean if keep_mean else np.zeros_like(mean), scale)
 
     def with_pooled_scales(self, groups: Iterable[list[int]]) -> Standardizer:
-        """One scale σ = √Σσⱼ² for the columns of each group: together they have variance 1.
+        """One scale for the 0/1 columns of each discrete column: σ = √Σσⱼ², but at least ½.
 
-        The levels of a discrete column then count as one column, however many they are, and a rare
-        level does not count for more than a frequent one.
+        Together they then have variance 1, as a numeric column has, however many levels there are;
+        and ½, the σ of a 0/1 column of equal halves, keeps a rare level from counting for more.
         """
         scale = self.scale.copy()
         for columns in groups:
-            scale[columns] = np.sqrt((self.scale[columns] ** 2).sum())
+            pooled = np.sqrt((self.scale[columns] ** 2).sum())
+            scale[columns] = max(pooled, HALF) if pooled > 0 else 0.0
         return Standardizer(self.mean, scale)
 
     @property

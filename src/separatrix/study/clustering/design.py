@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.cluster.base import columns_by_level
+from separatrix.cluster.base import columns_by_level, zero_one_columns
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.rows import InMemory
-from separatrix.rows.schema import Kind
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
 from separatrix.study import inferred
@@ -48,13 +47,7 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
     prepared = prepare(table)
     x = prepared.rows.collect().dense()
     terms = tuple(prepared.encoding.terms)
-    kinds = {column.name: column.kind for column in table.schema.columns}
-    by_column = columns_by_level(prepared.encoding)
-    binary = [
-        [j]
-        for j, term in enumerate(terms)
-        if term.level is None and (term.missing or kinds.get(term.column) is Kind.BOOLEAN)
-    ]
+    discrete = zero_one_columns(prepared.encoding)
     scaled = standardize and method.metric not in UNITLESS
     if not x.shape[1] or not np.ptp(x, axis=0).any():
         raise InputError(
@@ -63,7 +56,7 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
         )
     z = x
     if standardize:
-        scales = Standardizer.from_rows(x, np.ones(len(x))).with_pooled_scales(by_column)
+        scales = Standardizer.from_rows(x, np.ones(len(x))).with_pooled_scales(discrete)
         z = scales.transform(x)
     return ClusterDesign(
         table,
@@ -71,8 +64,8 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
         z,
         x,
         tuple(str(term) for term in terms),
-        tuple(map(tuple, by_column)),
-        [*by_column, *binary],
+        tuple(map(tuple, columns_by_level(prepared.encoding))),
+        discrete,
         scaled,
     )
 
@@ -135,7 +128,7 @@ def _categories(design: ClusterDesign, method: Method) -> list[str]:
         return []
     if method.metric == "gower":
         return ["Discrete columns count 0 where two rows agree and 1 where they do not (gower)."]
-    together = ", which together count as one column" if design.standardized else ""
+    together = ", which together count no more than a numeric column" if design.standardized else ""
     return [
         "Discrete columns are compared as 0/1 columns, one for each level but the most frequent"
         f"{together} (as plain agreement: `method='kmedoids'` with `metric='gower'`)."

@@ -18,6 +18,8 @@ from separatrix.rows.parts import hash_block
 #: Numbers (rows times columns) of the search and of the test; rows at most, and at least.
 SEARCH_NUMBERS, SEARCH_ROWS, LEAST_SEARCHED = 300_000, 3_000, 1_000
 TEST_NUMBERS, TEST_ROWS, LEAST_TESTED = 40_000, 400, 150
+#: Fewer different rows are the cells of a table of counts, however often each occurs.
+LEAST_DISTINCT = 20
 #: Rows of a sample for each cluster, at least.
 ROWS_PER_CLUSTER = 8
 
@@ -46,7 +48,7 @@ def different_rows(x: Floats, block: Block) -> DifferentRows:
     order = lexicographic_order(x)
     new = np.append(True, (x[order[1:]] != x[order[:-1]]).any(axis=1))
     distinct = int(new.sum())
-    if distinct == n or Copies(block, hash_block(block)).by_chance:
+    if distinct == n or distinct < LEAST_DISTINCT or Copies(block, hash_block(block)).by_chance:
         return DifferentRows(np.arange(n), distinct, 0)
     return DifferentRows(np.sort(order[new]), distinct, n - distinct)
 
