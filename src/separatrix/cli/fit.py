@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from separatrix.study.result import Study
 
 #: Options of the study; the others say how the table is read.
-STUDY_OPTIONS = ("task", "metric", "reject", "seed", "test", "folds")
+STUDY_OPTIONS = (
+    *("task", "metric", "rule", "effort", "average", "reference"),
+    *("reject", "seed", "test", "folds"),
+)
 
 
 @click.command(short_help="Compare models on a table and store the best.")
@@ -46,7 +49,33 @@ STUDY_OPTIONS = ("task", "metric", "reject", "seed", "test", "folds")
     "--task", metavar="TASK", help="regression or classification; else inferred from the target."
 )
 @click.option(
-    "--metric", metavar="NAME", help="Choose among classifiers by log_loss (default) or error."
+    "--metric",
+    metavar="NAME",
+    help="What decides: log_loss (default), error, auc, f1, balanced_error or cost for classes; "
+    "rmse (default), mae or r2 for numbers.",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["one_se", "best"]),
+    default="one_se",
+    show_default=True,
+    help="The simplest model within one standard error of the best, or the best itself.",
+)
+@click.option(
+    "--effort",
+    type=click.Choice(["quick", "normal", "thorough"]),
+    default="normal",
+    show_default=True,
+    help="Limit on the work of every model, counted in operations.",
+)
+@click.option(
+    "--average", is_flag=True, help="Average the models where that beats the best of them."
+)
+@click.option(
+    "--reference/--no-reference",
+    default=None,
+    help="Show gradient-boosted trees beside the models, which are never chosen. "
+    "Default: unless --models are named.",
 )
 @click.option(
     "--costs",

@@ -110,8 +110,8 @@ def _newton_cost(size: Size) -> str:
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
     Candidate("linear", "least squares", REGRESSION, "LinearRegression", from_moments=True),
-    _tuned("ridge", "ℓ₂-penalized least squares, α tuned", "RidgeCV"),
-    _tuned("lasso", "ℓ₁-penalized least squares, α tuned", "LassoCV"),
+    _tuned("ridge", "ℓ₂ penalty, α tuned", "RidgeCV"),
+    _tuned("lasso", "ℓ₁ penalty, α tuned", "LassoCV"),
     Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor"),
     Candidate("least_absolute", "least absolute deviations", REGRESSION, "LeastAbsoluteRegressor"),
     Candidate(
@@ -124,7 +124,7 @@ CANDIDATES = (
     ),
     Candidate(
         "neighbors",
-        "k-nearest neighbors, k tuned",
+        "k-NN, tuned",
         REGRESSION,
         "KNeighborsRegressor",
         {"standardize": True},
@@ -133,7 +133,7 @@ CANDIDATES = (
     ),
     Candidate(
         "svr",
-        "ε-SVR, RBF kernel, tuned",
+        "RBF ε-SVR, tuned",
         REGRESSION,
         "SVRSearch",
         slow=True,
@@ -176,7 +176,7 @@ CANDIDATES = (
     ),
     _classes(
         "neighbors",
-        "k-NN, k tuned",
+        "k-NN, tuned",
         "KNeighborsClassifier",
         options={"standardize": True},
         tunable=True,
