@@ -120,7 +120,7 @@ def test_the_same_seed_writes_the_same_bytes(command, here, groups) -> None:
 def test_json_contains_the_verdict(command, groups) -> None:
     ran = command("cluster", groups, "--json", "-k", 3)
     document = ran.document
-    assert document["schema_version"] == 3
+    assert document["schema_version"] == 4
     assert document["task"] == "clustering"
     assert document["verdict"]["groups"] == "distinct"
     assert document["verdict"]["separated"] is document["verdict"]["stable"] is True

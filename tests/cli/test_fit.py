@@ -109,7 +109,7 @@ def test_classes_have_probabilities_in_predictions(command, here) -> None:
 def test_json_is_one_document_and_nothing_else(command, here, table) -> None:
     ran = command("fit", table, "--target", "y", "--models", "linear", "--json")
     assert ran.err == ""
-    assert ran.document["schema_version"] == 3
+    assert ran.document["schema_version"] == 4
     assert ran.document["winner"] == "linear"
     assert ran.document["directory"] == "table-separatrix"
     written = json.loads((here / "table-separatrix/result.json").read_text())

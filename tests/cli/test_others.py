@@ -59,7 +59,7 @@ def test_predictions_to_a_file_and_as_json(command, here, model) -> None:
     assert (ran.code, ran.out) == (0, "")
     assert len(numbers((here / "p.csv").read_text())) == 600
     ran = command("predict", model, "sample:houses", "--json")
-    assert ran.document["schema_version"] == 3
+    assert ran.document["schema_version"] == 4
     assert len(ran.document["predictions"]["predicted"]) == 600
     assert ran.document["warnings"] == []
     assert ran.err == ""
@@ -198,7 +198,7 @@ def test_arguments_that_are_not_understood(command, table, words, message) -> No
     assert ran.err.count("\n") == 1  # one sentence
     ran_json = command(*words, "--json")
     assert ran_json.code == 2
-    assert ran_json.document["schema_version"] == 3
+    assert ran_json.document["schema_version"] == 4
     assert message in ran_json.document["error"]["message"]
 
 

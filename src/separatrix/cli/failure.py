@@ -19,7 +19,7 @@ from typing import Any
 from separatrix.cli.options import with_flags
 
 #: Version of every JSON document that the command prints or writes.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class GateFailed(Exception):

@@ -42,6 +42,8 @@ def document_of(study: Study) -> dict[str, Any]:
         "leaderboard": plain(study.leaderboard),
         "winner": study.winner,
         "reason": study.reason,
+        "choice": plain(study.choice),
+        "reference": plain(study.reference),
         "test": _scores(study.test),
         "baseline_test": _scores(study.baseline_test),
         "classes_test": {found.label: _class_scores(found) for found in study.class_scores},
