@@ -87,17 +87,23 @@ class SentinelTally:
         """Those that are clearly apart from the rest."""
         if len(self.distinct) < MIN_DISTINCT:
             return ()
-        return tuple(sorted(value for value in self.counts if self._apart(value)))
+        return tuple(
+            sorted(value for value in self.counts if self.far(value) and self._often(value))
+        )
 
-    def _apart(self, value: float) -> bool:
+    def far(self, value: float) -> bool:
+        """Whether a value is far from all others; more rows can only refute it."""
         spread = self.highest - self.lowest
-        if value < 0:  # far below all others, or the only negative number, and more than once
-            far = self.lowest - value > spread
-            alone = self.lowest >= 0 and self.counts[value] > 1
-            return value < self.lowest and (far or alone)
-        count = self.counts[value]
-        far = value - self.highest > max(spread, 4 * abs(self.highest))
-        return far and 1 < count <= MAX_POSITIVE_PART * self.count
+        if value < 0:  # far below all others, or the only negative number
+            return value < self.lowest and (self.lowest - value > spread or self.lowest >= 0)
+        return value - self.highest > max(spread, 4 * abs(self.highest))
+
+    def _often(self, value: float) -> bool:
+        """Whether a value occurs more than once, unless it is below all others by far."""
+        if value < 0 and self.lowest - value > self.highest - self.lowest:
+            return True
+        most = self.count if value < 0 else MAX_POSITIVE_PART * self.count
+        return 1 < self.counts[value] <= most
 
 
 def coded_value(values: Floats, lowest: float, highest: float) -> int | None:

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from separatrix.rows.notations.decide import Hints, decide, promising
-from separatrix.rows.notations.missing import SENTINELS, SentinelTally, sentinels_given
+from separatrix.rows.notations.missing import SentinelTally, sentinels_given
 from separatrix.rows.notations.numbers import Separators
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.notations.tally import Tally
@@ -243,7 +241,10 @@ def _values(found: Recognized, located: LocatedBatch, name: str) -> Any:
 
 
 def _suspicious(values: Any) -> bool:
-    return bool(np.isin(values, SENTINELS).any())
+    """Whether a number in the first rows may stand for missing values."""
+    tally = SentinelTally()
+    tally.update(values)
+    return any(tally.far(value) for value in tally.counts)
 
 
 def sentinel_tallies(
