@@ -246,3 +246,22 @@ def test_a_rare_class_that_is_not_found() -> None:
     assert any("'fraud' is rare: 15 of 5005 rows, 1 in 334" in text for text in found.messages)
     assert any(text.startswith("SEP012 none of the 3 test rows") for text in found.warnings)
     assert all("`costs`" in text for text in found.warnings if text.startswith("SEP012"))
+
+
+def test_rows_of_one_group_are_one_piece_of_evidence() -> None:
+    """Fifteen visits of a patient do not make a gain of the patient fifteen times as sure."""
+    found = run_study(sx.scan(visits(), target="y", group="patient"), models=["neighbors"])
+    rows = run_study(sx.scan(visits().drop(columns="patient"), target="y"), models=["neighbors"])
+    baseline = next(e for e in found.leaderboard if e.name == "baseline")
+    alone = next(e for e in rows.leaderboard if e.name == "baseline")
+    ratio = baseline.secondary.standard_error / alone.secondary.standard_error
+    assert 3.0 < ratio < 5.0
+    assert found.winner == "baseline"
+
+
+def test_copies_are_one_piece_of_evidence() -> None:
+    once, thrice = (
+        run_study(sx.scan(pd.concat([noisy()] * k), target="y"), models=["lda"]) for k in (1, 3)
+    )
+    for a, b in zip(once.leaderboard, thrice.leaderboard, strict=True):
+        assert b.secondary.standard_error == pytest.approx(a.secondary.standard_error, rel=0.1)

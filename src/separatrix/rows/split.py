@@ -53,13 +53,16 @@ def split_rows(parts: Parts, block: Block, hashes: Hashes, keys: Keys) -> Ints:
         return np.zeros(0, dtype=np.int64)
     if keys.times is not None:
         return _by_time(parts, keys.times)
+    return _by_units(parts, unit_keys(block, hashes, keys), class_codes(block))
+
+
+def unit_keys(block: Block, hashes: Hashes, keys: Keys) -> Hashes:
+    """The hash of what each row belongs to: its group, or itself with its copies."""
     if keys.groups is not None:
-        return _by_units(parts, keys.groups, class_codes(block))
+        return keys.groups
     hashes = varying_content(block, hashes)
     copies = Copies(block, hashes)
-    if copies.are_counts:
-        hashes = distinguished(hashes, copies.times)
-    return _by_units(parts, hashes, class_codes(block))
+    return distinguished(hashes, copies.times) if copies.are_counts else hashes
 
 
 def varying_content(block: Block, hashes: Hashes) -> Hashes:

@@ -18,6 +18,7 @@ from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Kind
+from separatrix.rows.split import unit_keys
 from separatrix.selection.folds import Folds
 from separatrix.selection.rules import validation_error
 from separatrix.selection.tuning import Tuning
@@ -129,6 +130,17 @@ class RowFolds:
     def test(self) -> Ints:
         """Positions of the rows of the test set."""
         return np.flatnonzero(self.labels == TEST)
+
+    @cached_property
+    def units(self) -> Ints | None:
+        """The number of the group of each row, or of its copies; None if every row is its own.
+
+        Rows of one unit are no independent evidence: standard errors count units.
+        """
+        table = self.table
+        keys = unit_keys(table.block, table.hashes, table.keys)
+        found, units = np.unique(keys, return_inverse=True)
+        return None if len(found) == len(keys) else np.asarray(units)
 
     def fit_without(self, candidate: Candidate, fold: int) -> Any:
         """The candidate fitted to the rows that predict a fold."""

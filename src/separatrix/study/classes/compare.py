@@ -124,7 +124,7 @@ def compare_classes(
             messages.append(left_out(candidate.name, design.size.plenty))
             continue
         scored.append(scored_or_refused(candidate, score))
-    comparison = Comparison(scored, metric, secondary)
+    comparison = Comparison(scored, metric, secondary, design.folds.units)
     return ComparedClasses(
         comparison, predictions, messages, data, design.folds.training, own_costs
     )

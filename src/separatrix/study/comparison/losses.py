@@ -49,18 +49,27 @@ class Losses:
         """Whether the metric is defined on every row."""
         return bool(np.isfinite(self.by_metric[metric]).all())
 
-    def score(self, metric: str) -> CrossValidatedScore:
-        """The metric by fold and over all rows, with its standard error over the rows."""
+    def score(self, metric: str, units: Ints | None = None) -> CrossValidatedScore:
+        """The metric by fold and over all rows, with its standard error over rows or units."""
         loss = self.by_metric[metric]
         folds = [
             metric_value(metric, loss[self.fold == f], self.w[self.fold == f])
             for f in np.unique(self.fold)
             if self.w[self.fold == f].any()
         ]
-        value, error = metric_value(metric, loss, self.w), standard_error(loss, self.w)
+        value, error = metric_value(metric, loss, self.w), standard_error(*self.pooled(loss, units))
         if metric == "rmse":  # of the root of the mean that the losses have
             error = error / (2.0 * value) if value > 0 else 0.0
         return CrossValidatedScore(metric, tuple(folds), value, error)
+
+    def pooled(self, losses: Floats, units: Ints | None) -> tuple[Floats, Floats]:
+        """Mean losses of units of rows, and their weights; ``units`` are those of the table."""
+        if units is None:
+            return losses, self.w
+        at = np.unique(units[self.rows], return_inverse=True)[1]
+        w = np.asarray(np.bincount(at, self.w), dtype=float)
+        means = np.divide(np.bincount(at, self.w * losses), w, out=np.zeros(len(w)), where=w > 0)
+        return means, w
 
 
 def metric_value(metric: str, losses: Floats, w: Floats) -> float:
@@ -94,11 +103,15 @@ def scored_or_refused(candidate: Candidate, score: Callable[[Candidate], Scored]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Candidates, simplest first, compared by ``metric``; ``secondary`` is shown beside it."""
+    """Candidates, simplest first, compared by ``metric``; ``secondary`` is shown beside it.
+
+    ``units`` number the rows of the table that are not independent, such as those of one group.
+    """
 
     scored: Sequence[Scored]
     metric: str
     secondary: str | None = None
+    units: Ints | None = None
 
     @cached_property
     def rows(self) -> Ints:
@@ -121,9 +134,9 @@ class Comparison:
         nan = float("nan")
         first, second = CrossValidatedScore(self.metric, (), nan, nan), None
         if losses is not None and losses.defines(self.metric):
-            first = losses.score(self.metric)
+            first = losses.score(self.metric, self.units)
         if losses is not None and self.secondary is not None and losses.defines(self.secondary):
-            second = losses.score(self.secondary)
+            second = losses.score(self.secondary, self.units)
         return Entry(
             candidate.name,
             candidate.label,
@@ -143,7 +156,7 @@ class Comparison:
         notes = [s.note for s in self.scored if s.candidate.name not in losses]
         return choose(
             losses,
-            self.losses[BASELINE].w,
+            self.losses[BASELINE].pooled(self.losses[BASELINE].w, self.units)[1],
             metric=self.metric,
             rule=rule,
             evidence=None if self.secondary is None else self._defined(self.secondary),
@@ -192,5 +205,7 @@ class Comparison:
     def _defined(self, metric: str) -> dict[str, Floats]:
         """Losses by name, of the candidates for which the metric is defined."""
         return {
-            n: loss.by_metric[metric] for n, loss in self.losses.items() if loss.defines(metric)
+            n: loss.pooled(loss.by_metric[metric], self.units)[0]
+            for n, loss in self.losses.items()
+            if loss.defines(metric)
         }

@@ -115,7 +115,9 @@ def compare_numbers(
     for candidate in design.candidates:
         step(f"comparing {candidate.name}")
         scored.append(scored_or_refused(candidate, score))
-    return ComparedNumbers(Comparison(scored, metric, secondary), predictions, data, folds)
+    return ComparedNumbers(
+        Comparison(scored, metric, secondary, folds.units), predictions, data, folds
+    )
 
 
 def _rows_of(folds: RowFolds, candidate: Candidate, fold: int) -> InMemory:
