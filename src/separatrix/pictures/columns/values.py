@@ -23,7 +23,8 @@ def value_text(value: float, display: str = "", digits: int = 3) -> str:
         return f"{value:.0f}".replace("-", "−")
     if display in ("date", "datetime") and _FIRST <= value <= _LAST:
         moment = _EPOCH + timedelta(days=float(value))
-        return moment.strftime("%Y-%m-%d" if display == "date" else "%Y-%m-%d %H:%M")
+        midnight = display == "date" or float(value).is_integer()
+        return moment.strftime("%Y-%m-%d" if midnight else "%Y-%m-%d %H:%M")
     if display == "time" and 0 <= value <= 86_400:
         return _clock(value)
     return number(value, digits)

@@ -115,7 +115,7 @@ def columns_at(rows: InMemory) -> dict[str, Ints]:
 
 def display_of(rows: InMemory, name: str) -> str:
     """How the numbers of a column are written: as years, dates, … or plainly."""
-    return str(getattr(rows.schema.by_name[name], "display", ""))
+    return rows.schema.by_name[name].display
 
 
 def with_features(rows: InMemory, x: Matrix) -> InMemory:
