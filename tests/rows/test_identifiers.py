@@ -23,6 +23,8 @@ def table(**more) -> pd.DataFrame:
         ("customer_id", np.random.default_rng(1).permutation(10_000)[:N]),
         ("orderId", np.arange(N).astype(float)),
         ("Unnamed: 0", np.arange(N)),
+        ("Unnamed: 0", np.arange(N) % 20),
+        ("__index_level_0__", np.arange(N) % 20),
         ("index", np.arange(N)[::-1]),
         ("row", np.arange(1, N + 1)),
         ("name", [f"person {i}" for i in range(N)]),
@@ -31,7 +33,7 @@ def table(**more) -> pd.DataFrame:
 def test_identifiers_are_left_out_with_a_note(name, values) -> None:
     rows = scan(table(**{name: values}), target="y")
     assert rows.schema.names == ("x",)
-    assert any(repr(name) in note and "identifier" in note for note in rows.notes)
+    assert any(repr(name) in note and "left out" in note for note in rows.notes)
     kind = "discrete" if name == "name" else "numeric"
     wanted = scan(table(**{name: values}), target="y", kinds={name: kind})
     assert wanted.schema.names == (name, "x")

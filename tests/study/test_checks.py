@@ -265,3 +265,13 @@ def test_copies_are_one_piece_of_evidence() -> None:
     )
     for a, b in zip(once.leaderboard, thrice.leaderboard, strict=True):
         assert b.secondary.standard_error == pytest.approx(a.secondary.standard_error, rel=0.1)
+
+
+def test_copies_in_a_table_that_is_read_once(monkeypatch, tmp_path) -> None:
+    frame = pd.concat([series().assign(z=np.arange(400) % 7)] * 3)
+    frame.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setenv("SEPARATRIX_MEMORY", "0.001")
+    found = run_study(sx.scan(str(tmp_path / "t.parquet"), target="y"), models=["linear"])
+    assert codes(found.warnings) == ["SEP009"]
+    assert "800 of 1200 rows" in found.warnings[0]
+    assert any("about 20%" in text for text in found.messages)

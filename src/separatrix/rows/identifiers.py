@@ -17,9 +17,11 @@ MIN_IDENTIFIERS = 50
 #: From this many rows on, a text of its own in every row is an identifier.
 MIN_ROWS = 10
 
-#: Names of identifiers: id, customer_id, orderId, uuid; and the index of a data frame in a file.
+#: Names of identifiers: id, customer_id, orderId, uuid; index.
 _ID = re.compile(r"(?i:(^|[\W_])(id|ids|uuid|guid)$)|[a-z](Id|ID)$|(?i:^id[\W_])")
-_INDEX = re.compile(r"(?i)^(unnamed: ?\d+|index|idx|row_?names?|level_0|__index_level_\d+__|)$")
+_INDEX = re.compile(r"(?i)^(index|idx|row_?names?|level_0)$")
+#: The index of a data frame in a file, which is one even where tables were joined and it repeats.
+_UNNAMED = re.compile(r"(?i)^(unnamed: ?\d+|__index_level_\d+__|)$")
 #: Names of counters, which are identifiers if they do count.
 _COUNTER = re.compile(
     r"(?i)^(#|no|nr|num|number|row|row[\W_]?(no|nr|num|number|index|idx)|obs|observation"
@@ -48,12 +50,15 @@ def _texts(sample: pa.Array) -> str | None:
 
 
 def _numbers(name: str, sample: pa.Array) -> str | None:
+    unnamed = bool(_UNNAMED.match(name))
     called = named_like_id(name) or bool(_INDEX.match(name))
-    if not called and not _COUNTER.match(name):
+    if not unnamed and not called and not _COUNTER.match(name):
         return None
     values = np.asarray(sample.drop_null().cast("float64", safe=False).to_numpy())
     if len(values) < 2 or len(values) < len(sample) or (values != np.floor(values)).any():
         return None
+    if unnamed:
+        return "whole numbers without a name look like the index of a data frame"
     ordered = np.sort(values)
     steps = np.diff(ordered)
     if not (steps > 0).all() or not (called or (steps == 1).all()):

@@ -7,19 +7,21 @@ rows ─ split ─┬─ folds ─ cross-validation ─ choice ─ fit to all fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.rows.parts import Parts
 from separatrix.rows.profile import profile
+from separatrix.rows.row_sample import Both, RowSample
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.storage import StoredMoments
 from separatrix.study import inferred, tasks
 from separatrix.study.candidates import Size, candidates
-from separatrix.study.checks.table import check_table
+from separatrix.study.checks.table import check_stream, check_table
 from separatrix.study.classes.run import study_classes
 from separatrix.study.comparison.effort import Effort
 from separatrix.study.comparison.options import Options
@@ -156,10 +158,12 @@ def run_study(
     if (task or found.task) == CLASSIFICATION:
         raise inferred.cannot_classify(streamed)
     options.refuse_for(REGRESSION)
-    groups = rows.with_parts(parts).reduce(Grouped(Moments()))
-    stored = StoredMoments(rows.schema, parts, groups)
+    once = rows.with_parts(parts).reduce(Both(Grouped(Moments()), RowSample()))
+    stored = StoredMoments(rows.schema, parts, once.first)
+    _, warned = with_warnings(lambda: check_stream(once.second))
     messages = ((found.message,) if task is None else ()) + inferred.read_once(rows, streamed)
-    return study_moments(stored, models, options, progress, metadata, messages)
+    study = study_moments(stored, models, options, progress, metadata, messages)
+    return replace(study, warnings=(*warned, *study.warnings))
 
 
 def _study_rows(

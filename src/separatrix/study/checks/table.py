@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from separatrix.messages import warn
 from separatrix.rows.copies import Copies, class_codes
+from separatrix.rows.row_sample import RowSample
 from separatrix.rows.rows import InMemory
 from separatrix.rows.split import varying_content
 from separatrix.study.checks import dependence, leakage
@@ -16,6 +17,11 @@ from separatrix.study.checks.columns import columns_of
 from separatrix.study.checks.dependence import Suspicion, Target
 from separatrix.study.checks.rare_classes import about_rare
 
+#: What becomes of copies.
+TOGETHER = (
+    "Copies stay in one part, so that no model is tested on rows that it was fitted to; remove "
+    "them if they are there by mistake."
+)
 #: Rows of a large table that are looked at first; only what shows there is checked on all rows.
 SAMPLE = 5_000
 #: Numbers among the first rows in which groups and series are looked for.
@@ -35,6 +41,19 @@ def check_table(table: InMemory) -> list[str]:
             messages.append(suspicion.text[0].upper() + suspicion.text[1:])
     codes = class_codes(table.block)
     return messages if codes is None else messages + about_rare(_levels(table)[codes])
+
+
+def check_stream(sample: RowSample) -> None:
+    """Warn of copies in a table that is read once; few distinct rows repeat by chance."""
+    once = sample.exact and int(np.gcd.reduce(sample.counts)) == 1
+    few = once and 2 * len(sample.hashes) < sample.rows
+    if not sample.copies or few:
+        return
+    about = "" if sample.exact else "about "
+    warn(
+        "SEP009",
+        f"{about}{sample.copies} of {sample.rows} rows are exact copies of others. {TOGETHER}",
+    )
 
 
 def _target(table: InMemory) -> Target:
@@ -65,8 +84,7 @@ def _copies(table: InMemory) -> list[str]:
         warn(
             "SEP009",
             f"{found.rows} of {n} rows are exact copies of others ({found.distinct} distinct "
-            f"rows{every}). Copies stay in one part, so that no model is tested on rows that it "
-            "was fitted to; remove them if they are there by mistake.",
+            f"rows{every}). {TOGETHER}",
         )
     return []
 
