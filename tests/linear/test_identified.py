@@ -75,3 +75,31 @@ def test_a_p_value_is_never_shown_as_zero(p, text, phrase) -> None:
 
 def test_a_p_value_that_is_not_known_is_a_dash() -> None:
     assert p_text(np.nan) == "–"
+
+
+def test_variance_inflation_is_that_of_statsmodels() -> None:
+    from statsmodels.stats.outliers_influence import variance_inflation_factor
+
+    x, y = table()
+    x = np.column_stack([x, x[:, 0] + np.random.default_rng(5).normal(size=len(x))])
+    found = sx.LinearRegression().fit(x, y).summary()
+    design = sm.add_constant(x)
+    expected = [variance_inflation_factor(design, j) for j in (1, 2, 3)]
+    assert np.isnan(found.variance_inflation[0])
+    assert_allclose(found.variance_inflation[1:], expected, rtol=1e-9)
+
+
+def test_tests_of_the_whole_model_are_those_of_statsmodels() -> None:
+    from separatrix.estimators.coefficient_inference import inference
+
+    x, y = table()
+    found, theirs = inference(sx.LinearRegression().fit(x, y)), sm.OLS(y, sm.add_constant(x)).fit()
+    assert found is not None
+    assert found.quality is not None
+    assert_allclose(found.quality.adjusted_r_squared, theirs.rsquared_adj)
+    assert_allclose(found.quality.f_statistic, theirs.fvalue)
+    assert_allclose(found.quality.f_p_value, theirs.f_pvalue, rtol=1e-6)
+    assert_allclose(found.quality.aic, theirs.aic)
+    assert_allclose(found.quality.bic, theirs.bic)
+    assert found.variance_inflation is not None
+    assert found.variance_inflation.shape == found.estimates.shape

@@ -255,7 +255,8 @@ def test_summary_names_prints_and_converts() -> None:
     frame = s.to_frame()
     assert list(frame["term"]) == ["intercept", "dose", "age"]
     assert_allclose(frame["estimate"], s.estimates)
-    assert s.to_frame(backend="polars").shape == (3, 7)
+    assert s.to_frame(backend="polars").shape == (3, 8)
+    assert "VIF" in text
 
 
 def test_an_open_coefficient_has_no_standard_error() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.estimators.inference import CoefficientTable
+from separatrix.estimators.inference import CoefficientTable, ModelQuality
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
@@ -20,6 +20,7 @@ class Inference:
     """Coefficients by name, without the intercept, each with its 95 % interval if there is one.
 
     ``t_values`` are estimates by their standard errors, called by the ``letter`` of their law.
+    ``variance_inflation`` are those factors of least squares, ``quality`` its tests as a whole.
     ``reason`` says why intervals are missing; arrays with one number per training row are None
     where the model does not keep its rows.
     """
@@ -40,6 +41,8 @@ class Inference:
     cooks_distance: Floats | None = None
     reason: str = ""
     letter: str = "t"
+    quality: ModelQuality | None = None
+    variance_inflation: Floats | None = None
 
 
 @runtime_checkable
@@ -129,6 +132,7 @@ def _from_summary(summary: CoefficientTable, bare: Inference) -> Inference:
         summary.intervals[:, 1],
     )
     names, fit = summary.names[skip:], summary.diagnostics()
+    vif = summary.extra_columns().get("VIF")
     return Inference(
         names if len(names) == bare.estimates.size else bare.names,
         summary.estimates[skip:],
@@ -145,4 +149,6 @@ def _from_summary(summary: CoefficientTable, bare: Inference) -> Inference:
         fit.leverage,
         fit.cooks_distance,
         letter=summary.letter,
+        quality=fit.quality,
+        variance_inflation=None if vif is None else vif[skip:],
     )

@@ -19,6 +19,21 @@ from separatrix.rows.block import Floats
 
 
 @dataclass(frozen=True)
+class ModelQuality:
+    """The whole of a fit: R² adjusted for its parameters, the F test of all of them, AIC and BIC.
+
+    ``degrees_of_freedom`` are those of the residuals.
+    """
+
+    adjusted_r_squared: float
+    f_statistic: float
+    f_p_value: float
+    degrees_of_freedom: float
+    aic: float
+    bic: float
+
+
+@dataclass(frozen=True)
 class Diagnostics:
     """Goodness of fit of a regression, and one number per training row where those are known."""
 
@@ -28,6 +43,7 @@ class Diagnostics:
     fitted: Floats | None = None
     leverage: Floats | None = None
     cooks_distance: Floats | None = None
+    quality: ModelQuality | None = None
 
 
 @dataclass(frozen=True)
@@ -97,14 +113,17 @@ class CoefficientTable:
         """The table as text: a line of headings, then one line per coefficient."""
         width = max([len(name) for name in self.names] + [4])
         extra = {name.replace("_", " "): column for name, column in self.extra_columns().items()}
-        heads = "".join(f" {name:>{len(name) + 1}}" for name in extra)
+        heads = "".join(f" {name:>{max(len(name), 7) + 1}}" for name in extra)
         lines = [
             f"{'term':<{width}} {'estimate':>12} {'std error':>12} {self.letter:>9} {'p':>9}"
             f"{heads}   {100 * self.level:g} % interval"
         ]
         for i, name in enumerate(self.names):
             low, high = self.intervals[i]
-            cells = "".join(f" {column[i]:>{len(head) + 1}.5g}" for head, column in extra.items())
+            cells = "".join(
+                f" {_or_dash(column[i], '.5g'):>{max(len(head), 7) + 1}}"
+                for head, column in extra.items()
+            )
             error, statistic = self.standard_errors[i], self.statistics[i]
             lines.append(
                 f"{name:<{width}} {self.estimates[i]:>12.6g} {_or_dash(error, '.6g'):>12} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -179,25 +179,43 @@ def schema_of(model: Any) -> Schema | None:
 
 
 def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certificate:
-    """The worst of the certificates of several fitted models, some perhaps of other libraries."""
-    known = [c for c in (getattr(part, "certificate_", None) for part in parts) if c is not None]
-    short = sum(not certificate.holds for certificate in known)
-    text = [f"{len(known)} of {len(parts)} parts have certificates; {len(known) - short} hold."]
-    if len(known) == len(parts) == 1 and not short:
-        text = [str(known[0])]
-    elif len(known) == 1:
-        text.append(str(known[0]))
+    """The worst of the certificates of several fitted models, some perhaps of other libraries.
+
+    That of one part is its own, under the claim of the whole.
+    """
+    found = (getattr(part, "certificate_", None) for part in parts)
+    known: list[Certificate] = [c for c in found if c is not None]
     if not known:
-        return Certificate(claim, notes=(*text, *notes), promised=())
+        return Certificate(claim, notes=("No part has a certificate.", *notes), promised=())
+    if len(parts) == 1:
+        own = known[0]
+        return replace(own, claim=f"{claim}. {own.claim}", notes=(*own.notes, *notes))
     worst = max(known, key=lambda c: (not c.holds, _violation(c)))
     return Certificate(
         claim,
         gap=worst.relative_gap,
         kkt=worst.kkt,
         tolerance=worst.tolerance,
-        notes=(*text, *notes),
+        notes=(*_parts_in_words(known, len(parts)), *notes),
         promised=worst.promised,
     )
+
+
+def _parts_in_words(known: Sequence[Certificate], count: int) -> list[str]:
+    """How many parts are certified, and what the first says that is not."""
+    failed = [certificate for certificate in known if not certificate.holds]
+    absent = count - len(known)
+    text = []
+    if failed:
+        verb = "falls" if len(failed) == 1 else "fall"
+        text.append(f"{len(failed)} of {count} parts {verb} short: {failed[0].claim}.")
+    elif not absent:
+        text.append(
+            "Both parts are certified." if count == 2 else f"All {count} parts are certified."
+        )
+    if absent:
+        text.append(f"{absent} of {count} parts {'has' if absent == 1 else 'have'} no certificate.")
+    return text
 
 
 def _violation(certificate: Certificate) -> float:

@@ -163,7 +163,9 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         powers = in_powers(solution, expansion, fit_intercept=fit_intercept)
         of = FitStatistics.from_solution
         self._basis_statistics = of(solution, m, fit_intercept=fit_intercept)
-        self.fit_statistics_ = of(powers, m, fit_intercept=fit_intercept)
+        # the moments are those of the basis, not of the powers
+        found = of(powers, m, fit_intercept=fit_intercept)
+        self.fit_statistics_ = replace(found, scatter=np.zeros(0))
         self._accept(powers, encoding, flat=flat)
         return self
 

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.inference import CoefficientTable, Diagnostics, no_summary, p_phrase
+from separatrix.estimators.inference import (
+    CoefficientTable,
+    Diagnostics,
+    ModelQuality,
+    no_summary,
+    p_phrase,
+)
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, LeastSquares
 from separatrix.rows.block import Block, Floats
@@ -30,7 +36,8 @@ class FitStatistics:
     """Sufficient statistics of a least-squares fit for inference on its coefficients.
 
     ``inverse`` is a generalized inverse of XᵀX over (1, x) or x; ``total`` is Σ w (y − ȳ)² per
-    target (about 0 where there is no intercept).
+    target (about 0 where there is no intercept) and ``scatter`` Σ w (x − x̄)² per column, empty
+    where the columns of the table are not those of the fit.
     """
 
     inverse: Floats
@@ -40,27 +47,33 @@ class FitStatistics:
     center: Floats
     weight: float
     parameters: int
+    scatter: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def from_solution(
         cls, solution: LeastSquares, m: Moments, *, fit_intercept: bool
     ) -> FitStatistics:
         """From a solution and the moments of its rows."""
-        total = m.yy if fit_intercept else m.about_origin().yy
+        about = m if fit_intercept else m.about_origin()
         return cls(
             solution.inverse,
             solution.identified,
             solution.rss,
-            np.diag(total).copy(),
+            np.diag(about.yy).copy(),
             m.x_mean.copy(),
             m.weight,
             solution.rank + int(fit_intercept),
+            np.diag(about.xx).copy(),
         )
 
 
 @dataclass(frozen=True)
 class Summary(CoefficientTable):
-    """Coefficients of least squares with their inference; prints as a table."""
+    """Coefficients of least squares with their inference; prints as a table.
+
+    ``variance_inflation`` of a coefficient is 1 / (1 − R²) of its column on the others: the factor
+    by which they inflate its variance (VIF); NaN for the intercept.
+    """
 
     r_squared: float
     adjusted_r_squared: float
@@ -74,6 +87,7 @@ class Summary(CoefficientTable):
     f_statistic: float
     f_p_value: float
     certificate: str
+    variance_inflation: Floats
     _influence: Influence | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -101,13 +115,28 @@ class Summary(CoefficientTable):
         """How far all fitted values move when row i is left out, in units of p·σ̂²."""
         return self._rows().cooks_distance
 
+    def extra_columns(self) -> dict[str, Floats]:
+        """Variance inflation factors."""
+        known = np.isfinite(self.variance_inflation).any()
+        return {"VIF": self.variance_inflation} if known else {}
+
     def diagnostics(self) -> Diagnostics:
-        """R², σ̂, and what belongs to rows if the training rows are known."""
-        rows = self._influence
+        """R², σ̂, tests of the whole model, and what belongs to rows if those are known."""
+        rows, quality = self._influence, self._quality()
         if rows is None:
-            return Diagnostics(self.r_squared, self.sigma)
+            return Diagnostics(self.r_squared, self.sigma, quality=quality)
         each = (rows.residuals, rows.fitted, rows.leverage, rows.cooks_distance)
-        return Diagnostics(self.r_squared, self.sigma, *each)
+        return Diagnostics(self.r_squared, self.sigma, *each, quality)
+
+    def _quality(self) -> ModelQuality:
+        return ModelQuality(
+            self.adjusted_r_squared,
+            self.f_statistic,
+            self.f_p_value,
+            self.degrees_of_freedom,
+            self.aic,
+            self.bic,
+        )
 
     def _rows(self) -> Influence:
         if self._influence is None:
@@ -266,5 +295,15 @@ def summarize(model: InferenceMixin, rows: Rows | None, level: float, output: in
         f_statistic=float(f),
         f_p_value=float(stats.f.sf(f, regressors, freedom)),
         certificate=str(model.certificate_),
+        variance_inflation=_variance_inflation(e, with_intercept),
         _influence=None if rows is None else model._influence(rows, output, sigma2),
     )
+
+
+def _variance_inflation(e: FitStatistics, with_intercept: bool) -> Floats:
+    """Σ w (x − x̄)² [(XᵀX)⁻¹]ⱼⱼ = 1 / (1 − Rⱼ²), the first entry being that of the intercept."""
+    first = int(with_intercept)
+    vif = np.full(len(e.inverse), np.nan)
+    if e.scatter.size == len(e.inverse) - first:
+        vif[first:] = np.diag(e.inverse)[first:] * e.scatter
+    return np.where(e.identified, vif, np.nan)

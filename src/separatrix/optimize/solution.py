@@ -69,8 +69,12 @@ class Certificate:
         if np.isfinite(self.kkt):
             sentences.append(f"KKT residual {self.kkt:.1e}.")
         if self.promised and not self.holds:
+            measured = [
+                self.tolerance,
+                *({"gap": self.gap, "kkt": self.kkt}[n] for n in self.promised),
+            ]
             reached = f"The tolerance of {self.tolerance:.1e} was not reached."
-            sentences.append(reached if np.isfinite(self.tolerance) else "This is not certified.")
+            sentences.append(reached if np.isfinite(measured).all() else "This is not certified.")
         if self.rank is not None:
             sentences.append(f"Rank {self.rank}.")
         if self.dependent:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,41 @@ def exact(value: float) -> str:
     """A number with up to six significant digits, trailing zeros removed."""
     text = f"{value:,.6g}" if 1e-4 <= abs(value) < 1e7 or value == 0 else f"{value:.6g}"
     return text.replace("-", "−")
+
+
+def value_text(value: float, display: str = "") -> str:
+    """A value of a column: dates (days since 1970) as dates, years without a separator."""
+    if not math.isfinite(value) or not display:
+        return exact(value) if math.isfinite(value) else number(value)
+    if display == "year":
+        return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+    try:
+        if display == "date":
+            return (EPOCH + timedelta(days=round(value))).strftime("%Y-%m-%d")
+        if display == "datetime":
+            return (EPOCH + timedelta(days=value)).strftime("%Y-%m-%d %H:%M")
+    except OverflowError:
+        return exact(value)
+    if display == "time":
+        return (EPOCH + timedelta(seconds=value % 86_400)).strftime("%H:%M:%S")
+    return span_text(value / 86_400)
+
+
+def span_text(days: float) -> str:
+    """A length of time in the unit that suits it."""
+    for size, unit in ((2 * 365.25, "years"), (2.0, "days"), (2 / 24, "hours"), (2 / 1440, "min")):
+        if abs(days) >= size:
+            return f"{number(days / (size / 2), 3)} {unit}"
+    return f"{number(days * 86_400, 3)} s"
+
+
+def spread_text(value: float, display: str = "") -> str:
+    """A standard deviation of a column: of dates and times, a length of time."""
+    if display in ("date", "datetime") and math.isfinite(value):
+        return span_text(value)
+    if display in ("time", "duration") and math.isfinite(value):
+        return span_text(value / 86_400)
+    return number(value)
 
 
 def score_text(value: float, name: str) -> str:

@@ -1,13 +1,82 @@
-"""Tables that only classifiers have: covariance tests, calibrations, costs."""
+"""Tables that only classifiers have: scores by class, confusions, calibrations, costs, tests."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 
 from separatrix.discriminant.covariance_tests import MardiaTest
-from separatrix.pictures.formatting import exact, number
+from separatrix.pictures.formatting import exact, number, score_text
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value, score_cells
-from separatrix.study.result import CrossValidatedScore, Study
+from separatrix.rows.block import Floats, unit_weights
+from separatrix.study.result import CrossValidatedScore, Score, Study
+
+#: Confusions that are listed, and the number of classes from which they are.
+TOP_CONFUSIONS, MANY_CLASSES = 10, 5
+
+
+def class_table(study: Study) -> Table | None:
+    """Precision, recall, F1 and AUC of every class on the test set."""
+    if not study.class_scores:
+        return None
+    lines = tuple(
+        Line(
+            found.label,
+            (
+                figure(found.support, exact(found.support)),
+                *(with_interval(score) for score in (found.precision, found.recall)),
+                figure(found.f1.value, score_text(found.f1.value, "f1")),
+                with_interval(found.auc),
+            ),
+        )
+        for found in study.class_scores[:MAX_LINES]
+    )
+    heads = ("Class", "Rows", "Precision (95 %)", "Recall (95 %)", "F1", "AUC (95 %)")
+    n = len(study.class_scores)
+    note = f"The first {MAX_LINES} of {n:,} classes." if n > MAX_LINES else ""
+    return Table(tuple((head, head != "Class") for head in heads), lines, note)
+
+
+def with_interval(score: Score) -> Cell:
+    """A score and, in parentheses, its interval."""
+    value = score_text(score.value, score.metric)
+    if not (math.isfinite(score.low) and math.isfinite(score.high)):
+        return figure(score.value, value)
+    low, high = (score_text(v, score.metric) for v in (score.low, score.high))
+    return figure(score.value, f"{value} ({low.removesuffix(' %')} to {high.removesuffix(' %')})")
+
+
+def confusion_table(study: Study) -> Table | None:
+    """The most frequent confusions of many classes; None where the matrix shows them all."""
+    test = study.test_predictions
+    if test is None or len(study.classes) < MANY_CLASSES:
+        return None
+    truth, called = (np.asarray(v).astype(str) for v in (test.truth, test.predicted))
+    w = unit_weights(test.w, len(truth))
+    wrong = truth != called
+    if not wrong.any():
+        return None
+    pairs, at = np.unique(np.stack([truth[wrong], called[wrong]]), axis=1, return_inverse=True)
+    counts = np.bincount(np.ravel(at), w[wrong])
+    top = np.argsort(-counts, kind="stable")[:TOP_CONFUSIONS]
+    lines = tuple(_confusion(pairs[0, j], pairs[1, j], counts[j], truth, w) for j in top)
+    share = 100 * counts[top].sum() / counts.sum()
+    note = ""
+    if len(counts) > len(top):
+        note = (
+            f"These are {share:.0f} % of all errors; {len(counts) - len(top):,} more pairs occur."
+        )
+    heads = (("True class", False), ("Predicted", False), ("Rows", True))
+    return Table((*heads, ("Of the true class", True)), lines, note)
+
+
+def _confusion(truth: str, called: str, count: float, all_truth: Any, w: Floats) -> Line:
+    part = count / w[all_truth == truth].sum()
+    return Line(
+        truth, (Cell(called), figure(count, exact(count)), figure(part, score_text(part, "error")))
+    )
 
 
 def covariance_table(study: Study) -> Table | None:

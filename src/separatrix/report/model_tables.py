@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from separatrix.estimators.coefficient_inference import Inference
+from separatrix.estimators.inference import p_phrase
 from separatrix.optimize.solution import Certificate
 from separatrix.pictures.formatting import number, plural
 from separatrix.report.tables import MAX_LINES, Cell, Line, Table, figure, p_value
@@ -23,10 +27,29 @@ def coefficients_of(study: Study) -> Table | None:
     """The coefficients of a linear model that is not the baseline; None for any other."""
     model = study.description
     if model.inference is not None:
-        return coefficient_table(model.inference)
-    if model.class_coefficients is not None:
-        return class_coefficient_table(model.class_coefficients, study.classes)
-    return None
+        table = coefficient_table(model.inference, model.certificate.dependent)
+    elif model.class_coefficients is not None:
+        table = class_coefficient_table(model.class_coefficients, study.classes)
+    else:
+        return None
+    return with_reference_levels(table, model.reference_levels)
+
+
+def with_reference_levels(
+    table: Table, levels: Mapping[str, str], prefixes: Sequence[str] = ("",)
+) -> Table:
+    """The table with a line for every level that the others of its column are compared with."""
+    empty = (Cell("", right=True),) * (len(table.headings) - 2)
+    lines, placed = [], set()
+    for line in table.lines:
+        for prefix, (column, level) in product(prefixes, levels.items()):
+            start = f"{prefix}{column}="
+            if line.name.startswith(start) and start not in placed:
+                placed.add(start)
+                zero = (Cell("0", 0.0, right=True), *empty)
+                lines.append(Line(f"{start}{level}", zero, badge="reference"))
+        lines.append(line)
+    return replace(table, lines=tuple(lines))
 
 
 def _largest(values: Floats) -> tuple[Ints, str]:
@@ -46,8 +69,11 @@ def class_coefficient_table(found: ClassCoefficients, labels: tuple[str, ...]) -
     return Table((("Term", False), *((head, True) for head in heads)), tuple(lines), note)
 
 
-def coefficient_table(found: Inference) -> Table:
-    """Coefficients with standard error, interval, t (or z) and p where there is inference."""
+def coefficient_table(found: Inference, dependent: Sequence[str] = ()) -> Table:
+    """Coefficients with standard error, interval, t (or z), p and VIF where there is inference.
+
+    A column among the ``dependent`` with a coefficient of zero is constant.
+    """
     by_size = found.estimates if found.t_values is None else np.nan_to_num(found.t_values)
     shown, note = _largest(by_size)
     if found.intervals is None:
@@ -55,11 +81,20 @@ def coefficient_table(found: Inference) -> Table:
         if found.intercept is not None:
             lines.insert(0, Line("intercept", (figure(found.intercept),)))
         return Table((("Term", False), ("Coefficient", True)), tuple(lines), note)
-    lines = [Line(found.names[j], _inferred(found, int(j))) for j in shown]
+    constant = {n for n, b in zip(found.names, found.estimates, strict=True) if b == 0.0}
+    constant &= set(dependent)
+    lines = [
+        Line(found.names[j], _inferred(found, int(j)), "constant" * (found.names[j] in constant))
+        for j in shown
+    ]
+    inflated = found.variance_inflation is not None
     if found.intercept_row is not None:
         value, error, t_value, p_value, low, high = found.intercept_row
-        lines.insert(0, Line("intercept", _estimate(value, error, t_value, p_value, low, high)))
-    heads = ("Term", "Coefficient", "Standard error", "95 % interval", found.letter, "p")
+        cells = _estimate(value, error, t_value, p_value, low, high)
+        cells += (Cell("", math.nan, right=True),) * inflated
+        lines.insert(0, Line("intercept", cells))
+    heads = ["Term", "Coefficient", "Standard error", "95 % interval", found.letter, "p"]
+    heads += ["VIF"] * inflated
     return Table(tuple((h, h != "Term") for h in heads), tuple(lines), note)
 
 
@@ -69,7 +104,11 @@ def _inferred(found: Inference, j: int) -> tuple[Cell, ...]:
     assert found.p_values is not None
     assert found.intervals is not None
     numbers = (found.standard_errors[j], found.t_values[j], found.p_values[j])
-    return _estimate(found.estimates[j], *numbers, *found.intervals[j])
+    cells = _estimate(found.estimates[j], *numbers, *found.intervals[j])
+    if found.variance_inflation is None:
+        return cells
+    factor = float(found.variance_inflation[j])
+    return (*cells, figure(factor, number(factor, 3)))
 
 
 def _estimate(
@@ -92,11 +131,20 @@ def odds_table(study: Study) -> Table | None:
         return None
     scale = _deviations(study, len(found.names))
     shown, note = _largest(np.nan_to_num(found.z_values))
-    lines = tuple(Line(found.names[j], _odds_cells(found, int(j), scale[j])) for j in shown)
+    lines = tuple(
+        Line(
+            found.names[j],
+            _odds_cells(found, int(j), scale[j]),
+            "no finite estimate" * (found.names[j] in found.no_finite_estimate),
+        )
+        for j in shown
+    )
     heads = ["Term", "Coefficient", "Standard error", "p", "Odds ratio per unit (95 %)"]
     if np.isfinite(scale).any():
         heads.append("per standard deviation (95 %)")
-    return Table(tuple((head, head != "Term") for head in heads), lines, note)
+    table = Table(tuple((head, head != "Term") for head in heads), lines, note)
+    prefixes = ("",) if len(study.classes) < 3 else tuple(f"{c}: " for c in study.classes)
+    return with_reference_levels(table, study.description.reference_levels, prefixes)
 
 
 def _odds_cells(found: OddsRatios, j: int, scale: float) -> tuple[Cell, ...]:
@@ -106,7 +154,7 @@ def _odds_cells(found: OddsRatios, j: int, scale: float) -> tuple[Cell, ...]:
         p_value(found.p_values[j]),
     ]
     for size in (1.0, scale):
-        if found.names[j].endswith("intercept"):
+        if found.names[j].endswith("intercept") or found.names[j] in found.no_finite_estimate:
             known.append(Cell("", math.nan, right=True))
         elif math.isfinite(size):
             known.append(_ratio_cell(found.estimates[j] * size, *found.intervals[j] * size))
@@ -218,3 +266,22 @@ def _svm_name(study: Study, j: int, count: int) -> str:
     if count == 1:
         return "both classes" if study.task == "classification" else "all rows"
     return f"{study.classes[j]} against the rest" if count == len(study.classes) else f"{j + 1}"
+
+
+def quality_text(found: Inference | None) -> str:
+    """R², σ and the tests of a least-squares fit as a whole, in a sentence."""
+    if found is None or found.r_squared is None or found.intervals is None:
+        return ""
+    text = f"On the training rows R² = {found.r_squared:.3f}"
+    whole = found.quality
+    if whole is not None:
+        text += f" (adjusted {whole.adjusted_r_squared:.3f})"
+    if found.sigma is not None:
+        text += f" and σ = {number(found.sigma)}"
+    if whole is None:
+        return f"{text}."
+    text += f" on {number(whole.degrees_of_freedom)} degrees of freedom."
+    if math.isfinite(whole.f_statistic):
+        text += f" All coefficients together: F = {number(whole.f_statistic)}, "
+        text += f"{p_phrase(whole.f_p_value)}."
+    return f"{text} AIC {number(whole.aic)}, BIC {number(whole.bic)}."

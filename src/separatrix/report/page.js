@@ -26,6 +26,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// On paper nothing can be unfolded.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
 for (const block of document.querySelectorAll("pre")) {
   const button = document.createElement("button");
   button.type = "button";

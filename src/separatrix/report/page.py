@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.inference import p_phrase
 from separatrix.pictures.formatting import number
 from separatrix.report import class_tables, figures, model_tables, tables, verdict
 from separatrix.report.figures import Gallery
@@ -41,6 +42,7 @@ def rendered(template: str, context: dict[str, Any]) -> str:
     environment.filters["coded"] = coded
     environment.filters["tied"] = tied
     environment.filters["number"] = number
+    environment.filters["p_phrase"] = p_phrase
     return environment.get_template(template).render({**context, **_frame()})
 
 
@@ -81,8 +83,13 @@ def _context(study: Study) -> dict[str, Any]:
         ),
         "leaderboard": tables.leaderboard_table(study),
         "folds": max((len(e.folds) for e in study.leaderboard), default=0),
+        "other_choice": verdict.other_choice(study),
+        "reference": verdict.reference_text(study),
         "scores": tables.score_table(study),
+        "class_scores": class_tables.class_table(study),
+        "confusions": class_tables.confusion_table(study),
         "coefficients": None if baseline else model_tables.coefficients_of(study),
+        "quality": model_tables.quality_text(study.description.inference),
         "odds": model_tables.odds_table(study),
         "covariance_tests": class_tables.covariance_table(study),
         "calibrations": class_tables.calibration_table(study),

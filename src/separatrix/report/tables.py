@@ -8,12 +8,22 @@ from typing import Any
 
 from separatrix.estimators.inference import p_text
 from separatrix.messages import WARNINGS
-from separatrix.pictures.formatting import exact, join_words, number, plural, score_info, score_text
+from separatrix.pictures.formatting import (
+    join_words,
+    number,
+    plural,
+    score_info,
+    score_text,
+    spread_text,
+    value_text,
+)
 from separatrix.report.verdict import counterpart, display_name, label_of
 from separatrix.rows.profile import ColumnProfile
 from separatrix.rows.schema import Kind
 from separatrix.study.result import Entry, Score, Study
 
+#: Measures of one class against the others.
+MACRO = ("auc", "f1")
 #: Longer tables are cut here, and say so.
 MAX_LINES = 100
 
@@ -29,13 +39,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: its heading cell with a badge and a note, then the other cells."""
+    """A row of a table: its heading cell with a badge and a note, then the other cells.
+
+    A ``fenced`` line stands apart from those above it, and stays below them when they are sorted.
+    """
 
     name: str
     cells: tuple[Cell, ...]
     badge: str = ""
     label: str = ""
     strong: bool = False
+    fenced: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,13 +84,22 @@ def _column_cells(column: ColumnProfile) -> tuple[Cell, ...]:
     share = 100 * column.missing / column.count if column.count else 0.0
     missing = f"{column.missing:,} ({share:.1f} %)" if column.missing else "0"
     if column.kind == Kind.NUMERIC:
-        ends = f"{exact(column.minimum)} to {exact(column.maximum)}"
+        display = column.display
+        ends = f"{value_text(column.minimum, display)} to {value_text(column.maximum, display)}"
         unknown = "not stored" if math.isfinite(column.mean) else "no values"
         span = ends if math.isfinite(column.minimum) else unknown
-        moments = (figure(column.mean), figure(column.std))
+        moments = (
+            figure(column.mean, value_text(column.mean, display) if display else None),
+            figure(column.std, spread_text(column.std, display)),
+        )
     else:
         span, moments = _levels(column), (Cell("", right=True), Cell("", right=True))
-    return (Cell(str(column.kind)), figure(column.missing, missing), Cell(span), *moments)
+    return (
+        Cell(column.display or str(column.kind)),
+        figure(column.missing, missing),
+        Cell(span),
+        *moments,
+    )
 
 
 def _levels(column: ColumnProfile, most: int = 5) -> str:
@@ -116,10 +139,14 @@ def ordered_entries(study: Study) -> list[Entry]:
 
 
 def leaderboard_table(study: Study) -> Table:
-    """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters."""
+    """Candidates with mean over the folds, 95 % interval, and tuned hyperparameters.
+
+    Below them, fenced off, the reference, which is no candidate.
+    """
     lines = []
     other = next((e.secondary.metric for e in study.leaderboard if e.secondary is not None), None)
-    for entry in ordered_entries(study):
+    fenced = [] if study.reference is None else [study.reference]
+    for entry in (*ordered_entries(study), *fenced):
         tuned = [f"{key} = {_range(values)}" for key, values in entry.hyperparameters.items()]
         if entry.calibrated is not None:
             tuned.append(f"{entry.calibrated} calibration")
@@ -128,10 +155,13 @@ def leaderboard_table(study: Study) -> Table:
             figure(entry.mean, score_text(entry.mean, entry.metric)),
             interval(*fold_interval(entry), entry.metric),
             *_secondary(entry, other),
-            Cell("; ".join(text for text in (", ".join(tuned), entry.note) if text)),
+            Cell(
+                "" if entry in fenced else "; ".join(t for t in (", ".join(tuned), entry.note) if t)
+            ),
         )
-        badge = "chosen" if won else ""
-        lines.append(Line(display_name(entry.name), cells, badge, label_of(entry), strong=won))
+        badge = "chosen" if won else ("reference, not a candidate" if entry in fenced else "")
+        name, label = display_name(entry.name), label_of(entry)
+        lines.append(Line(name, cells, badge, label, strong=won, fenced=entry in fenced))
     short = score_info(study.leaderboard[0].metric).short if study.leaderboard else "Score"
     heads = [("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True)]
     if other is not None:
@@ -174,13 +204,19 @@ def score_table(study: Study) -> Table:
     """Scores on the test set, of the model and of the baseline."""
     lines = [
         Line(
-            score_info(score.metric).short,
+            _score_name(study, score.metric),
             (*score_cells(score), *score_cells(counterpart(study, score.metric))),
         )
         for score in study.test
     ]
     heads = (("Measure", False), ("Model", True), ("95 % interval", True), ("Baseline", True))
     return Table((*heads, ("95 % interval", True)), tuple(lines))
+
+
+def _score_name(study: Study, metric: str) -> str:
+    """A measure by name; of more than two classes F1 and AUC are means over them."""
+    short = score_info(metric).short
+    return f"{short}, mean over classes" if metric in MACRO and len(study.classes) > 2 else short
 
 
 def score_cells(score: Score | None) -> tuple[Cell, Cell]:

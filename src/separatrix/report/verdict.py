@@ -105,6 +105,27 @@ def reason(study: Study) -> str:
     return text[:1].upper() + text[1:]
 
 
+def other_choice(study: Study) -> str:
+    """What the other rule would have taken; empty where nothing was chosen among several."""
+    choice = study.choice
+    if choice is None or is_baseline(choice.winner) or not choice.other_rule_winner:
+        return ""
+    rule = "`best`, which takes the smallest loss,"
+    if choice.rule == "best":
+        rule = "`one_se`, which takes the simplest model that is as good as the best,"
+    same = choice.other_rule_winner == choice.winner
+    other = "the same model" if same else display_name(choice.other_rule_winner)
+    return f"The rule {rule} would have chosen {other}."
+
+
+def reference_text(study: Study) -> str:
+    """What the line of the reference says, which is no candidate; empty without one."""
+    entry = study.reference
+    if entry is None:
+        return ""
+    return entry.note.replace(study.winner, display_name(study.winner))
+
+
 def _won(study: Study) -> str:
     count = len([e for e in study.leaderboard if not is_baseline(e.name)])
     if is_baseline(study.winner):

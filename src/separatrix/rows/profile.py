@@ -27,7 +27,8 @@ class ColumnProfile:
     """Descriptive statistics of one column: ``count`` rows, ``missing`` of them without a value.
 
     ``distinct`` is the number of distinct values or levels (None: more than were counted);
-    ``integer`` says that every number is an integer. Weights are not used.
+    ``integer`` says that every number is an integer, ``display`` what the numbers are (see
+    :class:`~separatrix.rows.schema.Column`). Weights are not used.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ColumnProfile:
     levels: dict[str, int] = field(default_factory=dict)
     distinct: int | None = None
     integer: bool = False
+    display: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,9 @@ class Profile:
         """Yield the profile of every feature, then of every target."""
         for column in (*schema.columns, *schema.targets):
             name = column.name
-            plain = ColumnProfile(name, column.kind, self.count, self.missing[name])
+            plain = ColumnProfile(
+                name, column.kind, self.count, self.missing[name], display=column.display
+            )
             if column.kind is Kind.DISCRETE:
                 counts = Counter({k: n for k, n in self.levels.get(name, Counter()).items() if n})
                 ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

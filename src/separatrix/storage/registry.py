@@ -68,6 +68,7 @@ _RECORDS = {
     "study.explanation.records": "ColumnImportance PartialDependence ColumnDistribution "
     "ColumnCorrelations",
     "estimators.coefficient_inference": "Inference",
+    "estimators.inference": "ModelQuality",
     "study.clustering.result": "Trial Reference Structure Stability Cluster "
     "PlottedRows ClusterStudy",
 }

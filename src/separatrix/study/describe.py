@@ -12,7 +12,12 @@ from separatrix.discriminant.linear_discriminant import LinearDiscriminantAnalys
 from separatrix.distances.concentration import distance_concentration
 from separatrix.estimators.additive import MomentEstimator
 from separatrix.estimators.base import LinearModel
-from separatrix.estimators.coefficient_inference import Inference, inference, names_of
+from separatrix.estimators.coefficient_inference import (
+    Inference,
+    SupportsEncoding,
+    inference,
+    names_of,
+)
 from separatrix.estimators.wrapped import WrappedClassifier
 from separatrix.linear.elastic_net.lasso_cv import LassoCV
 from separatrix.linear.ridge.ridge_path import RidgeCV
@@ -67,6 +72,8 @@ def describe(model: Any) -> ModelDescription:
         svm_search=_svm_search(core),
         svms=_svms(core),
         neighbors=_neighbors(core),
+        reference_levels=_reference_levels(core),
+        left_out=_left_out(core),
     )
 
 
@@ -113,7 +120,33 @@ def _odds(core: Any) -> OddsRatios | None:
         float(summary.likelihood_ratio),
         int(summary.degrees_of_freedom),
         float(summary.pseudo_r_squared),
+        float(summary.likelihood_ratio_p),
+        float(summary.aic),
+        float(summary.bic),
+        summary.no_finite_estimate,
     )
+
+
+def _reference_levels(core: Any) -> dict[str, str]:
+    """The level of each discrete column that the others are compared with."""
+    if not isinstance(core, SupportsEncoding):
+        return {}
+    several = {term.column for term in core.encoding_.terms}
+    return {c: level for c, level in core.encoding_.reference_levels.items() if c in several}
+
+
+def _left_out(core: Any) -> tuple[str, ...]:
+    """Why columns have no coefficient: no value, one level alone, or constant."""
+    if not isinstance(core, SupportsEncoding):
+        return ()
+    encoding = core.encoding_
+    several = {term.column for term in encoding.terms}
+    single = [
+        f"Column {column!r} is left out: {level!r} is its only level in the training rows."
+        for column, level in encoding.reference_levels.items()
+        if column not in several
+    ]
+    return (*encoding.notes, *single)
 
 
 def _scale(core: Any) -> Floats | None:

@@ -5,7 +5,7 @@ Records only: :mod:`separatrix.study.describe` fills them in from a fitted estim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from separatrix.estimators.coefficient_inference import Inference
@@ -27,6 +27,7 @@ class OddsRatios:
     """Maximum likelihood inference of a logistic regression, one line for each coefficient.
 
     Intercepts are among the lines; with more than two classes, each is compared with ``reference``.
+    The terms of ``no_finite_estimate`` separate rows of one class from all others.
     """
 
     names: tuple[str, ...]
@@ -39,6 +40,10 @@ class OddsRatios:
     likelihood_ratio: float
     degrees_of_freedom: int
     pseudo_r_squared: float
+    likelihood_ratio_p: float = float("nan")
+    aic: float = float("nan")
+    bic: float = float("nan")
+    no_finite_estimate: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,8 @@ class ModelDescription:
     is either; ``parameters`` are those of the whole model, nested models as dictionaries.
     ``inference`` is None without a single vector of coefficients; ``class_coefficients`` without
     several. ``scale`` is the standard deviation of each term, where the model knows it.
-    ``log_odds`` says that a coefficient is a change of log odds.
+    ``log_odds`` says that a coefficient is a change of log odds. ``reference_levels`` have no
+    coefficient of their own, by column; ``left_out`` says which columns have none, and why.
     """
 
     name: str
@@ -138,6 +144,8 @@ class ModelDescription:
     svm_search: SVMSearch | None = None
     svms: tuple[BinarySVMFit, ...] = ()
     neighbors: NeighborSearch | None = None
+    reference_levels: dict[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     @property
     def coefficients(self) -> Floats | None:

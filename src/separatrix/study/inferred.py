@@ -120,7 +120,7 @@ def about_columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]
         )
     words = [c for c in features if c.kind is Kind.DISCRETE and not _is_constant(c)]
     if words:
-        names = _list([f"{c.name!r} ({len(c.levels)} levels)" for c in words])
+        names = _list([f"{c.name!r} ({c.distinct or len(c.levels)} levels)" for c in words])
         messages.append(f"Read as discrete: {names} (override: `kinds={{'NAME': 'numeric'}}`).")
     return messages
 

@@ -167,6 +167,19 @@ def _roc(study: Study, test: Predictions, positive: str) -> RocDisplay:
         return roc_curve(truth, _single(part), positive=positive, sample_weight=part.w)
 
     both = [part for part in study.out_of_fold if len(np.unique(part.truth)) == 2]
-    # With costs the threshold is not that of even odds, and with rejection there are two.
-    threshold = 0.0 if study.decision is None else None
-    return RocDisplay(curve(test), threshold, [curve(part) for part in both])
+    return RocDisplay(curve(test), _threshold(test, positive), [curve(part) for part in both])
+
+
+def _threshold(test: Predictions, positive: str) -> float | None:
+    """The score from which the model predicts the positive class; None where there is none.
+
+    Calibration and costs move it from zero. With rejection there are two thresholds.
+    """
+    scores, answers = _single(test), _texts(test.predicted)
+    called = answers == positive
+    if len(np.unique(answers)) > 2:
+        return None
+    if ((scores > 0) == called).all() or ((scores >= 0) == called).all():
+        return 0.0
+    least = float(scores[called].min(initial=np.inf))
+    return least if (scores[~called] < least).all() else None
