@@ -81,7 +81,7 @@ def run_study(
         What decides. Of classes: "log_loss", "error", "auc", "f1", "balanced_error" or "cost". Of
         numbers: "rmse", "mae" or "r2". None takes the first.
     rule : {"one_se", "best"}, default="one_se"
-        The simplest model within one standard error of the difference from the best (and 2 % of its
+        The simplest model within one standard error of the difference from the best (and 5 % of its
         loss), or the best itself.
     effort : {"quick", "normal", "thorough"}, default="normal"
         Limit on the work of every candidate, counted in operations: larger searches, more rows.

@@ -24,7 +24,7 @@ RULES = ("one_se", "best")
 #: half of the time.
 BASELINE_ERRORS = 2.0
 #: A simpler model may be worse than the best by at most this share of its loss.
-SHARE = 0.02
+SHARE = 0.05
 #: What each metric is called in a sentence.
 METRIC_NAMES = {
     "log_loss": "log loss",
