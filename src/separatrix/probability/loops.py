@@ -1,4 +1,4 @@
-"""The ROC convex hull edge by edge, from the sorted scores of the positives and the negatives."""
+"""Loops of calibrations: the edges of the ROC convex hull, and Newton steps of a sigmoid."""
 
 from __future__ import annotations
 
@@ -83,3 +83,53 @@ def isotonic_violation(
             j += 1
         worst = max(worst, -r)
     return max(worst, abs(r)) / weight
+
+
+@njit(cache=True, nogil=True)
+def sigmoid_newton(z: Vector, t: Vector, w: Vector, offset: float, tol: float, most: int) -> Vector:
+    """(γ, b) of least Σ w [log(1 + e^m) − t m], m = γ z + b, by Newton steps that are halved.
+
+    Starts at (0, ``offset``); ends where both derivatives are at most ``tol`` Σ w, after ``most``
+    steps, or where rounding hides any decrease.
+    """
+    slope, weight = 0.0, w.sum()
+    value = _sigmoid_loss(z, t, w, slope, offset)
+    for _ in range(most):
+        g0, g1, h00, h01, h11 = 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(z.size):
+            m = slope * z[i] + offset
+            e = np.exp(-abs(m))
+            p = 1.0 / (1.0 + e) if m >= 0 else e / (1.0 + e)
+            r, c = w[i] * (p - t[i]), w[i] * e / ((1.0 + e) * (1.0 + e))
+            g0 += r * z[i]
+            g1 += r
+            h00 += c * z[i] * z[i]
+            h01 += c * z[i]
+            h11 += c
+        if max(abs(g0), abs(g1)) <= tol * weight:
+            break
+        damping = 1e-12 * (h00 + h11) + 1e-300
+        a, d = h00 + damping, h11 + damping
+        determinant = a * d - h01 * h01
+        if determinant <= 0.0:
+            break
+        step0, step1 = -(d * g0 - h01 * g1) / determinant, -(a * g1 - h01 * g0) / determinant
+        length, improved = 1.0, False
+        while length > 1e-10 and not improved:
+            new = _sigmoid_loss(z, t, w, slope + length * step0, offset + length * step1)
+            if new < value + 1e-4 * length * (g0 * step0 + g1 * step1):
+                slope, offset, value = slope + length * step0, offset + length * step1, new
+                improved = True
+            length *= 0.5
+        if not improved:
+            break
+    return np.array([slope, offset])
+
+
+@njit(cache=True, nogil=True)
+def _sigmoid_loss(z, t, w, slope, offset):
+    total = 0.0
+    for i in range(z.size):
+        m = slope * z[i] + offset
+        total += w[i] * (max(m, 0.0) + np.log1p(np.exp(-abs(m))) - t[i] * m)
+    return total

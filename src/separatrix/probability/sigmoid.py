@@ -21,10 +21,13 @@ from separatrix.messages import InputError
 from separatrix.optimize.newton import newton
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.binary_scores import BinaryScores, unit_of
+from separatrix.probability.loops import sigmoid_newton
 from separatrix.rows.block import Floats
 
 EPS = float(np.finfo(float).eps)
 LARGEST = float(np.finfo(float).max)
+#: Derivatives of the likelihood, for a weight of one, at which Platt scaling ends.
+TOLERANCE, MAX_ITER = 1e-9, 100
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     if problem.unit == 0.0:  # all scores are equal: only the class ratio can be estimated
         slope, offset = 0.0, float(start[1])
     else:
-        found = newton(problem, start, tol=1e-9, gradient_scale=problem.weight).coef[:, 0]
+        found = _minimized(problem, start)
         slope, offset = float(found[0]), float(found[1])
     at = np.array([slope, offset])
     certificate = Certificate(
@@ -96,6 +99,15 @@ def fit_platt(rows: BinaryScores, *, smooth: bool = True) -> tuple[SigmoidMap, C
     )
     slope /= problem.unit or 1.0
     return _unscaled(slope, problem.center, offset, unit_of(rows.score)), certificate
+
+
+def _minimized(problem: PlattProblem, start: Floats) -> Floats:
+    """The minimum by a compiled loop, gone on with where its steps do not end at it."""
+    found = sigmoid_newton(problem.z, problem.t, problem.w, float(start[1]), TOLERANCE, MAX_ITER)
+    if np.abs(problem.gradient(found)).max() <= TOLERANCE * problem.weight:
+        return np.asarray(found)
+    solution = newton(problem, found, tol=TOLERANCE, gradient_scale=problem.weight)
+    return np.asarray(solution.coef[:, 0])
 
 
 @dataclass(frozen=True)
