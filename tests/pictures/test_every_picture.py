@@ -1,16 +1,20 @@
 """Laws that every picture keeps: axes, words, SVG."""
 
+import itertools
 import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import separatrix.report
+from separatrix.pictures import ClusterProjectionDisplay
 from separatrix.pictures.regression.residuals import ResidualDisplay
-from separatrix.pictures.style import SERIES, VARIABLES
+from separatrix.pictures.style import GROUPS, SERIES, VARIABLES, group_style
 from tests.pictures.gallery import NASTY, every_picture
 
 PICTURES = every_picture()
@@ -133,19 +137,56 @@ def test_dots_become_few_nodes_and_many_points_a_density():
     assert len(many) < 45_000
 
 
+#: Linear RGB as seen by readers without red-sensitive, and without green-sensitive cones.
+BLIND = {
+    "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+}
+
+
 def test_palette_is_distinguishable_without_color_vision():
     """Pairs stay apart in simulated deuteranopia and protanopia, or differ in lightness."""
     linear = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in SERIES]) ** 2.2
-    blind = {
-        "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
-        "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
-    }
-    for matrix in blind.values():
+    for matrix in BLIND.values():
         seen = np.clip(linear @ np.array(matrix).T, 0, 1) ** (1 / 2.2)
         for i in range(4):
             for j in range(i):
                 assert np.linalg.norm(seen[i] - seen[j]) > 0.12, (SERIES[i], SERIES[j])
-    assert len(VARIABLES) == 4 + len(SERIES)
+    assert len(VARIABLES) == 4 + len(GROUPS)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_twenty_groups_differ_in_color_and_those_of_one_shape_for_color_blind_readers(theme):
+    sheet = (Path(separatrix.report.__file__).parent / "style.css").read_text("utf-8")
+    colors = dict(
+        re.findall(r"--series-(\d+): (#[0-9a-f]{6})", sheet.split("@media")[theme == "dark"])
+    )
+    assert sorted(map(int, colors)) == list(range(1, 21))
+    if theme == "light":
+        assert tuple(colors[str(i)] for i in range(1, 21)) == GROUPS
+    rgb = np.array(
+        [[int(colors[str(i)][j : j + 2], 16) / 255 for j in (1, 3, 5)] for i in range(1, 21)]
+    )
+    shapes = [group_style(i)[1] for i in range(20)]
+    assert len(set(map(group_style, range(20)))) == 20
+    assert group_style(20) == group_style(0)
+    away = np.linalg.norm(rgb[:, None] - rgb, axis=2)
+    assert away[np.triu_indices(20, 1)].min() > 0.15
+    for matrix in BLIND.values():
+        seen = np.clip(rgb**2.2 @ np.array(matrix).T, 0, 1) ** (1 / 2.2)
+        for i, j in itertools.combinations(range(6, 20), 2):
+            if shapes[i] == shapes[j]:
+                assert np.linalg.norm(seen[i] - seen[j]) > 0.12, (i, j)
+
+
+def test_markers_become_few_nodes_of_their_shape():
+    rng = np.random.default_rng(2)
+    x, labels = rng.normal(size=(400, 2)), np.arange(400) % 20
+    drawn = ClusterProjectionDisplay.from_rows(x, labels).to_svg()
+    assert drawn.count("h0") == 6 * 20  # dots
+    assert drawn.count("m-1.4-1.4h2.8v2.8h-2.8z") == 6 * 20
+    assert drawn.count("m0-2.1l2.1") == 2 * 20
+    assert "var(--series-20," in drawn
 
 
 def test_importing_pictures_draws_in_nothing_heavy():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -407,6 +409,18 @@ def test_the_verdict_needs_separation_and_stability(numbers, groups, words) -> N
         assert found.stable
 
 
+def test_no_verdict_against_groups_at_the_limit_of_the_search() -> None:
+    drawn = Reference("unimodal", (0.2, 0.21, 0.22), 0.025)
+    test = Structure(True, 0.025, 0.5, 400, (drawn,), "")
+    for rand, groups in ((0.6, "undecided"), (0.9, "distinct")):
+        again = Stability((rand,), (), rand, "")
+        found = verdict_on(test, again, 10, limit_reached=True)
+        assert found.groups == groups
+        assert found.summary.startswith(found.headline)
+    not_separated = replace(test, significant=False, p_value=0.4)
+    assert verdict_on(not_separated, again, 10, limit_reached=True).groups == "none"
+
+
 def test_a_slight_pattern_in_many_rows_is_no_group() -> None:
     """Two clouds half a standard deviation apart: significant or not, nothing to call a group."""
     rng = np.random.default_rng(0)
@@ -434,6 +448,9 @@ def test_the_limit_of_the_search_is_reported_and_can_be_raised() -> None:
     assert found.limit_reached
     assert "limit of the search" in found.reason
     assert "`max_clusters=20`" in found.reason
+    if not found.verdict.stable:  # groups there are, but more than were tried
+        assert found.verdict.groups == "undecided"
+        assert "largest number that was tried" in found.verdict.summary
     more = run_clusters(sx.scan(x), max_clusters=20)
     assert more.k == 12
     assert not more.limit_reached

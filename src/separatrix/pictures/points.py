@@ -29,16 +29,17 @@ def scatter(
     *,
     max_points: int = MAX_POINTS,
     color: str = BLUE,
+    marker: str = "o",
     groups: int = 1,
 ) -> None:
-    """Dots, or the density of more than ``max_points``; coarser where ``groups`` overlap."""
+    """Markers, or the density of more than ``max_points``; coarser where ``groups`` overlap."""
     if x.size > max_points:
         columns, rows = (max(8, round(cells / groups**0.5)) for cells in _CELLS)
         _density(ax, x, y, color, (columns, rows))
         return
     alpha = 0.75 if x.size <= 200 else 0.5 if x.size <= 1000 else 0.3
-    (dots,) = ax.plot(x, y, "o", ms=_DOT, mew=0, alpha=alpha, color=color)
-    dots.set_gid(f"dots-{_DOT}")
+    (dots,) = ax.plot(x, y, marker, ms=_DOT, mew=0, alpha=alpha, color=color)
+    dots.set_gid(f"dots-{_DOT}{marker}")
 
 
 def _density(ax: Any, x: Floats, y: Floats, color: str, cells: tuple[int, int]) -> None:

@@ -25,13 +25,30 @@ SKY = "#3d9bd1"
 #: Qualitative palette; the colors differ in lightness as well, in this order.
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, GOLD, SKY)
 
+#: Twenty colors for many groups: six, then six that go with squares, six with triangles, two with
+#: diamonds. Colors of one shape differ for color-blind readers, too.
+GROUPS = (
+    *SERIES,
+    *("#18319e", "#92b6ce", "#9e7992", "#49ce6d", "#790000", "#55496d"),
+    *("#615500", "#610c6d", "#ce92ff", "#ff799e", "#796de7", "#ff9200"),
+    *("#869e6d", "#00493d"),
+)
+SHAPES = "os^D"
+
+
+def group_style(i: int) -> tuple[str, str]:
+    """Color and marker of the i-th group; both begin anew after the twentieth."""
+    place = i % len(GROUPS)
+    return GROUPS[place], SHAPES[place // len(SERIES)]
+
+
 #: Color → name of the CSS variable that stands for it in an SVG.
 VARIABLES = {
     INK: "ink",
     MUTED: "muted",
     GRID: "grid",
     PAPER: "paper",
-    **{color: f"series-{i}" for i, color in enumerate(SERIES, 1)},
+    **{color: f"series-{i}" for i, color in enumerate(GROUPS, 1)},
 }
 
 #: Inches; 1 inch is 72 units of the SVG. Narrow, so that text stays readable on a phone.

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 #: Points of one scatter plot are split into so many paths, so that overlaps look darker.
 LAYERS = 8
 
+#: Paths of markers from their middle; dots are strokes.
+_SHAPES = {
+    "s": "m-1.4-1.4h2.8v2.8h-2.8z",
+    "^": "m0-2l1.9 3.3h-3.8z",
+    "D": "m0-2.1l2.1 2.1l-2.1 2.1l-2.1-2.1z",
+}
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _COLOR = re.compile("|".join(VARIABLES), re.IGNORECASE)
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -82,19 +88,25 @@ def _strip_namespaces(root: ET.Element) -> None:
 
 
 def _merge_points(scattered: ET.Element) -> None:
-    """Replace one element per point by a few paths of zero-length strokes with round caps."""
-    width = scattered.get("id", "").removeprefix("dots-")
+    """Replace one element per point by a few paths: strokes with round caps, or shapes."""
+    name = scattered.get("id", "").removeprefix("dots-")
+    width, shape = name[:-1], _SHAPES.get(name[-1])
     uses = list(scattered.iter("use"))
     if not uses:
         return
     parent = next(g for g in scattered.iter("g") if any(child.tag == "use" for child in g))
     style = dict(re.findall(r"([\w-]+): ([^;]+)", uses[0].get("style", "")))
-    points = [f"M{float(u.get('x', 0)):.1f} {float(u.get('y', 0)):.1f}h0" for u in uses]
+    at = [f"M{float(u.get('x', 0)):.1f} {float(u.get('y', 0)):.1f}" for u in uses]
+    points = [f"{place}{shape or 'h0'}" for place in at]
     for child in list(scattered):
         scattered.remove(child)
     group = ET.SubElement(scattered, "g", {"clip-path": parent.get("clip-path", "none")})
-    group.set("style", f"stroke: {style['fill']}; stroke-opacity: {style.get('fill-opacity', 1)}")
-    group.attrib |= {"stroke-width": width, "stroke-linecap": "round", "fill": "none"}
+    opacity = style.get("fill-opacity", 1)
+    if shape:
+        group.set("style", f"fill: {style['fill']}; fill-opacity: {opacity}")
+    else:
+        group.set("style", f"stroke: {style['fill']}; stroke-opacity: {opacity}")
+        group.attrib |= {"stroke-width": width, "stroke-linecap": "round", "fill": "none"}
     for layer in range(min(LAYERS, len(points))):
         ET.SubElement(group, "path", {"d": "".join(points[layer::LAYERS])})
 

@@ -77,9 +77,10 @@ def _verdict(study: ClusterStudy) -> list[str]:
 def _tiles(study: ClusterStudy) -> list[Tile]:
     test, halves = study.structure, study.stability.mean
     answer = {"distinct": "Yes", "overlapping": "Overlapping", "none": "No"}
+    groups = answer.get(study.verdict.groups, study.verdict.headline)
     chosen = "the most that were tried" if study.limit_reached else "by the silhouette"
     return [
-        Tile(answer[study.verdict.groups], "Distinct groups", "separated and stable"),
+        Tile(groups, "Distinct groups", "separated and stable"),
         Tile(str(study.k), "Clusters", "requested" if study.requested else chosen),
         Tile(
             two(test.silhouette) if test.silhouette > -1 else "–",

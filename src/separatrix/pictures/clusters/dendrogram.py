@@ -13,7 +13,7 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.points import BESIDE, annotate
-from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes, text_color
+from separatrix.pictures.style import MUTED, group_style, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class DendrogramDisplay(Display):
         return np.arange(len(self.dendrogram) - 1) < made
 
     def _color(self, leaf: int, below_cut: bool) -> str:
-        return SERIES[int(self.labels[leaf]) % len(SERIES)] if below_cut else MUTED
+        return group_style(int(self.labels[leaf]))[0] if below_cut else MUTED
 
     def _cut_line(self, ax: Any) -> None:
         if self.cut_height is None:

@@ -17,7 +17,7 @@ from separatrix.pictures.style import BLUE, GRID, ORANGE, WIDTH, label_text
 from separatrix.rows.block import Floats, Ints
 
 #: Columns and clusters drawn at most, and cells that have room for a number.
-MAX_COLUMNS, MAX_CLUSTERS, _NUMBERED = 20, 24, 100
+MAX_COLUMNS, MAX_CLUSTERS, _NUMBERED, _NUMBERED_CLUSTERS = 20, 24, 100, 9
 #: Shades of either color; the darkest is for two standard deviations and more.
 _SHADES, _DARKEST = 10, 2.0
 _DESCRIBED = 5
@@ -134,7 +134,7 @@ class ClusterProfileDisplay(Display):
             alpha = 0.55 * abs(level) / _SHADES
             at = np.argwhere(shade == level)[:, [1, 1, 0, 0]] + [-0.5, 0.5, -0.5, 0.5]
             fill_boxes(ax, at, ORANGE if level > 0 else BLUE, alpha)
-        if cells.size <= _NUMBERED:
+        if cells.size <= _NUMBERED and len(clusters) <= _NUMBERED_CLUSTERS:
             for (row, i), value in np.ndenumerate(cells):
                 ax.text(i, row, _signed(value), ha="center", va="center", fontsize=8.5)
         k = len(clusters)

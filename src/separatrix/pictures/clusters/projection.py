@@ -12,13 +12,13 @@ from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.inputs import column_names, labeled_rows
 from separatrix.pictures.points import MAX_POINTS, scatter
-from separatrix.pictures.style import PAPER, SERIES, TALL, label_text, style_axes, text_color
+from separatrix.pictures.style import PAPER, TALL, group_style, label_text, style_axes, text_color
 from separatrix.rows.block import Ints
 
 if TYPE_CHECKING:
     from separatrix.cluster.scatter import ClusterProjection
 
-_LABELLED, _COLUMNS, _DESCRIBED = 12, 2, 6
+_LABELLED, _COLUMNS, _DESCRIBED = 24, 2, 6
 
 
 @dataclass(eq=False)
@@ -120,8 +120,9 @@ class ClusterProjectionDisplay(Display):
             if not len(own):
                 continue
             limit = 0 if len(points) > self.max_points else len(own)
-            color = SERIES[i % len(SERIES)]
-            scatter(ax, own[:, 0], own[:, 1], max_points=limit, color=color, groups=k)
+            color, marker = group_style(i)
+            look = {"color": color, "marker": marker, "groups": k}
+            scatter(ax, own[:, 0], own[:, 1], max_points=limit, **look)
         if k <= _LABELLED:
             for i in np.unique(self.codes).tolist():
                 ax.text(

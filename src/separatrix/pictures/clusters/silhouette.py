@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
 from separatrix.pictures.points import mark_value, reference_line
-from separatrix.pictures.style import SERIES, WIDTH, label_text, style_axes
+from separatrix.pictures.style import WIDTH, group_style, label_text, style_axes
 from separatrix.rows.block import Floats
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Steps of all outlines together; clusters that are labeled, and described.
 _STEPS = 400
-_LABELLED, _DESCRIBED = 14, 6
+_LABELLED, _DESCRIBED = 24, 6
 
 
 @dataclass(eq=False)
@@ -121,7 +121,7 @@ class SilhouetteDisplay(Display):
     @property
     def size(self) -> tuple[float, float]:
         """Taller for more clusters."""
-        return WIDTH, float(np.clip(1.6 + 0.4 * len(self.silhouette.clusters), 2.8, 5.4))
+        return WIDTH, float(np.clip(1.6 + 0.4 * len(self.silhouette.clusters), 2.8, 6.4))
 
     def _draw(self, ax: Any) -> None:
         found = self.silhouette
@@ -132,8 +132,8 @@ class SilhouetteDisplay(Display):
             steps = min(len(own), max(_STEPS // len(found.clusters), 4))
             at = ((np.arange(steps) + 0.5) * len(own) / steps).astype(int)
             edges = top + np.linspace(0, len(own), steps + 1)
-            color = SERIES[i % len(SERIES)]
-            ax.stairs(own[at], edges, orientation="horizontal", fill=True, color=color, alpha=0.6)
+            look = {"color": group_style(i)[0], "alpha": 0.6}
+            ax.stairs(own[at], edges, orientation="horizontal", fill=True, **look)
             middles.append(top + len(own) / 2)
             top += len(own) + space
         reference_line(ax, 0, horizontal=False)

@@ -190,7 +190,7 @@ class ClusterStudy:
     @property
     def verdict(self) -> Verdict:
         """Whether the clusters are groups, by separation and stability together."""
-        return verdict_on(self.structure, self.stability, self.k)
+        return verdict_on(self.structure, self.stability, self.k, limit_reached=self.limit_reached)
 
     @property
     def limit_reached(self) -> bool:

@@ -24,13 +24,14 @@ STABLE = 0.8
 HEADLINES = {
     "distinct": "Distinct groups",
     "overlapping": "Overlapping groups",
+    "undecided": "Undecided",
     "none": "No distinct groups",
 }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the clusters are groups: ``groups`` is "distinct", "overlapping" or "none".
+    """Whether the clusters are groups: "distinct", "overlapping", "undecided" or "none".
 
     ``separated`` and ``stable`` are the two conditions; ``summary`` says all of it in words.
     """
@@ -46,12 +47,17 @@ class Verdict:
         return HEADLINES[self.groups]
 
 
-def verdict_on(structure: Structure, stability: Stability, k: int) -> Verdict:
+def verdict_on(
+    structure: Structure, stability: Stability, k: int, *, limit_reached: bool = False
+) -> Verdict:
     """Weigh the test for structure and the stability of k clusters; not finite is never good."""
     separated = structure.significant and structure.effect >= NEGLIGIBLE
     stable = stability.mean >= STABLE
     clear = structure.effect >= CLEAR and structure.silhouette >= CLEAR_SILHOUETTE
-    groups = "none" if not (separated and stable) else "distinct" if clear else "overlapping"
+    if separated and stable:
+        groups = "distinct" if clear else "overlapping"
+    else:
+        groups = "undecided" if separated and limit_reached else "none"
     text = _explanation(groups, separated, structure, stability, k)
     return Verdict(groups, separated, stable, f"{HEADLINES[groups]}: {text}")
 
@@ -70,6 +76,11 @@ def _explanation(
         return (
             f"the {k} clusters are stable ({again}) and separated more than in tables without "
             f"groups, but not by much ({compared}), so that many rows lie between them."
+        )
+    if groups == "undecided":
+        return (
+            f"the {k} clusters are separated ({compared}), but not stable ({again}); {k} is the "
+            "largest number that was tried, and there may be more groups than that."
         )
     if structure.silhouette <= -1:
         return "all clusters but one have a few rows each, which are outliers rather than groups."
