@@ -149,6 +149,18 @@ def test_old_line_ends_and_blank_lines(tmp_path):
     np.testing.assert_array_equal(rows.block.x.ravel(), [1, 3])
 
 
+def test_spaces_after_separators_belong_to_nothing(tmp_path):
+    text = "age, job , y\n1, a, 2\n2, b , 3\n3,a, 4\n4, ?, 5\n5,  , 6\n"
+    rows = scan(stored(tmp_path, text), target="y")
+    assert rows.schema.names == ("age", "job")
+    block = rows.read().block
+    assert [str(term) for term in block.terms] == ["age", "job=a", "job=b", "job missing"]
+    assert block.x[:, 3].tolist() == [0, 0, 0, 1, 1]
+    assert block.y.ravel().tolist() == [2, 3, 4, 5, 6]
+    with pytest.raises(InputError, match="row 2: has 4 values"):
+        scan(stored(tmp_path, "x, y\n1, 2\n3, 4, 5, 6\n"), target="y").read()
+
+
 def test_files_of_one_table_may_be_laid_out_differently(tmp_path):
     stored(tmp_path, "t,x,y\nKöln,1,2\nUlm,2,3\n", "utf-8", "1.csv")
     stored(tmp_path, "# two\nx;t;y\n5;Köln;2\n6;Ulm;3\n", "latin-1", "2.csv")

@@ -259,14 +259,19 @@ def levels(array: pa.Array, na: tuple[str, ...] | None = None) -> Levels:
     if codes.null_count:
         codes = pc.fill_null(codes.cast(pa.int64()), -1)
     found = np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
-    texts = [level_text(value) for value in array.dictionary.to_pylist()]
+    texts = [_without_spaces(level_text(value)) for value in array.dictionary.to_pylist()]
     occurs = np.bincount(found[found >= 0], minlength=len(texts)) > 0
     # levels of equal text are one level
     present = {text for text, used in zip(texts, occurs, strict=True) if used}
-    names = sorted(text for text in present if text is not None and text.strip() not in tokens)
+    names = sorted(text for text in present if text is not None and text not in tokens)
     rank: dict[str | None, int] = {name: i for i, name in enumerate(names)}
     table = np.array([*(rank.get(text, MISSING_CODE) for text in texts), MISSING_CODE])
     return Levels(table[found], tuple(names))
+
+
+def _without_spaces(text: str | None) -> str | None:
+    """A level without spaces around it; of nothing but spaces, it is missing."""
+    return text if not text else text.strip() or None
 
 
 def level_text(value: Any) -> str | None:

@@ -115,7 +115,10 @@ def _with_names(
             return Dialect(encoding, delimiter, skip, commented, commented, tuple(notes))
         header = has_header(first, rest, expected)
     if header:
-        return Dialect(encoding, delimiter, skip, tuple(first), None, tuple(notes))
+        names = tuple(name.strip() for name in first)
+        if names != tuple(first):  # "x, y": the spaces are no part of the names
+            return Dialect(encoding, delimiter, skip + 1, names, names, tuple(notes))
+        return Dialect(encoding, delimiter, skip, names, None, tuple(notes))
     names = tuple(column_name(j) for j in range(len(first)))
     if options.header is None:
         notes.append(
