@@ -66,11 +66,13 @@ def _matplotlib_svg(display: Display) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    from separatrix.pictures.layout import MeasuredMargins
+
     page = io.StringIO()
     with rc_context(SETTINGS), warnings.catch_warnings():
         # Glyphs that matplotlib's font lacks are written as text: the reader's font has them.
         warnings.filterwarnings("ignore", message="Glyph")
-        figure = Figure(figsize=display.size, layout="constrained")
+        figure = Figure(figsize=display.size, layout=MeasuredMargins())
         ax = figure.add_subplot()
         display._draw(ax)
         figure.patch.set_visible(False)
