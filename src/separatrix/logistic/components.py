@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from separatrix.logistic.ridge_path import MAX_HESSIAN
 from separatrix.rows.block import Floats, Matrix, to_array
 
-#: Coefficients up to which a Hessian preconditions; beyond, columns become principal components.
-MAX_HESSIAN = 1200
+#: Coefficients of several scores up to which the Hessian of each preconditions; with more, or one
+#: score and a Hessian too large, columns become principal components.
+MAX_BLOCKS = 3000
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Components:
         if centered:
             mean = w @ x / w.sum()
             x = x - mean
-        if d < n and (d + 1) * n_scores <= MAX_HESSIAN:
+        if d < n and (d + 1) * n_scores <= (MAX_BLOCKS if n_scores > 1 else MAX_HESSIAN):
             return cls(x, mean)
         if d < n:
             root = x * np.sqrt(w)[:, None]

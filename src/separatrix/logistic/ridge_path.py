@@ -4,8 +4,9 @@
 
 From strong to weak penalties, each point starting from the extrapolation of the last two, by
 L-BFGS. The Hessian of a sample of rows at an earlier point preconditions it, with the penalty of
-the present one; where it would be too large, the columns are principal components of all rows, and
-their variances times the curvature of each class do. The constant is not penalized.
+the present one; where it would be too large, its block of each score does, or, where the columns
+are principal components, their variances times the curvature of each score. The constant is not
+penalized.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from separatrix.logistic.loops import binary_loss, softmax_by_class
 from separatrix.optimize.newton import LinearSolver, cholesky_solver
 from separatrix.rows.block import Floats, Ints
 
+#: Coefficients up to which the whole Hessian preconditions.
+MAX_HESSIAN = 1200
 #: Multiplications that the Hessian of a sample may cost.
 SAMPLE_COST = 4e8
 #: Rows of the sample, at least.
@@ -125,14 +128,18 @@ def loss_hessian(rows: RidgeRows, theta: Floats) -> Floats:
     return hessian
 
 
+def _sample(rows: RidgeRows, size: int) -> RidgeRows:
+    """So many rows, evenly spaced, or all if there are no more."""
+    n, size = len(rows.z), max(MIN_SAMPLE, size)
+    return rows if size >= n else rows.take((np.arange(size) * (n / size)).astype(np.int64))
+
+
 class HessianPreconditioner:
     """g ↦ H⁻¹g with the Hessian of the loss over a sample, and the present penalty."""
 
     def __init__(self, rows: RidgeRows, theta: Floats) -> None:
         d, k = theta.shape
-        size = min(len(rows.z), max(MIN_SAMPLE, int(SAMPLE_COST / (d * k) ** 2)))
-        at = (np.arange(size) * (len(rows.z) / size)).astype(np.int64)
-        sample = rows if size == len(rows.z) else rows.take(at)
+        sample = _sample(rows, int(SAMPLE_COST / (d * k) ** 2))
         self.loss = loss_hessian(sample, theta) * (rows.weight / sample.weight)
         if k > 1:  # a common shift of all scores changes nothing: it is given a curvature
             shift = np.arange(d)
@@ -147,6 +154,27 @@ class HessianPreconditioner:
         np.einsum("ii->i", full)[:] += np.tile(ridge[:, 0], k)
         solve = cholesky_solver(full)
         return lambda g: np.asarray(solve(g.T.ravel()).reshape(k, d).T)
+
+
+class BlockPreconditioner:
+    """g ↦ H⁻¹g with the block Σ w pₖ(1 − pₖ) z zᵀ of each score over a sample, and the penalty."""
+
+    def __init__(self, rows: RidgeRows, theta: Floats) -> None:
+        d, k = theta.shape
+        sample = _sample(rows, int(SAMPLE_COST / (d * d * k)))
+        p = evaluate(sample, theta, np.zeros((1, 1))).probability
+        self.loss = np.empty((k, d, d))
+        for j in range(k):
+            root = sample.z * np.sqrt(sample.w * p[j] * (1.0 - p[j]))[:, None]
+            self.loss[j] = root.T @ root
+        self.loss *= rows.weight / sample.weight
+        # a class that the sample hardly has still has a curvature
+        np.einsum("kii->ki", self.loss)[:] += 1e-6 * rows.weight
+
+    def with_penalty(self, ridge: Floats) -> LinearSolver:
+        """The solver for one penalty."""
+        solvers = [cholesky_solver(block + np.diag(ridge[:, 0])) for block in self.loss]
+        return lambda g: np.column_stack([solve(g[:, j]) for j, solve in enumerate(solvers)])
 
 
 class ComponentPreconditioner:
@@ -171,7 +199,9 @@ def ridge_path(rows: RidgeRows, penalties: Floats, tolerance: float) -> Iterator
     ``tolerance`` is the decrease of F per unit weight that a step must promise to be taken.
     """
     theta = last = rows.constant()
-    kind = HessianPreconditioner if rows.variances is None else ComponentPreconditioner
+    kind: type[HessianPreconditioner | BlockPreconditioner | ComponentPreconditioner]
+    kind = HessianPreconditioner if theta.size <= MAX_HESSIAN else BlockPreconditioner
+    kind = kind if rows.variances is None else ComponentPreconditioner
     preconditioner = kind(rows, theta)
     logs = np.log(penalties)
     steps = np.diff(logs, prepend=[logs[0], logs[0]])

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.logistic.components import MAX_HESSIAN, Components
+from separatrix.logistic.components import Components
 from separatrix.logistic.path import MIN_L1_RATIO
 from separatrix.logistic.problem import LogisticOptions
-from separatrix.logistic.ridge_path import RidgeRows, evaluate, ridge_path
+from separatrix.logistic.ridge_path import MAX_HESSIAN, RidgeRows, evaluate, ridge_path
 from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
@@ -27,8 +27,9 @@ TOLERANCE = 1e-7
 #: Ratio to the least loss beyond which weaker penalties are not tried: of what decides, and of
 #: the log loss where that is the error rate.
 WORSE, MUCH_WORSE = 1.1, 1.25
-#: Passes over the rows at each penalty, about; operations for each value of a pass beyond columns.
-PASSES, VALUE_COST = 10, 12
+#: Passes over the rows at each penalty, about, with the Hessian and without; operations for each
+#: value of a pass beyond columns.
+PASSES, MORE_PASSES, VALUE_COST = 10, 30, 12
 #: Penalty per unit weight that stands for none, and the penalized fits on the way there.
 LIKELIHOOD, FIT_POINTS = 1e-8, 9
 #: Fewer rows than this decide too little.
@@ -221,7 +222,9 @@ def _work(data: TuningData, n: int, d: int, points: int) -> float:
     """Operations of a comparison on ``n`` rows."""
     scores = data.n_classes if data.n_classes > 2 else 1
     width, k = min(n, d) + 1, len(data.folds)
-    passes = k * points * PASSES * n * scores * (width + VALUE_COST)
-    if width * scores <= MAX_HESSIAN:
+    small = width * scores <= MAX_HESSIAN
+    passes = PASSES if small or scores == 1 else MORE_PASSES
+    passes = k * points * passes * n * scores * (width + VALUE_COST)
+    if small:
         return float(passes + k * points / 3 * (1e8 + (width * scores) ** 3 / 10))
     return float(passes + n * d * width / 4 + float(width) ** 3)
