@@ -7,15 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
-from separatrix.selection.tuning import Tuning
+from separatrix.rows.rows import InMemory
+from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.problem import deadline_after
 from separatrix.svm.tuning.result import SVMTuning
-
-#: Rows of which all combinations are compared.
-MOST_ROWS = 4_000
+from separatrix.svm.tuning.work import search_rows
 
 
 class ParameterSearch:
@@ -39,10 +39,23 @@ class ParameterSearch:
             raise InputError(f"search_rows={self.search_rows!r}.", remedy="Give 10 or more.")
         return deadline_after(self.time_budget, 0.5)
 
-    @property
-    def _most_rows(self) -> int:
+    def _most_rows(self, data: TuningData) -> int:
         """Rows that the search may use."""
-        return MOST_ROWS if self.search_rows is None else int(self.search_rows)
+        if self.search_rows is not None:
+            return int(self.search_rows)
+        return search_rows(data.n, data.n_classes, data.work)
+
+    @staticmethod
+    def _fitted_rows(tuning: Tuning, rows: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """The arguments of the final fit: of too many rows, evenly spaced ones."""
+        most = tuning.fit_rows if isinstance(tuning, SVMTuning) else 0
+        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        if not 0 < most < n:
+            return rows, y, sample_weight
+        some = np.linspace(0, n - 1, most).astype(np.int64)
+        taken = rows.take(some) if isinstance(rows, InMemory) else take_items(rows, some)
+        y, w = (None if a is None else np.asarray(a)[some] for a in (y, sample_weight))
+        return taken, y, w
 
     @property
     def _time_for_fit(self) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -9,15 +11,18 @@ import numpy as np
 from separatrix.estimators.class_labels import coded_rows
 from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.pairs import coupled_scores
 from separatrix.svm.parameter_search import ParameterSearch
 from separatrix.svm.svc import SVC
 from separatrix.svm.tuning.classes import gaussian_classes, linear_classes, require_classes
+from separatrix.svm.tuning.fold_path import TOLERANCE
+from separatrix.svm.tuning.full_size import predicted_at_full_size
 from separatrix.svm.tuning.result import SVMTuning
 from separatrix.svm.tuning.sample import sample, search_folds
+from separatrix.svm.tuning.work import SEARCH_SHARE, fit_cost
 
 
 def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
@@ -134,7 +139,22 @@ class SVCSearch(ParameterSearch, SVC):
 
     def tune(self, data: TuningData) -> Tuning:
         """Compare C and bandwidths on the folds; predictions are scores, as those of the model."""
-        return self._searched(_weighted(self, data))
+        data = _weighted(self, data)
+        tuning = self._searched(data)
+        if tuning.n_search_rows == data.n:
+            return tuning
+        codes, k = np.asarray(data.y, dtype=np.int64), data.n_classes
+        sizes = np.bincount(codes, minlength=k)
+        pairs = np.array([sizes[i] + sizes[j] for i, j in combinations(range(k), 2)])
+        cost = fit_cost(tuning.row_iterations, tuning.n_search_rows, pairs, data.x.shape[1])
+
+        def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
+            svm = SVC(parameters["C"], Gaussian(parameters["bandwidth"]), tol=TOLERANCE)
+            svm.fit(data.z[train], codes[train], data.w[train])
+            found = svm._scores(data.z[test])
+            return found[:, 0] if k == 2 else coupled_scores(found, k)
+
+        return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
 
     def fit_tuned(
         self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
@@ -151,10 +171,10 @@ class SVCSearch(ParameterSearch, SVC):
             cache_size=self.cache_size,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(rows, y, sample_weight))
+        return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
     def _searched(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
-        return gaussian_classes(sample(data, self._most_rows), deadline)
+        return gaussian_classes(sample(data, self._most_rows(data)), deadline)
 
     def _by_class(self, scores: Floats) -> Floats:
         k = len(self.classes_)
@@ -261,4 +281,4 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         return self._adopt(svm.fit(rows, y, sample_weight))
 
     def _searched(self, data: TuningData) -> SVMTuning:
-        return linear_classes(sample(data, self._most_rows))
+        return linear_classes(sample(data, self._most_rows(data)))

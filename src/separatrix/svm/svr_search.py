@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from separatrix.kernels import Gaussian
 from separatrix.kernels.base import take_items
+from separatrix.rows.block import Floats, Ints
 from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.parameter_search import ParameterSearch
 from separatrix.svm.svr import SVR, regression_table
+from separatrix.svm.tuning.fold_path import TOLERANCE
+from separatrix.svm.tuning.full_size import predicted_at_full_size
 from separatrix.svm.tuning.numbers import gaussian_numbers
 from separatrix.svm.tuning.result import SVMTuning
 from separatrix.svm.tuning.sample import sample, search_folds
+from separatrix.svm.tuning.work import SEARCH_SHARE, fit_cost
 
 
 class SVRSearch(ParameterSearch, SVR):
@@ -105,7 +110,19 @@ class SVRSearch(ParameterSearch, SVR):
 
     def tune(self, data: TuningData) -> Tuning:
         """Compare C, bandwidths and ε on the folds; predictions are numbers."""
-        return self._searched(data)
+        tuning = self._searched(data)
+        if tuning.n_search_rows == data.n:
+            return tuning
+        sizes, columns = np.array([data.n]), data.x.shape[1]
+        cost = fit_cost(tuning.row_iterations, tuning.n_search_rows, sizes, columns)
+        y = np.asarray(data.y, dtype=float)
+
+        def values(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
+            C, epsilon, bandwidth = (parameters[p] for p in ("C", "epsilon", "bandwidth"))
+            svm = SVR(C, epsilon, Gaussian(bandwidth), tol=TOLERANCE)
+            return svm.fit(data.z[train], y[train], data.w[train]).predict(data.z[test])
+
+        return predicted_at_full_size(data, tuning, values, cost, data.work * (1.0 - SEARCH_SHARE))
 
     def fit_tuned(
         self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
@@ -123,7 +140,7 @@ class SVRSearch(ParameterSearch, SVR):
             cache_size=self.cache_size,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(rows, y, sample_weight))
+        return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
     def _searched(self, data: TuningData, deadline: float = np.inf) -> SVMTuning:
-        return gaussian_numbers(sample(data, self._most_rows), deadline)
+        return gaussian_numbers(sample(data, self._most_rows(data)), deadline)

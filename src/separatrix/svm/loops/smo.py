@@ -108,6 +108,13 @@ def _move(f, raised, lowered, step):
         f[k] += step * np.float64(raised[k] - lowered[k])
 
 
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def add_row(f, row, change):
+    """f += change · K[i]."""
+    for k in range(f.shape[0]):
+        f[k] += change * np.float64(row[k])
+
+
 @njit(cache=True, nogil=True)
 def smo_segments(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
     """SMO on two segments of the rows of the Gram matrix, (a, b, c, d): a ≤ i < b and c ≤ i < d.

@@ -11,16 +11,21 @@ from separatrix.svm.tuning.losses import ClassLoss
 from separatrix.svm.tuning.problems import pair_problems, rest_problems
 from separatrix.svm.tuning.result import SVMTuning, tuning_of
 from separatrix.svm.tuning.sample import Sample, dense
-from separatrix.svm.tuning.search import gaussian_search
+from separatrix.svm.tuning.search import staged_search
 from separatrix.svm.tuning.validation import C_GRID, Validation
+from separatrix.svm.tuning.work import first_rows
 
 
 def gaussian_classes(sample: Sample, deadline: float = np.inf) -> SVMTuning:
     """C and bandwidth of the SVMs of all pairs of classes."""
+    first = first_rows(sample.data.n_classes)
+    return tuning_of(sample, staged_search(_pair_validation, sample, first, deadline).points)
+
+
+def _pair_validation(sample: Sample) -> Validation:
     codes, order = _sorted_codes(sample)
     problems = pair_problems(codes[order], sample.data.n_classes, sample.w[order])
-    validation = Validation(sample, problems, _loss(sample, codes), order)
-    return tuning_of(sample, gaussian_search(validation, deadline).run())
+    return Validation(sample, problems, _loss(sample, codes), order)
 
 
 def linear_classes(sample: Sample) -> SVMTuning:

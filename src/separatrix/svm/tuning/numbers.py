@@ -16,8 +16,9 @@ from separatrix.svm.tuning.losses import NumberLoss
 from separatrix.svm.tuning.problems import regression_problems
 from separatrix.svm.tuning.result import SVMTuning, tuning_of
 from separatrix.svm.tuning.sample import Sample
-from separatrix.svm.tuning.search import BELOW, gaussian_search, least
+from separatrix.svm.tuning.search import BELOW, least, staged_search
 from separatrix.svm.tuning.validation import C_GRID, Point, Validation
+from separatrix.svm.tuning.work import first_rows
 
 #: Values of ε that are compared, in standard deviations of the target; the first in the search.
 EPSILONS = (0.1, 0.02, 0.3)
@@ -26,29 +27,31 @@ EPSILONS = (0.1, 0.02, 0.3)
 def gaussian_numbers(sample: Sample, deadline: float = np.inf) -> SVMTuning:
     """C, bandwidth and ε of one SVM, in the units of the target."""
     y, mean, unit = _standardized(sample)
-    tested = sample.tested
-    loss = NumberLoss(y[tested], sample.w[tested], sample.fold[tested], sample.data.loss)
 
-    def validation(epsilon: float) -> Validation:
-        problems = regression_problems(y, sample.w, epsilon)
-        return Validation(sample, problems, loss, np.arange(sample.n))
+    def validation(rows: Sample, epsilon: float = EPSILONS[0]) -> Validation:
+        own, tested = y[rows.rows], rows.tested
+        loss = NumberLoss(own[tested], rows.w[tested], rows.fold[tested], rows.data.loss)
+        problems = regression_problems(own, rows.w, epsilon)
+        return Validation(rows, problems, loss, np.arange(rows.n))
 
-    search = gaussian_search(validation(EPSILONS[0]), deadline)
-    points = [replace(point, epsilon=EPSILONS[0]) for point in search.run()]
+    search = staged_search(validation, sample, first_rows(0), deadline)
+    points = [replace(point, epsilon=EPSILONS[0]) for point in search.points]
     best = least(points)
     gram, places = search.gram(best.bandwidth), range(max(0, best.at - BELOW), len(C_GRID))
     for epsilon in EPSILONS[1:]:
-        points += validation(epsilon).points(gram, places, best.bandwidth, epsilon)
+        points += validation(sample, epsilon).points(
+            gram, places, best.bandwidth, epsilon, best.at + 1
+        )
     power = 2.0 if sample.data.loss == "squared" else 1.0
     return tuning_of(sample, [_in_units(point, mean, unit, unit**power) for point in points])
 
 
 def _standardized(sample: Sample) -> tuple[Floats, float, float]:
-    """Standardized targets of the sample, with the mean and the unit of those of all rows."""
+    """Standardized targets of all rows, with their mean and unit."""
     y, w = np.asarray(sample.data.y, dtype=float), np.asarray(sample.data.w, dtype=float)
     mean = float(w @ y / w.sum())
     unit = float(np.sqrt(w @ (y - mean) ** 2 / w.sum())) or 1.0
-    return ((y[sample.rows] - mean) / unit).round(DECIMALS), mean, unit
+    return ((y - mean) / unit).round(DECIMALS), mean, unit
 
 
 def _in_units(point: Point, mean: float, unit: float, loss_unit: float) -> Point:

@@ -23,6 +23,8 @@ from separatrix.threads import one_blas_thread
 C_GRID = 10.0 ** np.arange(-1.0, 3.25, 0.5)
 #: Relative increase of the loss after which larger C are not tried.
 INCREASE = 0.02
+#: Relative change of the loss that is none.
+FLAT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Point:
     """One combination of parameters: losses by fold, and scores of the rows that are tested.
 
     ``at`` is the place of C in :data:`C_GRID`; ``n_support`` the number of support vectors, a row
-    counted by the share of its SVMs in which it is one.
+    counted by the share of its SVMs in which it is one; ``row_iterations`` the iterations of SMO
+    times rows, up to this C in one fold.
     """
 
     at: int
@@ -40,6 +43,7 @@ class Point:
     losses: Floats
     scores: Floats
     n_support: float
+    row_iterations: float = 0.0
 
     @property
     def loss(self) -> float:
@@ -76,9 +80,17 @@ class Validation:
         return [(place[train], place[test]) for train, test in self.sample.pairs]
 
     def points(
-        self, gram: NDArray[Any], places: range, bandwidth: float = -1.0, epsilon: float = -1.0
+        self,
+        gram: NDArray[Any],
+        places: range,
+        bandwidth: float = -1.0,
+        epsilon: float = -1.0,
+        enough: int = len(C_GRID),
     ) -> list[Point]:
-        """One C after the other, until the loss has increased twice in a row."""
+        """One C after the other, until the loss has increased twice in a row.
+
+        From the place ``enough`` on, one increase ends the path.
+        """
         variance = feature_variance(gram, self.sample.w[self.order])
         unit = 1.0 / variance if variance > 1e-12 * abs(float(gram[0, 0])) else 1.0
         found: list[Point] = []
@@ -89,7 +101,7 @@ class Validation:
                 parts = list(pool.map(lambda path, C=C: _solved(path, C), paths))
                 found.append(self._point(at, C, bandwidth, epsilon, paths, parts))
                 losses = [point.loss for point in found]
-                if len(losses) > 2 and min(losses[-2:]) > (1.0 + INCREASE) * min(losses):
+                if (at >= enough and losses[-1] > min(losses)) or _past_the_best(losses):
                     break
         self.work += sum(path.work for path in paths)
         return found
@@ -109,7 +121,16 @@ class Validation:
         scores = scores[self.sample.tested]
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         share = sum(path.n_support for path in paths) / max(len(paths) - 1, 1)
-        return Point(at, C, bandwidth, epsilon, self.loss.by_fold(scores), scores, share)
+        work = sum(path.work for path in paths) / len(paths)
+        return Point(at, C, bandwidth, epsilon, self.loss.by_fold(scores), scores, share, work)
+
+
+def _past_the_best(losses: list[float]) -> bool:
+    """Whether the loss increased twice in a row, or no longer changes."""
+    if len(losses) < 3:
+        return False
+    last, best = losses[-3:], min(losses)
+    return min(last[1:]) > (1.0 + INCREASE) * best or max(last) - min(last) <= FLAT * best
 
 
 def _solved(path: FoldPath, C: float) -> Floats:

@@ -1,0 +1,44 @@
+"""What a search may cost, in floating-point operations: rows, combinations and folds follow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.rows.block import Ints
+from separatrix.selection.tuning import NORMAL
+
+#: Operations (half a nanosecond each) of an iteration of SMO for each row; of a kernel value, and
+#: more of it for each column.
+ROW_ITERATION, KERNEL_VALUE, KERNEL_COLUMN = 7.0, 3.0, 0.15
+#: Rows up to which all are searched, at the usual work; rows of a search of more, and for each
+#: class; the least, and the most.
+ALL_ROWS, SOME_ROWS, SOME_ROWS_OF_CLASS, LEAST_ROWS, MOST_ROWS = 4_000, 2_000, 80, 400, 6_000
+#: Rows of the first part of a search, and for each class.
+FIRST_ROWS, FIRST_ROWS_OF_CLASS = 1_000, 40
+#: Share of the work that goes into the comparison; the rest is for fits of all rows.
+SEARCH_SHARE = 0.4
+
+
+def search_rows(n: int, n_classes: int, work: float) -> int:
+    """Rows whose combinations are compared: work grows with their square."""
+    scale = float(np.sqrt(work / NORMAL))
+    if n <= min(ALL_ROWS * scale, MOST_ROWS):
+        return n
+    some = max(SOME_ROWS, SOME_ROWS_OF_CLASS * n_classes)
+    return int(np.clip(some * scale, LEAST_ROWS, MOST_ROWS))
+
+
+def first_rows(n_classes: int) -> int:
+    """Rows on which the search begins."""
+    return max(FIRST_ROWS, FIRST_ROWS_OF_CLASS * n_classes)
+
+
+def fit_cost(row_iterations: float, n_search: int, sizes: Ints, columns: int) -> float:
+    """Operations of one fit to problems of ``sizes`` rows.
+
+    ``row_iterations`` are those of one fold of a search of ``n_search`` rows; they grow with the
+    square of the rows, like the kernel values.
+    """
+    n = float(np.max(sizes)) if len(sizes) == 1 else float(np.sqrt(np.sum(sizes**2) / 2.0))
+    kernel = np.sum(sizes.astype(float) ** 2) * (KERNEL_VALUE + KERNEL_COLUMN * columns)
+    return float(ROW_ITERATION * row_iterations * (n / n_search) ** 2 + kernel)
