@@ -187,3 +187,35 @@ def test_coupled_scores_of_two_classes_are_the_log_of_a_sigmoid() -> None:
     scores = coupled_scores(s[:, None], 2)
     assert scores[:3, 1] == pytest.approx(-np.log1p(np.exp(-3.0 * s[:3])))
     assert np.isfinite(scores).all()
+
+
+def test_many_rows_are_searched_in_part_and_predicted_at_full_size() -> None:
+    x, y = make_circles(900, noise=0.15, factor=0.5, random_state=0)
+    data = data_of(x, y, 2)
+    tuning = sx.SVCSearch(search_rows=200).tune(data)
+    assert tuning.n_search_rows == pytest.approx(200, abs=8)
+    assert tuning.rows.tolist() == list(range(900))
+    assert "of 900 rows" in tuning.note
+    train, test = data.folds.pairs[1]
+    chosen = tuning.grid[tuning.by_fold[1]]
+    plain = sx.SVC(chosen["C"], sx.Gaussian(chosen["bandwidth"])).fit(data.z[train], y[train])
+    assert tuning.predictions[test] == pytest.approx(plain.decision_function(data.z[test]), abs=0.1)
+
+
+def test_little_work_means_fewer_folds_and_rows() -> None:
+    x, y = make_circles(900, noise=0.15, factor=0.5, random_state=0)
+    folds = Folds.from_labels(stratified_labels(y, 4))
+    tuning = sx.SVCSearch().tune(TuningData(x, y, np.ones(900), folds, 2, work=1e6))
+    assert tuning.n_search_rows < 900
+    assert tuning.rows.tolist() == folds.pairs[0][1].tolist()
+    assert "1 of 4 folds predicted" in tuning.note
+    assert f"fitted to {tuning.fit_rows} rows" in tuning.note
+    model = sx.SVCSearch().fit_tuned(x, tuning, y)
+    assert model.n_samples_fit_ == tuning.fit_rows < 900
+    assert model.score(x, y) > 0.8
+    x, y = make_friedman1(900, 6, noise=1.0, random_state=0)
+    folds = Folds.from_labels(stratified_labels(np.zeros(900, dtype=np.int64), 4))
+    data = TuningData(x, y, np.ones(900), folds, loss="absolute", work=2e8)
+    numbers = sx.SVRSearch().tune(data)
+    assert numbers.kind == "values"
+    assert np.mean((numbers.predictions - y[numbers.rows]) ** 2) < 0.5 * np.var(y)

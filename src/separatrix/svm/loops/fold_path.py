@@ -12,7 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.svm.loops.smo import FAR, add_row, down_offset, smo, smo_segments, up_offset
+from separatrix.svm.loops.smo import (
+    FAR,
+    add_row,
+    down_offset,
+    gradient_offsets,
+    smo,
+    smo_segments,
+    up_offset,
+)
 
 #: Iterations at one C that a problem of any size may have.
 LEAST_LIMIT = 2_000
@@ -21,6 +29,8 @@ LEAST_BURST, BURST = 50, 4
 #: Rows are left out if no more than this fraction remain; how far from violating they must be,
 #: in units of the violation; and the tolerance on the others.
 SHRINK, WIDTH, REDUCTION = 0.7, 0.2, 0.5
+#: Rows that are optimized at a time where more than that cannot be left out.
+WORKING_SET = 1_000
 
 
 @njit(cache=True, nogil=True)
@@ -67,12 +77,16 @@ def _solve(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
         if most - least <= tol or done < steps or count >= limit:
             return work, least, most
         active = _active(beta, low, high, eps, t, f, least, most)
+        goal, most_steps = REDUCTION * tol, limit - count
         if active.shape[0] > SHRINK * m:
-            continue
+            if m <= WORKING_SET:
+                continue
+            active = _working_set(beta, low, high, eps, t, f)
+            goal, most_steps = max(goal, REDUCTION * (most - least)), min(most_steps, 10 * m)
         done, more = _solve_active(
-            gram, rows, diagonal, t, low, high, eps, beta, f, active, REDUCTION * tol, limit - count
+            gram, rows, diagonal, t, low, high, eps, beta, f, active, goal, most_steps
         )
-        count, work = count + done, work + more
+        count, work = count + done * active.shape[0] // m, work + more
 
 
 @njit(cache=True, nogil=True)
@@ -88,6 +102,18 @@ def _active(beta, low, high, eps, t, f, least, most):
             chosen[count] = i
             count += 1
     return chosen[:count]
+
+
+@njit(cache=True, nogil=True)
+def _working_set(beta, low, high, eps, t, f):
+    """The rows of least up and of greatest down gradient."""
+    m = beta.shape[0]
+    up, down = np.empty(m), np.empty(m)
+    gradient_offsets(beta, low, high, eps, t, up, down)
+    chosen = np.zeros(m, dtype=np.bool_)
+    chosen[np.argsort(f + up)[: WORKING_SET // 2]] = True
+    chosen[np.argsort(-f - down)[: WORKING_SET // 2]] = True
+    return np.flatnonzero(chosen)
 
 
 @njit(cache=True, nogil=True)

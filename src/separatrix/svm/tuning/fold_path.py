@@ -21,7 +21,7 @@ from separatrix.svm.tuning.problems import Problems
 #: Violation of the KKT conditions that is left at each C, in the units of t.
 TOLERANCE = 3e-2
 #: Limit of iterations at each C, for each row.
-MAX_ITER_PER_ROW = 10
+MAX_ITER_PER_ROW = 5
 
 
 class FoldPath:

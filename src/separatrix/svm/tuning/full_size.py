@@ -25,8 +25,8 @@ def predicted_at_full_size(
     ``cost`` is that of one fit to all rows. Where even that is too dear, fits have fewer rows.
     """
     folds = data.folds.pairs
-    count = int(np.clip(work / cost - 1.0, 1, len(folds)))
-    share = min(1.0, float(np.sqrt(work / (cost * (count + 1)))))
+    count = int(np.clip(work / cost, 1, len(folds)))
+    share = min(1.0, float(np.sqrt(work / cost)))
     codes = np.asarray(data.y, dtype=np.int64) if data.n_classes else np.zeros(data.n, np.int64)
     rows, parts = [], []
     for f, (train, test) in enumerate(folds[:count]):

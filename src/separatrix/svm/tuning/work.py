@@ -9,22 +9,26 @@ from separatrix.selection.tuning import NORMAL
 
 #: Operations (half a nanosecond each) of an iteration of SMO for each row; of a kernel value, and
 #: more of it for each column.
-ROW_ITERATION, KERNEL_VALUE, KERNEL_COLUMN = 7.0, 3.0, 0.15
+ROW_ITERATION, KERNEL_VALUE, KERNEL_COLUMN = 4.0, 3.0, 0.15
 #: Rows up to which all are searched, at the usual work; rows of a search of more, and for each
-#: class; the least, and the most.
-ALL_ROWS, SOME_ROWS, SOME_ROWS_OF_CLASS, LEAST_ROWS, MOST_ROWS = 4_000, 2_000, 80, 400, 6_000
+#: class; the same of regression, where every row is near its margin.
+ALL_ROWS, SOME_ROWS, SOME_ROWS_OF_CLASS = 4_000, 2_000, 80
+ALL_ROWS_OF_NUMBERS, SOME_ROWS_OF_NUMBERS = 1_800, 1_200
+#: The least, and the most.
+LEAST_ROWS, MOST_ROWS = 400, 6_000
 #: Rows of the first part of a search, and for each class.
 FIRST_ROWS, FIRST_ROWS_OF_CLASS = 1_000, 40
 #: Share of the work that goes into the comparison; the rest is for fits of all rows.
-SEARCH_SHARE = 0.4
+SEARCH_SHARE = 0.3
 
 
 def search_rows(n: int, n_classes: int, work: float) -> int:
     """Rows whose combinations are compared: work grows with their square."""
     scale = float(np.sqrt(work / NORMAL))
-    if n <= min(ALL_ROWS * scale, MOST_ROWS):
+    most = ALL_ROWS if n_classes else ALL_ROWS_OF_NUMBERS
+    some = max(SOME_ROWS, SOME_ROWS_OF_CLASS * n_classes) if n_classes else SOME_ROWS_OF_NUMBERS
+    if n <= min(most * scale, MOST_ROWS):
         return n
-    some = max(SOME_ROWS, SOME_ROWS_OF_CLASS * n_classes)
     return int(np.clip(some * scale, LEAST_ROWS, MOST_ROWS))
 
 
