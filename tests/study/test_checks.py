@@ -101,7 +101,7 @@ def test_a_number_that_is_a_function_of_one_column(other, shown) -> None:
 
 def test_strong_columns_are_no_leaks() -> None:
     spend, noise = amounts()
-    frame = pd.DataFrame({"spend": spend, "z": noise, "y": spend + 2 * noise})
+    frame = pd.DataFrame({"spend": spend, "z": noise, "y": spend + 2 * noise[::-1]})
     assert frame["y"].corr(frame["spend"]) > 0.99
     assert checked(frame)[1] == ()
 
@@ -275,3 +275,26 @@ def test_copies_in_a_table_that_is_read_once(monkeypatch, tmp_path) -> None:
     assert codes(found.warnings) == ["SEP009"]
     assert "800 of 1200 rows" in found.warnings[0]
     assert any("about 20%" in text for text in found.messages)
+
+
+def test_columns_that_add_up_to_the_target() -> None:
+    spend, noise = amounts()
+    frame = pd.DataFrame({"food": spend, "rent": noise, "z": noise[::-1]})
+    frame["y"] = frame["food"] - 2 * frame["rent"]
+    _, warned = checked(frame)
+    assert codes(warned) == ["SEP010"]
+    assert "'y' = 1 · 'food' − 2 · 'rent'." in warned[0]
+    assert "'y' = 1 · 'food' − 2 · 'rent' − 7." in checked(frame.assign(y=frame["y"] - 7))[1][0]
+    frame["y"] += 1e-3 * np.sin(np.arange(200))
+    assert checked(frame)[1] == ()
+
+
+def test_the_split_of_classes_does_not_depend_on_storage() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, 2)), rng.integers(0, 2, 90)
+    frame = pd.DataFrame(x, columns=["x0", "x1"]).assign(y=y)
+    found = [
+        run_study(rows, models=["lda"]).test_predictions.rows.tolist()
+        for rows in (sx.scan(x, target=y), sx.scan(frame, target="y"))
+    ]
+    assert found[0] == found[1]

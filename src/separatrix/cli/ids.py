@@ -6,12 +6,12 @@ content: the columns of the result must not depend on the rows of one table.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from separatrix.messages import InputError, did_you_mean
+from separatrix.rows.identifiers import named_like_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 COPIED_ROWS = 65_536
 #: All columns, as an option.
 ALL = "*"
-_ID = re.compile(r"(?i:(^|[\W_])(id|uuid|guid)$)|[a-z](Id|ID)$")
 #: Names that the result has already.
 TAKEN = ("row", "predicted")
 #: Names that the table of clusters has.
@@ -57,7 +56,7 @@ def copied_columns(
                 column=name,
                 remedy=did_you_mean(name, names) if name not in names else "Rename the column.",
             )
-    found = [name for name in names if _ID.search(name) and name not in taken]
+    found = [name for name in names if named_like_id(name) and name not in taken]
     return list(dict.fromkeys([*requested, *found]))
 
 

@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from separatrix.rows.block import Block, Ints, to_array
-from separatrix.rows.parts import Hashes
+from separatrix.rows.block import Block, Floats, Ints, to_array
+from separatrix.rows.parts import Hashes, column_of
 from separatrix.rows.schema import Terms
+from separatrix.rows.sources.columns import Levels, Numbers
 
 #: Columns depend on each other, so that chance gives more copies than if they did not.
 DEPENDENCE = 15.0
@@ -91,7 +92,8 @@ class Copies:
             sides.append((block.y, block.targets))
         for matrix, terms in sides:
             for at in column_positions(terms).values():
-                agree *= _agreement(to_array(matrix[:, at]), classes, len(agree))
+                values = column_of(to_array(matrix[:, at]), terms, at)
+                agree *= _agreement(values, classes, len(agree))
         once = len(self.hashes) / self.times
         whole = np.bincount(classes, minlength=len(agree)) * (once / len(some))
         return float((whole * np.maximum(whole - 1, 0) / 2 * agree).sum())
@@ -118,11 +120,12 @@ def _columns(terms: Terms) -> int:
     return len(column_positions(terms))
 
 
-def _agreement(x: np.ndarray, classes: Ints, k: int) -> np.ndarray:  # type: ignore[type-arg]
+def _agreement(values: Numbers | Levels, classes: Ints, k: int) -> Floats:
     """The fraction of the pairs of rows in each class that agree in one column."""
-    keys = np.column_stack([classes, x])
-    values, counts = np.unique(keys, axis=0, return_counts=True)
-    equal = np.bincount(values[:, 0].astype(int), counts * (counts - 1) / 2, minlength=k)
+    raw = values.codes if isinstance(values, Levels) else values.values
+    codes = np.unique(raw, return_inverse=True)[1]
+    cells, counts = np.unique(codes * k + classes, return_counts=True)
+    equal = np.bincount(cells % k, counts * (counts - 1) / 2, minlength=k)
     n = np.bincount(classes, minlength=k)
     pairs = n * (n - 1) / 2
     return np.divide(equal, pairs, out=np.zeros(k), where=pairs > 0)

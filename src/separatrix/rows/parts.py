@@ -38,8 +38,8 @@ class Parts:
     is the part of a row in a stream: it does not depend on the order of the rows, on how they are
     stored, or on which other rows there are. In memory, rows are ordered by u and cut into parts of
     exact size, class by class: round(test · n) test rows and folds that differ by one row at most.
-    That neither depends on order or storage, nor on columns that are constant. Equal rows always
-    share a part.
+    That neither depends on order or storage, nor on columns that are constant. Equal rows share a
+    part, except in memory where columns have so few values that rows must repeat.
 
     Parameters
     ----------

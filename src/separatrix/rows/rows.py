@@ -154,6 +154,10 @@ class InMemory(Rows):
         """The hash of each row's content, by which it is assigned to a part."""
         return hash_block(self.block) if self._hashes is None else self._hashes
 
+    def with_hashes(self) -> Self:
+        """The same rows, which keep the hashes of their content however they are encoded later."""
+        return self._with(self.block, row_ids=self._row_ids, hashes=self.hashes, keys=self.keys)
+
     def blocks(self) -> Iterator[Block]:
         """Yield the one block."""
         yield self.block

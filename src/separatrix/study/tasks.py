@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -136,7 +135,7 @@ def with_classes(table: InMemory) -> InMemory:
     y: Floats = np.eye(len(levels))[[levels.index(name) for name in named]][codes]
     terms = Terms(tuple(Term(target.name, level=level) for level in levels))
     schema = replace(table.schema, targets=(Column(target.name, Kind.DISCRETE, levels=levels),))
-    rows = copy(table)
+    rows = table.with_hashes()
     rows.schema, rows.block = schema, replace(table.block, y=y, targets=terms)
     return rows
 

@@ -23,6 +23,8 @@ MIN_GROUPS, MIN_ROWS = 10, 40
 CERTAIN, LIKELY = 0.95, 0.8
 #: Agreement of other columns within groups, and the part of the columns that must agree.
 SIMILAR, MOST = 0.8, 0.5
+#: Columns tried as groups, and compared within them, at most.
+TRIED, COMPARED = 10, 20
 #: Squared differences of neighbors against those of any two: less is a smooth function.
 ROUGH = 0.5
 #: Correlation of the target with that of the row before, from which rows are a series.
@@ -91,22 +93,25 @@ class Suspicion:
 
 def grouped(columns: Sequence[ColumnValues], target: Target) -> Suspicion | None:
     """The column that most looks like one of groups; None if none does."""
-    best: tuple[float, Suspicion] | None = None
-    for column in columns:
-        if not _may_group(column, target):
-            continue
-        own = target.agreement(column.values)
-        if column.numbers is not None and _smooth(column, target.scores()):
-            own = 0.0
-        if own < CERTAIN and own < LIKELY and len(columns) < 3:
-            continue
+    possible = [j for j, column in enumerate(columns) if _may_group(column, target)]
+    ranked = sorted(((_agreement(columns[j], target), -j) for j in possible), reverse=True)
+    found: Suspicion | None = None
+    for own, j in ranked[:TRIED]:
+        column = columns[-j]
         similar = _similar(column, columns)
-        if own >= CERTAIN or (own >= LIKELY and similar) or similar:
-            warning = own >= CERTAIN or (own >= LIKELY and similar)
+        warning = own >= CERTAIN or (own >= LIKELY and similar)
+        if warning or (similar and found is None):
             found = Suspicion(column.name, _group_text(column, own, similar), warning)
-            if best is None or (found.warning, own) > (best[1].warning, best[0]):
-                best = own, found
-    return None if best is None else best[1]
+        if warning:
+            break
+    return found
+
+
+def _agreement(column: ColumnValues, target: Target) -> float:
+    """That of the target within values; none where it is a smooth function of a number."""
+    if column.numbers is not None and _smooth(column, target.scores()):
+        return 0.0
+    return target.agreement(column.values)
 
 
 def _may_group(column: ColumnValues, target: Target) -> bool:
@@ -133,6 +138,7 @@ def _similar(column: ColumnValues, columns: Sequence[ColumnValues]) -> bool:
     others = [c for c in columns if c.name != column.name]
     if len(others) < 2:
         return False
+    others = others[:: max(1, len(others) // COMPARED)]
     alike = 0
     for other in others:
         if other.numbers is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ ROUNDING = 1e-4
 EXACT = 1e-9
 #: Distinct numbers of a target that is a monotone function of a column by more than chance.
 MIN_DISTINCT = 6
+#: Columns of which a linear combination is looked for, at most.
+MAX_COMBINED = 300
 #: The part of a class that a coded copy may miss.
 MISSES = 0.01
 #: Classes that are shown.
@@ -51,9 +53,7 @@ def _linear(x: Floats, y: Floats, name: str, target: str) -> str | None:
     unexplained = float(((dy - slope * dx) ** 2).sum()) / syy
     if not unexplained <= ROUNDING:
         return None
-    intercept = float(y.mean() - slope * x.mean())
-    small = abs(intercept) <= 1e-3 * float(np.sqrt(syy / len(y)))
-    shift = "" if small else f" {'−' if intercept < 0 else '+'} {abs(intercept):.4g}"
+    shift = _shift(float(y.mean() - slope * x.mean()), y)
     equals = "=" if unexplained <= EXACT else "≈"
     return f"{target!r} {equals} {slope:.4g} · {name!r}{shift}"
 
@@ -81,6 +81,37 @@ def _by_level(values: Ints, y: Floats, target: str) -> str | None:
     if (np.abs(y - first[values]) > EXACT * np.ptp(y)).any():
         return None
     return f"{target!r} is the same in all rows of each of its {levels} levels"
+
+
+def combination(columns: Sequence[ColumnValues], y: Floats, target: str) -> str | None:
+    """How several numeric columns add up to a number; None if they do not."""
+    used = [c for c in columns if c.numbers is not None and not c.missing.any()]
+    if len(used) < 2 or len(y) < max(MIN_ROWS, 3 * len(used)) or len(used) > MAX_COMBINED:
+        return None
+    x = np.column_stack([c.numbers for c in used if c.numbers is not None])
+    center, scale = x.mean(axis=0), x.std(axis=0)
+    z, dy = (x - center) / scale, y - y.mean()
+    b = np.linalg.lstsq(z, dy, rcond=1e-9)[0]
+    if not float(((dy - z @ b) ** 2).sum()) <= EXACT**2 * float(dy @ dy):
+        return None
+    needed = np.flatnonzero(np.abs(b) > 1e-6 * np.abs(b).max())
+    slopes = b / scale
+    shown = [_term(slopes[j], used[j].name, first=j == needed[0]) for j in needed[:SHOWN]]
+    if len(needed) > SHOWN:
+        return f"{target!r} = {' '.join(shown)} …"
+    return f"{target!r} = {' '.join(shown)}{_shift(float(y.mean() - slopes @ center), y)}"
+
+
+def _shift(intercept: float, y: Floats) -> str:
+    """An intercept, unless it is zero up to rounding."""
+    if abs(intercept) <= 1e-3 * float(y.std()):
+        return ""
+    return f" {'−' if intercept < 0 else '+'} {abs(intercept):.4g}"
+
+
+def _term(slope: float, name: str, *, first: bool) -> str:
+    sign = ("−" if slope < 0 else "") if first else ("− " if slope < 0 else "+ ")
+    return f"{sign}{abs(slope):.4g} · {name!r}"
 
 
 def tells_classes(column: ColumnValues, classes: Ints, names: NDArray[np.str_]) -> str | None:

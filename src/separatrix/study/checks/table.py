@@ -25,7 +25,7 @@ TOGETHER = (
 #: Rows of a large table that are looked at first; only what shows there is checked on all rows.
 SAMPLE = 5_000
 #: Numbers among the first rows in which groups and series are looked for.
-FIRST_NUMBERS = 20_000_000
+FIRST_NUMBERS = 4_000_000
 
 
 def check_table(table: InMemory) -> list[str]:
@@ -34,6 +34,8 @@ def check_table(table: InMemory) -> list[str]:
     leaks = _leaks(table)
     for text in leakage.named(leaks.items(), table.schema.targets[0].name):
         warn("SEP010", text)
+    if not leaks:
+        _warn_combination(table)
     for suspicion in _dependent(table, leaks):
         if suspicion.warning:
             warn("SEP011", suspicion.text)
@@ -109,6 +111,24 @@ def _leaks_in(table: InMemory, names: Container[str] | None) -> dict[str, str]:
         if how is not None:
             found[column.name] = how
     return found
+
+
+def _warn_combination(table: InMemory) -> None:
+    """Warn of a number that is the sum of columns, first of a sample and then of all rows."""
+    name, how = table.schema.targets[0].name, None
+    for step in (max(1, len(table) // SAMPLE), 1):
+        rows = table.take(slice(None, None, step)) if step > 1 else table
+        target = _target(rows)
+        if target.numbers is None:
+            return
+        how = leakage.combination(list(columns_of(rows)), target.numbers, name)
+        if how is None:
+            return
+    warn(
+        "SEP010",
+        f"columns give the target away together: {how}. Leave them out (`kinds`) unless they are "
+        f"known before {name!r} is.",
+    )
 
 
 def _dependent(table: InMemory, leaks: Container[str]) -> list[Suspicion]:
