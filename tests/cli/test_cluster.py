@@ -137,6 +137,38 @@ def test_json_contains_the_verdict(command, groups) -> None:
 
 
 @pytest.mark.usefixtures("plain_cluster_page")
+def test_the_limit_of_the_search_comes_with_the_option_that_raises_it(
+    command, here, groups
+) -> None:
+    ran = command("cluster", groups, "--max-clusters", 2)
+    assert ran.code == 0, ran.err
+    assert "2 clusters have the greatest silhouette" in ran.out
+    assert "That is the limit of the search" in ran.out
+    assert "--max-clusters 4 tries them" in ran.out
+    assert "`max_clusters" not in ran.out
+    document = json.loads((here / "groups-clusters" / "result.json").read_text())
+    assert document["limit_reached"] is True
+    assert "--max-clusters 4" in document["reason"]
+    assert "max_clusters=2" in ran.err  # in Python
+    assert command("cluster", groups, "--max-clusters", 1).code == 2
+    more = command("cluster", groups, "--max-clusters", 4)
+    assert "limit of the search" not in more.out
+
+
+@pytest.mark.usefixtures("plain_cluster_page")
+def test_levels_are_printed_with_their_lift(command, groups) -> None:
+    ran = command("cluster", groups, "-k", 3)
+    assert re.search(r"town [xyz] \(100 %, 3\.0×\)", ran.out)
+
+
+@pytest.mark.usefixtures("plain_cluster_page")
+def test_what_was_inferred_comes_before_the_search_and_once(command, groups) -> None:
+    ran = command("cluster", groups, "-k", 3)
+    assert ran.err.index("Columns are standardized") < ran.err.index("[1/5]")
+    assert ran.err.count("Columns are standardized") == 1
+
+
+@pytest.mark.usefixtures("plain_cluster_page")
 def test_uniform_rows_are_reported_to_have_no_groups(command, here) -> None:
     rng = np.random.default_rng(2)
     lines = [f"{a:.6f},{b:.6f}" for a, b in rng.uniform(size=(150, 2))]

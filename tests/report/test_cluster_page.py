@@ -87,6 +87,39 @@ def test_every_column_is_summarized_by_cluster(cluster_pages, studies):
         assert f"cluster {cluster.number}" in words
 
 
+def test_levels_are_listed_with_their_lift_and_drawn_beside_the_means(cluster_pages, studies):
+    words = Page(cluster_pages["kmeans"]).words
+    study = studies["kmeans"]
+    lifted = [(c, lift) for c in study.clusters for lift in c.lifts.get("town & land", {}).items()]
+    assert lifted
+    for cluster, (level, lift) in lifted:
+        percent = f"{100 * cluster.levels['town & land'][level]:.0f}"
+        assert re.search(rf"{level} {percent}\s%\s\({lift:.1f}×\)", words)
+    assert "town & land: north" in words  # a line of the picture of profiles
+
+
+def test_a_search_that_ended_at_its_limit(studies):
+    k = studies["kmeans"].k
+    study = replace(studies["kmeans"], max_clusters=k, reason="The limit (--max-clusters 4).")
+    shaky = replace(study, stability=replace(study.stability, mean=0.5))
+    words = Page(render_clusters(shaky)).words
+    assert f"Undecided: the {k} clusters are separated" in words
+    assert "the most that were tried" in words
+    assert "--max-clusters 4" in words
+    assert "No distinct groups" not in words
+
+
+def test_separated_but_not_stable_is_one_verdict(studies):
+    study = studies["kmeans"]
+    shaky = replace(study, stability=replace(study.stability, mean=0.5))
+    page = render_clusters(shaky)
+    words = Page(page).words
+    assert words.count("No distinct groups") >= 2  # on top and where the evidence is
+    assert "Distinct groups:" not in words
+    assert "well separated" not in words
+    assert re.search(r"Distinct groups\s+No\b", words)
+
+
 def test_each_method_has_its_pictures(cluster_pages):
     count = {name: len(Page(text).svgs) for name, text in cluster_pages.items()}
     assert count["kmeans"] == 4  # elbow, profile, projection, silhouettes

@@ -121,8 +121,7 @@ class ClusterProjectionDisplay(Display):
                 continue
             limit = 0 if len(points) > self.max_points else len(own)
             color, marker = group_style(i)
-            look = {"color": color, "marker": marker, "groups": k}
-            scatter(ax, own[:, 0], own[:, 1], max_points=limit, **look)
+            scatter(ax, *own.T, max_points=limit, color=color, marker=marker, groups=k)
         if k <= _LABELLED:
             for i in np.unique(self.codes).tolist():
                 ax.text(
