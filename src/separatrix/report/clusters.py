@@ -53,11 +53,13 @@ def _context(study: ClusterStudy) -> dict[str, Any]:
         "certificate": study.certificate,
         "certificate_numbers": model_tables.certificate_numbers(study.certificate),
         "warned": tables.warned(study.warnings),
-        "galleries": {
-            "number": drawn("number", figures.number_of_clusters(study)),
-            "profiles": drawn("profiles", figures.profiles(study)),
-            "rows": drawn("rows", figures.silhouettes(study)),
-        },
+        "galleries": drawn(
+            {
+                "number": figures.number_of_clusters(study),
+                "profiles": figures.profiles(study),
+                "rows": figures.silhouettes(study),
+            }
+        ),
         "limits": {
             "negligible": NEGLIGIBLE,
             "clear_effect": CLEAR,

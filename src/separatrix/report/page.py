@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.inference import p_phrase
+from separatrix.pictures.drawing import to_svgs
 from separatrix.pictures.formatting import number
 from separatrix.report import class_tables, figures, model_tables, tables, verdict
 from separatrix.report.figures import Gallery
@@ -103,7 +104,7 @@ def _context(study: Study) -> dict[str, Any]:
         "certificate_numbers": model_tables.certificate_numbers(study.description.certificate),
         "svms": model_tables.svm_table(study),
         "warned": tables.warned(study.warnings),
-        "galleries": {name: drawn(name, gallery) for name, gallery in _galleries(study).items()},
+        "galleries": drawn(_galleries(study)),
         "commands": commands(study),
         "python": python_code(study),
     }
@@ -153,15 +154,23 @@ class Drawn:
     missing: tuple[str, ...]
 
 
-def drawn(name: str, gallery: Gallery) -> Drawn:
+def drawn(galleries: dict[str, Gallery]) -> dict[str, Drawn]:
     """Every picture as SVG; ids begin with the name of its part of the page."""
     from markupsafe import Markup
 
-    shown = tuple(
-        Figure(p.heading, Markup(p.to_svg(f"{name}-{i}")), p.caption)
-        for i, p in enumerate(gallery.pictures)
-    )
-    return Drawn(shown, tuple(gallery.missing))
+    plots = [
+        (picture, f"{name}-{i}")
+        for name, gallery in galleries.items()
+        for i, picture in enumerate(gallery.pictures)
+    ]
+    texts = iter(to_svgs(plots))
+    return {
+        name: Drawn(
+            tuple(Figure(p.heading, Markup(next(texts)), p.caption) for p in gallery.pictures),
+            tuple(gallery.missing),
+        )
+        for name, gallery in galleries.items()
+    }
 
 
 def _part(name: str) -> str:

@@ -1,0 +1,97 @@
+"""Many plots at once: the same bytes whoever draws them, and nothing is lost with a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import pytest
+
+from separatrix.pictures import PerceptronTraceDisplay, drawing
+
+PLOTS = [(PerceptronTraceDisplay([5, i, 0], n_rows=10), f"p-{i}") for i in range(7)]
+
+forking = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[str]:
+    return [plot.to_svg(prefix) for plot, prefix in PLOTS]
+
+
+def no_child() -> bool:
+    """Every process has ended and was waited for."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("processors", [1, 2, 8])
+@forking
+def test_the_number_of_processes_changes_no_byte(monkeypatch, expected, processors) -> None:
+    monkeypatch.setattr(drawing, "_processors", lambda: processors)
+    assert drawing.to_svgs(PLOTS) == expected
+    assert drawing.to_svgs(PLOTS[:1]) == expected[:1]
+    assert drawing.to_svgs([]) == []
+    assert no_child()
+
+
+@forking
+def test_other_processes_are_at_work(monkeypatch) -> None:
+    class Signed(PerceptronTraceDisplay):
+        def to_svg(self, prefix: str = "picture") -> str:
+            return str(os.getpid())
+
+    monkeypatch.setattr(drawing, "_processors", lambda: 2)
+    found = drawing.to_svgs([(Signed([1, 0], n_rows=2), str(i)) for i in range(6)])
+    assert found[::2] == [str(os.getpid())] * 3
+    assert len(set(found[1::2]) - {str(os.getpid())}) == 1
+
+
+@forking
+@pytest.mark.parametrize("end", ["exit", "signal", "error", "silence"])
+def test_what_a_process_does_not_deliver_is_drawn_here(monkeypatch, expected, end) -> None:
+    here = os.getpid()
+    drawn = drawing._drawn
+
+    def failing(plots):
+        if os.getpid() == here:
+            return drawn(plots)
+        if end == "exit":
+            os._exit(3)
+        if end == "signal":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if end == "silence":
+            signal.pause()
+        raise RuntimeError(end)
+
+    monkeypatch.setattr(drawing, "_processors", lambda: 2)
+    monkeypatch.setattr(drawing, "_drawn", failing)
+    monkeypatch.setattr(drawing, "PATIENCE", 0.3)
+    assert drawing.to_svgs(PLOTS) == expected
+    assert no_child()
+
+
+@forking
+def test_without_another_process_all_is_drawn_here(monkeypatch, expected) -> None:
+    def refused() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(drawing, "_processors", lambda: 2)
+    monkeypatch.setattr(os, "fork", refused)
+    assert drawing.to_svgs(PLOTS) == expected
+
+
+@forking
+def test_an_error_here_ends_the_other_processes(monkeypatch) -> None:
+    class Broken(PerceptronTraceDisplay):
+        def to_svg(self, prefix: str = "picture") -> str:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(drawing, "_processors", lambda: 2)
+    with pytest.raises(KeyboardInterrupt):
+        drawing.to_svgs([(Broken([1, 0], n_rows=2), "b"), *PLOTS])
+    assert no_child()
