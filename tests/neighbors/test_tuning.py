@@ -157,3 +157,14 @@ def test_smoothing_spreads_votes_and_keeps_the_class():
     assert np.array_equal(plain.predict([[7.0], [1.0]]), smooth.predict([[7.0], [1.0]]))
     with pytest.raises(InputError, match="smoothing"):
         sx.KNeighborsClassifier(smoothing=-1.0).fit(x, y)
+
+
+def test_more_neighbors_are_found_where_many_prove_useful():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.0, 6.0, (900, 2))
+    folds = Folds.from_labels(np.arange(900) % 3)
+    board = np.floor(x).sum(axis=1).astype(int) % 2
+    noise = (x[:, 0] + 6.0 * rng.standard_normal(900) > 3.0).astype(int)
+    for y, most in ((board, 31), (noise, 128)):
+        found = sx.KNeighborsClassifier().tune(TuningData(x, y, np.ones(900), folds, 2))
+        assert max(point["n_neighbors"] for point in found.grid) == most

@@ -25,6 +25,8 @@ from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, requir
 
 #: Numbers of neighbors that are compared: all small ones, then about one sixth apart.
 COUNTS = (*range(1, 14), 15, 17, 20, 23, 27, 31, 36, 42, 49, 57, 66, 77, 90, 108, 128)
+#: Neighbors that are found first; more only if nearly so many prove useful.
+FIRST, USEFUL = 31, 17
 METRICS = ("euclidean", "manhattan")
 WEIGHTS = {"uniform": loops.UNIFORM, "gaussian": loops.GAUSSIAN, "distance": loops.DISTANCE}
 #: Votes spread over all classes that are compared by log loss.
@@ -61,9 +63,9 @@ class _Comparison:
     counts: list[int]
 
     @classmethod
-    def of(cls, data: TuningData, *, standardize: bool) -> _Comparison:
+    def of(cls, data: TuningData, most: int, *, standardize: bool) -> _Comparison:
         points = to_array(data.z if standardize else data.x)
-        y, counts = np.asarray(data.y).reshape(data.n), _counts(data)
+        y, counts = np.asarray(data.y).reshape(data.n), _counts(data, most)
         if data.n_classes:
             require_classes(data)
             return cls(data, points, y.astype(np.int64), np.ones(data.n), counts)
@@ -131,7 +133,16 @@ class _Comparison:
 
 def tune_neighbors(data: TuningData, *, standardize: bool) -> Tuning:
     """Compare counts, weights and metrics on the folds; for classes also the smoothing of votes."""
-    comparison = _Comparison.of(data, standardize=standardize)
+    found = _tune(_Comparison.of(data, FIRST, standardize=standardize))
+    chosen = [found.parameters, *(found.grid[at] for at in found.by_fold)]
+    if max(point["n_neighbors"] for point in chosen) <= USEFUL:
+        return found
+    return _tune(_Comparison.of(data, COUNTS[-1], standardize=standardize))
+
+
+def _tune(comparison: _Comparison) -> Tuning:
+    """One search for each metric and fold, for all counts of the comparison."""
+    data = comparison.data
     grid, pairs = comparison.grid, data.folds.pairs
     queries, note = _queries(data, comparison.points.shape[1])
 
@@ -152,10 +163,10 @@ def tune_neighbors(data: TuningData, *, standardize: bool) -> Tuning:
     return Tuning(grid[best], tuple(grid), losses, by_fold, *found_at)
 
 
-def _counts(data: TuningData) -> list[int]:
-    """Counts that the training rows of every fold can fill."""
+def _counts(data: TuningData, most: int) -> list[int]:
+    """Counts up to ``most`` that the training rows of every fold can fill."""
     least = min(data.w[train].sum() for train, _ in data.folds.pairs)
-    counts = [k for k in COUNTS if k <= least]
+    counts = [k for k in COUNTS if k <= min(least, most)]
     if not counts:
         raise InputError(
             f"The training rows of a fold have a total weight of {least:g}: that is less than one "
