@@ -73,7 +73,11 @@ def _about_split(folds: RowFolds, parts: Parts) -> str:
     together = ", with each class in proportion" if by_class else ""
     depends = "the content of each row"
     if schema.group is not None:
-        together, depends = f", no {schema.group!r} in two parts", f"{schema.group!r}"
+        together = (
+            f", no {schema.group!r} in two parts; standard errors of the comparison count groups, "
+            "intervals on the test set count rows"
+        )
+        depends = repr(schema.group)
     return (
         f"Held-out test set: {n_test} rows; {parts.folds}-fold cross-validation on the other "
         f"{n_train}{together}. The split depends on {depends} and seed {parts.seed} alone "

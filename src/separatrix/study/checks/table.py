@@ -54,8 +54,13 @@ def check_stream(sample: RowSample) -> None:
     about = "" if sample.exact else "about "
     warn(
         "SEP009",
-        f"{about}{sample.copies} of {sample.rows} rows are exact copies of others. {TOGETHER}",
+        f"{about}{_copied(sample.copies, sample.rows)}. {TOGETHER}",
     )
+
+
+def _copied(copies: int, n: int) -> str:
+    verb = "is an exact copy of another" if copies == 1 else "are exact copies of others"
+    return f"{copies} of {n} rows {verb}"
 
 
 def _target(table: InMemory) -> Target:
@@ -85,8 +90,7 @@ def _copies(table: InMemory) -> list[str]:
         every = f", the whole table {found.times} times" if found.times > 1 else ""
         warn(
             "SEP009",
-            f"{found.rows} of {n} rows are exact copies of others ({found.distinct} distinct "
-            f"rows{every}). {TOGETHER}",
+            f"{_copied(found.rows, n)} ({found.distinct} distinct rows{every}). {TOGETHER}",
         )
     return []
 
