@@ -15,7 +15,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "KNeighborsClassifier, standardized, by distance",
-        lambda: sx.KNeighborsClassifier(4, weights="distance", standardize=True),
+        lambda: sx.KNeighborsClassifier(4, weights="distance", standardize=True, smoothing=0.5),
         "classification",
         additive=False,
     ),
