@@ -125,6 +125,20 @@ def test_dates_follow_the_other_columns(tmp_path):
     assert [c.notation.dates for c in rows.schema.columns] == ["day-first", "day-first"]
 
 
+def test_times_of_day(tmp_path, block):
+    lines = [f"{i % 12 + 1}:30,{i}" for i in range(30)]
+    plain, _ = column(written(tmp_path, lines))
+    assert plain[0] == 5400
+    marked, notes = column(written(tmp_path, [*lines, "?,1"]))
+    np.testing.assert_array_equal(marked, [*plain, np.nan])
+    assert "times of day, in seconds" in notes
+    assert scan(tmp_path / "t.csv", target="y").schema.columns[0].display == "time"
+    half, _ = column(written(tmp_path, [f"{line.replace(',', ' PM,')}" for line in lines]))
+    np.testing.assert_array_equal(half[:12], np.where(np.arange(12) == 11, 0, 43200) + plain[:12])
+    with pytest.raises(InputError, match="row 31, column 'x': 'noon'"):
+        column(written(tmp_path, [*lines, "noon,1"]))
+
+
 def test_impossible_dates_are_refused_by_row(tmp_path):
     lines = [f"{i % 28 + 1}/02/2022,{i}" for i in range(40)]
     for bad in ("31/02/2022", "soon", "22/13/2022"):

@@ -11,6 +11,7 @@ import numpy as np
 from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats
 from separatrix.rows.identifiers import identifies
+from separatrix.rows.notations.dates import CLOCK
 from separatrix.rows.notations.notes import reading_notes
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.notations.recognize import Recognized, recognize
@@ -223,7 +224,9 @@ def _column(name: str, kind: Kind, found: Recognized, notes: list[str]) -> Colum
         return Column(name, kind, notation=notation)
     values = _values(found, name)
     placeholder = _rounded(np.median(values)) if len(values) else 0.0
-    if notation.dates:
+    if notation.dates == CLOCK:
+        display = "time"
+    elif notation.dates:
         display = "date" if (values == np.floor(values)).all() else "datetime"
     elif not display and is_year(name, values):
         display = "year"

@@ -1,4 +1,4 @@
-"""Dates as text: the order of day, month and year; as days since 1970-01-01."""
+"""Dates as text: the order of day, month and year; as days since 1970-01-01. Times of day."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ _TIME = (
     r"(?:[T ,] *(?P<hour>[01]?[0-9]|2[0-4]):(?P<minute>[0-5][0-9])"
     r"(?::(?P<second>[0-5][0-9](?:\.[0-9]+)?))? ?(?P<half>(?i:[ap]\.?m\.?)?)"
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+#: The notation of times of day, beside the orders of dates; they become seconds.
+CLOCK = "time"
+_CLOCK = (
+    r"^(?P<hour>[01]?[0-9]|2[0-4]):(?P<minute>[0-5][0-9])"
+    r"(?::(?P<second>[0-5][0-9](?:\.[0-9]+)?))? ?(?P<half>(?i:[ap]\.?m\.?)?)(?P<zone>)$"
 )
 #: Two-digit years from this one on are of the twentieth century.
 PIVOT = 69
@@ -70,15 +76,26 @@ PATTERNS = (
 @cache
 def pattern_of(order: str) -> str:
     """One regular expression for all dates of an order, and those with the year first."""
+    if order == CLOCK:
+        return _CLOCK
     usable = [p.pattern for p in PATTERNS if p.order in (order, "year-first")]
     return "|".join(re.sub(r"\(\?P<\w+>", "(?:", pattern) for pattern in usable)
 
 
 def to_days(text: pa.Array, order: str) -> Floats:
-    """Cleaned texts as days since 1970-01-01; NaN where the text is no date of this order."""
+    """Cleaned texts as days since 1970-01-01; NaN where the text is no date of this order.
+
+    Times of day become seconds.
+    """
     import pyarrow.compute as pc
 
     days = np.full(len(text), np.nan)
+    if order == CLOCK:
+        matched = np.asarray(pc.fill_null(pc.match_substring_regex(text, _CLOCK), False))
+        if matched.any():
+            found = pc.extract_regex(text.filter(matched), _CLOCK)
+            days[matched] = 86400.0 * _fraction(_fields(found))
+        return days
     for pattern in PATTERNS:
         if pattern.order not in (order, "year-first"):
             continue
@@ -93,7 +110,7 @@ def _parsed(text: pa.Array, pattern: DatePattern) -> Floats:
     import pyarrow.compute as pc
 
     found = pc.extract_regex(text, pattern.pattern)
-    parts = {field.name: pc.struct_field(found, field.name) for field in found.type}
+    parts = _fields(found)
     year = _integers(parts["year"], 1970)
     short = np.asarray(pc.less_equal(pc.utf8_length(parts["year"]), 2))
     year = np.where(short, np.where(year < PIVOT, 2000, 1900) + year, year)
@@ -105,6 +122,12 @@ def _parsed(text: pa.Array, pattern: DatePattern) -> Floats:
     valid = date.astype("M8[M]").astype(np.int64) == months  # no 31st of February
     days = np.where(valid, date.astype(np.int64).astype(float), np.nan)
     return days + _fraction(parts)
+
+
+def _fields(found: pa.Array) -> dict[str, pa.Array]:
+    import pyarrow.compute as pc
+
+    return {field.name: pc.struct_field(found, field.name) for field in found.type}
 
 
 def _months(texts: pa.Array) -> NDArray[np.int64]:

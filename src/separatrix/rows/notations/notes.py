@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from separatrix.rows.notations.dates import CLOCK
 from separatrix.rows.notations.missing import IN_EVERY_COLUMN
 from separatrix.rows.notations.options import TextOptions
 from separatrix.rows.schema import Column, Kind, Notation
@@ -78,6 +79,12 @@ def number_notes(
         yield (
             f"Read as numbers without the sign {unit} ({shown}): {_list(names)} "
             f"(override: `kinds={{{names[0]!r}: 'discrete'}}`)."
+        )
+    clock = orders.pop((CLOCK, False), None)
+    if clock:
+        yield (
+            f"Read as times of day, in seconds: {_list(clock)} "
+            f"(override: `kinds={{{clock[0]!r}: 'discrete'}}`)."
         )
     for (order, twofold), names in orders.items():
         other = "month-first" if order == "day-first" else "day-first"

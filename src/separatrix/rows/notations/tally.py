@@ -59,7 +59,9 @@ class Tally:
             for s in SEPARATORS
             if given.decimal in (None, s.decimal) and given.thousands in (None, s.thousands)
         ]
-        self.guesses += [Guess(d) for d in DATES if given.dates in (None, d) or d == "year-first"]
+        free = ("year-first", dates.CLOCK)
+        orders = [d for d in (*DATES, dates.CLOCK) if given.dates in (None, d) or d in free]
+        self.guesses += [Guess(order) for order in orders]
 
     def update(self, array: pa.Array, location: Location) -> None:
         """Add the texts of a batch; notations that fit no longer are dropped."""

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4 << 20
 
-_CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (?!string)")
+_CONVERSION = re.compile(
+    r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (?!string).*?: "
+    r"invalid value '(.*)'"
+)
 
 #: Errors from reading a file that is not a text table.
 READ_ERRORS = (csv.Error, StopIteration, EOFError, OSError, zlib.error, UnicodeDecodeError)
@@ -166,8 +169,8 @@ class CsvSource:
         found = _CONVERSION.search(str(reason))
         column = self.dialects[i].columns[int(found[1])] if found else None
         try:
-            if column is not None and column in types:
-                problem = first_unreadable(self, i, column, types[column])
+            if found and column is not None and column in types:
+                problem = first_unreadable(self, i, column, types[column], found[2])
                 if problem is not None:
                     return Contradiction.of(problem)
             return explain(self.paths[i], self.shown[i], self.dialects[i], reason)

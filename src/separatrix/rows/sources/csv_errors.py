@@ -28,15 +28,26 @@ def explain(path: str, shown: str, dialect: Dialect, reason: Exception) -> Input
     )
 
 
-def first_unreadable(source: CsvSource, i: int, column: str, type_: Any) -> InputError | None:
-    """The first value of a column, of one file, that is not of the type it was taken for."""
+def first_unreadable(
+    source: CsvSource, i: int, column: str, type_: Any, value: str
+) -> InputError | None:
+    """The first value of a column, of one file, that is not of the type it was taken for.
+
+    ``value`` is the one that the parser gave up at.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     plain = source.as_text([column])
     plain.paths, plain.shown = source.paths[i : i + 1], source.shown[i : i + 1]
     plain.__dict__["dialects"] = source.dialects[i : i + 1]
     for located in plain.batches([column], 65_536):
         texts = located.batch[column]
+        if not is_number(type_):  # only numbers are cast as the parser reads them
+            row = pc.index(pc.utf8_trim_whitespace(texts), value.strip()).as_py()
+            if row >= 0:
+                return _refusal(value, column, located.location, row, type_)
+            continue
         try:
             texts.cast(type_)
         except pa.ArrowInvalid:
