@@ -49,10 +49,10 @@ class ParameterSearch:
     def _fitted_rows(tuning: Tuning, rows: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """The arguments of the final fit: of too many rows, evenly spaced ones."""
         most = tuning.fit_rows if isinstance(tuning, SVMTuning) else 0
-        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        if not 0 < most < n:
+        if not most:
             return rows, y, sample_weight
-        some = np.linspace(0, n - 1, most).astype(np.int64)
+        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        some = np.linspace(0, n - 1, min(most, n)).astype(np.int64)
         taken = rows.take(some) if isinstance(rows, InMemory) else take_items(rows, some)
         y, w = (None if a is None else np.asarray(a)[some] for a in (y, sample_weight))
         return taken, y, w

@@ -54,7 +54,12 @@ class SVCSearch(ParameterSearch, SVC):
 
     For each bandwidth the SVMs of all C are solved one from the other, on every fold of at most
     ``search_rows`` rows; bandwidths go downhill from the total standard deviation. The SVM of the
-    chosen pair is then fitted to all rows, several classes each against the rest.
+    chosen C and bandwidth is then fitted to all rows. Of K classes every pair has an SVM, and the
+    score of a class is the logarithm of its probability by coupling them,
+
+        1/pₖ = Σⱼ 1/rₖⱼ − (K − 2),     rₖⱼ = 1/(1 + e^{−3 sₖⱼ}),
+
+    which ranks classes as the votes of the pairs do, and is smooth.
 
     Parameters
     ----------
@@ -80,9 +85,10 @@ class SVCSearch(ParameterSearch, SVC):
     Cs_ : ndarray of shape (n_Cs,)
         Values of C at the chosen bandwidth.
     score_path_ : ndarray of shape (n_Cs, n_folds)
-        Out-of-fold log loss at each C.
+        Out-of-fold loss at each C: the log loss, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
-        Number of support vectors at each C, among the rows of the search.
+        Number of support vectors at each C, among the rows of the search: a row counts by the
+        share of the SVMs fitted with it in which it is one.
     bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
         The bandwidths compared, and the least loss of each.
     n_search_rows_ : int
@@ -209,9 +215,10 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     Cs_ : ndarray of shape (n_Cs,)
         Values of C.
     score_path_ : ndarray of shape (n_Cs, n_folds)
-        Out-of-fold log loss at each C.
+        Out-of-fold loss at each C: the log loss, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
-        Number of support vectors at each C, among the rows of the search.
+        Number of support vectors at each C, among the rows of the search: a row counts by the
+        share of the SVMs fitted with it in which it is one.
     n_search_rows_ : int
         Number of rows that the search used.
     classes_, coef_, intercept_, certificate_ : object

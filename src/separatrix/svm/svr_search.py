@@ -54,9 +54,10 @@ class SVRSearch(ParameterSearch, SVR):
     Cs_ : ndarray of shape (n_Cs,)
         Values of C at the chosen bandwidth and ε.
     score_path_ : ndarray of shape (n_Cs, n_folds)
-        Out-of-fold squared error at each C.
+        Out-of-fold loss at each C: the squared error, or the one that :meth:`tune` was given.
     n_support_path_ : ndarray of shape (n_Cs,)
-        Number of support vectors at each C, among the rows of the search.
+        Number of support vectors at each C, among the rows of the search: a row counts by the
+        share of the SVMs fitted with it in which it is one.
     bandwidths_, bandwidth_scores_ : ndarray of shape (n_bandwidths,)
         The bandwidths compared, and the least loss of each.
     n_search_rows_ : int

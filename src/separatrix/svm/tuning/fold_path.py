@@ -18,8 +18,9 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.fold_path import next_C
 from separatrix.svm.tuning.problems import Problems
 
-#: Violation of the KKT conditions that is left at each C, in the units of t.
-TOLERANCE = 3e-2
+#: Violation of the KKT conditions that is left at each C, in the units of t; of few rows, where it
+#: costs nothing, a finer one.
+TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 3e-2, 1e-4, 300
 #: Limit of iterations at each C, for each row.
 MAX_ITER_PER_ROW = 5
 

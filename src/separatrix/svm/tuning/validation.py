@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.pairs import coupled_scores
-from separatrix.svm.tuning.fold_path import TOLERANCE, FoldPath
+from separatrix.svm.tuning.fold_path import FEW_ROWS, FINE_TOLERANCE, TOLERANCE, FoldPath
 from separatrix.svm.tuning.losses import Loss
 from separatrix.svm.tuning.problems import Problems
 from separatrix.svm.tuning.sample import Sample
@@ -69,8 +69,12 @@ class Validation:
     problems: Problems
     loss: Loss
     order: Ints
-    tol: float = TOLERANCE
     work: float = 0.0
+
+    @property
+    def tol(self) -> float:
+        """Violation of the KKT conditions that is left."""
+        return FINE_TOLERANCE if self.sample.n <= FEW_ROWS else TOLERANCE
 
     @cached_property
     def pairs(self) -> list[tuple[Ints, Ints]]:
