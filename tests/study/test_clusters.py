@@ -528,6 +528,15 @@ def test_repeated_answers_are_no_copies() -> None:
     assert not any("copies" in text for text in found.messages)
 
 
+def test_a_column_in_two_units_is_named() -> None:
+    frame = pd.DataFrame(blobs(90, 3), columns=["a", "b", "c"])
+    frame["a_feet"] = 3.28 * frame["a"] + 1
+    found = run_clusters(sx.scan(frame), k=3)
+    assert sum("'a' and 'a_feet'" in text for text in found.messages) == 1
+    alone = run_clusters(sx.scan(frame.drop(columns="a_feet")), k=3)
+    assert not any("counted twice" in text for text in alone.messages)
+
+
 def test_identifiers_are_not_compared_unless_requested() -> None:
     frame = pd.DataFrame(blobs(90), columns=["a", "b"])
     frame.insert(0, "Unnamed: 0", np.arange(90))

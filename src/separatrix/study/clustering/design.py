@@ -17,6 +17,9 @@ from separatrix.study import inferred
 from separatrix.study.clustering.methods import UNITLESS, Method
 from separatrix.study.clustering.samples import RowSamples
 
+#: Correlation from which a column is a copy of another, rows that are compared, and pairs named.
+COPY, COMPARED_ROWS, NAMED = 0.99999, 5_000, 3
+
 
 @dataclass(frozen=True)
 class ClusterDesign:
@@ -84,6 +87,7 @@ def inferred_messages(
             f"{table.dropped} rows are left out: a value is missing (override: `missing`)."
         )
     messages += inferred.about_columns(columns, table.schema)
+    messages += _copied_columns(design)
     messages += [_standardization(design, method), *_categories(design, method)]
     return (*messages, *_samples(len(design.x), samples))
 
@@ -107,6 +111,25 @@ def _samples(n: int, samples: RowSamples) -> list[str]:
             "random."
         )
     return messages
+
+
+def _copied_columns(design: ClusterDesign) -> list[str]:
+    """Numeric columns that say the same in another unit: distances count them twice."""
+    zero_one = {j for group in design.discrete for j in group}
+    numeric = [j for j in range(design.raw.shape[1]) if j not in zero_one]
+    x = design.raw[:: max(1, len(design.raw) // COMPARED_ROWS)][:, numeric]
+    x = x - x.mean(axis=0)
+    length = np.linalg.norm(x, axis=0)
+    x /= np.where(length > 0, length, np.inf)
+    alike = np.argwhere(np.triu(np.abs(x.T @ x) > COPY, 1))
+    pairs = [f"{design.names[numeric[i]]!r} and {design.names[numeric[j]]!r}" for i, j in alike]
+    if not pairs:
+        return []
+    more = f" and {len(pairs) - NAMED} more pairs" if len(pairs) > NAMED else ""
+    return [
+        f"The same in other units, and so counted twice: {'; '.join(pairs[:NAMED])}{more} (leave "
+        "one out: `kinds={'NAME': 'ignore'}`)."
+    ]
 
 
 def _standardization(design: ClusterDesign, method: Method) -> str:
