@@ -219,3 +219,12 @@ def test_little_work_means_fewer_folds_and_rows() -> None:
     numbers = sx.SVRSearch().tune(data)
     assert numbers.kind == "values"
     assert np.mean((numbers.predictions - y[numbers.rows]) ** 2) < 0.5 * np.var(y)
+
+
+def test_linear_svms_of_many_rows_are_predicted_at_full_size(three) -> None:
+    x, y = three
+    data = data_of(x, y, 3)
+    tuning = sx.LinearSVCSearch(search_rows=80).tune(data)
+    assert tuning.rows.tolist() == list(range(150))
+    assert np.mean(tuning.predictions.argmax(axis=1) == y) > 0.85
+    assert tuning.parameters["C"] == sx.LinearSVCSearch().fit_tuned(x, tuning, y).C_

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.estimators.class_labels import coded_rows
+from separatrix.estimators.class_labels import coded_rows, outputs_of
 from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
 from separatrix.rows.block import Floats, Ints
@@ -22,7 +22,10 @@ from separatrix.svm.tuning.fold_path import TOLERANCE
 from separatrix.svm.tuning.full_size import predicted_at_full_size
 from separatrix.svm.tuning.result import SVMTuning
 from separatrix.svm.tuning.sample import sample, search_folds
-from separatrix.svm.tuning.work import SEARCH_SHARE, fit_cost
+from separatrix.svm.tuning.work import SEARCH_SHARE, first_rows, fit_cost, linear_fit_cost
+
+#: Relative duality gap of linear fits for predictions out of fold.
+LINEAR_TOLERANCE = 1e-3
 
 
 def _class_data(model: Any, X: Any, y: Any, sample_weight: Any) -> TuningData:
@@ -270,7 +273,19 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
 
     def tune(self, data: TuningData) -> Tuning:
         """Compare values of C on the folds; predictions are scores, as those of the model."""
-        return self._searched(_weighted(self, data))
+        data = _weighted(self, data)
+        tuning = self._searched(data)
+        if tuning.n_search_rows == data.n:
+            return tuning
+        codes, outputs = np.asarray(data.y, dtype=np.int64), len(outputs_of(data.n_classes))
+
+        def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
+            svm = LinearSVC(parameters["C"], tol=LINEAR_TOLERANCE, max_iter=self.max_iter)
+            svm.fit(data.z[train], codes[train], data.w[train])
+            return svm.decision_function(data.z[test])
+
+        cost = linear_fit_cost(data.n, data.x.shape[1], outputs)
+        return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
 
     def fit_tuned(
         self, rows: Any, tuning: Tuning, y: Any = None, sample_weight: Any = None
@@ -285,7 +300,10 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
             max_iter=self.max_iter,
             time_budget=self._time_for_fit,
         )
-        return self._adopt(svm.fit(rows, y, sample_weight))
+        return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))
 
     def _searched(self, data: TuningData) -> SVMTuning:
-        return linear_classes(sample(data, self._most_rows(data)))
+        most, few = self._most_rows(data), first_rows(data.n_classes)
+        if self.search_rows is None and data.n > 1.5 * few:  # the linear C hardly depends on rows
+            most = few
+        return linear_classes(sample(data, most))

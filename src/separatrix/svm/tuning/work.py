@@ -10,6 +10,8 @@ from separatrix.selection.tuning import NORMAL
 #: Operations (half a nanosecond each) of an iteration of SMO for each row; of a kernel value, and
 #: more of it for each column.
 ROW_ITERATION, KERNEL_VALUE, KERNEL_COLUMN = 4.0, 3.0, 0.15
+#: Passes over the rows that a linear SVM needs, and columns that a row counts beside its own.
+LINEAR_PASSES, LINEAR_COLUMNS = 600.0, 10.0
 #: Rows up to which all are searched, at the usual work; rows of a search of more, and for each
 #: class; the same of regression, where every row is near its margin.
 ALL_ROWS, SOME_ROWS, SOME_ROWS_OF_CLASS = 4_000, 2_000, 80
@@ -46,3 +48,8 @@ def fit_cost(row_iterations: float, n_search: int, sizes: Ints, columns: int) ->
     n = float(np.max(sizes)) if len(sizes) == 1 else float(np.sqrt(np.sum(sizes**2) / 2.0))
     kernel = np.sum(sizes.astype(float) ** 2) * (KERNEL_VALUE + KERNEL_COLUMN * columns)
     return float(ROW_ITERATION * row_iterations * (n / n_search) ** 2 + kernel)
+
+
+def linear_fit_cost(n: int, columns: int, outputs: int) -> float:
+    """Operations of the linear SVMs of n rows, one for each output."""
+    return LINEAR_PASSES * n * (columns + LINEAR_COLUMNS) * outputs
