@@ -11,7 +11,6 @@ import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.rows.parts import Parts
 from separatrix.study import run_study
-from separatrix.study.candidates import Size, candidates, few_rows
 from separatrix.study.classes import out_of_fold
 from separatrix.study.describe import core_of
 from separatrix.study.document import document_of
@@ -171,32 +170,15 @@ def test_the_same_seed_gives_the_same_study() -> None:
 # -- who competes ----------------------------------------------------------------------------------
 
 
-def test_a_penalty_joins_where_rows_are_few_or_classes_are_separable() -> None:
+def test_a_penalty_helps_where_classes_are_separable() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=400)
-    noisy = np.where(x + rng.normal(size=400) > 0, "up", "down")
-    many = run_study(sx.scan(pl.DataFrame({"x": x, "y": noisy}), target="y"))
-    assert "logistic_ridge" not in [e.name for e in many.leaderboard]
-    assert any("logistic_ridge is left out" in s for s in many.messages)
     apart = np.where(x > 0, "up", "down")
-    clear = run_study(sx.scan(pl.DataFrame({"x": x, "y": apart}), target="y"))
+    table = pl.DataFrame({"x": x, "y": apart})
+    clear = run_study(sx.scan(table, target="y"), models=["logistic", "logistic_ridge"])
     line = entry(clear, "logistic_ridge")
     assert len(line.hyperparameters["C"]) == 5
-    assert few_rows(Size(80, 1, 3))
-    assert not few_rows(Size(600, 1, 2))
-
-
-def test_models_of_too_many_coefficients_are_skipped_with_a_message_unless_named() -> None:
-    names = [c.name for c in candidates("classification", None, Size(5000, 20, 100))[0]]
-    messages = candidates("classification", None, Size(5000, 20, 100))[1]
-    assert "logistic" not in names
-    assert "lda" in names
-    assert "2079 coefficients" in messages[0]
-    chosen = candidates("classification", ["logistic"], Size(5000, 20, 100))[0]
-    assert [c.name for c in chosen] == ["baseline", "logistic"]
-    assert "logistic" in [
-        c.name for c in candidates("classification", None, Size(500_000, 50, 2))[0]
-    ]
+    assert np.isfinite(line.mean)
 
 
 def test_more_columns_than_rows_with_missing_values() -> None:

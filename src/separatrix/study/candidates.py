@@ -14,12 +14,6 @@ BASELINE = "baseline"
 
 #: More terms than this overfit a polynomial.
 MAX_POLYNOMIAL_TERMS = 500
-#: More coefficients than this, for more than two classes, take longer than a comparison should.
-MAX_SOFTMAX_COEFFICIENTS = 1_000
-#: Rows times squared terms (or their cubes) beyond which Newton's method takes too long.
-MAX_NEWTON_WORK = 2e11
-#: With so many rows for each coefficient regularization is unnecessary.
-ROWS_PER_COEFFICIENT = 30
 #: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
 #: close together where the optimum usually is. The chosen one is solved to full accuracy.
 CS = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
@@ -33,17 +27,6 @@ class Size:
     terms: int
     classes: int = 1
 
-    @property
-    def coefficients(self) -> int:
-        """Coefficients of a linear model."""
-        return max(1, self.classes - 1) * (self.terms + 1)
-
-    @property
-    def plenty(self) -> str:
-        """Why regularization is unnecessary."""
-        each = self.rows // self.coefficients
-        return f"with {each} rows for each coefficient regularization is unnecessary"
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -53,8 +36,7 @@ class Candidate:
     them on as many folds as the study has. ``raw`` marks a model that reads the table without
     imputation. ``too_expensive`` says why it is left out unless requested by name ("" if it is
     not), by the size of the data and not by the clock, so that the same table always gives the same
-    comparison. ``regularized`` marks one that joins only where regularization may help: few rows
-    for the coefficients, or separable classes. A ``slow`` one has its learning curve from fewer
+    comparison. A ``slow`` one has its learning curve from fewer
     fits. A ``tunable`` one tunes on the folds of the study itself, and gives its out-of-fold
     predictions on the way (:class:`separatrix.selection.tuning.Tunable`).
     """
@@ -68,7 +50,6 @@ class Candidate:
     tuned: tuple[str, ...] = ()
     folds: bool = False
     raw: bool = False
-    regularized: bool = False
     slow: bool = False
     tunable: bool = False
     too_expensive: Callable[[Size], str] | None = None
@@ -94,16 +75,6 @@ def _polynomial_cost(size: Size) -> str:
     if count <= MAX_POLYNOMIAL_TERMS:
         return ""
     return f"{size.terms} columns give {count} squares and products"
-
-
-def _newton_cost(size: Size) -> str:
-    coefficients = (size.classes - 1) * (size.terms + 1)
-    if size.classes > 2 and coefficients > MAX_SOFTMAX_COEFFICIENTS:
-        return f"{size.classes} classes have {coefficients} coefficients, which takes long"
-    side = min(size.rows, size.terms + 1)
-    if size.rows * side * (size.terms + 1) > MAX_NEWTON_WORK:
-        return f"{size.rows} rows of {size.terms} columns take long"
-    return ""
 
 
 #: In order of complexity: of two that are equally good, the one above is taken.
@@ -140,7 +111,7 @@ CANDIDATES = (
         tunable=True,
     ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
-    _classes("logistic", "maximum likelihood", "LogisticRegression", too_expensive=_newton_cost),
+    _classes("logistic", "maximum likelihood", "LogisticRegression", tunable=True),
     _classes("lda", "linear discriminant", "LinearDiscriminantAnalysis"),
     _classes("naive_bayes", "naive Bayes", "NaiveBayes", raw=True),
     # Without probabilities of their own: calibrated.
@@ -157,8 +128,6 @@ CANDIDATES = (
         "LogisticCV",
         options={"standardize": True, "Cs": CS},
         tunable=True,
-        regularized=True,
-        too_expensive=_newton_cost,
     ),
     _classes(
         "linear_svm",
@@ -214,8 +183,3 @@ def candidates(
 def left_out(name: str, reason: str) -> str:
     """The message on a candidate that is not compared."""
     return f"{name} is left out: {reason} (override: `models=['{name}']`)."
-
-
-def few_rows(size: Size) -> bool:
-    """Whether regularization may help: not many rows for each coefficient."""
-    return size.rows < ROWS_PER_COEFFICIENT * size.coefficients

@@ -12,7 +12,7 @@ from separatrix.probability.costs import Costs
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.averaging import Average, log_loss_average
 from separatrix.selection.tuning import TuningData
-from separatrix.study.candidates import BASELINE, Candidate, few_rows, left_out
+from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.classes.calibration import Calibrated, calibrate
 from separatrix.study.classes.costs import DecisionCosts
 from separatrix.study.classes.metrics import row_losses
@@ -34,11 +34,10 @@ SECONDARY = {"error": "log_loss"}
 
 @dataclass(frozen=True)
 class ComparedClasses:
-    """The comparison, the out-of-fold predictions of each candidate, and messages."""
+    """The comparison, and the out-of-fold predictions of each candidate."""
 
     comparison: Comparison
     predictions: dict[str, Calibrated]
-    messages: list[str]
     data: TuningData
     rows: Ints
     costs: Costs | None
@@ -104,14 +103,10 @@ def compare_classes(
     data = tuning_data(design.folds, classes, metric, options.effort.work)
     scored: list[Scored] = []
     predictions: dict[str, Calibrated] = {}
-    messages: list[str] = []
-    regularize = options.requested or few_rows(design.size)
     own_costs = None if costs is None else costs.among(classes)
 
     def score(candidate: Candidate) -> Scored:
-        nonlocal regularize
         found = predict_out_of_fold(candidate, design.folds, classes, data)
-        regularize = regularize or found.separable
         calibrated = calibrate(candidate, found)
         predictions[candidate.name] = calibrated.thinned()
         losses = _losses(calibrated.out_of_fold, (metric, secondary), own_costs)
@@ -120,14 +115,9 @@ def compare_classes(
 
     for candidate in design.candidates:
         step(f"comparing {candidate.name}")
-        if candidate.regularized and not regularize:
-            messages.append(left_out(candidate.name, design.size.plenty))
-            continue
         scored.append(scored_or_refused(candidate, score))
     comparison = Comparison(scored, metric, secondary, design.folds.units)
-    return ComparedClasses(
-        comparison, predictions, messages, data, design.folds.training, own_costs
-    )
+    return ComparedClasses(comparison, predictions, data, design.folds.training, own_costs)
 
 
 def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> Losses:

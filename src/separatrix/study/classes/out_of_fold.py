@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from separatrix.estimators.targets import codes_of
 from separatrix.estimators.wrapped import decision_scores, log_odds
-from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.rows import InMemory
 from separatrix.selection.tuning import Tuning, TuningData
@@ -43,7 +42,6 @@ class OutOfFold:
     scores: Floats | None
     probabilities: Floats | None
     hyperparameters: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    separable: bool = False
     tuning: Tuning | None = None
 
     @property
@@ -101,7 +99,6 @@ def predict_out_of_fold(
         scores=_together(part.scores for part in parts),
         probabilities=_together(part.probabilities for part in parts),
         hyperparameters=tuned,
-        separable=any(part.separable for part in parts),
     )
     return found.take(np.argsort(found.rows))
 
@@ -136,7 +133,7 @@ def _from_tuning(
 def _predict(
     model: Any, folds: RowFolds, candidate: Candidate, fold: int, classes: NDArray[Any]
 ) -> OutOfFold:
-    """Predictions of one fold, and whether its training rows were linearly separable."""
+    """Predictions of one fold."""
     at = folds.split(fold)[1]
     rows = folds.source(candidate).take(at)
     truth = codes_of(truth_of(rows), classes)
@@ -151,7 +148,6 @@ def _predict(
         unit_weights(rows.block.w, len(truth)),
         decision_scores(model, rows) if complete else None,
         p,
-        separable=isinstance(model, LogisticRegression) and model.separation_ is not None,
     )
 
 

@@ -57,7 +57,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         step("learning curve")
         curve = winner.curve(folds, design.parts.seed)
     encoding, description = winner.encoding, describe(winner.model)
-    messages += [*compared.messages, *winner.messages]
+    messages += winner.messages
     messages += inferred.about_model(encoding, description.stored_rows)
     return Study(
         source=design.metadata.source,

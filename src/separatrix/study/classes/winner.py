@@ -92,7 +92,7 @@ def fit_winner(
         found = compared.predictions[choice.winner]
         core, warned = with_warnings(lambda: design.folds.fit(candidate, found.out_of_fold.tuning))
         model = with_calibration(candidate, core, found)
-        said = () if found.check is None else (found.check.summary,)
+        summary = () if found.check is None else (found.check.summary,)
         winner = Winner(
             choice,
             entries,
@@ -103,7 +103,7 @@ def fit_winner(
             candidate,
             warned,
             found.check,
-            said,
+            summary,
         )
     else:
         winner = _fit_average(design, compared, choice, entries, averaged)
