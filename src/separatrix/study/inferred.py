@@ -66,7 +66,7 @@ def _about_split(folds: RowFolds, parts: Parts) -> str:
     if schema.time is not None:
         return (
             f"Held-out test set: the last {n_test} rows by {schema.time!r}; {folds.k} folds of the "
-            f"other {n_train} follow one another, and each is predicted from earlier rows alone "
+            f"other {n_train} follow one another, each predicted by models of earlier rows alone "
             "(override: `time`, `test`, `folds`)."
         )
     by_class = folds.table.schema.targets[0].kind is not Kind.NUMERIC
