@@ -5,10 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from separatrix.rows.sources.columns import is_number, levels
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -36,12 +32,16 @@ def named_like_id(name: str) -> bool:
 
 def identifies(name: str, sample: pa.Array, *, discrete: bool) -> str | None:
     """Why a column holds identifiers of the rows, judged by the first rows; None if it does not."""
+    from separatrix.rows.sources.columns import is_number  # the help of the command loads no NumPy
+
     if discrete:
         return _texts(sample)
     return _numbers(name.strip(), sample) if is_number(sample.type) else None
 
 
 def _texts(sample: pa.Array) -> str | None:
+    from separatrix.rows.sources.columns import levels
+
     found = levels(sample)
     present, distinct = int((found.codes >= 0).sum()), len(found.names)
     if distinct > max(MIN_IDENTIFIERS, present // 2) or (distinct == present >= MIN_ROWS):
@@ -50,6 +50,8 @@ def _texts(sample: pa.Array) -> str | None:
 
 
 def _numbers(name: str, sample: pa.Array) -> str | None:
+    import numpy as np
+
     unnamed = bool(_UNNAMED.match(name))
     called = named_like_id(name) or bool(_INDEX.match(name))
     if not unnamed and not called and not _COUNTER.match(name):
