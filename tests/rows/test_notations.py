@@ -389,9 +389,9 @@ def test_weights_and_targets_are_read_alike(tmp_path, block):
 
 
 def test_years_are_marked(tmp_path):
-    lines = [f"{1990 + i},{1990 + i},{i}" for i in range(12)]
-    rows = scan(written(tmp_path, lines, "year_built,size,y"), target="y")
-    assert [c.display for c in rows.schema.columns] == ["year", ""]
+    lines = [f"{1990 + i},{1990 + i},{1990 + i},{i},{i}" for i in range(12)]
+    rows = scan(written(tmp_path, lines, "year_built,Baujahr,size,years,y"), target="y")
+    assert [c.display for c in rows.schema.columns] == ["year", "year", "", ""]
 
 
 # -- data frames and new rows ----------------------------------------------------------------------

@@ -29,7 +29,10 @@ from separatrix.rows.sources.parquet import ParquetSource
 from separatrix.rows.sources.source import Source, refuse_duplicates
 from separatrix.rows.sources.unseen import POLICIES as UNSEEN_POLICIES
 
-_YEAR = re.compile(r"(?i:(^|[\W_\d])(year|yr|jahr|ann[ée]e|año|ano|anno)s?($|[\W_\d]))|[a-z]Year")
+_YEAR = re.compile(
+    r"(?i:(^|[\W_\d])(year|yr|jahr|ann[ée]e|año|ano|anno)s?($|[\W_\d])|(year|jahr)$)"
+    r"|^[Yy]ear[A-Z]|[a-z]Year"
+)
 
 MISSING_POLICIES = ("drop", "mean", "regress", "indicator")
 
