@@ -62,6 +62,12 @@ def test_predicted_against_actual_are_on_equal_axes():
     assert display.ax_.get_xlim() == display.ax_.get_ylim()
     assert display.r_squared == pytest.approx(1 - 13 / 38)
     assert "row 2 (predicted 6, actually 9)" in display.caption
+    days = PredictedActualDisplay.from_predictions(
+        [16_130.0, 17_000.0], [16_130.0] * 2, display="date"
+    )
+    assert "(predicted 2014-03-01, actually 2016-07-18)" in days.caption
+    days.plot().figure_.canvas.draw()
+    assert "2015" in [t.get_text() for t in days.ax_.get_yticklabels()]
     constant = PredictedActualDisplay.from_predictions([2.0, 2.0], [2.0, 3.0])
     assert "R²" not in constant.caption
     with pytest.raises(InputError, match="shape"):

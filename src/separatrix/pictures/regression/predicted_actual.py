@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.messages import InputError
+from separatrix.pictures.columns.values import value_axis, value_text
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, number, plural
 from separatrix.pictures.points import (
@@ -41,6 +42,8 @@ class PredictedActualDisplay(Display):
         Names of the rows; their positions if None.
     max_points : int, default=5000
         Above so many points their density is drawn.
+    display : {"", "year", "date", "datetime", "time"}, default=""
+        How the values are written; dates are days since 1970-01-01.
 
     Attributes
     ----------
@@ -66,19 +69,26 @@ class PredictedActualDisplay(Display):
     predicted: Floats
     row_labels: Sequence[object] | None = None
     max_points: int = MAX_POINTS
+    display: str = ""
 
     title: ClassVar[str] = "Predicted against actual values"
     figure_size: ClassVar[tuple[float, float]] = TALL
 
     @classmethod
     def from_predictions(
-        cls, y: Any, predicted: Any, *, row_labels: Any = None, max_points: int = MAX_POINTS
+        cls,
+        y: Any,
+        predicted: Any,
+        *,
+        row_labels: Any = None,
+        max_points: int = MAX_POINTS,
+        display: str = "",
     ) -> Self:
         """From observed and predicted targets."""
         truth, answers = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
         if truth.shape != answers.shape or truth.ndim != 1 or not truth.size:
             raise InputError(f"y has shape {truth.shape}, the predictions {answers.shape}.")
-        return cls(truth, answers, row_labels, max_points)
+        return cls(truth, answers, row_labels, max_points, display)
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, max_points: int = MAX_POINTS) -> Self:
@@ -103,8 +113,8 @@ class PredictedActualDisplay(Display):
         error = np.abs(self.actual - self.predicted)
         names = row_names(self.row_labels, error.size)
         far = [
-            f"row {names[i]} (predicted {number(self.predicted[i], 3)}, actually "
-            f"{number(self.actual[i], 3)})"
+            f"row {names[i]} (predicted {value_text(self.predicted[i], self.display)}, actually "
+            f"{value_text(self.actual[i], self.display)})"
             for i in largest(error)
         ]
         fit = "" if np.isnan(self.r_squared) else f": R² {number(self.r_squared, 3)}"
@@ -131,5 +141,7 @@ class PredictedActualDisplay(Display):
         names = row_names(self.row_labels, self.actual.size)
         annotate_points(ax, self.predicted[top], self.actual[top], [names[i] for i in top])
         style_axes(ax)
+        for axis in (ax.xaxis, ax.yaxis):
+            value_axis(axis, self.display)
         ax.set_xlabel("predicted")
         ax.set_ylabel("actual")

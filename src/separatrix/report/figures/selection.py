@@ -53,9 +53,10 @@ def test_scores(study: Study) -> Gallery:
     test = study.test_predictions
     if test is not None and study.task == "regression" and not is_baseline(study.winner):
         rows = row_labels(test.rows)
+        display = next((d.display for d in study.distributions if d.column == study.target), "")
         gallery.add(
             lambda: PredictedActualDisplay.from_predictions(
-                test.truth, test.predicted, row_labels=rows, max_points=MANY
+                test.truth, test.predicted, row_labels=rows, max_points=MANY, display=display
             )
         )
     return gallery

@@ -33,7 +33,7 @@ from separatrix.study.folds import thinned
 from separatrix.study.result import Study
 
 #: Columns, and levels of one, that are drawn.
-MOST_COLUMNS, MOST_LEVELS = 6, 12
+MOST_COLUMNS, MOST_LEVELS = 4, 12
 #: Rows averaged over, at least and at most, and the curves of single rows among them.
 LEAST_ROWS, MOST_ROWS, CURVES = 20, 300, 30
 #: Work (multiplications) of all columns together.

@@ -20,7 +20,7 @@ from separatrix.study.explanation.records import ColumnCorrelations, ColumnDistr
 from separatrix.study.folds import truth_of
 
 #: Columns that get a histogram, and levels that get a bar.
-MOST_COLUMNS, MOST_LEVELS = 6, 12
+MOST_COLUMNS, MOST_LEVELS = 4, 12
 #: Numeric columns that are correlated with one another, and those of them that are drawn.
 MOST_CORRELATED, MOST_DRAWN = 300, 14
 

@@ -19,7 +19,7 @@ from separatrix.study.folds import SHOWN_ROWS, RowFolds, thinned
 from separatrix.study.result import Study
 
 #: Columns that are drawn even where chance could explain their importance.
-FEW = 4
+FEW = 3
 
 
 def explained(study: Study, folds: RowFolds) -> Study:
