@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from separatrix.cli.options import with_flags
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.pictures.formatting import number, score_info, score_text
@@ -21,7 +22,9 @@ def print_summary(study: Study, place: Path, python: str, announced: Sequence[st
 
     Messages that were ``announced`` before the work are not repeated.
     """
-    print_messages([text for text in study.messages if text not in announced], study.warnings)
+    later = [text for text in study.messages if text not in announced]
+    warnings = [with_flags(text) for text in study.warnings]
+    print_messages(later, [text for text in warnings if text not in announced])
     print_leaderboard(study.leaderboard, study.winner)
     print_lines(verdict(study))
     stored = [PREDICTIONS] if study.test_predictions is not None else []

@@ -6,6 +6,7 @@ Color appears on a terminal only; ``NO_COLOR`` turns it off.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -91,10 +92,14 @@ def print_lines(lines: Sequence[str]) -> None:
 
 def print_messages(messages: Sequence[str], warnings: Sequence[str]) -> None:
     """What was inferred, then the warnings, on standard error."""
-    for text in messages:
-        say(f"· {text}")
-    for text in warnings:
-        say(f"! {text} (separatrix explain {text.split()[0]})")
+    for text in (*messages, *warnings):
+        say(marked(text))
+
+
+def marked(text: str) -> str:
+    """A message with a dot before it; a warning, by its code, with the way to its explanation."""
+    code = re.match(r"SEP\d{3}\b", text)
+    return f"· {text}" if code is None else f"! {text} (separatrix explain {code[0]})"
 
 
 def print_next(files: Sequence[str], place: Path, model: Path | None, python: str) -> None:
