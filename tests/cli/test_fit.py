@@ -170,7 +170,7 @@ def test_standard_input(command, here, table, monkeypatch) -> None:
     ran = command("fit", "-", "--target", "y", "--models", "linear")
     assert ran.code == 0, ran.err
     assert (here / "standard-input-separatrix/model.sx").exists()
-    assert "[1/5] comparing baseline" in ran.err  # off a terminal, progress is plain lines
+    assert "[1/6] comparing baseline" in ran.err  # off a terminal, progress is plain lines
     assert "\x1b" not in ran.err + ran.out
 
 
@@ -190,7 +190,7 @@ def test_a_terminal_gets_a_bar_and_no_color_where_none_is_wanted(here, table) ->
     os.close(main)
     assert b"\x1b[1m" in output  # the chosen model is bold, which is no colour
     assert "━━━━".encode() in output
-    assert b"[1/5]" not in output  # a bar, not plain lines
+    assert b"[1/6]" not in output  # a bar, not plain lines
     assert not re.search(rb"\x1b\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m", output)
 
 

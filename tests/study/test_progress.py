@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.study.progress import Listener, stages
+from separatrix.study.progress import Listener, stages, work_of
 from separatrix.study.result import Entry
 
 
@@ -100,3 +100,16 @@ def test_a_plain_callable_gets_counts_whatever_the_weights() -> None:
         step("a")
         step("b")
     assert seen == [("a", 0, 2), ("b", 1, 2), ("done", 2, 2)]
+
+
+def test_typical_work_grows_with_the_rows_of_dear_models_alone() -> None:
+    from separatrix.study.candidates import CANDIDATES
+
+    named = {c.name: c for c in CANDIDATES}
+    some = [named["logistic"], named["svm"]]
+    few, many = (work_of(some, rows, reference=True) for rows in (100, 5000))
+    assert few[0] == many[0]
+    assert many[1] > 10 * few[1]
+    assert len(few) == 2 + 4
+    assert work_of(some, 100, reference=False)[3] == 0
+    assert work_of(some, 10**9, reference=True)[1] < 1e3

@@ -50,6 +50,27 @@ def tell_compared(progress: Any, entries: Sequence[Entry], winner: str, reason: 
         progress.compared(tuple(entries), winner, reason)
 
 
+#: Rows at which the comparison of a model takes as long again as that of a simple one, which is
+#: mostly overhead; and the most that it takes, since searches of many rows are limited.
+ROWS_A_UNIT = {"svm": 50, "svr": 50, "neighbors": 500, "linear_svm": 1000, "reference": 80}
+MOST_UNITS = 150.0
+
+
+def work_of(candidates: Iterable[Candidate], rows: int, *, reference: bool) -> list[float]:
+    """Typical work of the stages of a study, for the time left alone.
+
+    They are the comparison of each candidate, then the fit, the reference, the scores and the
+    learning curve.
+    """
+
+    def units(name: str) -> float:
+        each = ROWS_A_UNIT.get(name)
+        return 1.0 if each is None else 1.0 + min(MOST_UNITS, rows / each)
+
+    compared = [units(candidate.name) for candidate in candidates]
+    return [*compared, 1.0, units("reference") if reference else 0.0, 0.5, 2.0]
+
+
 @contextmanager
 def stages(progress: Any, work: int | Sequence[float]) -> Iterator[Step]:
     """``step`` for a study in stages; callbacks are closed whatever happens.

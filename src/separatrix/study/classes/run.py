@@ -28,7 +28,7 @@ from separatrix.study.comparison.options import Options
 from separatrix.study.describe import describe
 from separatrix.study.design import StudyDesign, training_rows, with_warnings
 from separatrix.study.folds import truth_of
-from separatrix.study.progress import stages, tell_compared, tell_inferred
+from separatrix.study.progress import stages, tell_compared, tell_inferred, work_of
 from separatrix.study.result import Score, Study
 from separatrix.study.tasks import CLASSIFICATION
 
@@ -42,7 +42,8 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     names = tuple(str(c) for c in classes)
     messages += [*inferred.about_classes(names), *about_costs(costs, classes)]
     tell_inferred(design.progress, [*design.announced, *messages], design.candidates)
-    with stages(design.progress, len(design.candidates) + 4) as step:
+    work = work_of(design.candidates, len(folds.training), reference=options.reference)
+    with stages(design.progress, work) as step:
         compared = compare_classes(design, classes, options, costs, step)
         choice, entries, averaged = choose_winner(compared, options)
         name = choice.winner

@@ -24,7 +24,7 @@ from separatrix.study.design import StudyDesign, training_rows, with_warnings
 from separatrix.study.folds import MomentFolds, truth_of
 from separatrix.study.measure import regression_scores
 from separatrix.study.numbers.compare import ComparedNumbers, compare_numbers
-from separatrix.study.progress import stages, tell_compared, tell_inferred
+from separatrix.study.progress import stages, tell_compared, tell_inferred, work_of
 from separatrix.study.result import LearningCurve, Predictions, Score, Study
 from separatrix.study.tasks import REGRESSION
 
@@ -41,7 +41,8 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
     folds, moments = design.folds, _moment_folds(design)
     metric = options.metric_for(REGRESSION)
     tell_inferred(design.progress, design.announced, design.candidates)
-    with stages(design.progress, len(design.candidates) + 4) as step:
+    work = work_of(design.candidates, len(folds.training), reference=options.reference)
+    with stages(design.progress, work) as step:
         compared = compare_numbers(design, moments, options, metric, step)
         choice, entries, averaged = choose_winner(compared, options)
         tell_compared(design.progress, entries, choice.winner, choice.reason)
