@@ -353,7 +353,7 @@ def test_progress_reports_every_stage() -> None:
         progress=lambda stage, done, total: seen.append((stage, done, total)),
     )
     assert [done for _, done, _ in seen] == list(range(7))
-    assert {total for *_, total in seen} == {5}
+    assert {total for *_, total in seen} == {6}
     assert seen[0][0] == "comparing baseline"
 
 
