@@ -205,8 +205,9 @@ def test_moments_travel(command, here, table) -> None:
     assert ran.code == 0
     assert "80 rows of 2 tables" in ran.err
     assert command("fit", "ab.moments", "--models", "lasso", "--seed", "0").code == 0
-    assert command("fit", "table.csv", "--target", "y", "--models", "lasso").code == 0
-    merged, whole = (sx.load(here / f"{n}-separatrix/model.sx") for n in ("ab", "table"))
+    command("summarize", "table.csv", "--target", "y", "-o", "all.moments")
+    assert command("fit", "all.moments", "--models", "lasso").code == 0
+    merged, whole = (sx.load(here / f"{n}-separatrix/model.sx") for n in ("ab", "all"))
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-9)
     assert merged.alpha_ == pytest.approx(whole.alpha_)
     assert {p.name for p in (here / "ab-separatrix").iterdir()} == FILES - {"predictions.csv"}

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.identifiers import named_like_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +41,8 @@ def copied_columns(
     taken: Sequence[str] = TAKEN,
 ) -> list[str]:
     """The requested columns, then those named like identifiers; ``ALL`` that are not taken."""
+    from separatrix.rows.identifiers import named_like_id
+
     if ALL in requested and ALL not in names:
         return [name for name in names if name not in taken]
     for name in requested:
