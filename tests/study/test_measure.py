@@ -95,3 +95,9 @@ def test_scores_from_moments_agree_with_those_from_rows() -> None:
         assert from_moments[name].value == pytest.approx(rows[name].value, rel=1e-9)
         assert from_moments[name].low == pytest.approx(rows[name].low, abs=0.05)
         assert from_moments[name].high == pytest.approx(rows[name].high, abs=0.05)
+
+
+def test_a_perfect_order_of_few_rows_is_no_proof_of_one() -> None:
+    score = auc_score(np.arange(8) >= 4, np.arange(8.0), np.ones(8))
+    assert (score.value, score.high) == (1.0, 1.0)
+    assert score.low < 0.7

@@ -285,8 +285,8 @@ def _in_python(context: click.Context, table: str, target: str | None) -> str:
 # -- gates -----------------------------------------------------------------------------------------
 
 #: Metrics of which smaller is better: the gate is an upper limit.
-ERRORS = {"rmse", "mae", "error", "log_loss", "cost", "risk"}
-KNOWN = (*sorted(ERRORS), "r2", "accuracy", "auc", "coverage")
+ERRORS = {"rmse", "mae", "error", "balanced_error", "log_loss", "cost", "risk"}
+KNOWN = (*sorted(ERRORS), "r2", "accuracy", "auc", "f1", "coverage")
 
 
 def parse_gates(given: tuple[str, ...]) -> dict[str, float]:

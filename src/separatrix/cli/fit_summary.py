@@ -11,10 +11,20 @@ from separatrix.cli.options import with_flags
 from separatrix.cli.output import Column, print_lines, print_messages, print_next, print_table
 from separatrix.cli.places import MODEL, PREDICTIONS, REPORT, RESULT
 from separatrix.pictures.formatting import number, score_info, score_text
-from separatrix.study.result import CrossValidatedScore, Decision, Entry, Score, Study
+from separatrix.study.result import (
+    Choice,
+    CrossValidatedScore,
+    Decision,
+    Entry,
+    Score,
+    ScoresOfClass,
+    Study,
+)
 
 #: Scores that follow from others, or have a sentence of their own.
 NOT_LISTED = ("accuracy", "cost", "coverage", "risk")
+#: Classes up to which each has its precision and recall here; the page has them all.
+FEW_CLASSES = 6
 
 
 def print_summary(study: Study, place: Path, python: str, announced: Sequence[str]) -> None:
@@ -81,8 +91,10 @@ def verdict(study: Study) -> list[str]:
     )
     scores = ", ".join(f"{_score(s)}{beside if s is first else ''}" for s in shown)
     return [
-        chosen(study.winner, study.reason),
+        *_reference(study.reference),
+        f"{chosen(study.winner, study.reason)}{_other_rule(study.choice)}",
         f"Held-out test set ({study.n_test} rows, used once): {scores}.",
+        *_by_class(study.class_scores),
         *([] if study.decision is None else [_decisions(study.decision)]),
         f"Certificate: {study.description.certificate}",
     ]
@@ -91,6 +103,34 @@ def verdict(study: Study) -> list[str]:
 def chosen(winner: str, reason: str) -> str:
     """The chosen model and why."""
     return f"Chosen: {winner}. {re.sub(f'^{winner} ', 'It ', reason)}"
+
+
+def _other_rule(choice: Choice | None) -> str:
+    """What the other rule would have taken, where that is another model."""
+    if choice is None or choice.other_rule_winner in ("", choice.winner):
+        return ""
+    rule = "best" if choice.rule == "one_se" else "one_se"
+    return f" With --rule {rule}: {choice.other_rule_winner}."
+
+
+def _reference(entry: Entry | None) -> list[str]:
+    """The reference, which is no candidate, against the winner."""
+    if entry is None:
+        return []
+    score = f"{score_info(entry.metric).short} {_with_error(entry)}"
+    return [f"{entry.label.capitalize()} ({entry.name}): {score}. {entry.note}"]
+
+
+def _by_class(found: Sequence[ScoresOfClass]) -> list[str]:
+    """Precision and recall of each of a few classes."""
+    if not 0 < len(found) <= FEW_CLASSES:
+        return []
+    each = (
+        f"{one.label} precision {score_text(one.precision.value, 'precision')}, "
+        f"recall {score_text(one.recall.value, 'recall')} of {number(one.support)} rows"
+        for one in found
+    )
+    return [f"By class: {'; '.join(each)}."]
 
 
 def _decisions(found: Decision) -> str:

@@ -7,9 +7,13 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 
+import numpy as np
+
 from separatrix.pictures.formatting import ScoreInfo, number, plural, score_info, score_text
+from separatrix.rows.block import unit_weights
 from separatrix.study.candidates import BASELINE
-from separatrix.study.result import Entry, Score, Study
+from separatrix.study.measure import average, standard_error
+from separatrix.study.result import Entry, Predictions, Score, Study
 
 ABBREVIATIONS = {"lda", "qda", "rda", "svm", "svr"}
 
@@ -108,7 +112,8 @@ def reason(study: Study) -> str:
 def other_choice(study: Study) -> str:
     """What the other rule would have taken; empty where nothing was chosen among several."""
     choice = study.choice
-    if choice is None or is_baseline(choice.winner) or not choice.other_rule_winner:
+    several = len([e for e in study.leaderboard if not is_baseline(e.name)]) > 1
+    if choice is None or not several or is_baseline(choice.winner) or not choice.other_rule_winner:
         return ""
     rule = "`best`, which takes the smallest loss,"
     if choice.rule == "best":
@@ -157,11 +162,8 @@ def _measured(study: Study) -> list[str]:
         f"The baseline’s is {score_text(base.value, base.metric)}{_interval(base)}: "
         f"{_comparison(own, base, known)}."
     )
-    if _overlap(own, base):
-        lines.append(
-            f"The intervals overlap: {plural(study.n_test, 'test row')} are too few to show a "
-            "difference."
-        )
+    if _may_be_chance(study, own, base):
+        lines.append(f"On {plural(study.n_test, 'test row')} this difference may be due to chance.")
     return [*lines, *_also(study, own), *_rejections(study)]
 
 
@@ -208,6 +210,38 @@ def _comparison(own: Score, base: Score, known: ScoreInfo) -> str:
         return "the baseline makes no error at all"
     change = 100 * (1 - own.value / base.value)
     return f"the model’s is {abs(change):.0f} % {'lower' if change >= 0 else 'higher'}"
+
+
+def _may_be_chance(study: Study, own: Score, base: Score) -> bool:
+    """Whether the test set leaves open which is better; by rows where they can be paired.
+
+    The baseline predicts one class for every row, so that its errors are known. R² compares with
+    the mean of the test set, which is at least as good as the baseline.
+    """
+    if own.metric == "error" and study.test_predictions is not None:
+        paired = _paired_errors(study, study.test_predictions, base)
+        if paired is not None:
+            gain, error = paired
+            return gain <= 2.0 * error
+    r2 = score_in(study, score_info("r2"))
+    if r2 is not None and math.isfinite(r2.low):
+        return r2.low <= 0.0
+    return _overlap(own, base)
+
+
+def _paired_errors(study: Study, test: Predictions, base: Score) -> tuple[float, float] | None:
+    """Mean and standard error of the baseline's errors minus the model's, row by row."""
+    truth = np.asarray(test.truth).astype(str)
+    w = unit_weights(test.w, len(truth))
+    called = np.asarray(test.predicted).astype(str)
+    if test.probabilities is not None:
+        called = np.asarray(study.classes)[test.probabilities.argmax(axis=1)]
+    for label in study.classes:
+        errors = (truth != label).astype(float)
+        if math.isclose(average(errors, w), base.value, abs_tol=1e-9):
+            gain = errors - (truth != called)
+            return average(gain, w), standard_error(gain, w)
+    return None
 
 
 def _overlap(own: Score, base: Score) -> bool:

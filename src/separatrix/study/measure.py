@@ -161,6 +161,8 @@ def auc_score(positive: NDArray[np.bool_], score: Floats, w: Floats) -> Score:
         average((place - area) ** 2, weights) / max(_effective_size(weights) - 1, 1)
         for place, weights in ((up_placement, w_up), (down_placement, w_down))
     )
+    if variance == 0.0 and area in (0.0, 1.0):  # every pair in order, on so few rows
+        return Score("auc", area, *wilson(area, min(map(_effective_size, (w_up, w_down)))))
     half = _Z * variance**0.5
     return Score("auc", area, max(0.0, area - half), min(1.0, area + half))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def coefficients(study: Study) -> Gallery:
     if found is not None and found.estimates.size:
         if scale is None:
             scale = _scale_by_name(study, found.names)
-        gallery.pictures.append(_coefficients(found, scale, _unit(study)))
+        gallery.pictures.append(_coefficients(*_finite(study, found, scale), _unit(study)))
     path = model.path or study.ridge_path
     if path is not None and found is not None:
         gallery.add(lambda: _path(study, path, found, scale))
@@ -37,6 +38,21 @@ def coefficients(study: Study) -> Gallery:
         errors = path.errors
         gallery.add(lambda: ValidationCurveDisplay(path.alphas, errors, path.alpha))
     return gallery
+
+
+def _finite(
+    study: Study, found: Inference, scale: Floats | None
+) -> tuple[Inference, Floats | None]:
+    """Without the terms that have no finite estimate."""
+    odds = study.description.odds
+    if odds is None or not odds.no_finite_estimate:
+        return found, scale
+    at = np.flatnonzero(~np.isin(found.names, odds.no_finite_estimate))
+    arrays = ("estimates", "intervals", "standard_errors", "t_values", "p_values")
+    some = {name: v[at] for name in arrays if (v := getattr(found, name)) is not None}
+    names = tuple(found.names[j] for j in at)
+    fits = scale is not None and scale.size == len(found.names)
+    return replace(found, names=names, **some), scale[at] if fits and scale is not None else scale
 
 
 def _unit(study: Study) -> str:
