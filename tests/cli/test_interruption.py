@@ -90,12 +90,13 @@ def test_an_interruption_after_the_comparison_still_shows_the_leaderboard(
 def test_an_interruption_before_the_comparison_is_done_shows_none(
     command, here, table, monkeypatch
 ) -> None:
-    from separatrix.study import cross_validation
+    from separatrix.cli.progress import Lines
 
-    def interrupt(*_: object) -> None:
-        signal.raise_signal(signal.SIGINT)
+    def interrupt(_: Lines, stage: str, done: int, total: int) -> None:
+        if stage == "comparing linear":
+            signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(cross_validation, "cross_validate", interrupt)
+    monkeypatch.setattr(Lines, "__call__", interrupt)
     ran = command("fit", table, "--target", "y", "--models", "linear")
     assert (ran.code, ran.out) == (130, "")
     assert "no partial results were written" in ran.err
