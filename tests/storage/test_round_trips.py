@@ -26,10 +26,13 @@ from tests.storage.files import RNG, X, Y, header_of
 
 def _parameters(model) -> dict:
     """Parameters at every depth; an estimator inside another stands by its class."""
-    return {
-        name: type(value) if hasattr(value, "get_params") else value
-        for name, value in model.get_params().items()
-    }
+
+    def plain(value):
+        if isinstance(value, list):
+            return [(type(v), _parameters(v)) if hasattr(v, "get_params") else v for v in value]
+        return type(value) if hasattr(value, "get_params") else value
+
+    return {name: plain(value) for name, value in model.get_params().items()}
 
 
 @pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)

@@ -10,6 +10,7 @@ alone: the fits of the comparison serve both.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -46,6 +47,14 @@ class TuningData:
     n_classes: int = 0
     loss: str = "log_loss"
     work: float = NORMAL
+
+    def with_share(self, share: float) -> TuningData:
+        """The same rows for a search that may do a share of the work; distances are shared."""
+        if share == 1.0:
+            return self
+        other = copy(self)
+        object.__setattr__(other, "work", share * self.work)
+        return other
 
     @property
     def n(self) -> int:

@@ -36,9 +36,9 @@ class Candidate:
     them on as many folds as the study has. ``raw`` marks a model that reads the table without
     imputation. ``too_expensive`` says why it is left out unless requested by name ("" if it is
     not), by the size of the data and not by the clock, so that the same table always gives the same
-    comparison. A ``slow`` one has its learning curve from fewer
-    fits. A ``tunable`` one tunes on the folds of the study itself, and gives its out-of-fold
-    predictions on the way (:class:`separatrix.selection.tuning.Tunable`).
+    comparison. A ``slow`` one has its learning curve from fewer fits. A ``tunable`` one tunes on
+    the folds of the study, and gives its out-of-fold predictions on the way
+    (:class:`separatrix.selection.tuning.Tunable`); ``share`` is its share of the work allowed.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Candidate:
     raw: bool = False
     slow: bool = False
     tunable: bool = False
+    share: float = 1.0
     too_expensive: Callable[[Size], str] | None = None
 
     def make(self, folds: int) -> Any:
@@ -111,7 +112,7 @@ CANDIDATES = (
         tunable=True,
     ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
-    _classes("logistic", "maximum likelihood", "LogisticRegression", tunable=True),
+    _classes("logistic", "maximum likelihood", "LogisticRegression", tunable=True, share=0.25),
     _classes("lda", "linear discriminant", "LinearDiscriminantAnalysis"),
     _classes("naive_bayes", "naive Bayes", "NaiveBayes", raw=True),
     # Without probabilities of their own: calibrated.
@@ -128,6 +129,7 @@ CANDIDATES = (
         "LogisticCV",
         options={"standardize": True, "Cs": CS},
         tunable=True,
+        share=0.25,
     ),
     _classes(
         "linear_svm",
@@ -135,6 +137,7 @@ CANDIDATES = (
         "LinearSVCSearch",
         slow=True,
         tunable=True,
+        share=0.2,
     ),
     _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis"),
     _classes(

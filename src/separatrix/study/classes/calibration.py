@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import log_expit
 
 from separatrix.messages import InputError
 from separatrix.probability.calibrated import (
+    JOINT,
     CalibratedClassifier,
     calibrated_probabilities,
     calibrations,
 )
+from separatrix.probability.calibrations import TemperatureCalibration
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.block import Floats, Ints
 from separatrix.study.candidates import BASELINE, Candidate
@@ -27,9 +30,8 @@ from separatrix.study.comparison.choice import difference
 from separatrix.study.comparison.losses import Losses
 from separatrix.study.result import CalibrationCheck, CrossValidatedScore
 
-#: The calibration of models without probabilities.
-DEFAULT = "platt"
-METHODS = (DEFAULT, "isotonic")
+#: Calibrations of two classes and of more; the first is that of models without probabilities.
+OF_TWO, OF_MANY = ("platt", "isotonic"), (JOINT, "platt", "isotonic")
 #: One calibration a class: for more classes than this none is tried.
 MAX_CLASSES = 100
 
@@ -59,16 +61,17 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     error of the differences between rows: a model that ranks rows well and is overconfident is
     compared by what it can do.
     """
-    default = None
+    default, known = None, OF_TWO if len(found.classes) == 2 else OF_MANY
     if found.probabilities is None:
         try:
-            found, default = found.with_probabilities(_cross_calibrated(found, DEFAULT)), DEFAULT
+            found = found.with_probabilities(_cross_calibrated(found, known[0]))
+            default = known[0]
         except InputError as refusal:
             return Calibrated(found, why=f"no probabilities: {refusal.what}")
     if candidate.name == BASELINE:
         return Calibrated(found)
     methods = {}
-    for method in METHODS:
+    for method in known:
         with suppress(InputError):
             if method != default:
                 methods[method] = _cross_calibrated(found, method)
@@ -129,12 +132,25 @@ def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
     if found.scores is None:
         raise InputError("some class is so rare that a fold lacks it.")
     p = np.empty((len(found.truth), k))
+    scores = _joint_scores(found) if method == JOINT else found.scores
     for fold in found.folds:
         others = found.fold != fold
+        own = (scores[others], found.truth[others])
         _refuse_absent(found.truth[others & (found.w > 0)], found.classes)
-        maps = calibrations(method, found.scores[others], found.truth[others], k, found.w[others])
-        p[~others] = calibrated_probabilities(maps, found.scores[~others])
+        if method == JOINT:
+            p[~others] = (
+                TemperatureCalibration().fit(*own, found.w[others]).predict(scores[~others])
+            )
+        else:
+            maps = calibrations(method, *own, k, found.w[others])
+            p[~others] = calibrated_probabilities(maps, scores[~others])
     return p
+
+
+def _joint_scores(found: OutOfFold) -> Floats:
+    """Scores whose softmax are probabilities; those of probabilities are log odds."""
+    assert found.scores is not None
+    return np.asarray(log_expit(found.scores)) if found.odds else found.scores
 
 
 def _refuse_absent(codes: Ints, classes: Any) -> None:

@@ -29,7 +29,8 @@ class OutOfFold:
     """One entry per row, in order of the rows; truth and predicted are positions in ``classes``.
 
     ``scores`` is None where a training set lacked a class: scores of different sets of classes
-    cannot be calibrated together. ``probabilities`` is None where the model has none.
+    cannot be calibrated together; ``odds`` says that they are log odds of the model's own
+    probabilities. ``probabilities`` is None where the model has none.
     ``hyperparameters`` are the tuned ones by fold, and ``tuning`` the search that found them.
     """
 
@@ -42,6 +43,7 @@ class OutOfFold:
     scores: Floats | None
     probabilities: Floats | None
     hyperparameters: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    odds: bool = False
     tuning: Tuning | None = None
 
     @property
@@ -85,7 +87,9 @@ def predict_out_of_fold(
     """
     if candidate.tunable:
         with muted():
-            return _from_tuning(candidate.make(folds.k).tune(data), folds, classes, data)
+            return _from_tuning(
+                candidate.make(folds.k).tune(data.with_share(candidate.share)), folds, classes, data
+            )
     parts, tuned = cross_validate(
         candidate, folds, lambda model, fold: _predict(model, folds, candidate, fold, classes)
     )
@@ -126,7 +130,8 @@ def _from_tuning(
         scores,
         p,
         {name: tuple(theta[name] for theta in chosen) for name in chosen[0]},
-        tuning=tuning,
+        p is not None,
+        tuning,
     )
 
 
@@ -148,6 +153,7 @@ def _predict(
         unit_weights(rows.block.w, len(truth)),
         decision_scores(model, rows) if complete else None,
         p,
+        odds=p is not None,
     )
 
 

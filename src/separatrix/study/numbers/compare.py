@@ -92,7 +92,7 @@ def compare_numbers(
     def score(candidate: Candidate) -> Scored:
         if candidate.tunable:
             with muted():
-                tuning = candidate.make(folds.k).tune(data)
+                tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
             chosen = [tuning.grid[i] for i in tuning.by_fold]
             values = {name: tuple(theta[name] for theta in chosen) for name in chosen[0]}
             rows, predicted = tuning.rows, np.ravel(tuning.predictions)
