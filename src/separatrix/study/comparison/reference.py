@@ -43,6 +43,8 @@ def reference_predictions(data: TuningData) -> ReferencePredictions | None:
         return None
     count = int(np.clip(SHARE * data.work / work, 1, min(MOST_FOLDS, len(data.folds))))
     rows, found = [], []
+    import sklearn.ensemble  # noqa: F401  loads its OpenMP, which the limit must find
+
     with threadpool_limits(1):  # sums over threads would change last digits
         for train, test in data.folds.pairs[:count]:
             rows.append(test)
