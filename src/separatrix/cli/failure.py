@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import json
+import os
 import signal
 import sys
 import threading
@@ -95,9 +96,11 @@ class Interruptions:
 
     def _interrupt(self, number: int, _: object) -> None:
         self.code = 128 + number
-        impatient = self.happened and not self._waited
+        first, impatient = not self.happened, self.happened and not self._waited
         self.happened, self._waited = True, False
         if _compiling() and not impatient:
+            if first and number == signal.SIGINT and os.isatty(2):
+                os.write(2, b"\nStopping when a loop is compiled (Ctrl-C again: at once).\n")
             self._send_again()
             return
         raise KeyboardInterrupt
