@@ -15,6 +15,7 @@ from separatrix.study.explanation import importance as importance_module
 from separatrix.study.explanation.answers import (
     LOSSES,
     RowLoss,
+    all_permuted,
     columns_at,
     loss_weights,
     permuted,
@@ -99,6 +100,10 @@ def test_all_terms_of_a_column_move_together(frame):
     assert (moved[:, at["level"]] == np.asarray(x)[donors][:, at["level"]]).all()
     others = np.setdiff1d(np.arange(x.shape[1]), at["level"])
     assert (moved[:, others] == x[:, others]).all()
+    jobs = [(at["a"], donors), (at["level"], donors[::-1]), (at["copy"], donors)]
+    whole = all_permuted(x, jobs)
+    assert (whole == np.concatenate([permuted(x, *job) for job in jobs])).all()
+    assert (all_permuted(sparse.csr_array(x), jobs).toarray() == whole).all()
     thin = permuted(sparse.csr_array(x), at["copy"], donors)
     assert (thin.toarray() == permuted(x, at["copy"], donors)).all()
 

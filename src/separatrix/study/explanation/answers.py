@@ -6,7 +6,7 @@ the encoding of the model (levels, missing values) applies as to any new row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from separatrix.study.tasks import CLASSIFICATION
 #: Numbers predicted from at a time.
 BATCH = 2_000_000
 #: Work for a row beside products with stored rows: a number is copied and encoded several times.
-PER_TERM, PER_ROW, PER_KERNEL_VALUE = 30, 2_000, 60
+PER_TERM, PER_ROW, PER_KERNEL_VALUE = 100, 2_000, 60
 
 #: The loss of a row by the metric that models are compared by; AUC and F1 have none of their own.
 LOSSES = {
@@ -135,6 +135,18 @@ def permuted(x: Matrix, terms: Ints, donors: Ints) -> Matrix:
     rest = sparse.csr_array(x @ sparse.diags_array(1.0 - own))
     taken = sparse.csr_array(sparse.csr_array(x)[donors] @ sparse.diags_array(own))
     return sparse.csr_array(rest + taken)
+
+
+def all_permuted(x: Matrix, jobs: Sequence[tuple[Ints, Ints]]) -> Matrix:
+    """A copy of ``x`` for each of the jobs (terms, donors), one below the other."""
+    if sparse.issparse(x):
+        return stacked([permuted(x, terms, donors) for terms, donors in jobs])
+    n, d = x.shape
+    columns = np.empty((d, len(jobs), n))  # column by column: models read them so
+    columns[:] = x.T[:, None, :]
+    for i, (terms, donors) in enumerate(jobs):
+        columns[terms, i] = x[np.ix_(donors, terms)].T
+    return columns.reshape(d, -1).T
 
 
 def stacked(parts: list[Matrix]) -> Matrix:

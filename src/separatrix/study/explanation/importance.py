@@ -18,11 +18,10 @@ from separatrix.statistics.permutation import donor_rows, mean_rise
 from separatrix.study.explanation.answers import (
     BATCH,
     RowLoss,
+    all_permuted,
     columns_at,
     loss_weights,
-    permuted,
     row_work,
-    stacked,
     with_features,
 )
 from separatrix.study.explanation.records import ColumnImportance
@@ -107,7 +106,7 @@ def _rises(
     found = np.empty((len(columns), len(donors), n))
     for start in range(0, len(jobs), at_a_time):
         some = jobs[start : start + at_a_time]
-        changed = stacked([permuted(x, columns[c], donors[r]) for c, r in some])
+        changed = all_permuted(x, [(columns[c], donors[r]) for c, r in some])
         after = loss.values(with_features(rows, changed), np.tile(y, len(some)))
         for (c, r), values in zip(some, np.reshape(after, (len(some), n)), strict=True):
             found[c, r] = values - before
