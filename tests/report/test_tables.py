@@ -34,15 +34,15 @@ def homes(n: int = 240) -> pd.DataFrame:
             "country": "DE",
         }
     )
-    price = 1000 * table["area"] + 20_000 * (table["district"] == "north")
-    return table.assign(price=(price + rng.normal(0, 9000, n)).round())
+    value = 1000 * table["area"] + 20_000 * (table["district"] == "north")
+    return table.assign(value=(value + rng.normal(0, 9000, n)).round())
 
 
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory):
     path = tmp_path_factory.mktemp("homes") / "homes.csv"
     homes().to_csv(path, index=False)
-    return sx.run_study(sx.scan(path, target="price"), models=["linear"])
+    return sx.run_study(sx.scan(path, target="value"), models=["linear"])
 
 
 @pytest.fixture(scope="module")

@@ -189,7 +189,15 @@ def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certific
         return Certificate(claim, notes=("No part has a certificate.", *notes), promised=())
     if len(parts) == 1:
         own = known[0]
-        return replace(own, claim=f"{claim}. {own.claim}", notes=(*own.notes, *notes))
+        return replace(
+            own,
+            claim=f"{claim}. {own.claim}",
+            primal=np.nan,  # the objective is that of the part
+            dual=np.nan,
+            gap=own.relative_gap,
+            scale=np.nan,
+            notes=(*own.notes, *notes),
+        )
     worst = max(known, key=lambda c: (not c.holds, _violation(c)))
     return Certificate(
         claim,

@@ -163,7 +163,7 @@ def leaderboard_table(study: Study) -> Table:
         name, label = display_name(entry.name), label_of(entry)
         lines.append(Line(name, cells, badge, label, strong=won, fenced=entry in fenced))
     short = score_info(study.leaderboard[0].metric).short if study.leaderboard else "Score"
-    heads = [("Model", False), (f"{short}, mean over folds", True), ("95 % interval", True)]
+    heads = [("Model", False), (f"{short}, cross-validated", True), ("95 % interval", True)]
     if other is not None:
         heads.append((score_info(other).short, True))
     return Table((*heads, ("Tuned hyperparameters", False)), tuple(lines))

@@ -83,10 +83,17 @@ def _over_classes(truth: Ints, answers: Ints, w: Floats, k: int) -> list[Score]:
         return [balanced, _f1(truth == 1, answers == 1, w)]
     named = np.union1d(present, answers[w > 0])
     macro = _mean("f1", [_f1(truth == c, answers == c, w) for c in named])
-    # the terms are correlated, an error lowering two of them: the wider of the two intervals
     normal = rate_score("f1", 1.0 - row_losses("f1", truth, None, answers, w), w)
-    wider = Score("f1", macro.value, min(macro.low, normal.low), max(macro.high, normal.high))
-    return [balanced, wider]
+    return [balanced, _wider(macro, normal)]
+
+
+def _wider(one: Score, other: Score) -> Score:
+    """The wider of two intervals.
+
+    That of the terms knows nothing of their correlation (one error lowers two of them), and that
+    of a normal distribution is empty where there is no error.
+    """
+    return Score(one.metric, one.value, min(one.low, other.low), max(one.high, other.high))
 
 
 def _areas(test: Predictions, truth: Ints, answers: Ints, w: Floats, k: int) -> list[Score]:
@@ -100,7 +107,10 @@ def _areas(test: Predictions, truth: Ints, answers: Ints, w: Floats, k: int) -> 
     losses = row_losses("auc", truth, test.probabilities, answers, w)
     if not np.isfinite(losses).all():
         return []
-    return [rate_score("auc", 1.0 - losses, w)]
+    assert test.probabilities is not None
+    present = np.unique(truth[(w > 0) & (truth >= 0)])
+    terms = [auc_score(truth == c, test.probabilities[:, c], w) for c in present]
+    return [_wider(rate_score("auc", 1.0 - losses, w), _mean("auc", terms))]
 
 
 def _area_of(p: Floats | None, mine: NDArray[np.bool_], code: int, w: Floats) -> Score:
