@@ -125,3 +125,13 @@ def test_no_error_on_few_rows_is_no_proof_of_none() -> None:
     assert found["balanced_error"].value == 0.0
     assert found["balanced_error"].high > 0.2
     assert found["f1"].low < 0.8
+
+
+def test_scores_are_those_of_the_answers_not_of_even_odds() -> None:
+    """A threshold that suits the metric moves answers away from the most probable class."""
+    test = predictions(2)
+    called = np.where(test.probabilities[:, 1] > 0.3, "b", "a").astype(object)
+    moved = Predictions(test.rows, test.truth, called, test.scores, None, test.probabilities)
+    found = named(scores_on_test(moved, labels(2), None))
+    assert found["f1"].value == pytest.approx(reference.f1_score(test.truth, called, pos_label="b"))
+    assert scores_by_class(moved, labels(2))[1].predicted == np.sum(called == "b")

@@ -234,7 +234,7 @@ def _paired_errors(study: Study, test: Predictions, base: Score) -> tuple[float,
     truth = np.asarray(test.truth).astype(str)
     w = unit_weights(test.w, len(truth))
     called = np.asarray(test.predicted).astype(str)
-    if test.probabilities is not None:
+    if study.decision is not None and test.probabilities is not None:
         called = np.asarray(study.classes)[test.probabilities.argmax(axis=1)]
     for label in study.classes:
         errors = (truth != label).astype(float)

@@ -31,12 +31,14 @@ from separatrix.study.result import Decision, Predictions, Score, ScoresOfClass
 def scores_on_test(
     test: Predictions, classes: NDArray[Any], decision: Decision | None
 ) -> tuple[Score, ...]:
-    """Scores of the most probable class; costs where there are any.
+    """Scores of the answers; where there are costs, theirs, and those of the most probable class.
 
     F1 and AUC are those of the second of two classes, else means over the classes.
     """
     truth, w = codes_of(test.truth, classes), unit_weights(test.w, len(test.truth))
-    p, answers = test.probabilities, _answers(test, classes)
+    p, answers = test.probabilities, codes_of(test.predicted, classes)
+    if decision is not None:
+        answers = _most_probable(test, classes)
     accuracy = proportion_score("accuracy", truth == answers, w)
     error = Score("error", 1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
     found = [] if p is None else [mean_score("log_loss", log_losses(p, truth), w)]
@@ -52,7 +54,9 @@ def scores_on_test(
 def scores_by_class(test: Predictions, classes: NDArray[Any]) -> tuple[ScoresOfClass, ...]:
     """Precision, recall, F1 and AUC of every class against all others."""
     truth, w = codes_of(test.truth, classes), unit_weights(test.w, len(test.truth))
-    answers = _answers(test, classes)
+    answers = codes_of(test.predicted, classes)
+    if (answers < 0).any():  # rejections are no answers
+        answers = _most_probable(test, classes)
     return tuple(
         ScoresOfClass(
             str(label),
@@ -67,8 +71,8 @@ def scores_by_class(test: Predictions, classes: NDArray[Any]) -> tuple[ScoresOfC
     )
 
 
-def _answers(test: Predictions, classes: NDArray[Any]) -> Ints:
-    """Codes of the most probable classes: what is predicted without costs."""
+def _most_probable(test: Predictions, classes: NDArray[Any]) -> Ints:
+    """Codes of the most probable classes."""
     if test.probabilities is None:
         return codes_of(test.predicted, classes)
     return np.asarray(test.probabilities.argmax(axis=1), dtype=np.int64)
