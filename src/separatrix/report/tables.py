@@ -187,12 +187,10 @@ def _range(values: tuple[Any, ...]) -> str:
 
 
 def fold_interval(entry: Entry) -> tuple[float, float]:
-    """mean ± t · standard error, with as many degrees of freedom as folds less one."""
-    from scipy.stats import t
-
-    if len(entry.folds) < 2 or not math.isfinite(entry.standard_error):
+    """Mean ± 1.96 standard errors over the rows."""
+    if not entry.folds or not math.isfinite(entry.standard_error):
         return math.nan, math.nan
-    reach = float(t.ppf(0.975, len(entry.folds) - 1)) * entry.standard_error
+    reach = 1.96 * entry.standard_error
     low, high = entry.mean - reach, entry.mean + reach
     known = score_info(entry.metric)
     if not known.higher_is_better or known.is_rate:

@@ -39,6 +39,7 @@ from separatrix.study.numbers.run import study_regression
 from separatrix.study.result import Study
 from separatrix.study.size import reason_to_stream
 from separatrix.study.tasks import CLASSIFICATION, REGRESSION
+from separatrix.threads import one_blas_thread
 
 
 def run_study(
@@ -153,7 +154,9 @@ def run_study(
         tasks.refuse_task(task, target)
     streamed = reason_to_stream(rows)
     if not streamed:
-        return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
+        # folds run side by side; how BLAS splits a product changes last digits besides
+        with one_blas_thread():
+            return _study_rows(rows.read(), parts, task, models, options, progress, metadata)
     found = tasks.infer_task(target, rows.blocks())
     if (task or found.task) == CLASSIFICATION:
         raise inferred.cannot_classify(streamed)

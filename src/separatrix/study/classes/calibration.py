@@ -23,17 +23,25 @@ from separatrix.probability.calibrated import (
 from separatrix.probability.calibrations import TemperatureCalibration
 from separatrix.probability.reliability import expected_calibration_error
 from separatrix.rows.block import Floats, Ints
+from separatrix.selection.folds import stratified_labels
 from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.classes.metrics import log_losses
 from separatrix.study.classes.out_of_fold import OutOfFold
 from separatrix.study.comparison.choice import difference
 from separatrix.study.comparison.losses import Losses
+from separatrix.study.folds import thinned
 from separatrix.study.result import CalibrationCheck, CrossValidatedScore
 
 #: Calibrations of two classes and of more; the first is that of models without probabilities.
 OF_TWO, OF_MANY = ("platt", "isotonic"), (JOINT, "platt", "isotonic")
 #: One calibration a class: for more classes than this none is tried.
 MAX_CLASSES = 100
+#: Rows that a calibration is fitted to, at most: so many, or so many for each class.
+MAX_ROWS, ROWS_PER_CLASS = 5_000, 200
+#: Parts of a single fold that calibrate one another.
+PARTS = 3
+#: An isotonic curve for each of more classes than this takes long and overfits.
+MAX_ISOTONIC = 10
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     error of the differences between rows: a model that ranks rows well and is overconfident is
     compared by what it can do.
     """
-    default, known = None, OF_TWO if len(found.classes) == 2 else OF_MANY
+    default, known = None, _methods(len(found.classes))
     if found.probabilities is None:
         try:
             found = found.with_probabilities(_cross_calibrated(found, known[0]))
@@ -79,6 +87,12 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
         return Calibrated(found, default)
     check, p = _checked(found, default, methods)
     return Calibrated(found if p is None else found.with_probabilities(p), check.method, check)
+
+
+def _methods(k: int) -> tuple[str, ...]:
+    if k == 2:
+        return OF_TWO
+    return OF_MANY[:-1] if k > MAX_ISOTONIC else OF_MANY
 
 
 def _checked(
@@ -133,18 +147,25 @@ def _cross_calibrated(found: OutOfFold, method: str) -> Floats:
         raise InputError("some class is so rare that a fold lacks it.")
     p = np.empty((len(found.truth), k))
     scores = _joint_scores(found) if method == JOINT else found.scores
-    for fold in found.folds:
-        others = found.fold != fold
-        own = (scores[others], found.truth[others])
-        _refuse_absent(found.truth[others & (found.w > 0)], found.classes)
+    fold = _calibration_folds(found)
+    for number in np.unique(fold):
+        others, own = np.flatnonzero(fold != number), fold == number
+        some = thinned(others, max(MAX_ROWS, ROWS_PER_CLASS * k))
+        given = (scores[some], found.truth[some])
+        _refuse_absent(found.truth[some][found.w[some] > 0], found.classes)
         if method == JOINT:
-            p[~others] = (
-                TemperatureCalibration().fit(*own, found.w[others]).predict(scores[~others])
-            )
+            p[own] = TemperatureCalibration().fit(*given, found.w[some]).predict(scores[own])
         else:
-            maps = calibrations(method, *own, k, found.w[others])
-            p[~others] = calibrated_probabilities(maps, scores[~others])
+            maps = calibrations(method, *given, k, found.w[some])
+            p[own] = calibrated_probabilities(maps, scores[own])
     return p
+
+
+def _calibration_folds(found: OutOfFold) -> Ints:
+    """The folds of the comparison; parts of the only one where a single fold was predicted."""
+    if len(found.folds) > 1:
+        return found.fold
+    return stratified_labels(found.truth, PARTS)
 
 
 def _joint_scores(found: OutOfFold) -> Floats:

@@ -111,10 +111,10 @@ def _reason(
     if winner == best:
         return (
             f"{winner} has the smallest cross-validated {measure}, and no simpler model comes "
-            f"within one standard error of the difference and {SHARE:.0%} of it."
+            f"within one standard error of the difference and {100 * SHARE:.0f} % of it."
         )
     return (
         f"{winner} is the simplest model whose cross-validated {measure} is within one standard "
         f"error of the difference ({difference.mean:.2g} ± {difference.standard_error:.2g}) and "
-        f"{SHARE:.0%} of the best, {best}."
+        f"{100 * SHARE:.0f} % of the best, {best}."
     )

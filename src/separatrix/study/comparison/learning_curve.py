@@ -8,7 +8,7 @@ from separatrix.messages import InputError
 from separatrix.selection.tuning import Tuning
 from separatrix.study.candidates import Candidate
 from separatrix.study.comparison.cross_validation import muted
-from separatrix.study.folds import RowFolds, error_on
+from separatrix.study.folds import RowFolds, error_on, thinned
 from separatrix.study.result import LearningCurve
 
 #: Fractions of the training rows of a fold.
@@ -18,6 +18,8 @@ MIN_ROWS = 5
 #: and two folds must do.
 MANY_TERMS = 300
 MUCH_WORK = 3e7
+#: Rows that a slow model is fitted to, and rows that any is scored on, at most.
+MAX_SLOW_ROWS, MAX_SCORED = 3_000, 2_000
 
 
 def learning_curve(
@@ -37,12 +39,15 @@ def learning_curve(
     work = terms * len(folds.training) * folds.table.block.y.shape[1]
     slow = candidate.slow or terms > MANY_TERMS or work > MUCH_WORK
     splits = []
-    for fold in range(folds.k)[: 2 if slow else None]:
+    many = slow and len(folds.training) > MAX_SLOW_ROWS
+    for fold in range(folds.k)[: 1 if many else 2 if slow else None]:
         training, outside = folds.split(fold)
         member = np.zeros(len(order), dtype=bool)
         member[training] = True
         splits.append((order[member[order]], outside))
     smallest = min(len(training) for training, _ in splits)
+    if many:
+        smallest = min(smallest, MAX_SLOW_ROWS)
     fractions = FRACTIONS[1::2] if slow else FRACTIONS
     sizes, train, validation = [], [], []
     source = folds.source(candidate)
@@ -52,8 +57,8 @@ def learning_curve(
             with muted():
                 for training, outside in splits:
                     model = folds.fitted(candidate, training[:size], tuning)
-                    used_rows = (training[:size], outside)
-                    errors.append([error_on(model, source.take(rows)) for rows in used_rows])
+                    sides = (thinned(training[:size], MAX_SCORED), thinned(outside, MAX_SCORED))
+                    errors.append([error_on(model, source.take(rows)) for rows in sides])
         except InputError:  # too few rows for this model: the curve starts further right
             continue
         sizes.append(size)

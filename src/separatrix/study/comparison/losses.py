@@ -22,6 +22,9 @@ from separatrix.study.comparison.reference import NAME as REFERENCE
 from separatrix.study.measure import average, standard_error
 from separatrix.study.result import Choice, CrossValidatedScore, Entry
 
+#: A candidate is clearly worse than the best by so many standard errors and such a share: it cannot
+#: win, and the rows that it was scored on do not limit the comparison of the others.
+CLEARLY, CLEAR_SHARE = 4.0, 0.2
 AVERAGE, AVERAGE_LABEL = "average", "weighted average"
 #: Metrics that are larger for better models: their losses are one minus them.
 LARGER_IS_BETTER = ("auc", "f1", "r2")
@@ -115,13 +118,25 @@ class Comparison:
 
     @cached_property
     def rows(self) -> Ints:
-        """The rows that every candidate was scored on."""
-        all_rows = [s.losses.rows for s in self.scored if s.losses is not None]
-        return reduce(np.intersect1d, all_rows)
+        """The rows that every contender was scored on: all that are not clearly worse."""
+        known = {s.candidate.name: s.losses for s in self.scored if s.losses is not None}
+        own = {n: loss for n, loss in known.items() if loss.defines(self.metric)}
+        found = {
+            n: (average(v, loss.w), standard_error(v, loss.w))
+            for n, loss in own.items()
+            for v in [loss.by_metric[self.metric]]
+        }
+        least, spread = min(found.values())
+        near = [
+            own[name].rows
+            for name, (mean, error) in found.items()
+            if mean - least <= max(CLEARLY * np.hypot(error, spread), CLEAR_SHARE * abs(least))
+        ]
+        return reduce(np.intersect1d, [*near, known[BASELINE].rows])
 
     @cached_property
     def losses(self) -> dict[str, Losses]:
-        """Losses on those rows, by the name of the candidate."""
+        """Losses on those rows, by name; a candidate that is clearly worse may lack some."""
         return {s.candidate.name: s.losses.at(self.rows) for s in self.scored if s.losses}
 
     @cached_property
@@ -203,9 +218,9 @@ class Comparison:
         )
 
     def _defined(self, metric: str) -> dict[str, Floats]:
-        """Losses by name, of the candidates for which the metric is defined."""
+        """Losses by name, of candidates scored on all rows for which the metric is defined."""
         return {
             n: loss.pooled(loss.by_metric[metric], self.units)[0]
             for n, loss in self.losses.items()
-            if loss.defines(metric)
+            if loss.defines(metric) and len(loss.rows) == len(self.rows)
         }
