@@ -10,7 +10,6 @@ from separatrix.probability.costs import Costs
 from separatrix.study import measure
 from separatrix.study.classes.metrics import (
     CLASS_METRICS,
-    metric_value,
     row_losses,
 )
 from separatrix.study.measure import average, standard_error
@@ -52,7 +51,7 @@ def test_the_mean_over_rows_is_the_metric(metric, k, weighted) -> None:
     losses = row_losses(metric, truth, p, predicted, w)
     assert losses.shape == truth.shape
     expected = by_scikit_learn(metric, truth, p, predicted, w)
-    assert metric_value(metric, losses, w) == pytest.approx(expected, rel=1e-9)
+    assert measure.metric_value(metric, losses, w) == pytest.approx(expected, rel=1e-9)
     larger = metric in ("auc", "f1")
     assert average(losses, w) == pytest.approx(1 - expected if larger else expected)
 

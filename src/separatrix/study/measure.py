@@ -15,6 +15,8 @@ from separatrix.statistics.moments import Moments
 from separatrix.study.result import Score
 
 _Z = float(stats.norm.isf(0.025))
+#: Metrics that are larger for better models: their losses are one minus them.
+LARGER_IS_BETTER = ("auc", "f1", "r2")
 RESAMPLES = 1000
 #: Rows are resampled in at most so many groups, formed at random: the cost does not grow with n.
 GROUPS = 2000
@@ -94,11 +96,11 @@ def row_losses(metric: str, truth: Floats, predicted: Floats, w: Floats) -> Floa
 
 
 def metric_value(metric: str, losses: Floats, w: Floats) -> float:
-    """RMSE, MAE or R² from the losses by row."""
+    """A metric of classes or numbers from its losses by row."""
     mean = average(losses, w)
     if metric == "rmse":
         return float(np.sqrt(mean))
-    return 1.0 - mean if metric == "r2" else mean
+    return 1.0 - mean if metric in LARGER_IS_BETTER else mean
 
 
 def average(values: Floats, w: Floats) -> float:

@@ -25,8 +25,6 @@ from separatrix.study.measure import average, placements
 SMALLEST = float(np.finfo(float).eps)
 #: What classifiers may be compared by.
 CLASS_METRICS = ("log_loss", "error", "auc", "f1", "balanced_error", "cost")
-#: Those that are larger for better models; their losses are one minus them.
-LARGER_IS_BETTER = ("auc", "f1")
 
 
 def row_losses(
@@ -73,12 +71,6 @@ def row_losses(
     if metric == "auc":
         return 1.0 - _areas(truth, probabilities, w)
     return log_losses(probabilities, truth)
-
-
-def metric_value(metric: str, losses: Floats, w: Floats) -> float:
-    """The metric itself from its losses by row: AUC and F1 are larger for better models."""
-    mean = average(losses, w)
-    return 1.0 - mean if metric in LARGER_IS_BETTER else mean
 
 
 def log_losses(probabilities: Floats, truth: Ints) -> Floats:

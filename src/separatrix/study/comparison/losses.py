@@ -19,15 +19,13 @@ from separatrix.study.candidates import BASELINE, Candidate
 from separatrix.study.comparison.choice import choose, difference
 from separatrix.study.comparison.reference import LABEL as REFERENCE_LABEL
 from separatrix.study.comparison.reference import NAME as REFERENCE
-from separatrix.study.measure import average, standard_error
+from separatrix.study.measure import average, metric_value, standard_error
 from separatrix.study.result import Choice, CrossValidatedScore, Entry
 
 #: A candidate is clearly worse than the best by so many standard errors and such a share: it cannot
 #: win, and the rows that it was scored on do not limit the comparison of the others.
 CLEARLY, CLEAR_SHARE = 4.0, 0.2
 AVERAGE, AVERAGE_LABEL = "average", "weighted average"
-#: Metrics that are larger for better models: their losses are one minus them.
-LARGER_IS_BETTER = ("auc", "f1", "r2")
 
 
 @dataclass(frozen=True)
@@ -73,14 +71,6 @@ class Losses:
         w = np.asarray(np.bincount(at, self.w), dtype=float)
         means = np.divide(np.bincount(at, self.w * losses), w, out=np.zeros(len(w)), where=w > 0)
         return means, w
-
-
-def metric_value(metric: str, losses: Floats, w: Floats) -> float:
-    """A metric from its losses by row."""
-    mean = average(losses, w)
-    if metric == "rmse":
-        return float(np.sqrt(mean))
-    return 1.0 - mean if metric in LARGER_IS_BETTER else mean
 
 
 @dataclass(frozen=True)
