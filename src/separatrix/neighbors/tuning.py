@@ -21,7 +21,7 @@ from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.messages import InputError
 from separatrix.neighbors import loops
 from separatrix.rows.block import Floats, Ints, to_array
-from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
+from separatrix.selection.tuning import Tuning, TuningData, require_classes, smoothest_by_fold
 
 #: Numbers of neighbors that are compared: all small ones, then about one sixth apart.
 COUNTS = (*range(1, 14), 15, 17, 20, 23, 27, 31, 36, 42, 49, 57, 66, 77, 90, 108, 128)
@@ -155,7 +155,8 @@ def _tune(comparison: _Comparison) -> Tuning:
     folds = [fold for fold, _ in found]
     losses, decisive = (np.stack(part, axis=1) for part in zip(*(x for _, x in found), strict=True))
     weight = np.array([data.w[test].sum() for _, test in pairs])
-    best, by_fold = best_by_fold(decisive, weight)
+    counts = np.array([theta["n_neighbors"] for theta in grid], dtype=float)
+    best, by_fold = smoothest_by_fold(decisive, counts, weight)
     predicted = [comparison.predict(f, grid[at]) for f, at in zip(folds, by_fold, strict=True)]
     rows = np.concatenate([fold.rows for fold in folds])
     kind = "probabilities" if data.n_classes else "values"

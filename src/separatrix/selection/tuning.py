@@ -146,3 +146,24 @@ def require_classes(data: TuningData) -> None:
                 f"The training rows of fold {fold} have no row of class {int(weight.argmin())}.",
                 remedy="Use fewer folds, or folds that spread the rows of every class.",
             )
+
+
+def smoothest_by_fold(losses: Floats, smoothness: Floats, weights: Floats) -> tuple[int, Ints]:
+    """As :func:`best_by_fold`, but of those within one standard error of the best the smoothest.
+
+    The standard error is that of the differences between folds. Of equally smooth ones the least
+    loss is taken.
+    """
+
+    def choose(folds: Ints) -> int:
+        part, w = losses[:, folds], weights[folds] / weights[folds].sum()
+        means = part @ w
+        apart = part - part[means.argmin()]
+        mean = apart @ w
+        spread = np.sqrt(((apart - mean[:, None]) ** 2 @ w) / max(len(folds) - 1, 1))
+        near = np.flatnonzero(mean <= spread)
+        near = near[smoothness[near] == smoothness[near].max()]
+        return int(near[means[near].argmin()])
+
+    every = np.arange(losses.shape[1])
+    return choose(every), np.array([choose(np.delete(every, f)) for f in every], dtype=np.int64)

@@ -42,6 +42,8 @@ MAX_ROWS, ROWS_PER_CLASS = 5_000, 200
 PARTS = 3
 #: An isotonic curve for each of more classes than this takes long and overfits.
 MAX_ISOTONIC = 10
+#: With fewer rows an isotonic curve is sure of what a few of them say.
+MIN_ISOTONIC_ROWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     error of the differences between rows: a model that ranks rows well and is overconfident is
     compared by what it can do.
     """
-    default, known = None, _methods(len(found.classes))
+    default, known = None, _methods(len(found.classes), len(found.truth))
     if found.probabilities is None:
         try:
             found = found.with_probabilities(_cross_calibrated(found, known[0]))
@@ -89,10 +91,10 @@ def calibrate(candidate: Candidate, found: OutOfFold) -> Calibrated:
     return Calibrated(found if p is None else found.with_probabilities(p), check.method, check)
 
 
-def _methods(k: int) -> tuple[str, ...]:
-    if k == 2:
-        return OF_TWO
-    return OF_MANY[:-1] if k > MAX_ISOTONIC else OF_MANY
+def _methods(k: int, n: int) -> tuple[str, ...]:
+    """Methods for k classes and n rows; the isotonic curve comes last."""
+    known = OF_TWO if k == 2 else OF_MANY
+    return known if k <= MAX_ISOTONIC and n >= MIN_ISOTONIC_ROWS else known[:-1]
 
 
 def _checked(
