@@ -58,7 +58,7 @@ def print_leaderboard(entries: Sequence[Entry], winner: str) -> None:
         if first.secondary is not None:
             cells.append("–" if entry.secondary is None else _with_error(entry.secondary))
         mark = "*" if entry.calibrated else ""
-        rows.append([*cells, entry.note or f"{entry.label}{mark}"])
+        rows.append([*cells, f"{entry.label}{mark}" if entry.folds else entry.note])
     marked = any(entry.calibrated for entry in entries)
     print_table(
         [*columns, Column("method", cut=True)],
