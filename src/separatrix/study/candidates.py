@@ -39,6 +39,7 @@ class Candidate:
     comparison. A ``slow`` one has its learning curve from fewer fits. A ``tunable`` one tunes on
     the folds of the study, and gives its out-of-fold predictions on the way
     (:class:`separatrix.selection.tuning.Tunable`); ``share`` is its share of the work allowed.
+    One ``on_request`` is compared only if named: others do as well on every table of the benchmark.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Candidate:
     slow: bool = False
     tunable: bool = False
     share: float = 1.0
+    on_request: bool = False
     too_expensive: Callable[[Size], str] | None = None
 
     def make(self, folds: int) -> Any:
@@ -85,7 +87,13 @@ CANDIDATES = (
     _tuned("ridge", "ℓ₂ penalty, α tuned", "RidgeCV"),
     _tuned("lasso", "ℓ₁ penalty, α tuned", "LassoCV"),
     Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor"),
-    Candidate("least_absolute", "least absolute deviations", REGRESSION, "LeastAbsoluteRegressor"),
+    Candidate(
+        "least_absolute",
+        "least absolute deviations",
+        REGRESSION,
+        "LeastAbsoluteRegressor",
+        on_request=True,
+    ),
     Candidate(
         "polynomial",
         "ridge on products, tuned",
@@ -122,7 +130,7 @@ CANDIDATES = (
         "BasicLinearClassifier",
         options={"scatter": "diagonal"},
     ),
-    _classes("least_squares", "one-hot targets", "LeastSquaresClassifier"),
+    _classes("least_squares", "one-hot targets", "LeastSquaresClassifier", on_request=True),
     _classes(
         "logistic_ridge",
         "ℓ₂-penalized, C tuned",
@@ -138,8 +146,9 @@ CANDIDATES = (
         slow=True,
         tunable=True,
         share=0.2,
+        on_request=True,
     ),
-    _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis"),
+    _classes("qda", "quadratic discriminant", "QuadraticDiscriminantAnalysis", on_request=True),
     _classes(
         "rda",
         "regularized LDA–QDA",
@@ -170,9 +179,10 @@ def candidates(
     """Those to compare, the baseline always among them; and a message on each that is left out."""
     known = {c.name: c for c in CANDIDATES if c.task == task}
     if requested is None:
-        reasons = {c.name: c.too_expensive(size) if c.too_expensive else "" for c in known.values()}
+        usual = [c for c in known.values() if not c.on_request]
+        reasons = {c.name: c.too_expensive(size) if c.too_expensive else "" for c in usual}
         messages = [left_out(name, reason) for name, reason in reasons.items() if reason]
-        return [c for c in known.values() if not reasons[c.name]], messages
+        return [c for c in usual if not reasons[c.name]], messages
     for name in requested:
         if name not in known:
             other = any(c.name == name for c in CANDIDATES)

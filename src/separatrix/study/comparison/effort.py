@@ -7,23 +7,18 @@ fewer folds, fewer rows. One that cannot is left out, with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from separatrix.messages import check_option
 from separatrix.selection.tuning import NORMAL, QUICK, THOROUGH
-
-#: Operations a second of one processor, in the mix of products and loops that searches are made
-#: of: what turns work into the words of a message.
-OPERATIONS_A_SECOND = 2e9
-#: All candidates together may do so many times the work of one.
-CANDIDATES_AT_FULL_WORK = 4.0
 
 EFFORTS = {"quick": QUICK, "normal": NORMAL, "thorough": THOROUGH}
 
 
 @dataclass(frozen=True)
 class Effort:
-    """A limit on the work of each candidate, and of all."""
+    """A limit on the work of each candidate that tunes."""
 
     name: str = "normal"
 
@@ -35,13 +30,16 @@ class Effort:
         """Operations that one candidate may take."""
         return EFFORTS[self.name]
 
-    @property
-    def total(self) -> float:
-        """Operations that all candidates may take."""
-        return CANDIDATES_AT_FULL_WORK * self.work
-
-    def __str__(self) -> str:
+    def about(self, shares: Sequence[float]) -> str:
+        """What the models that tune may do, each and in all; ``shares`` are those of each."""
+        total = self.work * sum(shares)
         return (
-            f"Effort: {self.name}, at most {self.work:.0e} operations a model and "
-            f"{self.total:.0e} in all (override: `effort`)."
-        ).replace("e+", "e")
+            f"Effort {self.name}: at most {_power(self.work)} operations for a model that tunes, "
+            f"{_power(total)} in all (override: `effort`)."
+        )
+
+
+def _power(operations: float) -> str:
+    """2e10 as 2·10¹⁰."""
+    digits, exponent = f"{operations:.0e}".split("e")
+    return f"{digits}·10" + str(int(exponent)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
