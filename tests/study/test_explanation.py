@@ -267,15 +267,15 @@ def test_dates_are_marked_as_dates():
     assert {d.column: d.display for d in study.distributions}["day"] == display["day"]
 
 
-def test_levels_by_the_thousand_stay_sparse():
+def test_levels_by_the_hundred_stay_sparse():
     """Text with many levels is a sparse matrix: columns move and are set there too."""
     rng = np.random.default_rng(4)
-    n = 3000
-    code = rng.integers(0, 1200, n)
+    n = 1500
+    code = rng.integers(0, 600, n)
     table = pd.DataFrame({"code": [f"k{v}" for v in code], "a": rng.normal(size=n)})
     table["y"] = table["a"] + (code % 2)
     rows = sx.scan(table, target="y", kinds={"code": "discrete"})
-    study = run_study(rows, models=["ridge"])
+    study = run_study(rows, models=["linear"])
     assert set(study.importance.columns) == {"a", "code"}
     assert len(study.distributions[-1].levels) <= 12
 

@@ -52,7 +52,7 @@ class CorrelationDisplay(Display):
     >>> from separatrix.pictures import CorrelationDisplay
     >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 3.0], [3.0, 7.0, 4.0], [4.0, 8.0, 0.0]])
     >>> CorrelationDisplay.from_rows(X, names=["a", "b", "c"]).description
-    'Correlations of 3 columns. Largest: a and b 0.99, a and c −0.84 and b and c −0.77.'
+    'Correlations of 3 columns. Largest: a and b 0.98, a and c −0.84 and b and c −0.73.'
     """
 
     names: Sequence[str]

@@ -53,6 +53,8 @@ class PartialDependenceDisplay(Display):
     ----------
     shown : list of int
         Outputs drawn: of more than six, those that change most.
+    levels : list of str
+        The values as text; empty for numbers.
 
     See Also
     --------

@@ -173,7 +173,7 @@ class ValidationCurveDisplay(Display):
     >>> from separatrix.pictures import ValidationCurveDisplay
     >>> display = ValidationCurveDisplay([0.1, 1.0, 10.0], [[4.0], [1.0], [9.0]], chosen=1.0)
     >>> display.description
-    'The minimum cross-validation RMSE is 1, at the chosen penalty 1.'
+    'Cross-validation RMSE over the penalty. The minimum is 1, at the chosen penalty 1.'
     """
 
     alphas: Floats
