@@ -27,6 +27,7 @@ RACES = (
     "linear_svm",
     "svm",
     "svm_path",
+    "study",
 )
 
 if __name__ == "__main__":

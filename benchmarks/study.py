@@ -311,22 +311,24 @@ def summary(results: list[dict[str, Any]]) -> None:
     print(f"total time {own_time:.1f} s, grids {peer_time:.1f} s ({own_time / peer_time:.2f})")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=[*CLASSES, *NUMBERS])
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+def main(quick: bool = False, names: list[str] | None = None, out: Path | None = None) -> None:
     warnings.filterwarnings("ignore")
+    chosen = names or (["vehicle", "sonar", "diabetes"] if quick else [*CLASSES, *NUMBERS])
     results = []
     with tempfile.TemporaryDirectory() as folder:
         compile_loops(Path(folder))
-        for name in given.names or [*CLASSES, *NUMBERS]:
+        for name in chosen:
             results.append(compared(name, Path(folder)))
             print(line(results[-1]), flush=True)
     summary(results)
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=1))
+    if out:
+        out.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    main(given.quick, given.names, given.json)
