@@ -14,6 +14,8 @@ BASELINE = "baseline"
 
 #: More terms than this overfit a polynomial.
 MAX_POLYNOMIAL_TERMS = 500
+#: Covariance matrices of more columns take longer than a comparison should.
+MAX_COVARIANCE_TERMS = 1_000
 #: Values of C for standardized columns, from all coefficients near zero to hardly any shrinkage;
 #: close together where the optimum usually is. The chosen one is solved to full accuracy.
 CS = [10.0**power for power in (-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3)]
@@ -80,6 +82,12 @@ def _polynomial_cost(size: Size) -> str:
     return f"{size.terms} columns give {count} squares and products"
 
 
+def _covariance_cost(size: Size) -> str:
+    if size.terms <= MAX_COVARIANCE_TERMS:
+        return ""
+    return f"covariances of {size.terms} columns take long, and rda shrinks them"
+
+
 #: In order of complexity: of two that are equally good, the one above is taken.
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
@@ -121,7 +129,12 @@ CANDIDATES = (
     ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
     _classes("logistic", "maximum likelihood", "LogisticRegression", tunable=True, share=0.25),
-    _classes("lda", "linear discriminant", "LinearDiscriminantAnalysis"),
+    _classes(
+        "lda",
+        "linear discriminant",
+        "LinearDiscriminantAnalysis",
+        too_expensive=_covariance_cost,
+    ),
     _classes("naive_bayes", "naive Bayes", "NaiveBayes", raw=True),
     # Without probabilities of their own: calibrated.
     _classes(

@@ -187,8 +187,8 @@ def _study_rows(
     compared, omitted = candidates(task, models, size)
     found, warned = with_warnings(lambda: check_table(table))
     messages += inferred.about(table, columns, folds, parts) + found + omitted
-    shares = [candidate.share for candidate in compared if candidate.tunable]
-    messages += [options.effort.about(shares)] if shares else []
+    work = [candidate.share for candidate in compared if candidate.tunable]
+    messages += [options.effort.about(work)] if work else []
     design = StudyDesign(
         table, parts, folds, columns, compared, messages, metadata, size, progress, warned
     )

@@ -30,9 +30,10 @@ class Effort:
         """Operations that one candidate may take."""
         return EFFORTS[self.name]
 
-    def about(self, shares: Sequence[float]) -> str:
-        """What the models that tune may do, each and in all; ``shares`` are those of each."""
-        total = self.work * sum(shares)
+    def about(self, proportions: Sequence[float]) -> str:
+        """What the models that tune may do, each and in all; ``proportions``
+        are those of the work that each may do."""
+        total = self.work * sum(proportions)
         return (
             f"Effort {self.name}: at most {_power(self.work)} operations for a model that tunes, "
             f"{_power(total)} in all (override: `effort`)."
