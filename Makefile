@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 $(VENV)/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "separatrix needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/installed

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from separatrix.pictures import PerceptronTraceDisplay, drawing
 
 PLOTS = [(PerceptronTraceDisplay([5, i, 0], n_rows=10), f"p-{i}") for i in range(7)]
 
+OTHERS: set[str] = set()
 forking = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 
 
@@ -20,13 +23,26 @@ def expected() -> list[str]:
     return [plot.to_svg(prefix) for plot, prefix in PLOTS]
 
 
+def children() -> set[str]:
+    """Processes that this one has started and not waited for."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            if stat.read_text().rpartition(")")[2].split()[1] == str(os.getpid()):
+                found.add(stat.parent.name)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    """Processes of other tests, a browser for example, are none of these."""
+    OTHERS.clear()
+    OTHERS.update(children())
+
+
 def no_child() -> bool:
     """Every process has ended and was waited for."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return False
+    return children() <= OTHERS
 
 
 @pytest.mark.parametrize("processors", [1, 2, 8])
