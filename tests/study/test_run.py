@@ -43,7 +43,7 @@ def test_the_study_is_complete(study) -> None:
     assert len(study.test_predictions.rows) == study.n_test
     assert {s.metric for s in study.test} == {"rmse", "r2", "mae"}
     assert {s.metric for s in study.baseline_test} == {"rmse", "r2", "mae"}
-    assert study.learning_curve.validation.shape == (len(study.learning_curve.sizes), 5)
+    assert study.learning_curve.validation.shape == (len(study.learning_curve.sizes), 3)
     assert any("`task=" in s for s in study.messages)
     assert any("'b'" in s and "`missing`" in s for s in study.messages)
     assert any("'town' (3 levels)" in s for s in study.messages)

@@ -12,8 +12,10 @@ from separatrix.study.folds import RowFolds, error_on, thinned
 from separatrix.study.result import LearningCurve
 
 #: Fractions of the training rows of a fold.
-FRACTIONS = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+FRACTIONS, SLOW_FRACTIONS = (0.1, 0.2, 0.4, 0.7, 1.0), (0.2, 0.5, 1.0)
 MIN_ROWS = 5
+#: Folds that the curve is averaged over.
+MOST_FOLDS = 3
 #: Terms, and terms times rows times classes, from which fits take so long that every other point
 #: and two folds must do.
 MANY_TERMS = 300
@@ -40,7 +42,7 @@ def learning_curve(
     slow = candidate.slow or terms > MANY_TERMS or work > MUCH_WORK
     splits = []
     many = slow and len(folds.training) > MAX_SLOW_ROWS
-    for fold in range(folds.k)[: 1 if many else 2 if slow else None]:
+    for fold in range(folds.k)[: 1 if many else 2 if slow else MOST_FOLDS]:
         training, outside = folds.split(fold)
         member = np.zeros(len(order), dtype=bool)
         member[training] = True
@@ -48,7 +50,7 @@ def learning_curve(
     smallest = min(len(training) for training, _ in splits)
     if many:
         smallest = min(smallest, MAX_SLOW_ROWS)
-    fractions = FRACTIONS[1::2] if slow else FRACTIONS
+    fractions = SLOW_FRACTIONS if slow else FRACTIONS
     sizes, train, validation = [], [], []
     source = folds.source(candidate)
     for size in sorted({max(MIN_ROWS, int(fraction * smallest)) for fraction in fractions}):
