@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import separatrix as sx
-from separatrix.messages import WARNINGS, InputError, SeparatrixWarning
+from separatrix.messages import WARNINGS, InputError, SeparatrixWarning, warn
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "warnings.md"
 
@@ -51,3 +52,9 @@ def test_ordinary_columns_raise_no_notice() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", SeparatrixWarning)
         sx.LinearRegression().fit(x * [1e-6, 1.0, 1e6, 1.0] + 1000.0, base[:, 0])
+
+
+def test_a_solver_stopped_early_warns_as_scikit_learn_does() -> None:
+    with pytest.warns(ConvergenceWarning, match="SEP003") as caught:
+        warn("SEP003", "stopped")
+    assert issubclass(caught[0].category, SeparatrixWarning)

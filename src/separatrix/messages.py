@@ -87,7 +87,8 @@ class SeparatrixWarning(UserWarning):
     """A warning with a code, such as ``SEP001 dependent columns: …``.
 
     Mute one code with ``warnings.filterwarnings("ignore", "SEP001")``. All codes are listed in the
-    guide, and printed by ``separatrix explain SEP001``.
+    guide, and printed by ``separatrix explain SEP001``. SEP003, a solver that was stopped early, is
+    scikit-learn's ``ConvergenceWarning`` as well.
 
     See Also
     --------
@@ -202,7 +203,12 @@ def warn(code: str, text: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("separatrix"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"{code} {text}", SeparatrixWarning, stacklevel=level)
+    category = SeparatrixWarning
+    if code == "SEP003":
+        from separatrix.convergence import NotConvergedWarning
+
+        category = NotConvergedWarning
+    warnings.warn(f"{code} {text}", category, stacklevel=level)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
