@@ -115,6 +115,12 @@ class Tuning:
     kind: str
     note: str = ""
 
+    @property
+    def parameters_by_fold(self) -> dict[str, tuple[Any, ...]]:
+        """Name → the value that predicts each fold."""
+        chosen = [self.grid[i] for i in self.by_fold]
+        return {name: tuple(theta[name] for theta in chosen) for name in chosen[0]}
+
 
 class Tunable(Protocol):
     """An estimator that chooses parameters by cross-validation on folds that it is given."""

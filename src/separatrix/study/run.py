@@ -141,7 +141,6 @@ def run_study(
         Effort(effort),
         costs,
         reject,
-        models is not None,
         models is None if reference is None else reference,
         average,
     )

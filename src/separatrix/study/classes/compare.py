@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from separatrix.probability.costs import Costs
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.averaging import Average, log_loss_average
 from separatrix.selection.tuning import TuningData
-from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.candidates import Candidate
 from separatrix.study.classes.calibration import Calibrated, calibrate
 from separatrix.study.classes.costs import DecisionCosts
 from separatrix.study.classes.metrics import row_losses
@@ -66,13 +67,12 @@ class ComparedClasses:
     def average(self, best: str) -> AveragedCandidates | None:
         """The average of all candidates with probabilities; None if there are fewer than two."""
         own = self.comparison
-        known = {
-            name: found.out_of_fold.at(own.rows)
-            for name, found in self.predictions.items()
-            if name != BASELINE and found.out_of_fold.probabilities is not None
-        }
-        if len(known) < 2 or best not in known:
+        found = {name: self.predictions[name].out_of_fold for name in own.complete}
+        found = {name: f for name, f in found.items() if f.probabilities is not None}
+        if len(found) < 2 or best not in found:
             return None
+        rows = reduce(np.intersect1d, [f.rows for f in found.values()], own.rows)
+        known = {name: f.at(rows) for name, f in found.items()}
         first = known[best]
         metrics = (own.metric, own.secondary or own.metric)
 
@@ -124,8 +124,8 @@ def _losses(found: OutOfFold, metrics: tuple[str, ...], costs: Costs | None) -> 
     """Losses of the decisions that suit each metric: of least cost, or most probable."""
     p, values = found.probabilities, {}
     for metric in metrics:
-        answers, k = found.predicted, len(found.classes)
-        decide = costs if metric == "cost" else metric_costs(metric, found, found.truth, found.w, k)
+        answers = found.predicted
+        decide = costs if metric == "cost" else metric_costs(metric, found)
         if decide is not None and p is not None:
             answers = decide.decide(p)
         values[metric] = row_losses(metric, found.truth, p, answers, found.w, costs)

@@ -113,7 +113,6 @@ def _from_tuning(
     """The predictions that a search made on its way."""
     order = np.argsort(tuning.rows)
     at, predictions = tuning.rows[order], tuning.predictions[order]
-    chosen = [tuning.grid[i] for i in tuning.by_fold]
     if tuning.kind == "probabilities":
         p, scores = predictions, log_odds(predictions)
         predicted = p.argmax(axis=1)
@@ -129,7 +128,7 @@ def _from_tuning(
         data.w[at],
         scores,
         p,
-        {name: tuple(theta[name] for theta in chosen) for name in chosen[0]},
+        tuning.parameters_by_fold,
         p is not None,
         tuning,
     )

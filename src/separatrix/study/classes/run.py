@@ -17,9 +17,7 @@ from separatrix.study.checks.rare_classes import missed_classes
 from separatrix.study.classes.compare import compare_classes
 from separatrix.study.classes.costs import DecisionCosts, about_costs, decision_costs, evaluate
 from separatrix.study.classes.covariances import covariance_tests
-from separatrix.study.classes.out_of_fold import (
-    by_fold,
-)
+from separatrix.study.classes.out_of_fold import by_fold
 from separatrix.study.classes.planes import margins_of, surface_of
 from separatrix.study.classes.scores import scores_by_class, scores_on_test
 from separatrix.study.classes.winner import fit_winner, predictions
@@ -45,11 +43,11 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
     work = work_of(design.candidates, len(folds.training), reference=options.reference)
     with stages(design.progress, work) as step:
         compared = compare_classes(design, classes, options, costs, step)
-        choice, entries, averaged = choose_winner(compared, options)
-        name = choice.winner
-        tell_compared(design.progress, entries, name, choice.reason)
+        chosen = choose_winner(compared, options)
+        choice, name = chosen.choice, chosen.choice.winner
+        tell_compared(design.progress, chosen.entries, name, choice.reason)
         step(f"fitting {name} to all training rows")
-        winner = fit_winner(design, compared, choice, entries, averaged, costs)
+        winner = fit_winner(design, compared, chosen, costs)
         step("reference")
         reference = compared.reference(choice.best) if options.reference else None
         step("scoring on the test set")
@@ -70,7 +68,7 @@ def study_classes(design: StudyDesign, options: Options) -> Study:
         n_train=len(folds.training),
         n_test=len(folds.test),
         columns=design.columns,
-        leaderboard=entries,
+        leaderboard=chosen.entries,
         winner=name,
         reason=choice.reason,
         choice=choice,

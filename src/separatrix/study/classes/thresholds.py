@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.probability.costs import Costs
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats
 from separatrix.study.classes.costs import REJECT, DecisionCosts
 from separatrix.study.classes.out_of_fold import OutOfFold
 
 
-def metric_costs(
-    metric: str, found: OutOfFold | None, truth: Ints, w: Floats, k: int
-) -> Costs | None:
+def metric_costs(metric: str, found: OutOfFold) -> Costs | None:
     """Costs at which decisions suit the metric; None where the most probable class does."""
+    k = len(found.classes)
     if metric == "balanced_error":
-        share = np.bincount(truth[truth >= 0], w[truth >= 0], k)
+        known = found.truth >= 0
+        share = np.bincount(found.truth[known], found.w[known], k)
         missed = np.where(share > 0, share.sum() / np.maximum(share, 1e-300) / k, 0.0)
         return Costs((1.0 - np.eye(k)) * missed[:, None], None)
-    if metric == "f1" and k == 2 and found is not None and found.probabilities is not None:
+    if metric == "f1" and k == 2 and found.probabilities is not None:
         t = f1_threshold(found.probabilities[:, 1], found.truth == 1, found.w)
         return Costs(np.array([[0.0, t], [1.0 - t, 0.0]]), None)
     return None

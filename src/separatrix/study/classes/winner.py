@@ -21,11 +21,11 @@ from separatrix.study.classes.compare import ComparedClasses
 from separatrix.study.classes.costs import DecisionCosts
 from separatrix.study.classes.out_of_fold import OutOfFold, aligned_probabilities
 from separatrix.study.classes.thresholds import as_decision, metric_costs
-from separatrix.study.comparison.averaging import AveragedCandidates
+from separatrix.study.comparison.averaging import AveragedCandidates, Chosen
 from separatrix.study.comparison.learning_curve import learning_curve
 from separatrix.study.design import StudyDesign, scores_for, with_warnings
 from separatrix.study.folds import RowFolds, truth_of
-from separatrix.study.result import CalibrationCheck, Choice, Entry, LearningCurve, Predictions
+from separatrix.study.result import CalibrationCheck, LearningCurve, Predictions
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,6 @@ class Winner:
     ``candidate`` is None for an average, whose core is the whole of it.
     """
 
-    choice: Choice
-    entries: tuple[Entry, ...]
     core: Any
     model: Any
     out_of_fold: OutOfFold
@@ -81,41 +79,26 @@ def predictions(core: Any, model: Any, rows: InMemory, classes: NDArray[Any]) ->
 def fit_winner(
     design: StudyDesign,
     compared: ComparedClasses,
-    choice: Choice,
-    entries: tuple[Entry, ...],
-    averaged: AveragedCandidates | None,
+    chosen: Chosen,
     costs: DecisionCosts | None,
 ) -> Winner:
     """The winner on all folds, with its calibration and the costs of its decisions."""
-    if averaged is None:
-        candidate = design.named(choice.winner)
-        found = compared.predictions[choice.winner]
+    name = chosen.choice.winner
+    if chosen.averaged is None:
+        candidate, found = design.named(name), compared.predictions[name]
         core, warned = with_warnings(lambda: design.folds.fit(candidate, found.out_of_fold.tuning))
         model = with_calibration(candidate, core, found)
         summary = () if found.check is None else (found.check.summary,)
         winner = Winner(
-            choice,
-            entries,
-            core,
-            model,
-            found.out_of_fold,
-            None,
-            candidate,
-            warned,
-            found.check,
-            summary,
+            core, model, found.out_of_fold, None, candidate, warned, found.check, summary
         )
     else:
-        winner = _fit_average(design, compared, choice, entries, averaged)
-    return _with_costs(winner, compared, costs)
+        winner = _fit_average(design, compared, chosen.choice.best, chosen.averaged)
+    return _with_costs(winner, name, compared, costs)
 
 
 def _fit_average(
-    design: StudyDesign,
-    compared: ComparedClasses,
-    choice: Choice,
-    entries: tuple[Entry, ...],
-    averaged: AveragedCandidates,
+    design: StudyDesign, compared: ComparedClasses, best: str, averaged: AveragedCandidates
 ) -> Winner:
     def fit(name: str) -> Any:
         candidate, found = design.named(name), compared.predictions[name]
@@ -126,27 +109,29 @@ def _fit_average(
     models, warned = with_warnings(lambda: [fit(name) for name in averaged.weights])
     blank = AveragedClassifier([clone(model) for model in models], cv=design.folds.k)
     model = blank.from_fitted(models, averaged.average)
-    first = compared.predictions[choice.best].out_of_fold.at(compared.comparison.rows)
+    first = compared.predictions[best].out_of_fold.at(averaged.losses.rows)
     found = replace(
         first.with_probabilities(averaged.predictions), scores=None, tuning=None, hyperparameters={}
     )
-    return Winner(choice, entries, model, model, found, warnings=warned)
+    return Winner(model, model, found, warnings=warned)
 
 
-def _with_costs(winner: Winner, compared: ComparedClasses, costs: DecisionCosts | None) -> Winner:
+def _with_costs(
+    winner: Winner, name: str, compared: ComparedClasses, costs: DecisionCosts | None
+) -> Winner:
     """The model with costs: those given, or those that suit the metric."""
     found = winner.out_of_fold
     if costs is None:
-        metric, k = compared.comparison.metric, len(found.classes)
-        implied = metric_costs(metric, found, found.truth, found.w, k)
-        if implied is None or winner.choice.winner == BASELINE:
+        metric = compared.comparison.metric
+        implied = metric_costs(metric, found)
+        if implied is None or name == BASELINE:
             return winner
         costs = as_decision(implied, found.classes)
         text = f"Decisions are those that suit {metric!r}, not the most probable class."
         winner = replace(winner, messages=(*winner.messages, text))
     if found.probabilities is None:
         raise InputError(
-            f"{winner.choice.winner} was chosen, and decisions at costs need probabilities.",
+            f"{name} was chosen, and decisions at costs need probabilities.",
             remedy="Compare by `metric='log_loss'`, or choose others with `models`.",
         )
     return replace(winner, model=costs.from_fitted(winner.model), costs=costs)

@@ -102,18 +102,25 @@ class Averageable(Protocol):
         """The average of the candidates; None if there are too few."""
 
 
-def choose_winner(
-    compared: Averageable, options: Options
-) -> tuple[Choice, tuple[Entry, ...], AveragedCandidates | None]:
+@dataclass(frozen=True)
+class Chosen:
     """The choice, the leaderboard, and the average if it is the choice."""
+
+    choice: Choice
+    entries: tuple[Entry, ...]
+    averaged: AveragedCandidates | None = None
+
+
+def choose_winner(compared: Averageable, options: Options) -> Chosen:
+    """Choose a candidate, or an average of several where that is asked for and better."""
     comparison = compared.comparison
     choice = comparison.choose(options.rule)
     if not options.average or choice.winner == BASELINE:
-        return choice, comparison.entries, None
+        return Chosen(choice, comparison.entries)
     found = compared.average(choice.best)
     if found is None:
-        return choice, comparison.entries, None
+        return Chosen(choice, comparison.entries)
     entries = (*comparison.entries, comparison.average_entry(found.losses, str(found)))
     if not found.helps:
-        return choice, entries, None
-    return found.chosen(choice), entries, found
+        return Chosen(choice, entries)
+    return Chosen(found.chosen(choice), entries, found)

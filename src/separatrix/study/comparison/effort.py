@@ -31,8 +31,10 @@ class Effort:
         return EFFORTS[self.name]
 
     def about(self, proportions: Sequence[float]) -> str:
-        """What the models that tune may do, each and in all; ``proportions``
-        are those of the work that each may do."""
+        """What the models that tune may do, each and in all.
+
+        ``proportions`` are those of the work that each may do.
+        """
         total = self.work * sum(proportions)
         return (
             f"Effort {self.name}: at most {_power(self.work)} operations for a model that tunes, "

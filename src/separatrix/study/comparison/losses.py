@@ -130,6 +130,11 @@ class Comparison:
         return {s.candidate.name: s.losses.at(self.rows) for s in self.scored if s.losses}
 
     @cached_property
+    def complete(self) -> tuple[str, ...]:
+        """Candidates scored on all of those rows, the baseline apart."""
+        return tuple(n for n in self._defined(self.metric) if n != BASELINE)
+
+    @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The leaderboard."""
         return tuple(self._entry(s) for s in self.scored)

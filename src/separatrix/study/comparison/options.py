@@ -19,7 +19,6 @@ NUMBER_METRICS = ("rmse", "mae", "r2")
 class Options:
     """Metric, rule and effort of a study; ``costs`` and ``reject`` of classification alone.
 
-    ``requested`` says that candidates were named: none is then left out for its cost.
     ``reference`` asks for a reference that is no candidate, ``average`` for an average of the
     candidates where it is better than the best of them.
     """
@@ -29,7 +28,6 @@ class Options:
     effort: Effort = field(default_factory=Effort)
     costs: Any = None
     reject: float | None = None
-    requested: bool = False
     reference: bool = True
     average: bool = False
 

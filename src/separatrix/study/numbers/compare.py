@@ -11,7 +11,7 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory
 from separatrix.selection.averaging import Average, squared_error_average
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.study.candidates import BASELINE, Candidate
+from separatrix.study.candidates import Candidate
 from separatrix.study.comparison.averaging import AveragedCandidates, average_candidates
 from separatrix.study.comparison.cross_validation import cross_validate, muted
 from separatrix.study.comparison.losses import Comparison, Losses, Scored, scored_or_refused
@@ -60,11 +60,8 @@ class ComparedNumbers:
     def average(self, best: str) -> AveragedCandidates | None:
         """The average of all candidates; None if there are fewer than two."""
         common = np.flatnonzero(np.isin(self.folds.training, self.comparison.rows))
-        known = {
-            name: found.values[np.isin(found.rows, common)]
-            for name, found in self.predictions.items()
-            if name != BASELINE
-        }
+        found = {name: self.predictions[name] for name in self.comparison.complete}
+        known = {name: f.values[np.isin(f.rows, common)] for name, f in found.items()}
         if len(known) < 2:
             return None
         y, w = self.data.y[common], self.data.w[common]
@@ -93,8 +90,7 @@ def compare_numbers(
         if candidate.tunable:
             with muted():
                 tuning = candidate.make(folds.k).tune(data.with_share(candidate.share))
-            chosen = [tuning.grid[i] for i in tuning.by_fold]
-            values = {name: tuple(theta[name] for theta in chosen) for name in chosen[0]}
+            values = tuning.parameters_by_fold
             rows, predicted = tuning.rows, np.ravel(tuning.predictions)
         else:
             source: Any = moments if moments is not None and candidate.from_moments else folds

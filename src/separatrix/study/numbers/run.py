@@ -14,7 +14,7 @@ from separatrix.statistics.grouped import Grouped
 from separatrix.statistics.moments import Moments
 from separatrix.study import inferred
 from separatrix.study.candidates import Candidate
-from separatrix.study.comparison.averaging import AveragedCandidates, choose_winner
+from separatrix.study.comparison.averaging import Chosen, choose_winner
 from separatrix.study.comparison.cross_validation import muted
 from separatrix.study.comparison.learning_curve import learning_curve
 from separatrix.study.comparison.options import Options
@@ -44,19 +44,18 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
     work = work_of(design.candidates, len(folds.training), reference=options.reference)
     with stages(design.progress, work) as step:
         compared = compare_numbers(design, moments, options, metric, step)
-        choice, entries, averaged = choose_winner(compared, options)
-        tell_compared(design.progress, entries, choice.winner, choice.reason)
+        chosen = choose_winner(compared, options)
+        choice = chosen.choice
+        tell_compared(design.progress, chosen.entries, choice.winner, choice.reason)
         step(f"fitting {choice.winner} to all training rows")
-        model, warned = with_warnings(
-            lambda: _fit_winner(design, moments, compared, choice.winner, averaged)
-        )
+        model, warned = with_warnings(lambda: _fit_winner(design, moments, compared, chosen))
         step("reference")
         reference = compared.reference(choice.best) if options.reference else None
         step("scoring on the test set")
         test_predictions, scores = _scored(model, design)
         baseline, _ = with_warnings(lambda: _fitted(design.baseline, design, moments, None))
         step("learning curve")
-        curve = None if averaged is not None else _curve(choice.winner, design, compared)
+        curve = None if chosen.averaged is not None else _curve(choice.winner, design, compared)
     description = describe(model)
     return Study(
         source=design.metadata.source,
@@ -68,7 +67,7 @@ def study_regression(design: StudyDesign, options: Options) -> Study:
         n_train=len(folds.training),
         n_test=len(folds.test),
         columns=design.columns,
-        leaderboard=entries,
+        leaderboard=chosen.entries,
         winner=choice.winner,
         reason=choice.reason,
         choice=choice,
@@ -100,16 +99,16 @@ def _fit_winner(
     design: StudyDesign,
     moments: MomentFolds | None,
     compared: ComparedNumbers,
-    winner: str,
-    averaged: AveragedCandidates | None,
+    chosen: Chosen,
 ) -> Any:
     """The winner on all folds: one candidate, or several with their weights."""
 
     def fit(name: str) -> Any:
         return _fitted(design.named(name), design, moments, compared.predictions[name].tuning)
 
+    averaged = chosen.averaged
     if averaged is None:
-        return fit(winner)
+        return fit(chosen.choice.winner)
     models = [fit(name) for name in averaged.weights]
     blank = AveragedRegressor([clone(model) for model in models], cv=design.folds.k)
     return blank.from_fitted(models, averaged.average)
