@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, Reg
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.targets import codes_of
+from separatrix.estimators.targets import codes_of, with_every_class
 from separatrix.estimators.wrapped import (
     LabeledRows,
     fitted,
@@ -55,8 +55,7 @@ class _Averaged(MetaEstimatorMixin, BaseEstimator):
             promised=("gap",),
         )
         self.certificate_ = joint_certificate(
-            f"Average of {len(self.estimators_)} models",
-            [_Weights(weights), *self.estimators_],
+            f"Average of {len(self.estimators_)} models", [weights, *self.estimators_]
         )
         return self
 
@@ -74,13 +73,6 @@ class _Averaged(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
         tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
         return tags
-
-
-class _Weights:
-    """What the joint certificate reads of the weights."""
-
-    def __init__(self, certificate: Certificate) -> None:
-        self.certificate_ = certificate
 
 
 class AveragedClassifier(ClassifierMixin, _Averaged):
@@ -177,12 +169,7 @@ def _aligned(model: Any, X: Any, classes: NDArray[Any]) -> Floats:
             f"{type(model).__name__} has no probabilities to average.",
             remedy="Wrap it in CalibratedClassifier.",
         )
-    p = np.asarray(model.predict_proba(X), dtype=float)
-    if len(model.classes_) == len(classes):
-        return p
-    whole = np.zeros((len(p), len(classes)))
-    whole[:, codes_of(model.classes_, classes)] = p
-    return whole
+    return with_every_class(model.predict_proba(X), model.classes_, classes)
 
 
 class AveragedRegressor(RegressorMixin, _Averaged):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
+from separatrix.rows.block import Floats
 from separatrix.rows.schema import Term
 
 
@@ -55,6 +56,16 @@ def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     found, inverse = np.unique(np.asarray(labels), return_inverse=True)
     codes = np.array([position.get(label, -1) for label in found.tolist()], dtype=np.int64)
     return np.asarray(codes[inverse])
+
+
+def with_every_class(p: Any, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
+    """Probabilities of the ``known`` classes with a column for each of ``classes``; zero if new."""
+    p, at = np.asarray(p, dtype=float), codes_of(known, classes)
+    if np.array_equal(at, np.arange(len(classes))):
+        return p
+    whole = np.zeros((len(p), len(classes)))
+    whole[:, at[at >= 0]] = p[:, at >= 0]
+    return whole
 
 
 def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:

@@ -179,11 +179,11 @@ def schema_of(model: Any) -> Schema | None:
 
 
 def joint_certificate(claim: str, parts: Sequence[Any], *notes: str) -> Certificate:
-    """The worst of the certificates of several fitted models, some perhaps of other libraries.
+    """The worst of several certificates, or of those of fitted models, some of other libraries.
 
     That of one part is its own, under the claim of the whole.
     """
-    found = (getattr(part, "certificate_", None) for part in parts)
+    found = (p if isinstance(p, Certificate) else getattr(p, "certificate_", None) for p in parts)
     known: list[Certificate] = [c for c in found if c is not None]
     if not known:
         return Certificate(claim, notes=("No part has a certificate.", *notes), promised=())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.estimators.targets import codes_of
+from separatrix.estimators.targets import codes_of, with_every_class
 from separatrix.estimators.wrapped import decision_scores, log_odds
 from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.rows.rows import InMemory
@@ -159,15 +159,7 @@ def _predict(
 def aligned_probabilities(model: Any, rows: InMemory, classes: NDArray[Any]) -> Floats | None:
     """A column for each of ``classes``: zero for one that the model was not fitted to."""
     p = probabilities_for(model, rows)
-    if p is None:
-        return None
-    p = np.asarray(p, dtype=float)
-    at = codes_of(model.classes_, classes)
-    if np.array_equal(at, np.arange(len(classes))):
-        return p
-    whole = np.zeros((len(p), len(classes)))
-    whole[:, at[at >= 0]] = p[:, at >= 0]
-    return whole
+    return None if p is None else with_every_class(p, model.classes_, classes)
 
 
 def _together(parts: Iterable[Floats | None]) -> Floats | None:
