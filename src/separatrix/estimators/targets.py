@@ -60,11 +60,12 @@ def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
 
 def with_every_class(p: Any, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
     """Probabilities of the ``known`` classes with a column for each of ``classes``; zero if new."""
-    p, at = np.asarray(p, dtype=float), codes_of(known, classes)
+    found: Floats = np.asarray(p, dtype=float)
+    at = codes_of(known, classes)
     if np.array_equal(at, np.arange(len(classes))):
-        return p
-    whole = np.zeros((len(p), len(classes)))
-    whole[:, at[at >= 0]] = p[:, at >= 0]
+        return found
+    whole = np.zeros((len(found), len(classes)))
+    whole[:, at[at >= 0]] = found[:, at >= 0]
     return whole
 
 
