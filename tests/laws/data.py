@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 import separatrix as sx
 from separatrix.rows.rows import Rows
-from tests.registry import Row
+from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY, Row
 
 Table = tuple[NDArray[np.float64], NDArray[np.float64] | NDArray[np.str_]]
 
@@ -76,3 +77,12 @@ def streamed(x: NDArray[np.float64], size: int) -> Rows:
 
     frame = pd.DataFrame(x, columns=["a", "b", "c", "d"])
     return sx.scan(frame, block_rows=size)
+
+
+@cache
+def fitted(name: str) -> Any:
+    """The estimator of this row of the registry, fitted once for the laws that only look at it."""
+    row = next(row for row in (*REGISTRY, *CLUSTERERS, *HIERARCHIES) if row.name == name)
+    if row.task == "clustering":
+        return row.make().fit(points())
+    return row.make().fit(*table(row))
