@@ -29,7 +29,7 @@ FAMILIES = {
     "classes": lambda: (
         sx.LinearDiscriminantAnalysis().fit(x, labels), sx.NaiveBayes().fit(x, labels).predict(x),
         sx.QuadraticDiscriminantAnalysis().fit(x, labels).predict_proba(x),
-        sx.LogisticRegression(1.0).fit(x, labels), sx.IsotonicCalibration().fit(y, labels),
+        sx.LogisticRegression(C=1.0).fit(x, labels), sx.IsotonicCalibration().fit(y, labels),
         sx.LogisticCV(5, l1_ratio=1.0, cv=3).fit(x, labels),
     ),
     "support vectors": lambda: (

@@ -67,7 +67,7 @@ def main(quick: bool = False) -> None:
         for C in (1.0, np.inf):
             race(
                 f"Logistic, {n:,} × {d}, {classes} classes, C = {C:g}",
-                ("separatrix", lambda x=x, y=y, C=C: sx.LogisticRegression(C).fit(x, y)),
+                ("separatrix", lambda x=x, y=y, C=C: sx.LogisticRegression(C=C).fit(x, y)),
                 peers_of(x, y, C, solvers),
                 rounds=4,
                 note=lambda m, x=x, y=y, C=C: objective(m, x, y, C),

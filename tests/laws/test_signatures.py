@@ -18,7 +18,7 @@ OTHER_DEFAULTS: dict[str, set[str]] = {}
 PENDING = {
     "AgglomerativeClustering", "ElasticNet", "HuberRegressor", "KMeans", "KNeighborsClassifier",
     "KNeighborsRegressor", "Lasso", "LassoCV", "LinearDiscriminantAnalysis", "LinearSVC",
-    "LinearSVR", "LogisticRegression", "NearestNeighbors", "Perceptron",
+    "LinearSVR", "NearestNeighbors", "Perceptron",
     "QuadraticDiscriminantAnalysis", "RidgeCV", "SVC", "SVR", "GaussianNB",
     "LinearRegression", "Ridge",
 }  # fmt: skip

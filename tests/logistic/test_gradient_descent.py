@@ -109,3 +109,24 @@ def test_display_describes_the_trace() -> None:
 def test_refusals(bad) -> None:
     with pytest.raises(sx.InputError):
         sx.GradientDescent(**bad).fit(X, Y)
+
+
+@pytest.mark.parametrize("patience", [50, None])
+def test_a_loss_that_rose_is_not_settled(patience):
+    x, y = [[0.0], [1.0], [2.0], [3.0], [2.5]], list("aabba")
+    model = sx.GradientDescent(learning_rate=1000.0, patience=patience)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
+        model.fit(x, y)
+    trace = model.trace_
+    assert trace.objective[-1] > trace.objective[0]
+    assert trace.status == "diverged"
+    assert not model.certificate_.holds
+    lowest = int(trace.objective.argmin())
+    assert_allclose(model.coef_, trace.coef[lowest])
+
+
+def test_squared_error_predicts_string_labels():
+    x, y = [[0.0], [1.0], [2.0], [3.0]], list("aabb")
+    model = sx.GradientDescent("squared").fit(x, y)
+    assert model.predict(x).tolist() == y
+    assert model.score(x, y) == 1.0

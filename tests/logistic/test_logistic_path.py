@@ -23,8 +23,8 @@ def test_every_point_is_within_its_duality_gap_of_the_optimum(classes, ratio, d)
     x, y = table(classes, n=90, d=d)
     path = LogisticPath(5, l1_ratio=ratio, eps=1e-2, tol=1e-7).fit(x, y)
     for i, C in enumerate(path.Cs_):
-        best = LogisticRegression(C, ratio).fit(x, y)
-        there = LogisticRegression(C, ratio)
+        best = LogisticRegression(C=C, l1_ratio=ratio).fit(x, y)
+        there = LogisticRegression(C=C, l1_ratio=ratio)
         there.coef_, there.intercept_ = path.coefs_[i], path.intercepts_[i]
         there.classes_ = best.classes_
         excess = objective(there, x, y) - best.certificate_.dual
@@ -37,7 +37,7 @@ def test_the_path_starts_where_the_first_coefficient_leaves_zero(classes):
     x, y = table(classes)
     path = LogisticPath(4, l1_ratio=1.0).fit(x, y)
     assert not path.coefs_[0].any()
-    assert LogisticRegression(1.02 * path.Cs_[0], 1.0).fit(x, y).coef_.any()
+    assert LogisticRegression(C=1.02 * path.Cs_[0], l1_ratio=1.0).fit(x, y).coef_.any()
     priors = np.bincount(y) / len(y)
     assert_allclose(path.log_likelihoods_[0], len(y) * np.sum(priors * np.log(priors)), rtol=1e-8)
 
@@ -46,7 +46,7 @@ def test_degrees_of_freedom_and_criteria():
     x, y = table()
     path = LogisticPath([1e-9, 1.0, 1e9]).fit(x, y)
     assert_allclose(path.degrees_of_freedom_[[0, 2]], [1.0, 5.0], atol=1e-4)
-    p = LogisticRegression(1.0).fit(x, y).predict_proba(x)[:, 1]
+    p = LogisticRegression(C=1.0).fit(x, y).predict_proba(x)[:, 1]
     z = np.column_stack([x, np.ones(len(x))])
     hessian = z.T @ (z * (p * (1 - p))[:, None])
     penalty = np.diag([1.0] * 4 + [0.0])
@@ -54,7 +54,7 @@ def test_degrees_of_freedom_and_criteria():
     assert_allclose(path.degrees_of_freedom_[1], exact, rtol=1e-3)
     assert_allclose(path.aic_, -2 * path.log_likelihoods_ + 2 * path.degrees_of_freedom_)
     assert path.Cs_[np.argmin(path.bic_)] == path.C_
-    chosen = LogisticRegression(path.C_).fit(x, y)
+    chosen = LogisticRegression(C=path.C_).fit(x, y)
     assert_allclose(path.coef_, chosen.coef_, rtol=1e-6)
     three = LogisticPath([1e9]).fit(*table(3))
     assert_allclose(three.degrees_of_freedom_, 10.0, atol=1e-4)

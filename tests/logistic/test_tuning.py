@@ -39,7 +39,7 @@ def test_predictions_are_those_of_separate_fits(k):
     at = 0
     for fold, (train, test) in enumerate(data.folds.pairs):
         C = found.grid[found.by_fold[fold]]["C"]
-        separate = sx.LogisticRegression(C).fit(data.z[train], data.y[train])
+        separate = sx.LogisticRegression(C=C).fit(data.z[train], data.y[train])
         expected = separate.predict_proba(data.z[test])
         got = found.predictions[at : at + len(test)]
         assert np.array_equal(found.rows[at : at + len(test)], test)
@@ -88,11 +88,11 @@ def test_a_path_ends_where_the_loss_has_risen():
 
 def test_maximum_likelihood_out_of_fold():
     data = table(k=3)
-    found = sx.LogisticRegression().tune(data)
+    found = sx.LogisticRegression(C=np.inf).tune(data)
     assert found.parameters == {"C": np.inf}
     assert found.losses.shape == (1, 4)
     train, test = data.folds.pairs[0]
-    separate = sx.LogisticRegression().fit(data.x[train], data.y[train])
+    separate = sx.LogisticRegression(C=np.inf).fit(data.x[train], data.y[train])
     got = found.predictions[: len(test)]
     np.testing.assert_allclose(got, separate.predict_proba(data.x[test]), atol=5e-3)
 
@@ -103,7 +103,7 @@ def test_separable_classes_are_noted():
     y = (x[:, 0] > 0).astype(int)
     x[:, 0] += np.where(y == 1, 0.5, -0.5)
     data = TuningData(x, y, np.ones(120), Folds.from_labels(np.arange(120) % 3), 2)
-    found = sx.LogisticRegression().tune(data)
+    found = sx.LogisticRegression(C=np.inf).tune(data)
     assert "separable" in found.note
     assert (found.predictions.argmax(axis=1) == y[found.rows]).mean() > 0.95
 
@@ -125,7 +125,7 @@ def test_class_weights_count_in_fits_and_not_in_losses():
     train, test = data.folds.pairs[0]
     total = np.bincount(data.y)
     w = (data.n / (2.0 * total))[data.y]
-    separate = sx.LogisticRegression(0.1).fit(data.z[train], data.y[train], w[train])
+    separate = sx.LogisticRegression(C=0.1).fit(data.z[train], data.y[train], w[train])
     got = found.predictions[: len(test)]
     np.testing.assert_allclose(got, separate.predict_proba(data.z[test]), atol=5e-3)
     own = -np.log(got[np.arange(len(test)), data.y[test]]).mean()
@@ -166,7 +166,7 @@ def test_the_fit_to_all_rows_has_the_chosen_penalty(k):
     frame = pd.DataFrame(data.x, columns=list("abcd")).assign(y=np.array(list("pqr"))[data.y])
     tuned = model()
     tuned.fit_tuned(sx.scan(frame, target="y"), tuned.tune(data))
-    plain = sx.LogisticRegression(tuned.C_, standardize=True).fit(data.x, data.y)
+    plain = sx.LogisticRegression(C=tuned.C_, standardize=True).fit(data.x, data.y)
     np.testing.assert_allclose(tuned.coef_, plain.coef_, rtol=1e-6, atol=1e-8)
     assert tuned.certificate_.holds
     assert tuned.log_loss_path_.shape == (len(tuned.Cs_), 4)
@@ -174,7 +174,7 @@ def test_the_fit_to_all_rows_has_the_chosen_penalty(k):
         at = list(tuned.Cs_).index(tuned.C_)
         np.testing.assert_allclose(tuned.coefs_[at], plain.coef_, atol=2e-3)
         np.testing.assert_allclose(tuned.intercepts_[at], plain.intercept_, atol=2e-3)
-    likelihood = sx.LogisticRegression()
+    likelihood = sx.LogisticRegression(C=np.inf)
     likelihood.fit_tuned(sx.scan(frame, target="y"), likelihood.tune(data))
     assert likelihood.certificate_.holds
 
@@ -184,7 +184,7 @@ def test_without_intercept():
     found = sx.LogisticCV([0.1], standardize=True, fit_intercept=False).tune(data)
     train, test = data.folds.pairs[0]
     x = data.x / data.x.std(axis=0)
-    separate = sx.LogisticRegression(0.1, fit_intercept=False).fit(x[train], data.y[train])
+    separate = sx.LogisticRegression(C=0.1, fit_intercept=False).fit(x[train], data.y[train])
     expected = separate.predict_proba(x[test])
     np.testing.assert_allclose(found.predictions[: len(test)], expected, atol=2e-3)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import separatrix as sx
 from tests.registry import objectives as of
 from tests.registry.row import Row
@@ -23,21 +25,21 @@ ROWS: list[Row] = [
     ),
     Row(
         "LogisticRegression",
-        lambda: sx.LogisticRegression(),
+        lambda: sx.LogisticRegression(C=np.inf),
         "classification",
         objective=of.logistic,
         classes=(2, 3),
     ),
     Row(
         "LogisticRegression, standardized",
-        lambda: sx.LogisticRegression(1.0, standardize=True),
+        lambda: sx.LogisticRegression(C=1.0, standardize=True),
         "classification",
         objective=of.logistic,
         classes=(2, 3),
     ),
     Row(
         "LogisticRegression, standardized, elastic net",
-        lambda: sx.LogisticRegression(0.5, 0.7, standardize=True),
+        lambda: sx.LogisticRegression(C=0.5, l1_ratio=0.7, standardize=True),
         "classification",
         objective=of.logistic,
         classes=(2, 3),

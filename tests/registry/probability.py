@@ -50,7 +50,7 @@ ROWS: list[Row] = [
     Row("OneVsOne", lambda: sx.OneVsOne(sx.LeastSquaresClassifier()), "classification"),
     Row(
         "OneVsOne-probabilities",
-        lambda: sx.OneVsOne(sx.LogisticRegression(1.0, standardize=True)),
+        lambda: sx.OneVsOne(sx.LogisticRegression(C=1.0, standardize=True)),
         "classification",
     ),
 ]

@@ -213,7 +213,11 @@ def probable_study(reject):
     test = np.arange(0, y.size, 3)
     train = np.setdiff1d(np.arange(y.size), test)
     inside, outside = (pd.DataFrame(x[part], columns=names) for part in (train, test))
-    model = RejectOption(LogisticRegression(), costs=0.2) if reject else LogisticRegression()
+    model = (
+        RejectOption(LogisticRegression(C=np.inf), costs=0.2)
+        if reject
+        else LogisticRegression(C=np.inf)
+    )
     model.fit(inside, y[train])
     described = describe(model)
     scores = core_of(model).decision_function(outside)

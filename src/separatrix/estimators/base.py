@@ -14,7 +14,7 @@ from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.block import Floats, Matrix, to_array
 from separatrix.rows.block import check_sample_weight as check_sample_weight
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
@@ -167,7 +167,7 @@ class LinearModel(RowsEstimator):
         self.coef_ = solution.coef[:, 0].copy() if flat else solution.coef.T.copy()
         self.intercept_ = float(solution.intercept[0]) if flat else solution.intercept.copy()
         self.certificate_ = solution.certificate
-        self.n_iter_ = max(1, solution.iterations)
+        self.n_iter_: Any = max(1, solution.iterations)
         self.encoding_ = encoding
 
     @property
@@ -175,7 +175,9 @@ class LinearModel(RowsEstimator):
         """The fitted hyperplane: signed distances, margins and projections."""
         check_is_fitted(self)
         return Hyperplane(
-            np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), self.encoding_.names
+            np.atleast_2d(to_array(self.coef_)),
+            np.atleast_1d(self.intercept_),
+            self.encoding_.names,
         )
 
     def summary(self, *_: Any, **__: Any) -> Any:

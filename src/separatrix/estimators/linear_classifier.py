@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import LinearModel
@@ -17,13 +19,33 @@ from separatrix.geometry.class_scores import softmax
 from separatrix.rows.block import Floats
 
 
+class SparseCoefficients:
+    """Coefficients that can be stored as a sparse matrix, as in scikit-learn."""
+
+    coef_: Any
+
+    def sparsify(self) -> Self:
+        """Make ``coef_`` a sparse matrix, which saves memory where most of it is zero."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` an array again."""
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+
 class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
     """One hyperplane for two classes, or one linear score for each of several."""
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
         check_is_fitted(self)
-        scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
+        scores = safe_sparse_dot(self._design(X), self.coef_.T, dense_output=True)
+        scores = np.asarray(scores + self.intercept_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def signed_distance(self, X: Any) -> Floats:

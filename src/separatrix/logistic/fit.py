@@ -51,6 +51,11 @@ class LogisticRows:
     encoding: Encoding
     targets: Terms
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of the design."""
+        return len(self.encoding.names)
+
     @classmethod
     def of(cls, rows: Rows) -> LogisticRows:
         """Encode the rows and compute their moments where that is cheap."""
@@ -222,7 +227,7 @@ def _warn(
         warn(
             "SEP003",
             f"stopped after {found.passes} passes ({found.status}); see certificate_. Raise "
-            "max_iter or tol.",
+            "max_iter.",
         )
 
 
@@ -280,12 +285,12 @@ def _all_columns(
     standardizer = Standardizer.from_rows(block.x, w, keep_mean=True)
     deviation, mean = standardizer.scale, standardizer.mean
     center, scale = mean, deviation
-    if not options.fit_intercept:
+    if not options.centered:
         center = np.zeros_like(mean)
         scale = zero_if_constant(np.sqrt(deviation**2 + mean**2), mean)
     unit = np.where(scale > 0.0, scale, 1.0)
     priors = w @ block.y / w.sum()
-    preconditioner = Preconditioner(center, unit, None, priors, options.fit_intercept)
+    preconditioner = Preconditioner(center, unit, None, priors, options.centered)
     penalty_scale = (deviation if options.standardize else 1.0) / unit
     design = LogisticDesign(targets, center, None, options.fit_intercept)
     weight = float(w.sum())
@@ -303,14 +308,14 @@ def _span_of_rows(
     block = rows.take(w > 0).block
     scaled = options.standardize or options.penalty == 0.0
     inverse_scale = standardizer.inverse_scale if scaled else np.ones(block.x.shape[1])
-    center = standardizer.mean if options.fit_intercept else np.zeros_like(standardizer.mean)
+    center = standardizer.mean if options.centered else np.zeros_like(standardizer.mean)
     x = (block.dense() - center) * inverse_scale
     values, vectors = linalg.eigh(x @ x.T)
     nonzero = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny) * len(values)
     singular, vectors = np.sqrt(values[nonzero]), vectors[:, nonzero]
     rotation = (x.T @ vectors) / singular * inverse_scale[:, None]
     scale = singular / np.sqrt(block.n)
-    preconditioner = Preconditioner(center, scale, rotation, priors, options.fit_intercept)
+    preconditioner = Preconditioner(center, scale, rotation, priors, options.centered)
     projected = ArrayRows(vectors * singular, block.y, block.w, targets=block.targets.items)
     design = LogisticDesign(targets, np.zeros(len(scale)), None, options.fit_intercept)
     weight = float(w.sum())

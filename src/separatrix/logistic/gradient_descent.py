@@ -15,7 +15,7 @@ from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifie
 from separatrix.estimators.standard_design import StandardDesign, standard_design
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, check_option, warn
-from separatrix.optimize.gradient_descent import gradient_descent
+from separatrix.optimize.gradient_descent import gradient_descent, has_risen
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 from separatrix.statistics.preparation import prepare
@@ -258,7 +258,7 @@ class _Recorder:
         self.best = 0
 
     def __call__(self, b: Floats, value: float) -> bool:
-        """Whether to stop; an increasing loss is left for the descent to detect."""
+        """Whether to stop; a loss above the lowest so far is left for the descent to diagnose."""
         if not np.isfinite(b).all():
             return False  # the descent itself reports that it diverged
         self.points.append(b.copy())
@@ -267,8 +267,8 @@ class _Recorder:
         now = len(self.error_rates) - 1
         if self.error_rates[now] < self.error_rates[self.best] - 1e-12:
             self.best = now
-        decreasing = now == 0 or value <= self.objective[now - 1]
-        return self.patience is not None and decreasing and now - self.best >= self.patience
+        patient = self.patience is None or now - self.best < self.patience
+        return not patient and not has_risen(self.objective)
 
 
 def _certificate(found: Solution) -> Certificate:

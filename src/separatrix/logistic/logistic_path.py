@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.fit import solve_logistic, starting_point
-from separatrix.logistic.logistic_regression import LogisticClassifier
 from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge

@@ -2,129 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators.class_weights import weighted_rows, weighted_samples, weights_by_class
-from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
-from separatrix.logistic.fit import LogisticRows, LogisticSolution, fit_logistic
+from separatrix.logistic.base import LogisticClassifier
+from separatrix.logistic.fit import LogisticRows, LogisticSolution, solve_logistic, starting_point
+from separatrix.logistic.parameters import LIBLINEAR, check_parameters, penalty_of, warn_as_there
 from separatrix.logistic.problem import LogisticOptions
-from separatrix.logistic.separation import Separation
 from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
-from separatrix.logistic.tuning import FIT_POINTS, RidgeFolds, fold_fits
+from separatrix.logistic.tuning import FIT_POINTS, fold_fits
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.statistics.standardizer import Standardizer
 
-#: Classes up to which an ℓ₁ penalty is solved for all scores at once.
-MAX_L1_CLASSES = 500
-
-
-class LogisticClassifier(ProbabilisticLinearClassifier):
-    """What logistic models share: class weights, probabilities, and a reference class."""
-
-    C: float
-    l1_ratio: float
-    fit_intercept: bool
-    standardize: bool
-    tol: float
-    max_iter: int
-    class_weight: Any
-    reference: Any
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithms of the probabilities, exact also where these underflow."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
-        return np.asarray(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
-
-    def _weighted_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Training rows whose weights are multiplied by those of their classes."""
-        given = self.class_weight
-        if given is None or (y is None and not isinstance(X, Rows)):
-            return self._class_rows(X, y, sample_weight)
-        if isinstance(X, Rows):
-            return weighted_rows(self._class_rows(X, y, sample_weight), given)
-        return self._class_rows(X, y, weighted_samples(y, sample_weight, given))
-
-    def _read(self, rows: Rows, options: LogisticOptions) -> tuple[LogisticRows, Terms]:
-        """Encoded rows, and the indicators in the order of ``classes_``, which are set here."""
-        data = LogisticRows.of(rows)
-        terms = self._class_terms(rows, data.targets)
-        if options.has_l1 and len(self.classes_) > MAX_L1_CLASSES:
-            raise InputError(
-                f"An ℓ₁ penalty over the scores of {len(self.classes_)} classes at once would take "
-                f"hours; the limit is {MAX_L1_CLASSES}.",
-                remedy="Use l1_ratio=0, or OneVsRest(LogisticRegression(C, l1_ratio)).",
-            )
-        if self.reference is not None and self.reference not in self.classes_.tolist():
-            raise InputError(
-                f"reference={self.reference!r} is no class.",
-                remedy=f"Choose one of {self.classes_.tolist()[:12]}, or None.",
-            )
-        return data, terms
-
-    def _store(self, solution: LogisticSolution, encoding: Encoding) -> None:
-        """Expose a solution; the scores of a reference class are zero."""
-        self._accept(solution, encoding, flat=False)
-        self.separation_: Separation | None = solution.separation
-        if self.reference is None or len(self.classes_) == 2:
-            return
-        at = np.flatnonzero(self.classes_ == self.reference)
-        self.coef_ = self.coef_ - self.coef_[at]
-        self.intercept_ = self.intercept_ - self.intercept_[at]
-
-    def _ridge_folds(self, data: TuningData, C: float, points: int) -> RidgeFolds:
-        """Columns and weights of the classes for a comparison on folds, up to C."""
-        if self.l1_ratio > 0.0:
-            raise InputError(
-                f"l1_ratio={self.l1_ratio!r}: only ridge penalties are compared on given folds.",
-                remedy="Use l1_ratio=0, or fit, which has folds of its own.",
-            )
-        x = data.z if self.standardize or np.isinf(C) else data.x
-        if not self.fit_intercept and x is data.z:  # scores are zero at the origin of the table
-            x = data.x * Standardizer.from_rows(data.x, data.w).inverse_scale
-        factor = np.ones(data.n_classes)
-        if self.class_weight is not None:
-            total = np.bincount(data.y, data.w, data.n_classes).astype(np.float64)
-            factor = weights_by_class(self.class_weight, list(range(data.n_classes)), total)
-        return RidgeFolds.of(data, x, factor, points, intercept=bool(self.fit_intercept))
-
-    def _options(self, C: float) -> LogisticOptions:
-        """The parameters, checked."""
-        if not C > 0.0:
-            raise InputError(f"C={C!r} must be greater than 0.", remedy="C=inf means no penalty.")
-        if not 0.0 <= self.l1_ratio <= 1.0:
-            raise InputError(f"l1_ratio={self.l1_ratio!r} must be between 0 and 1.")
-        if not self.tol > 0.0:
-            raise InputError(f"tol={self.tol!r} must be greater than 0.")
-        if not self.max_iter >= 1:
-            raise InputError(f"max_iter={self.max_iter!r} must be at least 1.")
-        return LogisticOptions(
-            0.0 if np.isinf(C) else 1.0 / float(C),
-            float(self.l1_ratio),
-            bool(self.fit_intercept),
-            bool(self.standardize),
-            float(self.tol),
-            int(self.max_iter),
-        )
+#: Fits go on to this accuracy where ``tol`` asks for less.
+ACCURACY = 1e-8
 
 
-class LogisticRegression(LogisticClassifier):
+class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
     """Logistic regression for two or more classes, with or without an elastic-net penalty.
 
         min over W, a of C Σ w (log Σₖ e^sₖ − s_y) + ρ ‖W‖₁ + ½ (1 − ρ) ‖W‖²,   s = W x + a
 
     Two classes have one score, that of ``classes_[1]``, and p = 1/(1 + e^−s). More have one each,
-    and pₖ is proportional to e^sₖ. Without penalty (C = ∞, the default) this is maximum likelihood,
-    the fit does not depend on units, and ``summary()`` gives standard errors.
+    and pₖ is proportional to e^sₖ. Without penalty (C = ∞) this is maximum likelihood, the fit does
+    not depend on units, and ``summary()`` gives standard errors.
 
     If the classes are separable (completely or quasi-completely) the maximum likelihood estimate
     does not exist. This is detected, proved by the margins of all rows, and warned about (SEP006):
@@ -134,33 +42,48 @@ class LogisticRegression(LogisticClassifier):
 
     Parameters
     ----------
-    C : float, default=inf
-        Weight of the likelihood relative to the penalty, as in scikit-learn.
+    penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
+        As in scikit-learn, where it is deprecated: say ``l1_ratio``, and ``C=inf`` for None.
+    C : float, default=1.0
+        Weight of the likelihood relative to the penalty; infinite is maximum likelihood.
     l1_ratio : float, default=0.0
         ρ, the fraction of the ℓ₁ part: 0 is ridge, 1 is lasso.
+    dual : bool, default=False
+        Taken and unused.
+    tol : float, default=1e-4
+        Upper bound of the tolerance on the gradient, for standardized columns and per row, and on
+        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8.
     fit_intercept : bool, default=True
-        Whether scores have an intercept, which is never penalized.
+        Whether scores have an intercept, which is not penalized (but see ``solver``).
+    intercept_scaling : float, default=1
+        With ``solver="liblinear"`` the intercept a is penalized as a coefficient of a/this.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, which multiply the sample weights.
+    random_state : object, default=None
+        Taken and unused.
+    solver : str, default="lbfgs"
+        One of scikit-learn's names. The method is chosen by the data, and any penalty goes with any
+        name; only "liblinear" has an answer of its own: two classes, intercept penalized.
+    max_iter : int, default=100
+        Steps at most; 0 returns the start.
+    verbose : int, default=0
+        Taken and unused.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit.
+    n_jobs : object, default=None
+        Taken and unused.
     standardize : bool, default=False
         Apply the penalty to standardized columns, so that the fit does not depend on units.
     reference : label or None, default=None
         With more than two classes, the class whose scores are zero; None makes the scores of all
         classes add up to zero (with an ℓ₁ part: as the penalty has them). Probabilities are equal.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, which multiply the sample weights.
-    tol : float, default=1e-8
-        Tolerance on the gradient, for standardized columns and per row, and on the duality gap, as
-        a fraction of the loss without columns.
-    max_iter : int, default=200
-        Passes over the rows at most.
-    dual, intercept_scaling, random_state, solver, verbose, warm_start, n_jobs : object
-        Accepted so that code written for scikit-learn runs; the result does not depend on them.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels in order.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients.
+        Coefficients; in single precision if ``X`` is.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     separation_ : Separation or None
@@ -169,8 +92,8 @@ class LogisticRegression(LogisticClassifier):
         What ``summary`` needs.
     certificate_ : Certificate
         Primal and dual objective, duality gap and KKT residual.
-    n_iter_ : int
-        Passes over the rows.
+    n_iter_ : ndarray of shape (1,)
+        Steps.
 
     See Also
     --------
@@ -186,9 +109,10 @@ class LogisticRegression(LogisticClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import separatrix as sx
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
-    >>> model = sx.LogisticRegression().fit(X, [0, 0, 1, 0, 1, 1])
+    >>> model = sx.LogisticRegression(C=np.inf).fit(X, [0, 0, 1, 0, 1, 1])
     >>> model.coef_.round(3), model.intercept_.round(3)
     (array([[1.214]]), array([-3.035]))
     >>> model.predict_proba([[2.5]]).round(3)
@@ -201,62 +125,123 @@ class LogisticRegression(LogisticClassifier):
 
     def __init__(
         self,
-        C: float = np.inf,
-        l1_ratio: float = 0.0,
+        penalty: Any = "deprecated",
         *,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        reference: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 200,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
         dual: bool = False,
-        intercept_scaling: float = 1.0,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
         random_state: Any = None,
-        solver: str = "newton",
+        solver: str = "lbfgs",
+        max_iter: int = 100,
         verbose: int = 0,
         warm_start: bool = False,
         n_jobs: Any = None,
+        standardize: bool = False,
+        reference: Any = None,
     ) -> None:
+        self.penalty = penalty
         self.C = C
         self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.reference = reference
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
         self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
         self.random_state = random_state
         self.solver = solver
+        self.max_iter = max_iter
         self.verbose = verbose
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.standardize = standardize
+        self.reference = reference
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        options = self._options(self.C)
+        check_parameters(self)
+        warn_as_there(self)
+        context = self._init_callback_context()
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        C, l1_ratio = penalty_of(self)
+        options = replace(self._options(C), l1_ratio=l1_ratio)
+        before = self._last_fit() if self.warm_start else None
         data, targets = self._read(self._weighted_rows(X, y, sample_weight), options)
-        solution = fit_logistic(data, targets, options)
+        solution = self._solve(data, targets, options, before)
         self._store(solution, data.encoding)
+        self.n_iter_ = np.array([min(max(solution.iterations - 1, 1), self.max_iter)], np.int32)
+        if single_precision(X) and self.solver != LIBLINEAR:
+            self.coef_ = self.coef_.astype(np.float32)
+            self.intercept_ = self.intercept_.astype(np.float32)
         self.fit_statistics_ = LogisticFitStatistics.of(solution, self.fit_intercept)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
+
+    def _solve(
+        self, data: LogisticRows, targets: Terms, options: LogisticOptions, before: Any
+    ) -> LogisticSolution:
+        """The fit, from the coefficients of ``before`` where they fit the problem."""
+        if self.solver == LIBLINEAR and len(self.classes_) > 2:
+            raise InputError(
+                "solver='liblinear' fits two classes only.",
+                remedy="Leave solver at its default, or use OneVsRest(LogisticRegression(…)).",
+            )
+        start = starting_point(data, targets, options)
+        theta = start.theta if options.max_iter else np.zeros_like(start.theta)
+        if before is not None and before[0].T.shape == (data.n_columns, theta.shape[1]):
+            again = start.problem.rescale(before[0].T, before[1])
+            theta = theta if again is None else again
+        return solve_logistic(start.problem, theta, options, start.priors)
+
+    def _last_fit(self) -> tuple[Floats, Floats] | None:
+        """Coefficients and intercepts of the last fit, if there was one."""
+        if not hasattr(self, "coef_"):
+            return None
+        self.densify()
+        return self.coef_.astype(np.float64), np.asarray(self.intercept_, dtype=np.float64)
+
+    def _options(self, C: float) -> LogisticOptions:
+        options = super()._options(C)
+        free = self.solver != LIBLINEAR or options.penalty == 0.0
+        return replace(
+            options,
+            tol=min(options.tol, ACCURACY),
+            intercept_scaling=np.inf if free else float(self.intercept_scaling),
+        )
 
     def tune(self, data: TuningData) -> Tuning:
         """Predict every fold of ``data`` by a fit to the others, with the C given.
 
         Without penalty the fit ends where the classes of a fold prove separable, which is noted.
         """
-        self._options(C := float(self.C))
+        check_parameters(self)
+        C = float(penalty_of(self)[0])
         return fold_fits(self._ridge_folds(data, C, FIT_POINTS), C, data.loss)
 
     def fit_tuned(self, rows: Any, tuning: Tuning) -> Self:
         """Fit to all rows with the C that was tried, the only one."""
         self.set_params(**tuning.parameters)
-        return self.fit(rows)
+        self.fit(rows)
+        return self
 
     def summary(self, *_: Any, level: float = 0.95, **__: Any) -> LogisticSummary:
         """Estimates, standard errors, z, p, intervals and odds ratios; refused with a reason."""
         check_is_fitted(self)
         return summarize(self, level)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.solver != LIBLINEAR
+        return tags
+
+
+def single_precision(X: Any) -> bool:
+    """Whether an array, a sparse matrix or every column of a data frame has 32-bit numbers."""
+    if isinstance(X, Rows):
+        return False
+    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
+    return bool(kinds) and all(kind == np.float32 for kind in kinds)

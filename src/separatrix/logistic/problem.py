@@ -3,7 +3,8 @@
     F(θ) = Σ w (log Σₖ e^sₖ − s_y) + Σₖ Σⱼ [½ qⱼ θⱼₖ² + ℓⱼ |θⱼₖ|],      s = θᵀz
 
 z is the row centered, divided by the standard deviations, with a constant at the end that is not
-penalized. In the notation of the estimators F is the objective divided by C.
+penalized unless the options say so. In the notation of the estimators F is the objective divided
+by C.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from separatrix.statistics.standardizer import Standardizer
 
 @dataclass(frozen=True)
 class LogisticOptions:
-    """``penalty`` is λ = 1/C, ``l1_ratio`` the fraction ρ of its ℓ₁ part."""
+    """``penalty`` is λ = 1/C, ``l1_ratio`` the fraction ρ of its ℓ₁ part.
+
+    An intercept a is penalized as a coefficient a/``intercept_scaling``; infinite leaves it free.
+    """
 
     penalty: float = 0.0
     l1_ratio: float = 0.0
@@ -40,6 +44,12 @@ class LogisticOptions:
     standardize: bool = False
     tol: float = 1e-8
     max_iter: int = 100
+    intercept_scaling: float = np.inf
+
+    @property
+    def centered(self) -> bool:
+        """Whether columns may be centered: the penalty of an intercept is one at the origin."""
+        return self.fit_intercept and np.isinf(self.intercept_scaling)
 
     @property
     def has_l1(self) -> bool:
@@ -62,7 +72,7 @@ class LogisticProblem:
     """Rows, their design, and the penalty.
 
     ``scale`` is the unit of each column of z. ``penalty_scale`` multiplies a coefficient θⱼ in the
-    penalty: ℓ = λρ·penalty_scale and q = λ(1 − ρ)·penalty_scale²; it is 0 for the intercept.
+    penalty: ℓ = λρ·penalty_scale and q = λ(1 − ρ)·penalty_scale²; it is 0 for a free intercept.
     """
 
     rows: Rows
@@ -177,10 +187,10 @@ def build_problem(
     """The problem of a table. Without penalty, linearly dependent columns are removed first."""
     fit_intercept = options.fit_intercept
     if options.penalty > 0.0:
-        m = moments if fit_intercept else moments.about_origin()
+        m = moments if options.centered else moments.about_origin()
         scale = column_scales(moments, m)
         scale = np.where(scale > 0, scale, 1.0)  # a constant column has the scale 1
-        preconditioner = Preconditioner(m.x_mean, scale, None, m.y_mean, fit_intercept)
+        preconditioner = Preconditioner(m.x_mean, scale, None, m.y_mean, options.centered)
         unit = Standardizer.from_moments(moments).scale if options.standardize else 1.0
         penalty_scale = unit / scale
     else:
@@ -200,7 +210,8 @@ def assemble_problem(
 ) -> LogisticProblem:
     """A problem with its penalty; ``penalty_scale`` has one entry for each column of z but 1."""
     one = np.ones(int(options.fit_intercept))
-    scale, penalty_scale = np.append(preconditioner.scale, one), np.append(penalty_scale, 0.0 * one)
+    scale = np.append(preconditioner.scale, one)
+    penalty_scale = np.append(penalty_scale, one / options.intercept_scaling)
     none = np.zeros(design.width)
     problem = LogisticProblem(
         rows, design, scale, penalty_scale, none, none, weight, preconditioner

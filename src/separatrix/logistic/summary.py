@@ -16,6 +16,7 @@ from scipy import stats
 
 from separatrix.estimators.inference import CoefficientTable, no_summary, p_phrase
 from separatrix.logistic.fit import LogisticSolution
+from separatrix.logistic.parameters import penalty_of
 from separatrix.rows.block import Floats
 
 
@@ -182,7 +183,7 @@ def _contrasts(model: Any) -> tuple[Floats, list[Any], Any]:
 
 
 def _refuse(model: Any) -> None:
-    if np.isfinite(model.C):
+    if np.isfinite(penalty_of(model)[0]):
         no_summary(
             "the penalty shrinks the coefficients on purpose, and standard errors of maximum "
             "likelihood do not hold for them. Fit with C=inf."

@@ -5,7 +5,8 @@
 With L the largest eigenvalue of the Hessian, f decreases at every step for η ≤ 1/L. Between 1/L
 and 2/L the steepest direction is overshot at every step but the error still decreases; at 2/L the
 iterates oscillate; above 2/L they diverge. The history of f is recorded, and the status says which
-happened.
+happened: a descent that ends above the lowest point it has seen is not solved, whatever its
+gradient.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from separatrix.rows.block import Floats
 WINDOW = 20
 _CLAIMS = {
     Status.SOLVED: "Gradient descent: the gradient vanishes",
-    Status.DIVERGED: "Gradient descent diverged: the objective increased at every step",
-    Status.OSCILLATING: "Gradient descent oscillates without a decrease of the objective",
+    Status.DIVERGED: "Gradient descent diverged: the objective rose above that of the start",
+    Status.OSCILLATING: "Gradient descent oscillates: the objective does not keep decreasing",
     Status.LIMIT: "Gradient descent: stopped at the limit of iterations",
     Status.STOPPED: "Gradient descent: stopped by the callback, before the gradient vanished",
 }
@@ -80,14 +81,24 @@ def gradient_descent(
             status = Status.STOPPED
         if status is None and len(reversals) >= max_iter:
             status = Status.LIMIT
+        if status in (Status.STOPPED, Status.LIMIT) and has_risen(history):
+            status = (
+                Status.DIVERGED if has_risen(history[:1] + history[-1:]) else Status.OSCILLATING
+            )
     return _solution(x, history, reversals, status, sizes[-1] / (sizes[0] or 1.0), tol, eta)
+
+
+def has_risen(history: list[float]) -> bool:
+    """Whether the last value is above the lowest by more than rounding errors."""
+    lowest = min(history)
+    return not history[-1] <= lowest + 1e-12 * (history[0] - lowest + abs(lowest))
 
 
 def _status(
     history: list[float], sizes: list[float], reversals: list[bool], tol: float
 ) -> Status | None:
     """The diagnosis of the iterations so far; None while they should go on."""
-    if sizes[-1] <= tol * sizes[0]:
+    if sizes[-1] <= tol * sizes[0] and not has_risen(history):
         return Status.SOLVED
     if not np.isfinite(history[-1]):
         return Status.DIVERGED

@@ -83,7 +83,7 @@ class RejectOption(WrappedClassifier):
     >>> import separatrix as sx
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
     >>> y = ["a", "a", "b", "a", "b", "b"]
-    >>> model = sx.RejectOption(sx.LogisticRegression(), costs=0.3).fit(X, y)
+    >>> model = sx.RejectOption(sx.LogisticRegression(C=100.0), costs=0.3).fit(X, y)
     >>> model.predict([[0.0], [2.5], [5.0]]).tolist()
     ['a', 'reject', 'b']
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -128,7 +129,14 @@ CANDIDATES = (
         tunable=True,
     ),
     _classes(BASELINE, "class priors", "MostFrequentClassifier"),
-    _classes("logistic", "maximum likelihood", "LogisticRegression", tunable=True, share=0.25),
+    _classes(
+        "logistic",
+        "maximum likelihood",
+        "LogisticRegression",
+        options={"C": math.inf},
+        tunable=True,
+        share=0.25,
+    ),
     _classes(
         "lda",
         "linear discriminant",

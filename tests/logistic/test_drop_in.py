@@ -1,0 +1,132 @@
+"""Logistic regression under scikit-learn's parameters gives scikit-learn's answers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression as Peer
+
+import separatrix as sx
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((120, 4)) + np.array([3.0, 0.0, 0.0, -1.0])
+Y = (X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=120) > 2.0).astype(int)
+THREE = Y + (X[:, 1] > 1.0)
+W = rng.integers(0, 4, 120).astype(float)
+
+
+def same(ours, theirs, rtol=1e-5):
+    assert_allclose(ours.coef_, theirs.coef_, rtol=rtol, atol=rtol)
+    assert_allclose(ours.intercept_, theirs.intercept_, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_defaults(y):
+    ours, theirs = sx.LogisticRegression().fit(X, y), Peer(tol=1e-10, max_iter=10_000).fit(X, y)
+    same(ours, theirs)
+    assert ours.certificate_.holds
+    assert ours.n_iter_.shape == (1,)
+    assert ours.n_iter_.dtype == np.int32
+
+
+@pytest.mark.parametrize("ratio", [0.0, 1.0])
+@pytest.mark.parametrize("scaling", [1, 10.0])
+def test_liblinear_penalizes_the_intercept(ratio, scaling):
+    options = {"C": 0.5, "l1_ratio": ratio, "intercept_scaling": scaling, "solver": "liblinear"}
+    theirs = Peer(**options, tol=1e-12, max_iter=100_000).fit(X, Y, W)
+    ours = sx.LogisticRegression(**options).fit(X, Y, W)
+    same(ours, theirs, rtol=1e-4)
+    b = np.append(ours.coef_, ours.intercept_ / scaling)
+    loss = W @ np.logaddexp(0.0, -(2 * Y - 1) * ours.decision_function(X))
+    primal = 0.5 * loss + (np.abs(b).sum() if ratio else 0.5 * b @ b)
+    assert ours.certificate_.holds
+    assert ours.certificate_.primal == pytest.approx(primal, rel=1e-9)
+
+
+def test_liblinear_with_more_columns_than_rows():
+    wide = np.hstack([X[:30], rng.standard_normal((30, 250))])
+    for ratio in (0.0, 1.0):
+        options = {"l1_ratio": ratio, "solver": "liblinear"}
+        theirs = Peer(**options, tol=1e-12, max_iter=100_000).fit(wide, Y[:30])
+        same(sx.LogisticRegression(**options).fit(wide, Y[:30]), theirs, rtol=2e-4)
+
+
+def test_liblinear_refuses_three_classes():
+    with pytest.raises(ValueError, match="OneVsRest"):
+        sx.LogisticRegression(solver="liblinear").fit(X, THREE)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "C", "ratio"), [("l1", 1.0, 1.0), ("l2", 1.0, 0.0), (None, np.inf, 0.0)]
+)
+def test_the_deprecated_penalty(penalty, C, ratio):
+    model = sx.LogisticRegression(penalty, l1_ratio=ratio)
+    with pytest.warns(FutureWarning, match="penalty"):
+        model.fit(X, Y)
+    same(model, sx.LogisticRegression(C=C, l1_ratio=ratio).fit(X, Y), rtol=1e-12)
+    if penalty is None:
+        assert np.isfinite(model.summary().standard_errors).all()
+
+
+def test_other_warnings():
+    with pytest.warns(FutureWarning, match="n_jobs"):
+        sx.LogisticRegression(n_jobs=2).fit(X, Y)
+    with pytest.warns(FutureWarning, match="l1_ratio"):
+        sx.LogisticRegression(l1_ratio=None).fit(X, Y)
+    with pytest.warns(UserWarning, match="unused"), pytest.warns(FutureWarning):
+        sx.LogisticRegression("l2", l1_ratio=0.5).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore:SEP003")
+def test_warm_start_and_no_steps_at_all():
+    start = sx.LogisticRegression(max_iter=0).fit(X, Y)
+    assert not start.coef_.any()
+    assert start.n_iter_ == 0
+    model = sx.LogisticRegression(warm_start=True).fit(X, Y)
+    before = model.sparsify().coef_.toarray()
+    model.set_params(max_iter=0).fit(X, Y)
+    assert_allclose(model.coef_, before, rtol=1e-12)
+    two = sx.LogisticRegression(max_iter=2).fit(X, THREE)
+    one = sx.LogisticRegression(max_iter=1, warm_start=True).fit(X, THREE).fit(X, THREE)
+    assert_allclose(one.coef_, two.coef_, rtol=1e-9)
+    other = sx.LogisticRegression(warm_start=True).fit(X[:, :2], Y).fit(X, Y)
+    assert_allclose(other.coef_, before, rtol=1e-7)
+
+
+def test_single_precision():
+    single = sx.LogisticRegression().fit(X.astype(np.float32), Y)
+    assert single.coef_.dtype == single.intercept_.dtype == np.float32
+    assert_allclose(single.coef_, sx.LogisticRegression().fit(X, Y).coef_, rtol=1e-5)
+    assert sx.LogisticRegression().fit(sparse.csr_array(X.astype(np.float32)), Y).coef_.dtype == (
+        np.float32
+    )
+
+
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_array])
+def test_sparse_coefficients(to):
+    model = sx.LogisticRegression(C=0.05, l1_ratio=1.0).fit(X, THREE)
+    dense = model.predict_proba(X)
+    assert sparse.issparse(model.sparsify().coef_)
+    assert_allclose(model.predict_proba(to(X)), dense, rtol=1e-12)
+    assert model.signed_distance(X).shape == (120, 3)
+    assert_array_equal(model.densify().predict_proba(X), dense)
+
+
+def test_callbacks_see_the_fit():
+    seen = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, **_):
+            seen.append("begin")
+
+        def on_fit_task_end(self, estimator, context, **_):
+            seen.append("end")
+
+        def teardown(self, estimator, context):
+            seen.append("teardown")
+
+    sx.LogisticRegression().set_callbacks(Recorder()).fit(X, Y)
+    assert seen == ["setup", "begin", "end", "teardown"]
