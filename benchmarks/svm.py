@@ -74,7 +74,7 @@ def fits(title: str, x: Any, y: Any, C: float, gamma: float) -> None:
 
     race(
         f"{title}, {len(x):,} × {x.shape[1]}, C={C:g}, gamma={gamma:.3g}",
-        ("separatrix", lambda: sx.SVC(C, gamma=gamma).fit(x, y)),
+        ("separatrix", lambda: sx.SVC(C=C, gamma=gamma).fit(x, y)),
         {
             name: lambda make=make: make(C=C, gamma=gamma).fit(x, y)
             for name, make in peers("classes").items()
@@ -102,7 +102,7 @@ def numbers(n: int) -> None:
     problem = regression_problem(y, np.full(n, C), 0.1)
     race(
         f"ε-SVR, {n:,} × 10",
-        ("separatrix", lambda: sx.SVR(C, gamma=gamma).fit(x, y)),
+        ("separatrix", lambda: sx.SVR(C=C, gamma=gamma).fit(x, y)),
         {
             name: lambda make=make: make(C=C, gamma=gamma).fit(x, y)
             for name, make in peers("numbers").items()

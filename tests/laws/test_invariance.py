@@ -148,7 +148,7 @@ def test_column_names_are_stored(row: Row) -> None:
     x, y = table(row)
     frame = pd.DataFrame(x, columns=["height", "weight", "age", "dose"])
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", sx.SeparatrixWarning)
         model = row.make().fit(frame, y)
         model.predict(frame)

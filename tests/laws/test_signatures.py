@@ -19,7 +19,7 @@ PENDING = {
     "AgglomerativeClustering", "ElasticNet", "HuberRegressor", "KMeans", "KNeighborsClassifier",
     "KNeighborsRegressor", "Lasso", "LassoCV", "LinearDiscriminantAnalysis", "LinearSVC",
     "LinearSVR", "NearestNeighbors", "Perceptron",
-    "QuadraticDiscriminantAnalysis", "RidgeCV", "SVC", "SVR", "GaussianNB",
+    "QuadraticDiscriminantAnalysis", "RidgeCV", "GaussianNB",
     "LinearRegression", "Ridge",
 }  # fmt: skip
 

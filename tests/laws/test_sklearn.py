@@ -34,7 +34,7 @@ def by_definition(estimator: Any) -> dict[str, str]:
     """
     if isinstance(estimator, ON_LINE) and not getattr(estimator, "pocket", False):
         return dict.fromkeys(REPEATED, "a weight multiplies a step")
-    if isinstance(estimator, sx.SVC | sx.LinearSVC) and estimator.probability:
+    if isinstance(estimator, sx.SVC | sx.LinearSVC) and estimator.probability is True:
         held_out = dict.fromkeys(REPEATED, "a class of one row cannot be held out")
         likelier = {"check_classifiers_train": "the most probable class, not the score's side"}
         return held_out | (likelier if isinstance(estimator, sx.LinearSVC) else {})

@@ -17,7 +17,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "SVC, linear, one-vs-rest",
-        lambda: sx.SVC(0.5, "linear", decision="ovr", standardize=True),
+        lambda: sx.SVC(C=0.5, kernel="linear", decision="ovr", standardize=True),
         "classification",
         additive=False,
         precision=1e-6,
@@ -36,7 +36,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "SVR, standardized",
-        lambda: sx.SVR(100.0, standardize=True),
+        lambda: sx.SVR(C=100.0, standardize=True),
         additive=False,
         objective=of.kernel_svr(of.rbf_scale),
         parameters=of.dual_parameters_of_regression,

@@ -48,7 +48,7 @@ def test_rings_need_a_kernel(rings: tuple[np.ndarray, np.ndarray]) -> None:
 def test_the_fit_is_that_of_the_chosen_pair(rings: tuple[np.ndarray, np.ndarray]) -> None:
     x, y = rings
     model = sx.SVCSearch().fit(x, y)
-    plain = sx.SVC(model.C_, sx.Gaussian(model.bandwidth_), standardize=True).fit(x, y)
+    plain = sx.SVC(C=model.C_, kernel=sx.Gaussian(model.bandwidth_), standardize=True).fit(x, y)
     assert model.decision_function(x) == pytest.approx(plain.decision_function(x))
     assert model.alpha_ == pytest.approx(plain.alpha_)
     assert model.certificate_.holds

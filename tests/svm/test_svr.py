@@ -22,6 +22,7 @@ def test_predictions_agree_with_scikit_learn(settings) -> None:
     own, peer = sx.SVR(**settings).fit(x, y), Peer(tol=1e-9, **settings).fit(x, y)
     assert_allclose(own.predict(x), peer.predict(x), atol=1e-4)
     assert_array_equal(own.support_, peer.support_)
+    assert_array_equal(own.n_support_, peer.n_support_)
     assert_allclose(own.dual_coef_, peer.dual_coef_, rtol=1e-3, atol=1e-3)
 
 
@@ -39,7 +40,7 @@ def test_rows_with_errors_below_epsilon_are_no_support_vectors() -> None:
 
 def test_the_gap_bounds_the_objective() -> None:
     x, y = curve(150)
-    model = sx.SVR(2.0, 0.1, "linear").fit(x, y)
+    model = sx.SVR(C=2.0, epsilon=0.1, kernel="linear").fit(x, y)
     w, b = model.coef_[0], model.intercept_[0]
     value = 0.5 * w @ w + 2.0 * np.maximum(np.abs(y - x @ w - b) - 0.1, 0.0).sum()
     assert_allclose(model.certificate_.primal, value, rtol=1e-12)
@@ -48,7 +49,7 @@ def test_the_gap_bounds_the_objective() -> None:
 
 def test_many_rows_reach_the_tolerance() -> None:
     x, y = curve(3000)
-    model = sx.SVR(5.0).fit(x, y)
+    model = sx.SVR(C=5.0).fit(x, y)
     assert model.certificate_.holds
     assert_allclose(model.predict(x), Peer(C=5.0, tol=1e-5).fit(x, y).predict(x), atol=2e-2)
 
@@ -71,8 +72,8 @@ def test_a_target_that_never_varies_and_one_row() -> None:
 
 def test_the_unit_of_the_target_matters_only_through_its_settings() -> None:
     x, y = curve(120)
-    small = sx.SVR(1.0, 0.1).fit(x, y)
-    large = sx.SVR(1e6, 1e5).fit(x, 1e6 * y)
+    small = sx.SVR(C=1.0, epsilon=0.1).fit(x, y)
+    large = sx.SVR(C=1e6, epsilon=1e5).fit(x, 1e6 * y)
     assert_allclose(large.predict(x), 1e6 * small.predict(x), rtol=1e-6, atol=1e-2)
 
 
@@ -94,7 +95,10 @@ def test_an_indefinite_kernel_has_no_lower_bound() -> None:
 
 def test_alpha_has_the_sign_of_the_residual_as_in_the_linear_model() -> None:
     x, y = curve(150)
-    own, linear = sx.SVR(0.5, 0.2, "linear").fit(x, y), sx.LinearSVR(0.5, epsilon=0.2).fit(x, y)
+    own, linear = (
+        sx.SVR(C=0.5, epsilon=0.2, kernel="linear").fit(x, y),
+        sx.LinearSVR(0.5, epsilon=0.2).fit(x, y),
+    )
     assert_allclose(own.alpha_, linear.alpha_, atol=1e-6)
     assert_allclose(own.slack_, linear.slack_, atol=1e-7)
     assert_array_equal(own.group_, linear.group_)

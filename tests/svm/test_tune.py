@@ -90,9 +90,9 @@ def test_the_fit_has_the_scores_of_the_tuning(three) -> None:
     search.fit_tuned(x, tuning, y)
     assert tuning.parameters["C"] == search.C_
     assert search.bandwidth_ == tuning.parameters["bandwidth"]
-    plain = sx.SVC(search.C_, sx.Gaussian(search.bandwidth_), standardize=True).fit(x, y)
+    plain = sx.SVC(C=search.C_, kernel=sx.Gaussian(search.bandwidth_), standardize=True).fit(x, y)
     pairs = plain.set_params(decision_function_shape="ovo").decision_function(x)
-    assert search.decision_function(x) == pytest.approx(coupled_scores(pairs, 3), rel=1e-6)
+    assert search.decision_function(x) == pytest.approx(coupled_scores(-pairs, 3), rel=1e-6)
     assert search.Cs_.shape == search.n_support_path_.shape == (len(search.score_path_),)
     assert search.score_path_.mean(axis=1).min() == pytest.approx(tuning.losses.mean(axis=1).min())
 
@@ -198,7 +198,9 @@ def test_many_rows_are_searched_in_part_and_predicted_at_full_size() -> None:
     assert "of 900 rows" in tuning.note
     train, test = data.folds.pairs[1]
     chosen = tuning.grid[tuning.by_fold[1]]
-    plain = sx.SVC(chosen["C"], sx.Gaussian(chosen["bandwidth"])).fit(data.z[train], y[train])
+    plain = sx.SVC(C=chosen["C"], kernel=sx.Gaussian(chosen["bandwidth"])).fit(
+        data.z[train], y[train]
+    )
     assert tuning.predictions[test] == pytest.approx(plain.decision_function(data.z[test]), abs=0.1)
 
 

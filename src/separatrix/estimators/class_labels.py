@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,8 @@ def two_or_more(labels: Iterable[object]) -> None:
 class CodedRows:
     """Design matrix, class codes and weights of the rows of positive weight, and the encoding.
 
-    ``rows`` are their numbers among all ``n_samples`` rows.
+    ``rows`` are their numbers among all ``n_samples`` rows. ``w`` is ``sample_weight`` times the
+    ``class_weight`` of the row's class.
     """
 
     x: Matrix
@@ -171,6 +172,8 @@ class CodedRows:
     encoding: Encoding
     rows: Ints
     n_samples: int
+    sample_weight: Floats
+    class_weight: Floats = field(default_factory=lambda: np.ones(0))
 
 
 def coded_rows(
@@ -208,7 +211,8 @@ def coded_items(
     two_or_more(model.classes_.tolist())
     items: Any = take_items(list(X), rows)
     no_columns: Any = None
-    found = CodedRows(items, codes.astype(np.int64), w[rows], no_columns, rows, len(w))
+    codes, w_positive, n = codes.astype(np.int64), w[rows], len(w)
+    found = CodedRows(items, codes, w_positive, no_columns, rows, n, w_positive)
     return _with_class_weights(found, class_weight, model.classes_)
 
 
@@ -223,16 +227,17 @@ def _positive_weight(block: Block, codes: Any, encoding: Encoding) -> CodedRows:
     rows = np.flatnonzero(w > 0.0)
     if len(rows) < block.n:
         x, codes, w = x[rows], codes[rows], w[rows]
-    return CodedRows(x, codes, np.asarray(w, dtype=np.float64), encoding, rows, block.n)
+    w = np.asarray(w, dtype=np.float64)
+    return CodedRows(x, codes, w, encoding, rows, block.n, w)
 
 
 def _with_class_weights(coded: CodedRows, given: Any, labels: NDArray[Any]) -> CodedRows:
     """Weights multiplied by those of the classes; None changes nothing."""
     if given is None:
-        return coded
+        return replace(coded, class_weight=np.ones(len(labels)))
     total = np.bincount(coded.codes, coded.w, len(labels)).astype(np.float64)
     factor = weights_by_class(given, labels.tolist(), total)
-    return replace(coded, w=coded.w * factor[coded.codes])
+    return replace(coded, w=coded.w * factor[coded.codes], class_weight=factor)
 
 
 def outputs_of(classes: int) -> Ints:

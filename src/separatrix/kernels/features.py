@@ -95,3 +95,14 @@ def as_list(x: Items) -> list[Any]:
                 remedy="Kernels of rows of numbers are Linear, Polynomial and Gaussian.",
             )
     return list(x)
+
+
+def holds_objects(x: Items) -> bool:
+    """Whether a list or array holds strings or other objects instead of rows of numbers."""
+    if sparse.issparse(x) or hasattr(x, "columns") or not isinstance(x, list | tuple | np.ndarray):
+        return False
+    try:
+        values = np.asarray(x)
+    except ValueError:  # lists of different length
+        return True
+    return bool(values.ndim < 2 or values.dtype.kind not in "fiub")

@@ -64,7 +64,13 @@ def _gamma(gamma: str | float, x: Items | None, w: Floats | None) -> float:
     x = as_matrix(x)
     if gamma == "auto":
         return 1.0 / int(x.shape[1])
-    variance = _variance(x, w) * int(x.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = _variance(x, w) * int(x.shape[1])
+    if not np.isfinite(variance):
+        raise InputError(
+            "The variance of the rows is too large for a number, and with it gamma='scale'.",
+            remedy="Divide the columns by their size, or use standardize=True where it is offered.",
+        )
     return 1.0 / variance if variance > 0.0 else 1.0
 
 

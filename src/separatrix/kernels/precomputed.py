@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.kernels.base import Array, Items, Kernel, PreparedKernel, n_items
 from separatrix.kernels.tiles import as_matrix, copy_to
 from separatrix.messages import InputError
-from separatrix.rows.block import to_array
+from separatrix.rows.block import Ints, to_array
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,29 @@ class Custom(Kernel):
         """The diagonals of small Gram matrices, block by block."""
         x = self.validate(x)
         blocks = [x[start : start + 64] for start in range(0, n_items(x), 64)]
-        diagonals = [np.diagonal(np.asarray(self.function(block, block))) for block in blocks]
+        diagonals = [np.diagonal(self.values(block, block)) for block in blocks]
         return np.concatenate(diagonals) if diagonals else np.empty(0)
 
     def validate(self, x: Items) -> Items:
         """Rows as a matrix, other items as a list."""
         return as_matrix(x) if self.of_vectors else list(x)
+
+    def values(self, x: Items, z: Items) -> Array:
+        """function(x, z), dense, checked for its shape and its numbers."""
+        found = self.function(x, z)
+        block = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        shape = (n_items(x), n_items(z))
+        if block.shape != shape or block.dtype.kind not in "fiub":
+            raise InputError(
+                f"The kernel function returned {block.shape} of {block.dtype} for {shape}.",
+                remedy="function(x, z) returns one number for every pair: (len x, len z).",
+            )
+        if not np.isfinite(block).all():
+            raise InputError(
+                "The kernel function returned NaN or infinity.",
+                remedy="Every pair of rows needs a finite number.",
+            )
+        return block
 
 
 class PreparedCustom(PreparedKernel):
@@ -109,13 +127,7 @@ class PreparedCustom(PreparedKernel):
     def rows(self, x: Items, out: Array | None = None) -> Array:
         """function(x, z)."""
         x = self.kernel.validate(x)
-        block = np.asarray(self.kernel.function(x, self.centers))
-        shape = (n_items(x), len(self))
-        if block.shape != shape or block.dtype.kind not in "fiub":
-            raise InputError(
-                f"The kernel function returned {block.shape} of {block.dtype} for {shape}.",
-                remedy="function(x, z) returns one number for every pair: (len x, len z).",
-            )
+        block = self.kernel.values(x, self.centers)
         return copy_to(np.array(block, dtype=float), out)
 
 
@@ -127,6 +139,19 @@ def square_matrix(x: Items) -> Array:
             f"A precomputed kernel is {dense.shape[0]} x {dense.shape[1]}.",
             remedy="Training needs the square Gram matrix of all rows.",
         )
+    return dense
+
+
+def training_gram(x: Items, rows: Ints, n: int) -> Array:
+    """The dense Gram matrix of some of n rows, given theirs; refused unless n x n and symmetric."""
+    dense: Array = to_array(as_matrix(x))
+    if dense.shape[1] != n:
+        raise InputError(
+            f"The precomputed kernel is {n} x {dense.shape[1]}.",
+            remedy="Training needs the square Gram matrix of all rows.",
+        )
+    dense = np.ascontiguousarray(dense[:, rows]) if len(rows) < n else dense
+    require_symmetric(dense)
     return dense
 
 

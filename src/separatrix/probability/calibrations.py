@@ -161,6 +161,8 @@ class PlattCalibration(Calibration):
     array([0.4, 0.5, 0.6])
     """
 
+    map_: SigmoidMap
+
     def __init__(self, *, smooth: bool = True) -> None:
         self.smooth = smooth
 

@@ -40,8 +40,12 @@ class SigmoidMap:
 
     def probability(self, score: Floats) -> Floats:
         """The probability of the positive class for every score."""
+        return np.asarray(expit(self.log_odds(score)))
+
+    def log_odds(self, score: Floats) -> Floats:
+        """γ (s − d₀) + log r for every score."""
         with np.errstate(over="ignore"):
-            return np.asarray(expit(self.slope * (score - self.center) + self.log_ratio))
+            return np.asarray(self.slope * (score - self.center) + self.log_ratio)
 
 
 def fit_class_means(rows: BinaryScores, ratio: float | None = None) -> SigmoidMap:

@@ -13,10 +13,12 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import KernelModel, LinearModel, RowsEstimator
+from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
-from separatrix.kernels import Linear, Precomputed
+from separatrix.kernels import Custom, Kernel, Linear, Precomputed
+from separatrix.kernels.features import as_list, holds_objects
 from separatrix.kernels.mercer import check_mercer
-from separatrix.kernels.precomputed import require_symmetric
+from separatrix.kernels.precomputed import training_gram
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Ints, Matrix
@@ -24,6 +26,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
 from separatrix.svm.certificate import badness
 from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.problem import Status
 from separatrix.svm.solver import GROUPS, BinarySVM
 
 #: C κ(x, x) from which on it is named as a cause of inaccuracy.
@@ -164,27 +167,62 @@ class KernelSVM(KernelModel, SupportVectorModel):
     """An SVM with any kernel: ``expansions_`` hold its support vectors."""
 
     standardize: bool
-    support_: Ints
-    dual_coef_: Floats
+    support_: NDArray[Any]
+    n_support_: NDArray[Any]
+    dual_coef_: Any
     expansions_: list[KernelExpansion]
     standardizer_: Standardizer | None
+    #: w·x + b in the units of the table, for the linear kernel: distances, margins, projections.
+    hyperplane_: Hyperplane
+    _items = False  # the function given as kernel compares Python objects
+
+    # -- the kernel ------------------------------------------------------------------------------
 
     @property
     def _is_linear(self) -> bool:
         return isinstance(self.kernel_, Linear)
 
-    def _gram_matrix(self, x: Any, w: Floats, rows: Ints) -> GramMatrix:
-        """The kernel of the rows of positive weight, standardized first if so chosen."""
+    @property
+    def _structures(self) -> bool:
+        return self._items or super()._structures
+
+    def _recognize_items(self, X: Any) -> None:
+        """Note whether ``kernel`` is a function and ``X`` holds strings or other objects."""
+        function = callable(self.kernel) and not isinstance(self.kernel, Kernel)
+        self._items = function and holds_objects(X)
+
+    def _set_kernel(self, x: Any, w: Floats | None = None) -> None:
+        super()._set_kernel(x, w)
+        if self._items:
+            self.kernel_ = Custom(self.kernel, of_vectors=False)
+
+    def _gram_matrix(
+        self, x: Any, w: Floats, rows: Ints, n: int, sample_weight: Floats
+    ) -> GramMatrix:
+        """The kernel of the rows of positive weight w among ``n``, standardized if so chosen.
+
+        ``gamma="scale"`` is that of the rows with their ``sample_weight``, not weights of classes.
+        """
         self.standardizer_ = None
-        if self.standardize and not self._structures and not self._precomputed:
+        self.shape_fit_ = (n,) if self._structures else (n, int(x.shape[1]))
+        if self._precomputed:
+            x = training_gram(x, rows, n)
+        elif self.standardize and not self._structures:
             self.standardizer_ = Standardizer.from_rows(x, w)
             x = self.standardizer_.transform(x)
-        self._set_kernel(x, w)
-        if isinstance(self.kernel_, Precomputed):
-            x = np.ascontiguousarray(x[:, rows]) if len(rows) < x.shape[1] else x
-            require_symmetric(x)
+        self._set_kernel(x, sample_weight)
         mercer = self.kernel_.mercer or check_mercer(self.kernel_, x)
         return GramMatrix(self.kernel_, x, mercer=mercer)
+
+    def _kernel_input(self, X: Any) -> Any:
+        """New rows as the kernel takes them."""
+        check_is_fitted(self)
+        if self._structures:
+            return as_list(X)
+        x = self._design(X)
+        return x if self.standardizer_ is None else self.standardizer_.transform(x)
+
+    # -- the solution ----------------------------------------------------------------------------
 
     def _expose(
         self,
@@ -192,25 +230,34 @@ class KernelSVM(KernelModel, SupportVectorModel):
         svms: list[BinarySVM],
         rows: Ints,
         n: int,
-        pairs: tuple[Floats, list[Ints]] | None = None,
+        codes: Ints | None = None,
+        weights: Floats | None = None,
     ) -> Ints:
         """Set the fitted attributes; returns the positions of the support vectors among ``rows``.
 
-        ``rows`` are those of positive weight among ``n``. For ``pairs`` of classes, the dual
-        coefficients of each row and the support vectors of each class.
+        ``rows`` are those of positive weight among ``n``. Support vectors are in order of their
+        class ``codes``; ``weights`` are dual coefficients of pairs of classes, a row for each row.
         """
         each = _by_row(svms, [svm.beta for svm in svms], gram.n)
-        weights, parts = pairs or (each, [np.flatnonzero(each.any(axis=1))])
-        support = np.concatenate(parts)
-        self.support_ = rows[support]
-        self.dual_coef_ = np.ascontiguousarray(weights[support].T)
         self.intercept_ = np.array([svm.intercept for svm in svms])
+        pairs = weights is not None
+        weights = each if weights is None else weights
+        support = np.flatnonzero(weights.any(axis=1))
+        if codes is not None:
+            support = support[np.argsort(codes[support], kind="stable")]
+        parts = [support]
+        if pairs and codes is not None:
+            parts = [support[codes[support] == c] for c in range(weights.shape[1] + 1)]
+        self.support_ = rows[support].astype(np.int32)
+        dual = np.ascontiguousarray(weights[support].T)
+        self.dual_coef_ = sparse.csr_array(dual) if sparse.issparse(gram.x) else dual
         b = np.zeros(weights.shape[1]) if pairs else self.intercept_
         self.expansions_ = [
             self._expansion(gram, part, rows, n, weights[part], b) for part in parts
         ]
-        self._set_coef(gram, each)
+        self._set_hyperplane(gram, each)
         self.svms_, self.n_samples_fit_ = [replace(m, rows=rows[m.rows]) for m in svms], n
+        self.fit_status_ = int(any(svm.status != Status.SOLVED for svm in svms))
         self._certify(svms, lambda: _cause_of_inaccuracy(gram, svms))
         return support
 
@@ -223,30 +270,39 @@ class KernelSVM(KernelModel, SupportVectorModel):
         centers = rows[index] if gram.precomputed else gram.items(index)
         return KernelExpansion(self.kernel_, centers, weights, b, n if gram.precomputed else 0)
 
-    def _set_coef(self, gram: GramMatrix, weights: Floats) -> None:
-        """``coef_`` and ``intercept_`` in the units of the table, for the linear kernel."""
-        self.__dict__.pop("coef_", None)
+    def _set_hyperplane(self, gram: GramMatrix, weights: Floats) -> None:
+        """``hyperplane_`` and ``intercept_`` in the units of the table, for the linear kernel."""
+        self.__dict__.pop("hyperplane_", None)
         if not self._is_linear:
             return
-        self.coef_ = np.asarray(weights.T @ gram.x)
+        coef = np.asarray(weights.T @ gram.x)
         if self.standardizer_ is not None:
-            self.coef_, self.intercept_ = self.standardizer_.unscale(self.coef_, self.intercept_)
+            coef, self.intercept_ = self.standardizer_.unscale(coef, self.intercept_)
+        self.hyperplane_ = Hyperplane(coef, self.intercept_, self.encoding_.names)
 
-    def _kernel_input(self, X: Any) -> Any:
-        """New rows as the kernel takes them."""
-        check_is_fitted(self)
-        if self._structures:
-            return list(X)
-        x = self._design(X)
-        return x if self.standardizer_ is None else self.standardizer_.transform(x)
+    @property
+    def coef_(self) -> Any:
+        """The normal w of each binary SVM, for the linear kernel; read only."""
+        plane = vars(self).get("hyperplane_")
+        if plane is None:
+            raise AttributeError("coef_ exists after fit with the linear kernel only.")
+        if sparse.issparse(self.expansions_[0].centers):
+            coef: Any = sparse.csr_array(plane.coef)
+            coef.data.flags.writeable = False
+            return coef
+        coef = plane.coef.view()
+        coef.flags.writeable = False
+        return coef
 
     @property
     def support_vectors_(self) -> Any:
-        """The support vectors themselves, in the order of ``support_``."""
+        """The support vectors themselves, in the order of ``support_``; none if precomputed."""
         check_is_fitted(self)
+        if isinstance(self.kernel_, Precomputed):
+            return np.empty((0, 0))
         parts = [expansion.centers for expansion in self.expansions_]
-        if isinstance(self.kernel_, Precomputed) or self._structures:
-            return parts[0] if len(parts) == 1 else [item for part in parts for item in part]
+        if self._structures:
+            return [item for part in parts for item in part]
         joint: Any = (
             sparse.vstack(parts, format="csr")
             if sparse.issparse(parts[0])

@@ -16,6 +16,7 @@ from separatrix.selection.tuning import Tuning, TuningData
 from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.pairs import coupled_scores
 from separatrix.svm.parameter_search import ParameterSearch
+from separatrix.svm.probabilities import DEPRECATED
 from separatrix.svm.svc import SVC
 from separatrix.svm.tuning.classes import gaussian_classes, linear_classes, require_classes
 from separatrix.svm.tuning.fold_path import TOLERANCE
@@ -121,7 +122,8 @@ class SVCSearch(ParameterSearch, SVC):
     kernel: Any = "rbf"
     decision = "ovo"
     decision_function_shape = "ovr"
-    probability = False
+    break_ties = False
+    probability: Any = DEPRECATED
 
     def __init__(
         self,
@@ -158,10 +160,11 @@ class SVCSearch(ParameterSearch, SVC):
         cost = fit_cost(tuning.row_iterations, tuning.n_search_rows, pairs, data.x.shape[1])
 
         def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
-            svm = SVC(parameters["C"], Gaussian(parameters["bandwidth"]), tol=TOLERANCE)
+            C, kernel = parameters["C"], Gaussian(parameters["bandwidth"])
+            svm = SVC(C=C, kernel=kernel, tol=TOLERANCE, cache_size=500.0)
             svm.fit(data.z[train], codes[train], data.w[train])
             found = svm._scores(data.z[test])
-            return found[:, 0] if k == 2 else coupled_scores(found, k)
+            return found[:, 0] if k == 2 else coupled_scores(-found, k)
 
         return predicted_at_full_size(data, tuning, scores, cost, data.work * (1.0 - SEARCH_SHARE))
 
@@ -172,8 +175,8 @@ class SVCSearch(ParameterSearch, SVC):
         self._choose(tuning)
         self.bandwidth_ = float(tuning.parameters["bandwidth"])
         svm = SVC(
-            self.C_,
-            Gaussian(self.bandwidth_),
+            C=self.C_,
+            kernel=Gaussian(self.bandwidth_),
             standardize=True,
             class_weight=self.class_weight,
             tol=self.tol,
@@ -187,7 +190,10 @@ class SVCSearch(ParameterSearch, SVC):
 
     def _by_class(self, scores: Floats) -> Floats:
         k = len(self.classes_)
-        return np.asarray(scores[:, 0]) if k == 2 else coupled_scores(scores, k)
+        return np.asarray(scores[:, 0]) if k == 2 else coupled_scores(-scores, k)
+
+    def _ranked(self, scores: Floats) -> Floats:
+        return self._by_class(scores)
 
 
 class LinearSVCSearch(ParameterSearch, LinearSVC):

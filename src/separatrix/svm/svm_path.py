@@ -159,7 +159,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
             )
         if not self._structures:
             self.encoding_ = coded.encoding
-        self._set_kernel(coded.x, coded.w)
+        self._set_kernel(coded.x, coded.sample_weight)
         self._training = training = path_training(coded, self.kernel_)
         variance = feature_variance(training.gram, coded.w)
         self.C_max_ = float(self.C_max or FAR / (variance if variance > 0.0 else 1.0))

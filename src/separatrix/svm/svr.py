@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_consistent_length
 
-from separatrix.estimators.base import RowsEstimator, check_sample_weight
-from separatrix.estimators.targets import one_number
-from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, unit_weights
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import ArrayRows
-from separatrix.statistics.preparation import prepare
-from separatrix.svm.base import KernelSVM
+from separatrix.rows.block import Floats
+from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.kernel_regressor import KernelRegressor
+from separatrix.svm.kernel_regressor import regression_table as regression_table
 from separatrix.svm.problem import SolverOptions, regression_problem
-from separatrix.svm.solver import fit_kernel_svm
+from separatrix.svm.solver import BinarySVM, fit_kernel_svm
 
 
-class SVR(RegressorMixin, KernelSVM):
+class SVR(KernelRegressor):
     """Support vector regression with any kernel.
 
     With φ the feature map of the kernel,
@@ -31,10 +24,6 @@ class SVR(RegressorMixin, KernelSVM):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of a unit of error beyond ε, multiplied by the weight ω of the row.
-    epsilon : float, default=0.1
-        Error ε that costs nothing, in units of the target.
     kernel : Kernel, callable or str, default="rbf"
         As in :class:`SVC`.
     degree : int, default=3
@@ -43,20 +32,24 @@ class SVR(RegressorMixin, KernelSVM):
         Coefficient of a kernel given by name, as in scikit-learn.
     coef0 : float, default=0.0
         Constant term of the polynomial and the sigmoid kernel given by name.
-    standardize : bool, default=False
-        Standardize the columns first, so that their units do not matter.
     tol : float, default=1e-3
         Violation of the KKT conditions at which to stop, in standard deviations of the target.
-    cache_size : float, default=500.0
+    C : float, default=1.0
+        Cost of a unit of error beyond ε, multiplied by the weight ω of the row.
+    epsilon : float, default=0.1
+        Error ε that costs nothing, in units of the target.
+    shrinking : bool, default=True
+        Taken and unused: rows are left out of the search where that pays.
+    cache_size : float, default=200
         Megabytes for the cache of kernel rows.
-    time_budget : float or None, default=None
-        Seconds after which the best solution so far is returned, with its duality gap.
+    verbose : bool, default=False
+        Taken and unused.
     max_iter : int, default=-1
         Limit of SMO iterations; −1 is 1000 n + 10⁶.
-    shrinking : bool, default=True
-        Ignored, accepted for compatibility with scikit-learn.
-    verbose : bool, default=False
-        Ignored.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter.
+    time_budget : float or None, default=None
+        Seconds after which the best solution so far is returned, with its duality gap.
 
     Attributes
     ----------
@@ -70,6 +63,14 @@ class SVR(RegressorMixin, KernelSVM):
         The intercept b.
     coef_ : ndarray of shape (1, n_features)
         The coefficients w, for the linear kernel.
+    hyperplane_ : Hyperplane
+        w·x + b as a hyperplane, for the linear kernel.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
+    shape_fit_ : tuple
+        Shape of the training data.
+    fit_status_ : int
+        0 if the problem was solved, else 1.
     alpha_, slack_, group_ : ndarray of shape (n_samples,)
         α⁺ − α⁻, error beyond ε, and group of every training row: "non-support" (error below ε),
         "free" (error ε) or "bound" (|α| = C, error above ε).
@@ -108,67 +109,41 @@ class SVR(RegressorMixin, KernelSVM):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        kernel: Any = "rbf",
         *,
+        kernel: Any = "rbf",
         degree: int = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
-        standardize: bool = False,
         tol: float = 1e-3,
-        cache_size: float = 500.0,
-        time_budget: float | None = None,
-        max_iter: int = -1,
+        C: float = 1.0,
+        epsilon: float = 0.1,
         shrinking: bool = True,
+        cache_size: float = 200,
         verbose: bool = False,
+        max_iter: int = -1,
+        standardize: bool = False,
+        time_budget: float | None = None,
     ) -> None:
-        self.C = C
-        self.epsilon = epsilon
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
-        self.standardize = standardize
         self.tol = tol
-        self.cache_size = cache_size
-        self.time_budget = time_budget
-        self.max_iter = max_iter
+        self.C = C
+        self.epsilon = epsilon
         self.shrinking = shrinking
+        self.cache_size = cache_size
         self.verbose = verbose
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        options = SolverOptions.of(self, self.cache_size)
+    def _fit_numbers(
+        self, gram: GramMatrix, y: Floats, w: Floats, options: SolverOptions
+    ) -> BinarySVM:
         check_regression(self)
-        if self._structures:
-            x, target, w = self._objects(X, y, sample_weight)
-        else:
-            x, target, w, self.encoding_ = regression_table(self, X, y, sample_weight)
-        rows = np.flatnonzero(w > 0.0)
-        gram = self._gram_matrix(take_items(x, rows), w[rows], rows)
-        cost = float(self.C) * w[rows]
-        problem = regression_problem(np.ascontiguousarray(target[rows]), cost, float(self.epsilon))
-        found = fit_kernel_svm(gram, problem, np.arange(gram.n), options)
-        self._expose(gram, [found], rows, len(w))
-        self.n_iter_ = max(1, found.n_iter)
-        return self
-
-    def _objects(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Floats, Floats]:
-        """Python objects, for a kernel on structures."""
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = 1  # one object for each row
-        target = column_or_1d(y).astype(float)
-        check_consistent_length(X, target)
-        w = check_sample_weight(sample_weight, len(target))
-        return list(X), target, unit_weights(w, len(target))
-
-    def predict(self, X: Any) -> Floats:
-        """w·φ(x) + b for every row."""
-        x = self._kernel_input(X)
-        if self._is_linear:
-            return np.asarray(self._design(X) @ self.coef_[0] + self.intercept_[0])
-        return self.expansions_[0].scores(x)[:, 0]
+        problem = regression_problem(y, float(self.C) * w, float(self.epsilon))
+        return fit_kernel_svm(gram, problem, np.arange(gram.n), options)
 
 
 def check_regression(model: Any) -> None:
@@ -180,17 +155,3 @@ def check_regression(model: Any) -> None:
         )
     if not 0.0 <= model.epsilon < np.inf:
         raise InputError(f"epsilon={model.epsilon!r} must be a number of at least 0.")
-
-
-def regression_table(
-    model: RowsEstimator, X: Any, y: Any, sample_weight: Any
-) -> tuple[Any, Floats, Floats, Encoding]:
-    """Design matrix, target, weights and encoding of what ``fit`` was given."""
-    rows = model._training_rows(X, y, sample_weight)
-    if isinstance(rows, ArrayRows):
-        block, encoding = rows.block, identity(rows.schema)
-    else:
-        prepared = prepare(rows)
-        block, encoding = prepared.rows.collect(), prepared.encoding
-    one_number(block.targets)
-    return block.x, block.y[:, 0], block.weights, encoding

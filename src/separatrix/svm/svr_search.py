@@ -11,8 +11,9 @@ from separatrix.kernels import Gaussian
 from separatrix.kernels.base import take_items
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.svm.kernel_regressor import regression_table
 from separatrix.svm.parameter_search import ParameterSearch
-from separatrix.svm.svr import SVR, regression_table
+from separatrix.svm.svr import SVR
 from separatrix.svm.tuning.fold_path import TOLERANCE
 from separatrix.svm.tuning.full_size import predicted_at_full_size
 from separatrix.svm.tuning.numbers import gaussian_numbers
@@ -120,7 +121,9 @@ class SVRSearch(ParameterSearch, SVR):
 
         def values(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
             C, epsilon, bandwidth = (parameters[p] for p in ("C", "epsilon", "bandwidth"))
-            svm = SVR(C, epsilon, Gaussian(bandwidth), tol=TOLERANCE)
+            svm = SVR(
+                C=C, epsilon=epsilon, kernel=Gaussian(bandwidth), tol=TOLERANCE, cache_size=500.0
+            )
             return svm.fit(data.z[train], y[train], data.w[train]).predict(data.z[test])
 
         return predicted_at_full_size(data, tuning, values, cost, data.work * (1.0 - SEARCH_SHARE))
@@ -133,9 +136,9 @@ class SVRSearch(ParameterSearch, SVR):
         self.bandwidth_ = float(tuning.parameters["bandwidth"])
         self.epsilon_ = float(tuning.parameters["epsilon"])
         svm = SVR(
-            self.C_,
-            self.epsilon_,
-            Gaussian(self.bandwidth_),
+            C=self.C_,
+            epsilon=self.epsilon_,
+            kernel=Gaussian(self.bandwidth_),
             standardize=True,
             tol=self.tol,
             cache_size=self.cache_size,

@@ -17,7 +17,7 @@ from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import join_words, plural
 from separatrix.pictures.style import MUTED, SERIES, label_text, style_axes
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, to_array
 
 #: Points of a line, and the relative distance within which α counts as equal to a bound.
 _POINTS = 240
@@ -71,7 +71,7 @@ class DualCoefficientDisplay(Display):
         """From a fitted binary SVM with ``support_`` and ``dual_coef_``, and its classes."""
         from separatrix.svm.search import SVCSearch
 
-        dual = np.atleast_2d(np.asarray(model.dual_coef_, dtype=float))
+        dual = np.atleast_2d(to_array(model.dual_coef_))
         if dual.shape[0] != 1:
             raise InputError(
                 "Dual coefficients are drawn for two classes.",
