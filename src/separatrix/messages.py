@@ -193,6 +193,12 @@ WARNINGS: dict[str, WarningEntry] = {
             "The model finds no test row of a rare class: its error rate is small because the "
             "class is.",
         ),
+        WarningEntry(
+            "SEP013",
+            "column left out",
+            "A column of a data frame tells rows apart and says nothing about new ones (a number "
+            "or a text of its own in every row), or has no value: the model does not use it.",
+        ),
     )
 }
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
+from separatrix.estimators.frames import as_matrix, like_training, reads_tables
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.messages import InputError
@@ -17,8 +18,11 @@ from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Matrix, to_array
 from separatrix.rows.block import check_sample_weight as check_sample_weight
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.rows import ArrayRows, InMemory, Rows
+from separatrix.rows.mapped import EncodedRows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_means
 from separatrix.rows.schema import Term
+from separatrix.rows.sources.frames import is_frame, odd_column, refuse_odd_column
+from separatrix.rows.sources.new_rows import rows_like
 from separatrix.statistics.moments import Moments
 
 
@@ -47,7 +51,18 @@ class RowsEstimator(BaseEstimator):
     _multi_output = False
     _missing_ok = False  # NaN is a missing value, and the model can handle it
     _checks_sums = False  # the fit finds NaN and infinity in its sums, and calls _refuse_missing
+    encoding_: Encoding
     _rows: Rows | None = None  # training rows of the last fit in this process, for leverage
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Every ``fit`` takes data frames of any columns."""
+        super().__init_subclass__(**kwargs)
+        if "fit" in vars(cls):
+            cls.fit = reads_tables(cls.fit)  # type: ignore[attr-defined]
+
+    def _use_of_frames(self) -> str:
+        """Data frames are encoded ("encode"), matrices ("matrix"), or passed on ("objects")."""
+        return "encode"
 
     def _training_rows(
         self,
@@ -66,6 +81,8 @@ class RowsEstimator(BaseEstimator):
             refuse_targets(y, sample_weight)
             if not X.schema.targets:
                 raise InputError("The rows have no target.", remedy="Use scan(…, target='column').")
+            if not reset and not self.encoding_.is_identity:
+                return EncodedRows(rows_like(X, self.encoding_.schema, target=True), self.encoding_)
             self._name_columns(X)
             return X
         if isinstance(X, Moments):
@@ -74,6 +91,9 @@ class RowsEstimator(BaseEstimator):
                 remedy="Give X and y, or scan(…). Moments suffice to fit LinearRegression, Ridge, "
                 "RidgePath, Lasso, ElasticNet and LassoPath; add those of several tables with +.",
             )
+        frame = is_frame(X)
+        if frame and odd_column(X, nan=self._missing_ok) is not None:
+            return self._odd_rows(X, y, sample_weight)
         later = self._checks_sums and sample_weight is None and not sparse.issparse(X)
         X, y = validate_data(
             self,
@@ -98,7 +118,20 @@ class RowsEstimator(BaseEstimator):
             w,
             names=None if names is None else [str(name) for name in names],
             targets=terms,
+            placeholders=column_means(X, w) if frame else None,
         )
+
+    def _odd_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """A frame with columns that are no plain numbers, after or in place of a fit."""
+        encoding: Encoding | None = getattr(self, "encoding_", None)
+        if encoding is None or encoding.is_identity:
+            refuse_odd_column(
+                X,
+                "portions of a table must be plain numbers",
+                "Call fit with the whole table, or encode it first (TableEncoder).",
+                nan=self._missing_ok,
+            )
+        return like_training(self, X, y, sample_weight)
 
     def _refuse_missing(self, rows: InMemory) -> None:
         """Raise if the rows contain NaN or infinity."""
@@ -117,8 +150,6 @@ class RowsEstimator(BaseEstimator):
         check_is_fitted(self)
         encoding: Encoding | None = getattr(self, "encoding_", None)
         if encoding is not None and not encoding.is_identity:
-            from separatrix.rows.scan import rows_like
-
             return encoding.apply(rows_like(X, encoding.schema).collect()).x
         if isinstance(X, Rows):
             x = X.collect().x
@@ -128,6 +159,9 @@ class RowsEstimator(BaseEstimator):
                     f"{self.n_features_in_}."
                 )
             return x
+        odd = is_frame(X) and odd_column(X, nan=self._missing_ok) is not None
+        if odd and encoding is not None and self._use_of_frames() == "encode":
+            return as_matrix(X, encoding.schema, named=hasattr(self, "feature_names_in_"))
         return validate_data(
             self,
             X,
@@ -209,6 +243,12 @@ class KernelModel(RowsEstimator):
         """Whether ``X`` is a Gram matrix."""
         named = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return named or isinstance(self.kernel, Precomputed)
+
+    def _use_of_frames(self) -> str:
+        """Structures are Python objects, and a Gram matrix is a matrix."""
+        if self._structures:
+            return "objects"
+        return "matrix" if self._precomputed else "encode"
 
     def _set_kernel(self, x: Any, w: Floats | None = None) -> None:
         """Set ``kernel_``; ``gamma="scale"`` is that of the weighted rows."""

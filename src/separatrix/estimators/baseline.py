@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.estimators.additive import MomentEstimator, TrainingData
 from separatrix.estimators.base import RowsEstimator
+from separatrix.estimators.class_tables import labels_in_order
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import ArrayRows
@@ -107,8 +108,10 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
         rows = self._training_rows(X, y, sample_weight, encode_target=indicators)
         prepared = prepare(rows)
         m = prepared.moments
-        self.classes_ = labels[0] if labels else np.array([str(t.level) for t in m.targets])
-        self.class_prior_ = m.y_mean.copy()
+        levels = [str(term.level) for term in m.targets]
+        found = labels[0] if labels else labels_in_order(rows.schema.targets[0], levels)
+        order = np.argsort(found)
+        self.classes_, self.class_prior_ = found[order], m.y_mean[order]
         self.encoding_ = prepared.encoding
         self.certificate_ = Certificate(
             "The most frequent class: no constant prediction has fewer errors",

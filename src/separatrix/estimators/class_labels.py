@@ -13,9 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.base import RowsEstimator, check_sample_weight, require_labels
+from separatrix.estimators.class_tables import class_labels
 from separatrix.estimators.class_weights import weights_by_class
 from separatrix.estimators.targets import classes
 from separatrix.kernels.base import take_items
+from separatrix.kernels.features import as_list
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints, Matrix, unit_weights
 from separatrix.rows.encoding import Encoding, identity
@@ -79,7 +81,7 @@ class ClassLabels(RowsEstimator):
         """The one-hot terms in the order of ``classes_``."""
         levels = classes(targets)
         if not hasattr(self, "classes_"):
-            self.classes_ = np.array(sorted(levels), dtype=object)
+            self.classes_ = class_labels(rows.schema.targets[0], levels)
         two_or_more(self.classes_.tolist())
         return Terms(tuple(self._terms(rows.schema.targets[0].name)))
 
@@ -209,7 +211,7 @@ def coded_items(
     rows = np.flatnonzero(w > 0.0)
     model.classes_, codes = np.unique(labels[rows], return_inverse=True)
     two_or_more(model.classes_.tolist())
-    items: Any = take_items(list(X), rows)
+    items: Any = take_items(as_list(X), rows)
     no_columns: Any = None
     codes, w_positive, n = codes.astype(np.int64), w[rows], len(w)
     found = CodedRows(items, codes, w_positive, no_columns, rows, n, w_positive)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from separatrix.estimators.base import check_sample_weight
+from separatrix.estimators.class_tables import labels_in_order
 from separatrix.estimators.targets import classes, codes_of
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, unit_weights
@@ -77,7 +78,8 @@ def weighted_rows(rows: Rows, given: Any) -> Rows:
     present = moments.y_mean > 0.0
     targets = [term for term, there in zip(moments.targets, present, strict=True) if there]
     total = moments.weight * moments.y_mean[present]
-    factors = weights_by_class(given, list(classes(targets)), total)
+    labels = labels_in_order(rows.schema.targets[0], classes(targets)).tolist()
+    factors = weights_by_class(given, labels, total)
     through = ClassFactors(dict(zip(targets, factors.tolist(), strict=True)))
     if not isinstance(rows, InMemory):
         return MappedRows(rows, through)

@@ -13,12 +13,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.distances.base import Metric
-from separatrix.distances.names import PrecomputedDistances
+from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix, unit_weights
 from separatrix.rows.encoding import identity
-from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.rows import ArrayRows, Rows, column_means
+from separatrix.rows.sources.frames import is_frame
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
 
@@ -60,6 +61,16 @@ class PointsEstimator(RowsEstimator):
     standardizer_: Standardizer | None
     precomputed_columns_: Ints | None = None
 
+    def _use_of_frames(self) -> str:
+        """A metric on objects takes rows as they are, and a distance matrix is a matrix."""
+        metric = getattr(self, "metric", None)
+        if metric is None:
+            return super()._use_of_frames()
+        metric = metric_from(metric)
+        if isinstance(metric, PrecomputedDistances):
+            return "matrix"
+        return "encode" if metric.of_vectors else "objects"
+
     # -- training points ---------------------------------------------------------------------------
 
     def _unlabeled_rows(self, X: Any, sample_weight: Any) -> Rows:
@@ -71,11 +82,13 @@ class PointsEstimator(RowsEstimator):
             return X
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         names = getattr(self, "feature_names_in_", None)
+        w = check_sample_weight(sample_weight, x.shape[0])
         return ArrayRows(
             sparse.csr_array(x) if sparse.issparse(x) else x,
             None,
-            check_sample_weight(sample_weight, x.shape[0]),
+            w,
             names=None if names is None else [str(name) for name in names],
+            placeholders=column_means(x, w) if is_frame(X) else None,
         )
 
     def _read_points(

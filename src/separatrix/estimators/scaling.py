@@ -22,7 +22,8 @@ from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.encoding import identity
-from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.rows import ArrayRows, Rows, column_means
+from separatrix.rows.sources.frames import is_frame, refuse_odd_column
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
@@ -53,9 +54,16 @@ class _Scaling(TransformerMixin, RowsEstimator):
         return self._finish(moments if first else self.moments_ + moments)
 
     def _moments_of(self, X: Any, sample_weight: Any, *, reset: bool) -> Moments:
+        refuse_odd_column(
+            X,
+            "portions of a table must be plain numbers",
+            "Call fit with the whole table, or encode it first (TableEncoder).",
+        )
         x = validate_data(self, X, reset=reset, dtype=np.float64)
         names = getattr(self, "feature_names_in_", None)
-        rows = ArrayRows(x, None, check_sample_weight(sample_weight, len(x)), names=names)
+        w = check_sample_weight(sample_weight, len(x))
+        means = column_means(x, w) if is_frame(X) else None
+        rows = ArrayRows(x, None, w, names=names, placeholders=means)
         self.encoding_ = identity(rows.schema)
         return rows.reduce(Moments())
 

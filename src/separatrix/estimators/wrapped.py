@@ -29,6 +29,7 @@ from separatrix.estimators.base import (
     refuse_targets,
     require_labels,
 )
+from separatrix.estimators.class_tables import labels_in_order, with_classes
 from separatrix.estimators.targets import classes, one_number
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
@@ -60,9 +61,10 @@ def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
     """Rows, labels and weights given to ``fit``; a table brings its own labels and weights."""
     if isinstance(X, Rows):
         refuse_targets(y, sample_weight)
-        rows = X.read()
-        levels = np.array(classes(rows.block.targets), dtype=object)
-        return LabeledRows(rows, levels[rows.block.y.argmax(axis=1)], rows.block.w)
+        rows = with_classes(X).read()
+        levels = classes(rows.block.targets)
+        labels = labels_in_order(rows.schema.targets[0], levels)
+        return LabeledRows(rows, labels[rows.block.y.argmax(axis=1)], rows.block.w)
     require_labels(model, y)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")

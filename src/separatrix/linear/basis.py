@@ -16,8 +16,9 @@ from separatrix.messages import InputError, did_you_mean
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import identity
 from separatrix.rows.expansion import exponents_of, name_of
-from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.rows import ArrayRows, Rows, column_means
 from separatrix.rows.schema import Kind, Term
+from separatrix.rows.sources.frames import is_frame
 from separatrix.statistics.preparation import prepare
 
 #: What each name stands for, and what may follow it.
@@ -90,7 +91,8 @@ class BasisExpansion(TransformerMixin, RowsEstimator):
         else:
             x = validate_data(self, X, dtype=np.float64)
             names = getattr(self, "feature_names_in_", None)
-            self.encoding_ = identity(ArrayRows(x, names=names).schema)
+            means = column_means(x, None) if is_frame(X) else None
+            self.encoding_ = identity(ArrayRows(x, names=names, placeholders=means).schema)
         self.term_names_ = tuple(self._functions(self.encoding_.terms.items))
         return self
 

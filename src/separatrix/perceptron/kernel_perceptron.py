@@ -20,6 +20,7 @@ from separatrix.estimators.class_labels import (
 )
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Precomputed
+from separatrix.kernels.features import as_list
 from separatrix.kernels.mercer import check_mercer
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Status
@@ -222,7 +223,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     def decision_function(self, X: Any) -> Floats:
         """f(x): one score for two classes, positive for ``classes_[1]``; else one for each."""
         check_is_fitted(self)
-        scores = self.expansion_.scores(list(X) if self._structures else self._design(X))
+        scores = self.expansion_.scores(as_list(X) if self._structures else self._design(X))
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -41,6 +41,7 @@ class ProbabilityMixin(ClassLabels):
             plain.set_params(class_weight=None)
         calibrated = CalibratedClassifier(plain, method="platt").fit(X, y, sample_weight)
         parameters = self.get_params(deep=False)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         for name, value in vars(calibrated.estimator_).items():
             if name not in parameters:
                 setattr(self, name, value)

@@ -214,7 +214,8 @@ class InMemory(Rows):
 class ArrayRows(InMemory):
     """Numeric rows in memory that are a design already: no level to encode, no value missing.
 
-    ``has_names`` says whether the columns were given names.
+    ``has_names`` says whether the columns were given names; ``placeholders`` stand for missing
+    values of new rows.
     """
 
     def __init__(
@@ -226,6 +227,7 @@ class ArrayRows(InMemory):
         names: Sequence[str] | None = None,
         targets: Sequence[Term] | None = None,
         parts: Ints | None = None,
+        placeholders: Floats | None = None,
     ) -> None:
         n, d = x.shape
         y = np.empty((n, 0)) if y is None else y[:, None] if y.ndim == 1 else y
@@ -235,7 +237,7 @@ class ArrayRows(InMemory):
             targets = [Term(name) for name in target_names(y.shape[1])]
         terms = Terms(tuple(Term(name) for name in features))
         super().__init__(
-            Schema(tuple(Column(name) for name in features), _target_columns(targets)),
+            Schema(_numeric_columns(features, placeholders), _target_columns(targets)),
             Block(x, y, w, terms, Terms(tuple(targets)), parts),
         )
 
@@ -271,6 +273,21 @@ def column_names(d: int) -> tuple[str, ...]:
 def target_names(k: int) -> tuple[str, ...]:
     """Names for targets without any: y, or y0, y1, …"""
     return ("y",) if k == 1 else tuple(f"y{j}" for j in range(k))
+
+
+def column_means(x: Matrix, w: Floats | None) -> Floats | None:
+    """The (weighted) means of dense columns, which stand for missing values of new rows."""
+    if not isinstance(x, np.ndarray):
+        return None
+    with np.errstate(all="ignore"):  # values that are not finite are refused later
+        return np.asarray(x.mean(axis=0) if w is None else w @ x / w.sum())
+
+
+def _numeric_columns(names: Sequence[str], placeholders: Floats | None) -> tuple[Column, ...]:
+    if placeholders is None or not np.isfinite(placeholders).all():
+        return tuple(Column(name) for name in names)
+    pairs = zip(names, placeholders.tolist(), strict=True)
+    return tuple(Column(name, placeholder=value) for name, value in pairs)
 
 
 def _target_columns(targets: Sequence[Term]) -> tuple[Column, ...]:

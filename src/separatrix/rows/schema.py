@@ -70,7 +70,9 @@ class Column:
     the column, so that the later correction (a linear map) loses no digits.
 
     ``display`` says what the numbers are: ``"date"`` and ``"datetime"`` (days since 1970-01-01),
-    ``"time"`` and ``"duration"`` (seconds), ``"year"``; empty for plain numbers.
+    ``"time"`` and ``"duration"`` (seconds), ``"year"``; empty for plain numbers. Of a target that
+    holds classes it is the type of the labels: ``"integer"``, ``"number"``, ``"boolean"``; empty
+    for text.
     """
 
     name: str

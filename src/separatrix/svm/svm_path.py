@@ -14,6 +14,7 @@ from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_r
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.kernel_expansion import KernelExpansion
 from separatrix.kernels import Linear
+from separatrix.kernels.features import as_list
 from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
@@ -287,7 +288,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         if isinstance(self.kernel_, Linear):
             scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
         else:
-            x = list(X) if self._structures else self._design(X)
+            x = as_list(X) if self._structures else self._design(X)
             scores = self.expansion_.scores(x)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -44,9 +44,9 @@ def _of_frame(source: Any) -> pa.Table:
         frame = frame.collect()
     import pyarrow as pa
 
-    return pa.table(
-        {str(name): _array(str(name), frame[name].to_native()) for name in frame.columns}
-    )
+    # by position: the names of a pandas table may be numbers
+    columns = [(str(name), frame[:, j].to_native()) for j, name in enumerate(frame.columns)]
+    return pa.table({name: _array(name, column) for name, column in columns})
 
 
 def _array(name: str, column: Any) -> Any:
