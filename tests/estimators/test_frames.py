@@ -97,7 +97,7 @@ def test_a_column_that_is_left_out_is_named() -> None:
     ],
 )
 def test_what_cannot_be_encoded_is_refused_by_the_name_of_a_column(fit) -> None:
-    with pytest.raises(sx.InputError, match="column '(town|height)'"):
+    with pytest.raises(sx.InputError, match=r"column '(town|height)'"):
         fit()
 
 
