@@ -13,14 +13,16 @@ from separatrix.discriminant.basic_linear_classifier import (
 from separatrix.discriminant.covariance_tests import box_m as box_m, mardia as mardia
 from separatrix.discriminant.gaussian_discriminant import (
     GaussianDiscriminant as GaussianDiscriminant,
-    GaussianNB as GaussianNB,
     NearestMean as NearestMean,
-    QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
 )
+from separatrix.discriminant.gaussian_nb import GaussianNB as GaussianNB
 from separatrix.discriminant.linear_discriminant import (
     LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
 )
 from separatrix.discriminant.naive_bayes import NaiveBayes as NaiveBayes
+from separatrix.discriminant.quadratic_discriminant import (
+    QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
+)
 from separatrix.discriminant.regularized_discriminant import (
     RegularizedDiscriminantAnalysis as RegularizedDiscriminantAnalysis,
 )

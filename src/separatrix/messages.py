@@ -199,6 +199,12 @@ WARNINGS: dict[str, WarningEntry] = {
             "A column of a data frame tells rows apart and says nothing about new ones (a number "
             "or a text of its own in every row), or has no value: the model does not use it.",
         ),
+        WarningEntry(
+            "SEP014",
+            "priors rescaled",
+            "The prior probabilities of the classes do not add up to 1; they were divided by their "
+            "sum.",
+        ),
     )
 }
 

@@ -13,8 +13,8 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as Their
 from sklearn.naive_bayes import GaussianNB as TheirNB
 
 import separatrix as sx
-from separatrix.discriminant.class_covariances import CovarianceShrinkage, GaussianFit
-from separatrix.discriminant.gaussian_classifier import COVARIANCES, GaussianOptions, certify
+from separatrix.discriminant.gaussian_options import COVARIANCES, GaussianOptions, certify
+from separatrix.discriminant.gaussian_problem import CovarianceShrinkage, GaussianFit
 
 SHARED = ("shared", "shared_diagonal", "shared_spherical")
 
@@ -60,18 +60,38 @@ def test_every_covariance_structure_is_bayes_rule(covariance):
 def test_a_certificate_without_a_number_does_not_hold():
     options = GaussianOptions("full", CovarianceShrinkage())
     fit = GaussianFit(None, np.eye(2), 2, 1.0, error=0.0)
-    assert certify(options, fit).holds
-    assert not certify(options, replace(fit, error=np.nan)).holds
-    assert not certify(options, replace(fit, error=1.0)).holds
+    assert certify(options, fit, 2).holds
+    assert not certify(options, replace(fit, error=np.nan), 2).holds
+    assert not certify(options, replace(fit, error=1.0), 2).holds
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_scores_are_the_stated_quadratic(covariance):
     x, y = gaussian_classes()
-    model = sx.GaussianDiscriminant(covariance).fit(x, y)
+    model = sx.GaussianDiscriminant(covariance, priors=[0.5, 0.2, 0.3]).fit(x, y)
     stated = np.einsum("ni,kij,nj->nk", x, model.W_, x) + x @ model.w_.T + model.w0_
-    assert_allclose(model.decision_function(x), stated, atol=1e-8)
-    assert (covariance in SHARED) == (not model.W_.any())
+    shared = covariance in SHARED
+    if shared:  # but for what is common to all classes
+        scores = model.decision_function(x)
+        assert_allclose(scores - scores[:, :1], stated - stated[:, :1], atol=1e-8)
+    else:
+        assert_allclose(model.decision_function(x), stated, atol=1e-8)
+    assert shared == (not model.W_.any())
+    for k, normal in enumerate(model.normals_):
+        w = np.linalg.solve(normal.covariance, normal.mean)
+        assert_allclose(model.w_[k], w, rtol=1e-8)
+        volume = 0.0 if shared else normal.half_log_determinant
+        constant = np.log(model.priors_[k]) - 0.5 * normal.mean @ w - volume
+        assert_allclose(model.w0_[k], constant, rtol=1e-8)
+
+
+def test_the_coefficients_of_the_nearest_mean_are_its_templates():
+    x, y = gaussian_classes()
+    model = sx.NearestMean().fit(1e3 + x, y)
+    variance = model.normals_[0].covariance[0, 0]
+    assert_allclose(model.w_, model.means_ / variance, rtol=1e-9)
+    square = np.sum(model.means_**2, axis=1)
+    assert_allclose(model.w0_, np.log(1 / 3) - 0.5 * square / variance, rtol=1e-9)
 
 
 def test_numbers_of_parameters():
@@ -131,7 +151,7 @@ def test_discriminant_directions_have_unit_variance_within_classes():
         "lineardiscriminantanalysis0",
         "lineardiscriminantanalysis1",
     ]
-    with pytest.raises(sx.InputError, match="between 1 and 3"):
+    with pytest.raises(sx.InputError, match="larger than 3"):
         sx.LinearDiscriminantAnalysis(n_components=4).fit(x, y)
 
 
@@ -214,5 +234,8 @@ def test_thresholds_of_many_classes_are_where_the_prediction_changes():
 
 def test_thresholds_need_one_column():
     x, y = gaussian_classes()
-    with pytest.raises(sx.InputError, match="one column"):
-        _ = sx.GaussianDiscriminant().fit(x, y).thresholds_
+    model = sx.GaussianDiscriminant().fit(x, y)
+    with pytest.raises(AttributeError, match="one column"):
+        _ = model.thresholds_
+    assert not hasattr(model, "thresholds_")
+    assert dir(model)

@@ -17,9 +17,9 @@ OTHER_DEFAULTS: dict[str, set[str]] = {}
 #: Classes that do not yet follow.
 PENDING = {
     "AgglomerativeClustering", "ElasticNet", "HuberRegressor", "KMeans", "KNeighborsClassifier",
-    "KNeighborsRegressor", "Lasso", "LassoCV", "LinearDiscriminantAnalysis", "LinearSVC",
+    "KNeighborsRegressor", "Lasso", "LassoCV", "LinearSVC",
     "LinearSVR", "NearestNeighbors", "Perceptron",
-    "QuadraticDiscriminantAnalysis", "RidgeCV", "GaussianNB",
+    "RidgeCV",
     "LinearRegression", "Ridge",
 }  # fmt: skip
 

@@ -106,7 +106,8 @@ class BasicLinearClassifier(LinearClassifier):
         first = not hasattr(self, "class_moments_")
         before = {} if first else dict(zip(self._terms(), self.class_moments_, strict=True))
         known = self._known_classes(X, classes)
-        rows = self._class_rows(X, y, sample_weight, known=known, reset=first)
+        closed = classes is not None
+        rows = self._class_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
         assert isinstance(rows, ArrayRows)
         terms = self._class_terms(rows, rows.block.targets)
         moments = MomentsByClass(before) + rows.reduce(MomentsByClass())

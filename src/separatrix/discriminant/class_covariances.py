@@ -10,129 +10,40 @@ does, by definition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.class_scores import (
-    ClassScores,
-    DiagonalScores,
-    LinearScores,
-    QuadraticScores,
+from separatrix.discriminant.gaussian_problem import (
+    FLOOR,
+    CovarianceShrinkage,
+    GaussianFit,
+    GaussianProblem,
+    SingularCovarianceError,
+    mean_variance,
+    scale_or_one,
+    total_standardizer,
 )
-from separatrix.messages import InputError
+from separatrix.geometry.class_scores import ClassScores, LinearScores, QuadraticScores
 from separatrix.rows.block import Floats, Ints
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.standardizer import EPS, Standardizer, zero_if_constant
 
-#: Variance, relative to that of all rows, of directions in which no class varies.
-FLOOR = 1e-12
 REMEDY = (
     "Use RegularizedDiscriminantAnalysis, which shrinks it towards what the classes have in common "
-    "(as do alpha, beta or reg_param above 0), share one covariance, or give fewer columns."
+    "(as do alpha, beta, shrinkage or reg_param above 0), share one covariance, or give fewer "
+    "columns."
 )
 
 
-@dataclass(frozen=True)
-class CovarianceShrinkage:
-    """Weights of the shrinkage targets of a class covariance.
-
-    ``alpha`` is for the spherical target, ``beta`` for the pooled covariance, ``ridge`` is ρ (the
-    rest is multiplied by 1 − ρ), and ``smoothing`` adds this fraction of each column's variance
-    over all rows.
-    """
-
-    alpha: float = 0.0
-    beta: float = 0.0
-    ridge: float = 0.0
-    smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, value in (("alpha", self.alpha), ("beta", self.beta), ("reg_param", self.ridge)):
-            if not 0 <= value <= 1:
-                raise InputError(f"{name}={value} must lie between 0 and 1.")
-        if self.alpha + self.beta > 1 + 1e-12:
-            raise InputError(
-                f"alpha={self.alpha} and beta={self.beta} add up to more than 1.",
-                remedy="1 − alpha − beta is the weight of each class's own covariance.",
-            )
-        if not self.smoothing >= 0:
-            raise InputError(f"var_smoothing={self.smoothing} must not be negative.")
-
-    @property
-    def own_weight(self) -> float:
-        """1 − α − β, the weight of each class's own covariance."""
-        return max(0.0, 1.0 - self.alpha - self.beta)
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether the covariances are those of maximum likelihood."""
-        return not (self.alpha or self.beta or self.ridge or self.smoothing)
-
-
-@dataclass(frozen=True)
-class GaussianProblem:
-    """Class moments and the model to estimate from them; names are for error messages."""
-
-    moments: ClassMoments
-    covariance: str
-    shrinkage: CovarianceShrinkage
-    log_priors: Floats
-    class_names: list[Any]
-    column_names: tuple[str, ...]
-
-    @property
-    def shared(self) -> bool:
-        """Whether all classes have one covariance."""
-        return self.covariance.startswith("shared")
-
-    @property
-    def means(self) -> Floats:
-        """Class means; that of all rows for a class without rows."""
-        m = self.moments
-        return np.where((m.weight > 0)[:, None], m.mean, m.grand_mean)
-
-
-@dataclass(frozen=True)
-class GaussianFit:
-    """Scores and covariances of the classes, and how well determined they are.
-
-    ``degenerate`` says that in some direction no class varies. Else ``error`` is the largest entry
-    of |AᵀΣA − I| over the whitening maps A.
-    """
-
-    scores: ClassScores
-    covariance: Floats
-    rank: int
-    condition: float
-    error: float
-    degenerate: bool = False
-
-
-def fit_gaussians(problem: GaussianProblem) -> GaussianFit:
-    """The scores ln P(k) + ln p(x | k) of Gaussian classes, up to a number common to all."""
-    if problem.covariance in ("full", "shared"):
-        return _fit_matrices(problem)
-    return _fit_diagonals(problem)
-
-
-# -- full covariance matrices --------------------------------------------------------------------
-
-
-def _fit_matrices(problem: GaussianProblem) -> GaussianFit:
+def fit_matrices(problem: GaussianProblem) -> GaussianFit:
+    """Scores and covariances of classes with full covariance matrices."""
     m, shared = problem.moments, problem.shared
     standardizer = total_standardizer(np.diag(m.within + m.between), m.grand_mean)
-    unit = _scale_or_one(standardizer)
-    covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
-    within = np.sqrt(np.maximum(np.diag(m.within), 0.0))
-    within = zero_if_constant(within, np.abs(m.grand_mean) + unit)
-    basis = span_basis(
-        m,
-        Standardizer(m.grand_mean, np.where(within > 0.0, within, standardizer.scale)),
-        whole=bool(problem.shrinkage.alpha or problem.shrinkage.ridge),
-    )
+    unit = scale_or_one(standardizer)
+    covariance = problem.given
+    if covariance is None:
+        covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
+    basis = _basis(problem, standardizer, covariance)
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance
         present = np.where((m.weight > 0)[:, None, None], covariance, m.within)
@@ -151,16 +62,60 @@ def _fit_matrices(problem: GaussianProblem) -> GaussianFit:
     maps = maps if shared else triangular_maps(maps)
     if not shared and len(maps) < len(m.weight):
         maps = np.repeat(maps, len(m.weight), axis=0)
-    white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
     scores: ClassScores
     if shared:
-        offset = problem.log_priors - 0.5 * np.einsum("kr,kr->k", white_means, white_means)
-        scores = LinearScores(m.grand_mean, white_means @ maps[0].T, offset)
+        scores = linear_scores(problem, maps[0])
     else:
-        scores = QuadraticScores(m.grand_mean, maps, white_means, problem.log_priors - log_volume)
+        white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
+        offset = problem.log_priors - log_volume + _log_volume_of(basis)
+        scores = QuadraticScores(m.grand_mean, maps, white_means, offset)
     covariance = covariance[0] if shared else covariance
     degenerate = bool(singular.any())
     return GaussianFit(scores, covariance, basis.shape[1], condition, error, degenerate)
+
+
+def linear_scores(problem: GaussianProblem, whitening: Floats) -> LinearScores:
+    """Scores of classes with one covariance Σ: A Aᵀ = Σ⁻¹ for the map A (d x r)."""
+    center = problem.center
+    white = (problem.means - center) @ whitening
+    offset = problem.log_priors - 0.5 * np.einsum("kr,kr->k", white, white)
+    return LinearScores(center, white @ whitening.T, offset, center @ whitening @ whitening.T)
+
+
+def _log_volume_of(basis: Floats) -> float:
+    """ln of the volume that the columns of the basis span."""
+    at, factor = _selection(basis)
+    if at is None:
+        factor = np.diag(np.linalg.qr(basis).R) if basis.size else np.ones(1)
+    return float(np.log(np.abs(factor)).sum())
+
+
+def _basis(problem: GaussianProblem, standardizer: Standardizer, covariance: Floats) -> Floats:
+    """d x r: the map to the coordinates in which classes are compared."""
+    m = problem.moments
+    within = np.sqrt(np.maximum(np.diag(m.within), 0.0))
+    within = zero_if_constant(within, np.abs(m.grand_mean) + scale_or_one(standardizer))
+    if problem.tol is not None:
+        basis = _varying_basis(covariance[0], within, problem.tol)
+        if basis.shape[1]:  # else no class varies at all, and the means decide
+            return basis
+    elif problem.given is not None:  # what was estimated may vary where the rows do not
+        scale = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2).mean(axis=0))
+        return span_basis(m, Standardizer(m.grand_mean, scale), whole=True)
+    return span_basis(
+        m,
+        Standardizer(m.grand_mean, np.where(within > 0.0, within, standardizer.scale)),
+        whole=bool(problem.shrinkage.alpha or problem.shrinkage.ridge),
+    )
+
+
+def _varying_basis(covariance: Floats, within: Floats, tol: float) -> Floats:
+    """Directions in which columns scaled to unit variance have a deviation above ``tol``."""
+    varies = within > 0.0
+    axes = np.diag(1.0 / np.where(varies, within, 1.0))[:, varies]
+    values, vectors = np.linalg.eigh(axes.T @ covariance @ axes)
+    significant = values > max(tol**2, 10 * len(within) * EPS)
+    return axes if significant.all() else axes @ vectors[:, significant]
 
 
 def _in_basis(matrices: Floats, basis: Floats) -> Floats:
@@ -189,15 +144,6 @@ def _selection(basis: Floats) -> tuple[Ints | None, Floats]:
     return at, basis[at, np.arange(len(at))]
 
 
-def total_standardizer(variance: Floats, center: Floats) -> Standardizer:
-    """The standardizer of all rows from their variances and mean."""
-    return Standardizer(center, zero_if_constant(np.sqrt(np.maximum(variance, 0.0)), center))
-
-
-def _scale_or_one(standardizer: Standardizer) -> Floats:
-    return np.where(standardizer.scale > 0.0, standardizer.scale, 1.0)
-
-
 def shrunk_covariances(
     m: ClassMoments, shrinkage: CovarianceShrinkage, standardizer: Standardizer, shared: bool
 ) -> Floats:
@@ -214,13 +160,6 @@ def shrunk_covariances(
         identity = np.eye(len(spherical))
         covariance = (1.0 - shrinkage.ridge) * covariance + shrinkage.ridge * identity
     return np.asarray(covariance)
-
-
-def mean_variance(variance: Floats, standardizer: Standardizer) -> float:
-    """σ²: the mean within-class variance of the standardized columns that vary."""
-    varies = standardizer.scale > 0.0
-    relative = variance * standardizer.inverse_scale**2
-    return float(relative[varies].mean()) if varies.any() else 1.0
 
 
 def span_basis(m: ClassMoments, standardizer: Standardizer, *, whole: bool) -> Floats:
@@ -269,61 +208,10 @@ def triangular_maps(maps: Floats) -> Floats:
     return np.asarray(rotated.transpose(0, 2, 1)[:, ::-1, ::-1])
 
 
-def _singular(k: int, problem: GaussianProblem, rank: int) -> InputError:
+def _singular(k: int, problem: GaussianProblem, rank: int) -> SingularCovarianceError:
     rows, name = int(problem.moments.count[k]), problem.class_names[k]
     if rows <= rank:
         what = f"Class {name!r} has {rows} row{'s' * (rows != 1)} for {rank} independent columns"
     else:
         what = f"The rows of class {name!r} do not vary in some direction in which others do"
-    return InputError(f"{what}: its own covariance is singular.", remedy=REMEDY)
-
-
-# -- diagonal and spherical covariances ----------------------------------------------------------
-
-
-def _fit_diagonals(problem: GaussianProblem) -> GaussianFit:
-    m, shrinkage, means = problem.moments, problem.shrinkage, problem.means
-    shared, spherical = problem.shared, problem.covariance.endswith("spherical")
-    total, pooled = m.within + m.between, m.within
-    own = np.tile(pooled, (len(means), 1)) if shared else m.covariances
-    standardizer = total_standardizer(total, m.grand_mean)
-    if spherical:
-        any_varies = bool((standardizer.scale > 0.0).any())
-        standardizer = Standardizer(m.grand_mean, np.full(len(m.grand_mean), float(any_varies)))
-        total, pooled, own = (_column_mean(v) for v in (total, pooled, own))
-    varies, unit = standardizer.scale > 0.0, _scale_or_one(standardizer)
-    target = mean_variance(pooled, standardizer) * unit**2
-    variance = shrinkage.own_weight * own + shrinkage.beta * pooled + shrinkage.alpha * target
-    variance = variance + shrinkage.smoothing * total
-    variance = np.where((m.weight > 0)[:, None], variance, np.where(pooled > 0, pooled, total))
-    deviation = np.sqrt(np.maximum(variance, 0.0))
-    constant = (zero_if_constant(deviation, means) == 0.0) | (variance <= EPS**2 * total)
-    constant &= varies
-    if constant.any() and not shared:
-        k, j = (int(at) for at in np.argwhere(constant)[0])
-        raise InputError(
-            f"all rows of class {problem.class_names[k]!r} agree, so its variance is zero.",
-            column=None if spherical else problem.column_names[j],
-            remedy="Shrink towards the other classes: alpha or beta above 0, or GaussianNB.",
-        )
-    used = np.where(constant, FLOOR * total, variance)
-    ratio = np.where(varies, used / unit**2, 1.0)
-    inverse = np.where(varies, 1.0 / np.sqrt(np.where(varies, used, 1.0)), 0.0)
-    scores: ClassScores
-    if shared:
-        white_means = (means - m.grand_mean) * inverse
-        offset = problem.log_priors - 0.5 * np.einsum("kd,kd->k", white_means, white_means)
-        scores = LinearScores(m.grand_mean, white_means * inverse, offset)
-    else:
-        scores = DiagonalScores(
-            means, inverse, problem.log_priors - 0.5 * np.log(ratio).sum(axis=1)
-        )
-    condition = float((ratio.max(axis=1, initial=1.0) / ratio.min(axis=1, initial=1.0)).max())
-    covariance = variance[0] if shared else variance
-    rank, degenerate = int(varies.sum()), bool(constant.any())
-    return GaussianFit(scores, covariance, rank, condition, 0.0, degenerate)
-
-
-def _column_mean(variance: Floats) -> Floats:
-    """The mean variance in place of each column's."""
-    return np.repeat(variance.mean(axis=-1, keepdims=True), variance.shape[-1], axis=-1)
+    return SingularCovarianceError(f"{what}: its own covariance is singular.", remedy=REMEDY)

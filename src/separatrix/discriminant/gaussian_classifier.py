@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
 
@@ -12,12 +11,16 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.discriminant.class_covariances import (
-    CovarianceShrinkage,
-    GaussianFit,
-    GaussianProblem,
-    fit_gaussians,
+from separatrix.discriminant.class_covariances import fit_matrices
+from separatrix.discriminant.diagonal_covariances import fit_diagonals
+from separatrix.discriminant.gaussian_options import (
+    COVARIANCES,
+    GaussianOptions,
+    certify,
+    class_priors,
+    covariance_parameters,
 )
+from separatrix.discriminant.gaussian_problem import GaussianProblem
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.normal import MultivariateNormal
@@ -30,24 +33,11 @@ from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 
-#: The covariance structures, and how much of the within-class scatter each of them needs.
-COVARIANCES = {
-    "full": "full",
-    "shared": "pooled",
-    "diagonal": "diagonal",
-    "shared_diagonal": "diagonal",
-    "spherical": "diagonal",
-    "shared_spherical": "diagonal",
-}
+#: How the scores of each structure are found.
+FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
 
 
-@dataclass(frozen=True)
-class GaussianOptions:
-    """Covariance structure, shrinkage and priors of a Gaussian class model."""
-
-    covariance: str
-    shrinkage: CovarianceShrinkage
-    priors: Any = None
+Statistics = tuple[ClassMoments, Encoding, Floats | None]
 
 
 class GaussianClassifier(ClassifierMixin, ClassLabels):
@@ -65,20 +55,34 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def _options(self) -> GaussianOptions:
         """Covariance structure, shrinkage and priors by the parameters."""
 
+    #: The type of the numbers in attributes: that of the rows, as in scikit-learn.
+    _number_type: Any = np.float64
+
+    def _structure(self) -> str:
+        """How much of the scatter within classes is needed."""
+        return COVARIANCES[self._options().covariance]
+
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        structure = COVARIANCES[self._options().covariance]
-        if isinstance(X, Rows):
-            moments, encoding = self._table_moments(
-                self._class_rows(X, y, sample_weight), structure
-            )
-        else:
-            rows = self._coded_rows(X, y, sample_weight)
-            moments, encoding = self._array_moments(rows, structure), identity(rows.schema)
-        self._fit_moments(moments, encoding)
+        self._number_type = number_type(X)
+        moments, encoding, given = self._statistics(X, y, sample_weight)
+        self._require_rows(moments)
+        self._fit_moments(moments, encoding, given=given)
         return self
+
+    def _statistics(self, X: Any, y: Any, sample_weight: Any) -> Statistics:
+        """Class moments, the encoding of columns, and covariances that need more than moments."""
+        structure = self._structure()
+        if isinstance(X, Rows):
+            rows = self._class_rows(X, y, sample_weight)
+            return *self._table_moments(rows, structure), None
+        coded = self._coded_rows(X, y, sample_weight)
+        return self._array_moments(coded, structure), identity(coded.schema), None
+
+    def _require_rows(self, moments: ClassMoments) -> None:
+        """Refuse to fit to too few rows of a class, where scikit-learn does."""
 
     def _table_moments(self, rows: Rows, structure: str) -> tuple[ClassMoments, Encoding]:
         """Class moments of a table; sets ``classes_``."""
@@ -95,12 +99,22 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             self._refuse_missing(rows)
             raise
 
-    def _fit_moments(self, moments: ClassMoments, encoding: Encoding) -> None:
+    def _fit_moments(
+        self,
+        moments: ClassMoments,
+        encoding: Encoding,
+        *,
+        given: Floats | None = None,
+        added: Floats | None = None,
+    ) -> None:
+        """Fit to class moments; ``given`` and ``added`` as in :class:`GaussianProblem`."""
         options = self._options()
         self.class_moments_, self.encoding_ = moments, encoding
-        self.priors_ = class_priors(options.priors, moments.weight)
+        priors = self._class_priors(moments.weight)
         with np.errstate(divide="ignore"):
-            log_priors = np.log(self.priors_)
+            log_priors = np.log(priors)
+        if options.posterior is not None:
+            moments = options.posterior(moments)
         problem = GaussianProblem(
             moments,
             options.covariance,
@@ -108,11 +122,22 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             log_priors,
             self.classes_.tolist(),
             encoding.names,
+            given,
+            options.tol,
+            added,
         )
-        fit = fit_gaussians(problem)
-        self.means_ = moments.mean.copy()
-        self.covariance_, self.scores_ = fit.covariance, fit.scores
-        self.certificate_ = certify(options, fit)
+        fit = FITS[COVARIANCES[options.covariance]](problem)
+        self.scores_, self.certificate_ = fit.scores, certify(options, fit, problem.means.shape[1])
+        self.priors_ = self._rounded(priors)
+        self.means_ = self._rounded(moments.mean.copy())
+        self.covariance_ = self._rounded(fit.covariance)
+
+    def _class_priors(self, weight: Floats) -> Floats:
+        return class_priors(self._options().priors, weight)
+
+    def _rounded(self, values: Floats) -> Any:
+        """In the type of the numbers of the rows that were fitted to."""
+        return values.astype(self._number_type, copy=False)
 
     # -- predictions ---------------------------------------------------------------------------
 
@@ -142,18 +167,18 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     @property
     def W_(self) -> Floats:
-        """W of the scores xᵀWx + w·x + w₀ (K x d x d); zero where classes share a covariance."""
-        return self.scores_.coefficients()[0]
+        """W = −½ Σₖ⁻¹ of the scores xᵀWx + w·x + w₀ (K x d x d); 0 if classes share Σ."""
+        return self.scores_.canonical()[0]
 
     @property
     def w_(self) -> Floats:
-        """Coefficients w of the scores xᵀWx + w·x + w₀ (K x d)."""
-        return self.scores_.coefficients()[1]
+        """Coefficients w = Σₖ⁻¹μₖ of the scores xᵀWx + w·x + w₀ (K x d)."""
+        return self.scores_.canonical()[1]
 
     @property
     def w0_(self) -> Floats:
-        """Constants w₀ of the scores xᵀWx + w·x + w₀ (K)."""
-        return self.scores_.coefficients()[2]
+        """Constants w₀ = ln P(k) − ½ μₖᵀΣₖ⁻¹μₖ (− ½ ln|Σₖ| unless shared) of the scores (K)."""
+        return self.scores_.canonical()[2]
 
     @property
     def n_parameters_(self) -> int:
@@ -167,24 +192,33 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def normals_(self) -> tuple[MultivariateNormal, ...]:
         """The class densities, in the order of ``classes_``."""
         shared = self._options().covariance.startswith("shared")
-        each = [self.covariance_] * len(self.classes_) if shared else list(self.covariance_)
+        found = self._covariances()
+        each = [found] * len(self.classes_) if shared else list(found)
         return tuple(
             MultivariateNormal(mean, np.diag(c) if c.ndim == 1 else c, self.encoding_.names)
             for mean, c in zip(self.means_, each, strict=True)
         )
 
+    def _covariances(self) -> Floats:
+        """The covariances of the class densities, of models that need not keep them as well."""
+        return self.covariance_
+
     def boundary(self, first: Any, second: Any) -> Quadric:
         """Where two classes, by label, are equally probable; positive on the side of the second."""
+        a, b = self._pair(first, second)
+        quadratic, linear, constant = self.scores_.coefficients()
+        return Quadric(
+            quadratic[b] - quadratic[a], linear[b] - linear[a], float(constant[b] - constant[a])
+        )
+
+    def _pair(self, first: Any, second: Any) -> tuple[int, int]:
+        """The positions of two classes, by label."""
         at = {label: i for i, label in enumerate(self.classes_.tolist())}
         if first not in at or second not in at:
             raise InputError(
                 f"{first!r} and {second!r} are not both among the classes {list(at)[:12]}."
             )
-        a, b = at[first], at[second]
-        quadratic, linear, constant = self.scores_.coefficients()
-        return Quadric(
-            quadratic[b] - quadratic[a], linear[b] - linear[a], float(constant[b] - constant[a])
-        )
+        return at[first], at[second]
 
     @property
     def thresholds_(self) -> Floats:
@@ -195,9 +229,9 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """
         check_is_fitted(self)
         if self.means_.shape[1] != 1:
-            raise InputError(
-                f"Thresholds are for one column, and there are {self.means_.shape[1]}.",
-                remedy="Use boundary(first, second) for the surface between two classes.",
+            raise AttributeError(
+                f"Thresholds are for one column, and there are {self.means_.shape[1]}. "
+                "Use boundary(first, second) for the surface between two classes."
             )
         return _thresholds(self.scores_, self.class_moments_)
 
@@ -211,11 +245,13 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
-        structure = COVARIANCES[self._options().covariance]
+        structure = self._structure()
         first = not hasattr(self, "class_moments_")
+        self._number_type = np.result_type(number_type(X), np.float32 if first else self.means_)
         before = None if first else self.classes_
         known = self._known_classes(X, classes)
-        rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
+        closed = classes is not None
+        rows = self._coded_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
         moments = self._array_moments(rows, structure)
         if before is not None:
             at = np.searchsorted(self.classes_, before)
@@ -224,27 +260,12 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         return self
 
 
-def covariance_parameters(kind: str, k: int, d: int) -> int:
-    """Number of free parameters in the covariances of ``k`` classes over ``d`` columns."""
-    one = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}
-    one["shared"] = one["full"]
-    return one[kind.removeprefix("shared_")] * (1 if kind.startswith("shared") else k)
-
-
-def class_priors(given: Any, weight: Floats) -> Floats:
-    """Prior probabilities: as given and checked, uniform, or the class proportions (None)."""
-    if given is None:
-        return np.asarray(weight / weight.sum())
-    if isinstance(given, str) and given == "uniform":
-        return np.full(len(weight), 1.0 / len(weight))
-    priors = np.asarray(given, dtype=float)
-    if priors.shape != weight.shape:
-        raise InputError(f"priors has shape {priors.shape}, and there are {len(weight)} classes.")
-    if not (priors >= 0).all() or abs(priors.sum() - 1.0) > 1e-6:
-        raise InputError(
-            f"priors must be probabilities that add up to 1, and {priors.tolist()} do not."
-        )
-    return np.asarray(priors / priors.sum())
+def number_type(x: Any) -> Any:
+    """Single precision for arrays, sparse matrices and frames of it, else double."""
+    types = getattr(x, "dtypes", None)
+    types = [getattr(x, "dtype", None)] if types is None else list(types)
+    single = bool(types) and all(isinstance(t, np.dtype) and t == np.float32 for t in types)
+    return np.float32 if single else np.float64
 
 
 def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
@@ -265,31 +286,3 @@ def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:
         own = a[i] * t**2 + b[i] * t + constant[i]
         crossings += t[own >= best - 1e-9 * (1.0 + np.abs(best))].tolist()
     return m.grand_mean + deviation * np.unique(crossings)
-
-
-def certify(options: GaussianOptions, fit: GaussianFit) -> Certificate:
-    """Closed form: what can fail is the whitening of the covariances, AᵀΣA = I."""
-    case = options.covariance.replace("_", ", ")
-    if options.shrinkage.is_zero and not fit.degenerate:
-        claim = f"Gaussian classes ({case} covariance): the maximum likelihood estimate"
-    else:
-        claim = f"Gaussian classes ({case} covariance) in closed form"
-    notes = []
-    if fit.degenerate:
-        notes.append(
-            "In some direction no class varies: classes that differ there are separated by it, "
-            "with a variance of rounding size."
-        )
-    if not options.shrinkage.is_zero:
-        notes.append("Covariances are shrunk: the likelihood is below its maximum by intention.")
-    return Certificate(
-        claim,
-        kkt=fit.error,
-        tolerance=1e-4,
-        condition=fit.condition,
-        rank=fit.rank,
-        digits=float(max(0.0, -np.log10(np.finfo(float).eps * fit.condition))),
-        statistic="class moments",
-        notes=tuple(notes),
-        promised=() if fit.degenerate else ("kkt",),
-    )

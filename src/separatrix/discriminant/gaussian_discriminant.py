@@ -1,17 +1,13 @@
-"""Gaussian discriminant analysis with six covariance structures, three of them by their names."""
+"""Gaussian discriminant analysis with six covariance structures, and the nearest mean."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from separatrix.discriminant.class_covariances import CovarianceShrinkage
-from separatrix.discriminant.gaussian_classifier import (
-    COVARIANCES,
-    GaussianOptions,
-    IncrementalGaussianClassifier,
-)
+from separatrix.discriminant.gaussian_classifier import IncrementalGaussianClassifier
+from separatrix.discriminant.gaussian_options import COVARIANCES, GaussianOptions
+from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
 from separatrix.messages import check_option
-from separatrix.rows.block import Floats
 
 
 class GaussianDiscriminant(IncrementalGaussianClassifier):
@@ -92,134 +88,6 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         check_option("covariance", self.covariance, COVARIANCES)
         shrinkage = CovarianceShrinkage(self.alpha, self.beta)
         return GaussianOptions(self.covariance, shrinkage, self.priors)
-
-
-class QuadraticDiscriminantAnalysis(IncrementalGaussianClassifier):
-    """Quadratic discriminant analysis: Gaussian classes, each with its own covariance.
-
-        gₖ(x) = ln P(k) − ½ ln|Σₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ)
-
-    Parameters
-    ----------
-    priors : array-like of shape (n_classes,) or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
-    reg_param : float, default=0.0
-        Σₖ becomes (1 − r) Σₖ + r I. This depends on the units of the columns by definition;
-        ``RegularizedDiscriminantAnalysis`` does not.
-    store_covariance : bool, default=False
-        Accepted as in scikit-learn; ``covariance_`` is always stored.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in order.
-    means_ : ndarray of shape (n_classes, n_features)
-        Class means.
-    covariance_ : ndarray of shape (n_classes, n_features, n_features)
-        Class covariances (maximum likelihood, 1/n).
-    priors_ : ndarray of shape (n_classes,)
-        Prior probabilities.
-    certificate_ : Certificate
-        Rank, condition number and error of the whitened covariances.
-
-    See Also
-    --------
-    GaussianDiscriminant : The same with six covariance structures.
-    LinearDiscriminantAnalysis : One covariance for all classes.
-    RegularizedDiscriminantAnalysis : Shrinkage chosen by cross-validation.
-
-    Examples
-    --------
-    >>> import separatrix as sx
-    >>> X, y = [[-0.5], [0.0], [0.5], [-3.0], [3.0], [4.0]], [0, 0, 0, 1, 1, 1]
-    >>> sx.QuadraticDiscriminantAnalysis().fit(X, y).predict([[-2.0], [0.1], [2.0]])
-    array([1, 0, 1])
-    """
-
-    def __init__(
-        self, *, priors: Any = None, reg_param: float = 0.0, store_covariance: bool = False
-    ) -> None:
-        self.priors = priors
-        self.reg_param = reg_param
-        self.store_covariance = store_covariance
-
-    def _options(self) -> GaussianOptions:
-        return GaussianOptions("full", CovarianceShrinkage(ridge=self.reg_param), self.priors)
-
-
-class GaussianNB(IncrementalGaussianClassifier):
-    """Gaussian naive Bayes: columns independent within classes.
-
-        gₖ(x) = ln P(k) − Σⱼ [ln σₖⱼ + ½ (xⱼ − μₖⱼ)² / σₖⱼ²]
-
-    Parameters
-    ----------
-    priors : array-like of shape (n_classes,) or None, default=None
-        Prior probabilities of the classes; None takes the class proportions.
-    var_smoothing : float, default=1e-9
-        This fraction of each column's variance over all rows is added to its class variances.
-        (scikit-learn adds a fraction of the largest variance of all columns, which depends on
-        units.)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in order.
-    theta_ : ndarray of shape (n_classes, n_features)
-        Class means.
-    var_ : ndarray of shape (n_classes, n_features)
-        Class variances.
-    class_prior_ : ndarray of shape (n_classes,)
-        Prior probabilities.
-    class_count_ : ndarray of shape (n_classes,)
-        Total sample weight of each class.
-    certificate_ : Certificate
-        Rank and condition number.
-
-    See Also
-    --------
-    NaiveBayes : Numeric, boolean and discrete columns together, with missing values.
-    GaussianDiscriminant : Other covariance structures.
-
-    Examples
-    --------
-    >>> import separatrix as sx
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [5.0, 4.0], [6.0, 6.0]], ["a", "a", "b", "b"]
-    >>> model = sx.GaussianNB().fit(X, y)
-    >>> model.theta_
-    array([[0.5, 0.5],
-           [5.5, 5. ]])
-    >>> model.predict([[4.0, 4.0]])
-    array(['b'], dtype='<U1')
-    """
-
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-
-    def _options(self) -> GaussianOptions:
-        shrinkage = CovarianceShrinkage(smoothing=self.var_smoothing)
-        return GaussianOptions("diagonal", shrinkage, self.priors)
-
-    @property
-    def theta_(self) -> Floats:
-        """Class means (K x d)."""
-        return self.means_
-
-    @property
-    def var_(self) -> Floats:
-        """Class variances (K x d)."""
-        return self.covariance_
-
-    @property
-    def class_prior_(self) -> Floats:
-        """Prior probabilities of the classes."""
-        return self.priors_
-
-    @property
-    def class_count_(self) -> Floats:
-        """Total sample weight of each class."""
-        return self.class_moments_.weight
 
 
 class NearestMean(IncrementalGaussianClassifier):

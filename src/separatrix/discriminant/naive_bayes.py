@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.discriminant.class_column_moments import ClassColumnMoments, with_missing
-from separatrix.discriminant.gaussian_classifier import class_priors
+from separatrix.discriminant.gaussian_options import class_priors
 from separatrix.discriminant.naive_bayes_density import NaiveBayesDensity, lookup_scores
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
@@ -137,7 +137,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         self._check()
         first = not hasattr(self, "column_moments_")
         known = self._known_classes(X, classes)
-        rows = self._coded_rows(X, y, sample_weight, known=known, reset=first)
+        closed = classes is not None
+        rows = self._coded_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
         moments = self._array_moments(rows, schema)

@@ -17,11 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.discriminant.class_covariances import (
-    mean_variance,
-    span_basis,
-    total_standardizer,
-)
+from separatrix.discriminant.class_covariances import span_basis
+from separatrix.discriminant.gaussian_problem import mean_variance, total_standardizer
 from separatrix.geometry.class_scores import softmax
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows, InMemory

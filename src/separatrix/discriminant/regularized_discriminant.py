@@ -7,12 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.discriminant.class_covariances import CovarianceShrinkage
-from separatrix.discriminant.gaussian_classifier import (
-    GaussianClassifier,
-    GaussianOptions,
-    class_priors,
-)
+from separatrix.discriminant.gaussian_classifier import GaussianClassifier
+from separatrix.discriminant.gaussian_options import GaussianOptions, class_priors
+from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
 from separatrix.discriminant.regularization_search import (
     ShrinkageFold,
     array_folds,

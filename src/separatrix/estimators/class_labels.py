@@ -32,23 +32,38 @@ class ClassLabels(RowsEstimator):
     classes_: NDArray[Any]
 
     def _class_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, known: Any = None, reset: bool = True
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        known: Any = None,
+        closed: bool = False,
+        reset: bool = True,
     ) -> Rows:
         """Training rows with one-hot targets; sets ``classes_`` from ``X, y``.
 
-        Classes whose rows all have weight zero are absent.
+        Classes whose rows all have weight zero are absent. Other labels than those ``known`` are
+        refused where these are ``closed``.
         """
         self._expect_labels(X, y)
 
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
-            self.classes_ = _present(labels, sample_weight, known)
+            self.classes_ = _present(labels, sample_weight, known, closed)
             hot = (np.asarray(labels)[:, None] == self.classes_).astype(np.float64)
             return hot, self._terms()
 
         return self._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
 
     def _coded_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, known: Any = None, reset: bool = True
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        known: Any = None,
+        closed: bool = False,
+        reset: bool = True,
     ) -> ArrayRows:
         """Training rows from arrays, whose parts are integer class codes.
 
@@ -59,7 +74,7 @@ class ClassLabels(RowsEstimator):
 
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
             nonlocal codes
-            self.classes_ = _present(labels, sample_weight, known)
+            self.classes_ = _present(labels, sample_weight, known, closed)
             two_or_more(self.classes_.tolist())
             codes = _positions(labels, self.classes_)
             return np.empty((len(labels), 0)), []
@@ -108,13 +123,25 @@ class ClassLabels(RowsEstimator):
         return stated
 
 
-def _present(labels: NDArray[Any], sample_weight: Any, known: Any) -> NDArray[Any]:
+def _present(
+    labels: NDArray[Any], sample_weight: Any, known: Any, closed: bool = False
+) -> NDArray[Any]:
     """Sorted labels of the rows with positive weight, and those ``known`` before."""
     if labels.dtype.kind not in "iub":  # integers are always class labels
         check_classification_targets(labels)
     w = check_sample_weight(sample_weight, len(labels))
     present = _distinct(labels if w is None else labels[w > 0])
-    return present if known is None else np.unique(np.concatenate([known, present]))
+    if known is None:
+        return present
+    together = np.unique(np.concatenate([known, present]))
+    if closed and len(together) > len(known):
+        other = np.setdiff1d(present, known).tolist()
+        raise InputError(
+            f"The target label(s) {other[:12]} in y do not exist in the initial classes "
+            f"{np.asarray(known).tolist()[:12]}.",
+            remedy="List all labels in classes.",
+        )
+    return together
 
 
 def _distinct(labels: NDArray[Any]) -> NDArray[Any]:

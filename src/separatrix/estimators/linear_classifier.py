@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from separatrix.estimators.base import LinearModel
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.targets import known_codes
 from separatrix.geometry.class_scores import softmax
+from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.rows.block import Floats
 
 
@@ -38,15 +39,14 @@ class SparseCoefficients:
         return self
 
 
-class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
-    """One hyperplane for two classes, or one linear score for each of several."""
+class HyperplaneDistances(ClassLabels):
+    """Distances of rows to the hyperplanes ``hyperplane_`` of a classifier with linear scores."""
 
-    def decision_function(self, X: Any) -> Floats:
-        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
-        check_is_fitted(self)
-        scores = safe_sparse_dot(self._design(X), self.coef_.T, dense_output=True)
-        scores = np.asarray(scores + self.intercept_)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+    if TYPE_CHECKING:
+
+        @property
+        def hyperplane_(self) -> Hyperplane:
+            """The hyperplanes of the scores."""
 
     def signed_distance(self, X: Any) -> Floats:
         """Distance of every row to the hyperplane, as :meth:`decision_function` in sign and shape.
@@ -64,6 +64,17 @@ class LinearClassifier(ClassifierMixin, ClassLabels, LinearModel):
         if len(self.classes_) == 2:
             return self.hyperplane_.margin(x, np.where(codes == 1, 1.0, -1.0))
         return self.hyperplane_.class_margin(x, codes)
+
+
+class LinearClassifier(ClassifierMixin, HyperplaneDistances, LinearModel):
+    """One hyperplane for two classes, or one linear score for each of several."""
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
+        check_is_fitted(self)
+        scores = safe_sparse_dot(self._design(X), self.coef_.T, dense_output=True)
+        scores = np.asarray(scores + self.intercept_)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the side of the hyperplane, or by the largest score."""

@@ -70,11 +70,15 @@ def _scores_by_chunk(
 
 @dataclass(frozen=True)
 class LinearScores:
-    """Linear discriminant functions gₖ(x) = oₖ + (x − c)·wₖ (one common covariance)."""
+    """Linear discriminant functions gₖ(x) = oₖ + (x − c)·wₖ (one common covariance Σ).
+
+    ``common`` is Σ⁻¹c, the part of Σ⁻¹μₖ = wₖ + Σ⁻¹c that the classes share.
+    """
 
     center: Floats
     coef: Floats
     offset: Floats
+    common: Floats | None = None
 
     def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
         """The scores (n x K)."""
@@ -91,6 +95,13 @@ class LinearScores:
         k, d = self.coef.shape
         constant = self.offset + self.coef @ (about - self.center)
         return np.zeros((k, d, d)), self.coef.copy(), constant
+
+    def canonical(self) -> Coefficients:
+        """W (zero), w = Σ⁻¹μₖ and w₀ = ln P(k) − ½ μₖᵀΣ⁻¹μₖ."""
+        quadratic, linear, constant = self.coefficients()
+        if self.common is None:
+            return quadratic, linear, constant
+        return quadratic, linear + self.common, constant - 0.5 * float(self.center @ self.common)
 
 
 @dataclass(frozen=True)
@@ -124,6 +135,10 @@ class DiagonalScores:
         quadratic[:, np.arange(d), np.arange(d)] = -0.5 * precision
         linear = precision * at
         return quadratic, linear, self.offset - 0.5 * np.einsum("kd,kd->k", linear, at)
+
+    def canonical(self) -> Coefficients:
+        """W = −½ Σₖ⁻¹, w = Σₖ⁻¹μₖ and w₀ = ln P(k) − ½ ln|Σₖ| − ½ μₖᵀΣₖ⁻¹μₖ."""
+        return self.coefficients()
 
 
 @dataclass(frozen=True)
@@ -203,6 +218,10 @@ class QuadraticScores:
         at = self.means + np.einsum("d,kdr->kr", self.center - about, self.maps)
         linear = np.einsum("kdr,kr->kd", self.maps, at)
         return -0.5 * precision, linear, self.offset - 0.5 * np.einsum("kr,kr->k", at, at)
+
+    def canonical(self) -> Coefficients:
+        """W = −½ Σₖ⁻¹, w = Σₖ⁻¹μₖ and w₀ = ln P(k) − ½ ln|Σₖ| − ½ μₖᵀΣₖ⁻¹μₖ."""
+        return self.coefficients()
 
 
 ClassScores = LinearScores | DiagonalScores | QuadraticScores

@@ -141,6 +141,7 @@ CANDIDATES = (
         "lda",
         "linear discriminant",
         "LinearDiscriminantAnalysis",
+        options={"tol": 0.0},
         too_expensive=_covariance_cost,
     ),
     _classes("naive_bayes", "naive Bayes", "NaiveBayes", raw=True),
