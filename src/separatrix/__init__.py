@@ -119,6 +119,7 @@ HOMES = {
     "KernelExpansion": "separatrix.geometry.kernel_expansion",
     "Center": "separatrix.estimators.scaling",
     "Standardize": "separatrix.estimators.scaling",
+    "TableEncoder": "separatrix.estimators.table_encoder",
     "Whiten": "separatrix.estimators.scaling",
     "BasisExpansion": "separatrix.linear.basis",
     "homogeneous": "separatrix.estimators.scaling",

@@ -55,6 +55,7 @@ from separatrix.estimators.scaling import (
     Whiten as Whiten,
     homogeneous as homogeneous,
 )
+from separatrix.estimators.table_encoder import TableEncoder as TableEncoder
 from separatrix.geometry.kernel_expansion import KernelExpansion as KernelExpansion
 from separatrix.geometry.normal import MultivariateNormal as MultivariateNormal
 from separatrix.geometry.separability import (

@@ -144,7 +144,7 @@ def _inconsistency(model: Any) -> str:
     if encoding is not None:
         if not isinstance(encoding, Encoding):
             return "the encoding is of the wrong type"
-        if len(encoding.schema.names) != model.n_features_in_:
+        if len(encoding.schema.names) > model.n_features_in_:  # columns may be left out
             return "the columns and their number disagree"
     columns = len(getattr(model, "term_names_", ())) or (
         model.n_features_in_ if encoding is None else len(encoding.terms)
