@@ -89,7 +89,7 @@ def test_a_column_that_is_left_out_is_named() -> None:
     [
         lambda: sx.SVC(kernel="precomputed").fit(FRAME, CLASSES),
         lambda: sx.KNeighborsClassifier(metric="precomputed").fit(FRAME, CLASSES),
-        lambda: sx.GaussianNB().partial_fit(FRAME, CLASSES),
+        lambda: sx.GaussianNB().partial_fit(FRAME, CLASSES, classes=["high", "low"]),
         lambda: sx.Ridge().partial_fit(FRAME, NUMBERS),
         lambda: sx.Standardize().partial_fit(FRAME),
         lambda: sx.SVC(kernel=sx.Spectrum(2)).fit(FRAME, CLASSES),
