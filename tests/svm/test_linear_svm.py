@@ -297,7 +297,7 @@ def test_time_and_iterations_run_out_with_a_valid_gap() -> None:
 def test_numbers_of_rows_are_not_stored(tmp_path) -> None:
     model = sx.LinearSVC().fit(POINTS, LABELS)
     sx.save(model, tmp_path / "a.sx")
-    with pytest.raises(sx.InputError, match="not stored"):
+    with pytest.raises(AttributeError, match="not stored"):
         _ = sx.load(tmp_path / "a.sx").alpha_
 
 

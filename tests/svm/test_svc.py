@@ -201,6 +201,19 @@ def test_class_weights_leave_gamma_as_it_is() -> None:
     assert path.kernel_ == plain.kernel_
 
 
+def test_a_linear_kernel_is_right_whatever_the_units() -> None:
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(1500, 3)), rng.normal(size=1500)
+    y = x @ [1.0, 2.0, -1.0] + noise > 0
+    # a coefficient of size 10⁻⁶ is a sum of terms of size 10⁶
+    plain = sx.SVC(kernel="linear", C=1e12).fit(x, y)
+    model = sx.SVC(kernel="linear").fit(1e6 * x, y)
+    assert_allclose(1e6 * model.coef_, plain.coef_, rtol=1e-6)
+    assert model.certificate_.holds
+    number = sx.SVR(kernel="linear").fit(1e6 * x, noise + x[:, 0])
+    assert number.certificate_.holds
+
+
 def test_a_linear_kernel_has_a_hyperplane_and_read_only_coefficients() -> None:
     x, y = noisy(80)
     model = sx.SVC(kernel="linear", standardize=True).fit(x, y)

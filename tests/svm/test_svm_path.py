@@ -237,7 +237,7 @@ def test_what_is_not_on_the_path_is_refused() -> None:
         sx.SVMPath(rule="best").fit(x, y)
     with pytest.raises(sx.InputError, match="n_samples"):
         sx.SVMPath().fit(x[:3], [0, 0, 1])
-    with pytest.raises(sx.InputError, match="linear kernel"):
+    with pytest.raises(AttributeError, match="linear kernel"):
         _ = sx.SVMPath("rbf", C=1.0).fit(x, y).coef_path_
 
 
@@ -264,3 +264,22 @@ def test_the_path_of_strings_is_that_of_their_gram_matrix() -> None:
     given = sx.SVMPath("precomputed", cv=3).fit(kernel.gram(words), y)
     assert own.C_ == given.C_
     assert_allclose(own.decision_function(words), given.decision_function(kernel.gram(words)))
+
+
+def test_standardized_columns_do_not_depend_on_units() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((60, 2))
+    x[:, 0] += 3.0
+    y = x[:, 0] - x[:, 1] + rng.standard_normal(60) > 3.0
+    units = np.array([1e6, 1e-3])
+    for kernel in ("linear", "rbf"):
+        plain = sx.SVMPath(kernel, C=0.5, standardize=True).fit(x, y)
+        other = sx.SVMPath(kernel, C=0.5, standardize=True).fit(x * units, y)
+        assert_allclose(other.decision_function(x * units), plain.decision_function(x), atol=1e-8)
+        if kernel == "rbf":
+            assert not hasattr(plain, "coef_path_")
+            assert not hasattr(plain, "hyperplane_")
+            continue
+        assert_allclose(other.coef_ * units, plain.coef_, rtol=1e-8)
+        assert_allclose(plain.at(0.5).coef, plain.coef_)
+        assert_allclose(plain.hyperplane_.score(x)[:, 0], plain.decision_function(x))

@@ -19,7 +19,7 @@ from separatrix.kernels import Custom, Kernel, Linear, Precomputed
 from separatrix.kernels.features import as_list, holds_objects
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import training_gram
-from separatrix.messages import InputError, warn
+from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.rows.encoding import Encoding
@@ -120,9 +120,9 @@ class LinearSVM(SupportVectorModel, LinearModel):
     def svms_(self) -> list[BinarySVM]:  # type: ignore[override]
         """The solution of each binary SVM, with its certificate."""
         if self._svms is None:
-            raise InputError(
-                "The numbers of training rows are not stored with this model.",
-                remedy="Fit again, or use coef_, intercept_ and certificate_.",
+            raise AttributeError(
+                "The numbers of training rows are not stored with this model. "
+                "Fit again, or use coef_, intercept_ and certificate_."
             )
         return self._svms
 
@@ -255,7 +255,7 @@ class KernelSVM(KernelModel, SupportVectorModel):
         self.expansions_ = [
             self._expansion(gram, part, rows, n, weights[part], b) for part in parts
         ]
-        self._set_hyperplane(gram, each)
+        self._set_hyperplane(gram, svms, each)
         self.svms_, self.n_samples_fit_ = [replace(m, rows=rows[m.rows]) for m in svms], n
         self.fit_status_ = int(any(svm.status != Status.SOLVED for svm in svms))
         self._certify(svms, lambda: _cause_of_inaccuracy(gram, svms))
@@ -270,12 +270,15 @@ class KernelSVM(KernelModel, SupportVectorModel):
         centers = rows[index] if gram.precomputed else gram.items(index)
         return KernelExpansion(self.kernel_, centers, weights, b, n if gram.precomputed else 0)
 
-    def _set_hyperplane(self, gram: GramMatrix, weights: Floats) -> None:
+    def _set_hyperplane(self, gram: GramMatrix, svms: list[BinarySVM], weights: Floats) -> None:
         """``hyperplane_`` and ``intercept_`` in the units of the table, for the linear kernel."""
         self.__dict__.pop("hyperplane_", None)
         if not self._is_linear:
             return
-        coef = np.asarray(weights.T @ gram.x)
+        sums = np.asarray(weights.T @ gram.x)
+        coef = np.stack(
+            [svm.coef if len(svm.coef) else w for svm, w in zip(svms, sums, strict=True)]
+        )
         if self.standardizer_ is not None:
             coef, self.intercept_ = self.standardizer_.unscale(coef, self.intercept_)
         self.hyperplane_ = Hyperplane(coef, self.intercept_, self.encoding_.names)

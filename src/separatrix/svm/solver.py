@@ -20,7 +20,7 @@ from separatrix.geometry.separation_proof import CommonPoint, separation_proof
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.certificate import certify_kernel_svm, certify_linear_svm
+from separatrix.svm.certificate import KERNEL_CLAIM, certify_kernel_svm, certify_linear_svm
 from separatrix.svm.dual.active_set import DualSolution, solve_active_set
 from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.dual.smo import ShrinkingSMO
@@ -41,6 +41,8 @@ DIRECT = 1200
 _ROUNDING = 1e-12
 #: Least margin of a separable table, relative to the largest ‖φ(x)‖.
 _NARROW = 1e-5
+#: C κ(x, x), in units of the scores, from which on the linear kernel is solved in the primal.
+_RESOLVED = 1e8
 #: Limit of steps in the primal, and its relative gap, where the problem is one of a kernel.
 _STEPS, _GAP = 2_000, 1e-9
 #: Names of the groups of rows, by number.
@@ -129,11 +131,11 @@ def fit_kernel_svm(
 ) -> BinarySVM:
     """The kernel expansion with the least objective."""
     budget = options.budget(problem.n)
-    found = None
-    if gram.linear and options.max_iter < 1 and few_columns(gram.x):
-        found = _solve_by_columns(gram, problem, options, budget, classes)
-    if found is None:
-        found = _solve_by_smo(gram, problem, options, budget, classes)
+    if gram.linear and options.max_iter < 1 and (few_columns(gram.x) or _large(gram, problem)):
+        by_columns = _fit_by_columns(gram, problem, rows, options, budget, classes)
+        if by_columns is not None:
+            return by_columns
+    found = _solve_by_smo(gram, problem, options, budget, classes)
     b = problem.best_intercept(found.beta, found.f)
     certificate = certify_kernel_svm(
         problem, found.beta, found.f, b, tolerance=options.tol, mercer=gram.mercer
@@ -151,26 +153,49 @@ def fit_kernel_svm(
     )
 
 
-def _solve_by_columns(
+def _large(gram: GramMatrix, problem: SVMProblem) -> bool:
+    """Whether terms C κ(x, x) of the scores are so large that sums of them lose the scores."""
+    cost = float(problem.cost.max(initial=0.0))
+    return bool(cost * float(gram.diagonal.max()) > _RESOLVED * problem.unit)
+
+
+def _fit_by_columns(
     gram: GramMatrix,
     problem: SVMProblem,
+    rows: Ints,
     options: SolverOptions,
     budget: Budget,
     classes: tuple[str, str],
-) -> DualSolution | None:
-    """The linear kernel in the primal; None where that did not reach the tolerance in time."""
+) -> BinarySVM | None:
+    """The linear kernel in the primal; None where that did not reach the tolerance in time.
+
+    Scores are w·x: as Σ β κ(x, ·) they would lose all digits where rows are of size 10⁶.
+    """
     linear = linear_problem(problem, gram.x)
-    if problem.hard:
-        linear = linear.capped(_separable_bound(linear, classes))
+    bounded = linear.capped(_separable_bound(linear, classes)) if problem.hard else linear
     steps = Budget(_STEPS, options.deadline)
-    found = solve_linear(linear, _GAP, steps)
+    found = solve_linear(bounded, _GAP, steps)
     budget.n_iter += steps.n_iter
-    beta = linear.snapped(linear.combine(found.alpha))
-    f = np.asarray(gram.x @ linear.gradient(beta))
-    violation = problem.violation(beta, f)
-    if violation > options.tol * problem.unit and not budget.out_of_time:
+    beta = bounded.snapped(bounded.combine(found.alpha))
+    f = linear.scores(found.w, 0.0)
+    b = problem.best_intercept(beta, f)
+    certificate = certify_linear_svm(
+        linear, found.w, b, beta, tolerance=options.tol, claim=KERNEL_CLAIM
+    )
+    if not certificate.holds and not budget.out_of_time:
         return None
-    return DualSolution(beta, f, violation)
+    return BinarySVM(
+        rows,
+        beta,
+        problem.cost,
+        problem.slack(f + b),
+        b,
+        float(found.w @ found.w),
+        certificate,
+        budget.n_iter,
+        str(Status.SOLVED if certificate.holds else budget.status),
+        found.w,
+    )
 
 
 def _solve_by_smo(

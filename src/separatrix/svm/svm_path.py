@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from separatrix.kernels.features import as_list
 from separatrix.messages import InputError, check_option, warn
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection import rules
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.svm.certificate import badness
 from separatrix.svm.path.cross_validation import (
     PathTraining,
@@ -74,6 +76,9 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         Weights of classes, which multiply those of the rows.
     max_changes : int, default=200000
         Limit of events along one path.
+    standardize : bool, default=False
+        Standardize the columns first, so that their units do not matter; the linear kernel's
+        coefficients are those of the columns as given.
 
     Attributes
     ----------
@@ -88,7 +93,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
     Cs_, errors_ : ndarray of shape (n_Cs,) and (n_Cs, n_folds)
         Values of C that were compared, and their cross-validated errors.
     coef_, intercept_ : ndarray of shape (n_paths, n_features) and (n_paths,)
-        w at ``C_``, for the linear kernel, and b.
+        w at ``C_``, for the linear kernel, and b; ``hyperplane_`` measures distances.
     expansion_, kernel_ : KernelExpansion and Kernel
         The kernel expansion at ``C_``, and the kernel used.
     certificate_ : Certificate
@@ -132,6 +137,7 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         rule: str = "min",
         class_weight: Any = None,
         max_changes: int = 200_000,
+        standardize: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -143,7 +149,9 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         self.rule = rule
         self.class_weight = class_weight
         self.max_changes = max_changes
+        self.standardize = standardize
 
+    standardizer_: Standardizer | None
     _training: PathTraining | None = None
 
     # -- the path ------------------------------------------------------------------------------
@@ -160,6 +168,10 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
             )
         if not self._structures:
             self.encoding_ = coded.encoding
+        self.standardizer_ = None
+        if self.standardize and not self._structures and not self._precomputed:
+            self.standardizer_ = Standardizer.from_rows(coded.x, coded.w)
+            coded = replace(coded, x=self.standardizer_.transform(coded.x))
         self._set_kernel(coded.x, coded.sample_weight)
         self._training = training = path_training(coded, self.kernel_)
         variance = feature_variance(training.gram, coded.w)
@@ -209,11 +221,19 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         return self._data.by_row([p.states(p.segment_of(C)) for p in self.paths_], NON_SUPPORT)
 
     def at(self, C: float) -> Hyperplane | KernelExpansion:
-        """The SVM at C: a hyperplane with the linear kernel, else a kernel expansion."""
+        """The SVM at C: a hyperplane with the linear kernel, else a kernel expansion.
+
+        The expansion is one of standardized columns if so fitted.
+        """
         weights, b = self._weights(C)
         if isinstance(self.kernel_, Linear):
-            return Hyperplane(*self._data.hyperplanes(weights, b), self.encoding_.names)
+            return Hyperplane(*self._hyperplanes(weights, b), self.encoding_.names)
         return KernelExpansion(self.kernel_, self._data.x, weights, b)
+
+    def _hyperplanes(self, weights: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """w and b in the units of the table."""
+        coef, b = self._data.hyperplanes(weights, b)
+        return (coef, b) if self.standardizer_ is None else self.standardizer_.unscale(coef, b)
 
     def _weights(self, C: float) -> tuple[Floats, Floats]:
         """(y α as n x k, b) at C."""
@@ -231,16 +251,27 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
             )
 
     @property
+    def hyperplane_(self) -> Hyperplane:
+        """w·x + b at ``C_``, for the linear kernel: signed distances, margins, projections."""
+        if "coef_" not in vars(self):
+            raise AttributeError("hyperplane_ exists after fit with the linear kernel only.")
+        return Hyperplane(self.coef_, self.intercept_, self.encoding_.names)
+
+    @property
     def coef_path_(self) -> Any:
         """w at every breakpoint (m x d), with the linear kernel; a list of them for K classes."""
         check_is_fitted(self)
         if not isinstance(self.kernel_, Linear):
-            raise InputError("Only the linear kernel has coefficients.", remedy="Use at(C).")
+            raise AttributeError("Only the linear kernel has coefficients. Use at(C).")
+        if self._training is None:
+            raise AttributeError("The training rows are not stored with this model. Fit again.")
         found = []
         for path in self.paths_:
             points = path.breakpoints
-            weights = np.stack([path.y * path.alpha(C) for C in points], axis=1)
-            found.append(self._data.hyperplanes(weights, np.zeros(len(points)))[0])
+            weights = np.zeros((len(path.y), len(points)))
+            for j, C in enumerate(points):
+                weights[:, j] = path.y * path.alpha(C)
+            found.append(self._hyperplanes(weights, np.zeros(len(points)))[0])
         return found[0] if len(found) == 1 else found
 
     def gaps(self, C: Any = None) -> Any:
@@ -275,8 +306,9 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
         self.certificate_ = max(proofs, key=badness)
         self.__dict__.pop("coef_", None)
         if isinstance(self.kernel_, Linear):
-            self.coef_, b = data.hyperplanes(weights, b)
-        self.intercept_ = b
+            self.coef_, self.intercept_ = self._hyperplanes(weights, b)
+        else:
+            self.intercept_ = b
         self.expansion_ = KernelExpansion(self.kernel_, data.x, weights, b)
         return self
 
@@ -289,7 +321,8 @@ class SVMPath(ClassifierMixin, KernelModel, ClassLabels):
             scores = np.asarray(self._design(X) @ self.coef_.T + self.intercept_)
         else:
             x = as_list(X) if self._structures else self._design(X)
-            scores = self.expansion_.scores(x)
+            given = x if self.standardizer_ is None else self.standardizer_.transform(x)
+            scores = self.expansion_.scores(given)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

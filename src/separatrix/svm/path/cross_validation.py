@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from separatrix.estimators.class_labels import CodedRows, outputs_of
 from separatrix.kernels import Kernel, Linear, Precomputed
 from separatrix.kernels.mercer import check_mercer
-from separatrix.kernels.precomputed import require_symmetric
+from separatrix.kernels.precomputed import training_gram
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.selection.folds import DEFAULT_FOLDS, Folds, folds_of
@@ -80,8 +80,7 @@ def path_training(data: CodedRows, kernel: Kernel) -> PathTraining:
     """The Gram matrix of coded rows; warns (SEP007) if the kernel is not Mercer on them."""
     x = data.x
     if isinstance(kernel, Precomputed):
-        x = x[:, data.rows] if len(data.rows) < data.n_samples else x
-        require_symmetric(x)
+        x = training_gram(x, data.rows, data.n_samples)
     mercer = check_mercer(kernel, x)
     center = _distant_center(x) if isinstance(kernel, Linear) else None
     gram = np.asarray(kernel.gram(x if center is None else x - center), dtype=np.float64)
