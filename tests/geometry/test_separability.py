@@ -96,22 +96,79 @@ def test_equal_rows_of_both_classes_and_rows_a_few_roundings_apart() -> None:
     assert_array_equal(found.support[0], [1])
     assert_array_equal(found.support[1], [0])
     apart = np.array([[0.1, 0.3], [0.1, 0.3 + 1e-15]])
-    found = sx.linear_separability(apart, [0, 1])
+    assert_exactly_apart(apart)
+
+
+def assert_exactly_apart(x: np.ndarray) -> None:
+    """The rows of class 0 first, one row each: scores in exact arithmetic."""
+    found = sx.linear_separability(x, [0, 1])
     assert found.separable
     coef = [Fraction(v) for v in found.hyperplane.coef[0].tolist()]
     scores = [
         sum(Fraction(v) * c for v, c in zip(row, coef, strict=True))
         + Fraction(float(found.hyperplane.intercept[0]))
-        for row in apart.tolist()
+        for row in x.tolist()
     ]
     assert scores[0] < 0 < scores[1]
 
 
-def test_adjacent_floats_are_refused_until_shifted_to_the_origin() -> None:
+def test_adjacent_floats_are_separated() -> None:
     x = np.array([[0.1, 0.3], [0.1, np.nextafter(0.3, 1.0)]])
-    with pytest.raises(sx.InputError, match="Subtract a constant"):
-        sx.linear_separability(x, [0, 1])
-    assert sx.linear_separability(x - 0.3, [0, 1]).separable
+    assert_exactly_apart(x)
+    assert_exactly_apart(x - 0.3)
+
+
+@pytest.mark.parametrize("gap", [1e-12, 1e-14, 1e-15])
+def test_gaps_and_overlaps_of_a_few_roundings(gap: float) -> None:
+    below, above = 1.0, 1.0 + gap
+    assert sx.linear_separability([[0.0], [below], [above], [2.0]], [0, 0, 1, 1]).separable
+    found = sx.linear_separability([[0.0], [above], [below], [2.0]], [0, 0, 1, 1])
+    assert found.separable is False
+    assert "rounding" not in found.certificate.claim
+    segment = np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5 - gap], [1.0, 0.0]])
+    assert sx.linear_separability(segment, [1, 1, 0, 0]).separable
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-90, 1e90, 1e300])
+@pytest.mark.parametrize("other", [1.0, 1e-90, 1e90])
+def test_extreme_units(unit: float, other: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((30, 2))
+    for y, separable in ((x[:, 0] > 0.0, True), (x[:, 0] + rng.normal(size=30) > 0.0, False)):
+        found = sx.linear_separability(x * [unit, other], y)
+        assert found.separable is separable
+        if separable:
+            assert 0.0 < found.margin < np.inf
+            assert found.mistake_bound > 0.0
+
+
+@pytest.mark.parametrize("classes", ["any", "by a plane", "none"])
+def test_many_sparse_columns(classes: str) -> None:
+    rng = np.random.default_rng(0)
+    d = 1500 if classes == "none" else 6000
+    x = sparse.random_array((4000, d), density=0.005, rng=rng, format="csr")
+    y = rng.integers(0, 2, 4000)
+    if classes == "by a plane":
+        y = (x @ rng.standard_normal(d) > 0.0).astype(int)
+    found = sx.linear_separability(x, y)
+    assert found.separable is (classes != "none")
+    if found.separable:
+        scores = np.asarray(found.hyperplane.score(x))[:, 0]
+        assert (np.where(y == 1, scores, -scores) > 0.0).all()
+        return
+    means = [w @ x[rows].toarray() for rows, w in zip(found.support, found.weights, strict=True)]
+    assert_allclose(means[0], means[1], atol=1e-8)
+    assert all(w.min() > 0.0 and abs(w.sum() - 1.0) < 1e-12 for w in found.weights)
+
+
+def test_undecided_within_the_work_allowed() -> None:
+    x = np.random.default_rng(0).standard_normal((400, 30))
+    y = np.arange(400) % 2
+    found = sx.linear_separability(x, y, max_work=1e4)
+    assert found.separable is None
+    assert not found.certificate.holds
+    assert "Undecided" in str(found.certificate)
+    assert sx.linear_separability(x, y).separable is False
 
 
 def test_tiny_margins_are_found_and_zero_margins_are_not() -> None:

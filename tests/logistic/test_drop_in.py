@@ -73,7 +73,7 @@ def test_other_warnings():
         sx.LogisticRegression(n_jobs=2).fit(X, Y)
     with pytest.warns(FutureWarning, match="l1_ratio"):
         sx.LogisticRegression(l1_ratio=None).fit(X, Y)
-    with pytest.warns(UserWarning, match="unused"), pytest.warns(FutureWarning):
+    with pytest.warns(UserWarning, match="Inconsistent"), pytest.warns(FutureWarning):
         sx.LogisticRegression("l2", l1_ratio=0.5).fit(X, Y)
 
 

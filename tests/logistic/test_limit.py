@@ -89,3 +89,17 @@ def test_stored_models_keep_their_summary(tmp_path) -> None:
     model = LogisticRegression(C=np.inf).fit(x, y)
     sx.save(model, tmp_path / "model.sx")
     assert str(sx.load(tmp_path / "model.sx").summary()) == str(model.summary())
+
+
+@pytest.mark.filterwarnings("ignore:SEP006")
+@pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-12])
+def test_close_calls_are_judged_as_by_linear_separability(gap):
+    for x, separable in (([0.0, 1.0, 1.0 + gap, 2.0], True), ([0.0, 1.0 + gap, 1.0, 2.0], False)):
+        table, y = np.array(x)[:, None], [0, 0, 1, 1]
+        model = LogisticRegression(C=np.inf).fit(table, y)
+        assert sx.linear_separability(table, y).separable is separable
+        assert (model.separation_ is not None) is separable
+        if separable:
+            assert model.separation_.complete
+        else:
+            assert model.certificate_.holds

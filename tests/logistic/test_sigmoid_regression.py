@@ -107,3 +107,20 @@ def test_a_table_with_names() -> None:
     plain = sx.SigmoidRegressionClassifier().fit(X, Y)
     assert list(model.classes_) == ["no", "yes"]
     assert_allclose(model.decision_function(frame), plain.decision_function(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize(("codes", "row"), [((-1, 1), 1), ((1, 2), 3)])
+def test_several_labels_of_other_codes_are_refused(codes, row):
+    x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    right = np.column_stack([x[:, 0] > 0, x[:, 0] > 1.5])
+    with pytest.raises(sx.InputError, match=rf"row {row}: .*neither 0 nor 1"):
+        sx.SigmoidRegressionClassifier().fit(x, np.where(right, codes[1], codes[0]))
+
+
+@pytest.mark.parametrize("codes", [(0, 1), (-1, 1), (1, 2)])
+def test_no_other_classifier_takes_several_labels_in_silence(codes):
+    x = np.random.default_rng(0).standard_normal((40, 2))
+    y = np.where(x > 0, codes[1], codes[0])
+    for make in (sx.LeastSquaresClassifier, sx.LogisticRegression, sx.GradientDescent):
+        with pytest.raises(ValueError):
+            make().fit(x, y)

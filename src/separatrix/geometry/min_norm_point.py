@@ -34,7 +34,7 @@ class NearestPoints:
 
     ``normal`` is a unit vector. ``low`` is the minimum of normal·a and ``high`` the maximum of
     normal·b (rows centered), so ``low − high`` is a lower bound of the distance, and ``distance``
-    an upper one. ``scale`` is the size of the rows.
+    an upper one. ``scale`` is the size of the rows, ``work`` the multiplications spent.
     """
 
     rows_a: Ints
@@ -47,6 +47,7 @@ class NearestPoints:
     high: float
     scale: float
     iterations: int
+    work: float = 0.0
 
     @property
     def duality_gap(self) -> float:
@@ -55,14 +56,20 @@ class NearestPoints:
 
 
 def nearest_points(
-    a: Matrix, b: Matrix, *, tolerance: float = 1e-13, max_iter: int = 1_000_000
+    a: Matrix,
+    b: Matrix,
+    *,
+    tolerance: float = 1e-13,
+    max_iter: int = 1_000_000,
+    max_work: float = np.inf,
 ) -> NearestPoints:
     """Nearest points of the hulls of the rows of ``a`` and ``b`` (dense or CSR, same columns).
 
-    ``tolerance`` is the duality gap relative to the distance, ``max_iter`` the most major cycles.
+    ``tolerance`` is the duality gap relative to the distance, ``max_iter`` the most major cycles,
+    ``max_work`` the most multiplications, after which the bounds of the result are all it claims.
     """
     with small_products(a.shape[1]):
-        search = _MinNormSearch(a, b, max_iter)
+        search = _MinNormSearch(a, b, max_iter, max_work)
         converged = extended = True
         while converged and extended:
             converged = search.major_cycles(tolerance)
@@ -73,7 +80,7 @@ def nearest_points(
 class _MinNormSearch:
     """Wolfe's algorithm on a pool of rows; all rows are centered and scaled."""
 
-    def __init__(self, a: Matrix, b: Matrix, max_iter: int) -> None:
+    def __init__(self, a: Matrix, b: Matrix, max_iter: int, max_work: float) -> None:
         center, half_range = midrange_and_half_range(a, b)
         self.scale = float(half_range.max(initial=0.0)) or 1.0
         self.a, self.b = ((x if sparse.issparse(x) else x - center) / self.scale for x in (a, b))
@@ -88,11 +95,13 @@ class _MinNormSearch:
         self._add_pair(0, 0)
         self.weights = np.ones(1)
         self.iterations, self.max_iter = 0, max_iter
+        self.work, self.max_work = 0.0, max_work
 
     def major_cycles(self, tolerance: float) -> bool:
         """Minimize the norm over the pool; False if rounding stops it or the hulls intersect."""
         best = np.inf
-        while self.iterations < self.max_iter:
+        while self.iterations < self.max_iter and self.work < self.max_work:
+            self.work += self._cycle_cost()
             normal, norm = self.corral.normal()
             if norm <= 8.0 * EPS * self.size or not norm < best:
                 return norm > 8.0 * EPS * self.size
@@ -109,6 +118,11 @@ class _MinNormSearch:
             self._minor_cycles()
             self.iterations += 1
         return False
+
+    def _cycle_cost(self) -> float:
+        """Multiplications of a major cycle: products with Q, its copy, and scores of the pool."""
+        pool = len(self.pool_a) + len(self.pool_b)
+        return float(self.corral.q.shape[0] * (10 * (len(self.pairs) + 1) + pool))
 
     def _tolerance(self, norm: float, tolerance: float) -> float:
         return max(tolerance * norm, 4.0 * EPS * self.size)
@@ -143,6 +157,7 @@ class _MinNormSearch:
         normal, norm = self.corral.normal()
         if norm <= 8.0 * EPS * self.size:
             return False
+        self.work += float(sum(x.nnz if sparse.issparse(x) else x.size for x in (self.a, self.b)))
         slack = 0.5 * self._tolerance(norm, tolerance)
         score_a, score_b = np.asarray(self.a @ normal), -np.asarray(self.b @ normal)
         bound_a = float((self.points_a @ normal).min()) - slack
@@ -176,6 +191,7 @@ class _MinNormSearch:
             self.scale * float((self.b @ normal).max()),
             self.scale * self.size,
             self.iterations,
+            self.work,
         )
 
 

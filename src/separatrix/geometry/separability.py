@@ -18,10 +18,12 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.geometry.min_norm_point import EPS, NearestPoints, nearest_points
+from separatrix.geometry.mistake_bound import mistake_bound
 from separatrix.geometry.separation_proof import (
     AGREEMENT,
+    MAX_WORK,
     SeparatingHyperplane,
-    mistake_bound,
+    Undecided,
     separation_proof,
 )
 from separatrix.messages import InputError
@@ -39,10 +41,11 @@ class Separability:
     ``margin`` is the distance of the nearest row, and ``mistake_bound`` bounds the mistakes of a
     perceptron that starts from zero. Not separable: ``common_point`` is the convex combination of
     the rows ``support[k]`` of class k with ``weights[k]``, for k = 0 and for k = 1; at most d + 2
-    rows in all.
+    rows in all, unless there are more than 1000 columns. Undecided within the work allowed:
+    ``separable`` is None, and the certificate does not hold.
     """
 
-    separable: bool
+    separable: bool | None
     classes: NDArray[Any]
     certificate: Certificate
     hyperplane: Hyperplane | None = None
@@ -70,15 +73,15 @@ class HullPoints:
     certificate: Certificate
 
 
-def linear_separability(X: Any, y: Any = None) -> Separability:
+def linear_separability(X: Any, y: Any = None, *, max_work: float = MAX_WORK) -> Separability:
     """Whether two classes are strictly linearly separable, with a proof either way.
 
         separable:      w·x + t > 0 for one class, < 0 for the other
         not separable:  Σ λᵢ aᵢ = Σ μⱼ bⱼ,  λ, μ ≥ 0,  Σλ = Σμ = 1
 
     The answer does not depend on the units of the columns. The hyperplane is the one of maximum
-    margin with every column scaled to the range −1 … 1; for the maximum margin in the columns' own
-    units see :func:`nearest_hull_points`.
+    margin with every column scaled to the range −1 … 1 (in more than 1000 columns: any that
+    separates); for the maximum margin in the columns' own units see :func:`nearest_hull_points`.
 
     Parameters
     ----------
@@ -86,11 +89,14 @@ def linear_separability(X: Any, y: Any = None) -> Separability:
         The rows; Rows bring their target.
     y : array-like of shape (n,), optional
         Two classes.
+    max_work : float, default=1e10
+        Multiplications at most, about. Work is counted and not timed, so that answers repeat.
 
     Returns
     -------
     Separability
-        ``separable`` (bool), ``classes``, ``certificate``, and ``hyperplane``, ``margin`` and
+        ``separable`` (bool, or None if undecided), ``classes``, ``certificate``, and
+        ``hyperplane``, ``margin`` and
         ``mistake_bound``, or ``common_point``, ``support`` and ``weights``.
 
     See Also
@@ -114,10 +120,12 @@ def linear_separability(X: Any, y: Any = None) -> Separability:
             f"linear_separability is for two classes, and there are {len(classes)}.",
             remedy="Use pairwise_separability, or y == label for one class against the others.",
         )
-    return _separability(x, codes, (0, 1), classes, names)
+    return _separability(x, codes, (0, 1), classes, names, max_work)
 
 
-def pairwise_separability(X: Any, y: Any = None) -> dict[tuple[Any, Any], Separability]:
+def pairwise_separability(
+    X: Any, y: Any = None, *, max_work: float = MAX_WORK
+) -> dict[tuple[Any, Any], Separability]:
     """Linear separability of every pair of classes.
 
     Parameters
@@ -126,6 +134,8 @@ def pairwise_separability(X: Any, y: Any = None) -> dict[tuple[Any, Any], Separa
         The rows; Rows bring their target.
     y : array-like of shape (n,), optional
         Two or more classes.
+    max_work : float, default=1e10
+        Multiplications at most for every pair.
 
     Returns
     -------
@@ -147,7 +157,7 @@ def pairwise_separability(X: Any, y: Any = None) -> dict[tuple[Any, Any], Separa
     x, codes, classes, names = _labeled(X, y)
     labels = classes.tolist()
     return {
-        (labels[i], labels[j]): _separability(x, codes, (i, j), classes[[i, j]], names)
+        (labels[i], labels[j]): _separability(x, codes, (i, j), classes[[i, j]], names, max_work)
         for i, j in combinations(range(len(labels)), 2)
     }
 
@@ -244,11 +254,12 @@ def _separability(
     pair: tuple[int, int],
     classes: NDArray[Any],
     names: tuple[str, ...],
+    max_work: float,
 ) -> Separability:
     """The proof for two classes, and its certificate."""
     rows_b, rows_a = (np.flatnonzero(codes == k) for k in pair)
     a, b = x[rows_a], x[rows_b]
-    proof = separation_proof(a, b)
+    proof = separation_proof(a, b, max_work=max_work)
     if isinstance(proof, SeparatingHyperplane):
         bound = mistake_bound(a, b, proof.coef, proof.intercept)
         hyperplane = Hyperplane(proof.coef[None, :], np.array([proof.intercept]), names)
@@ -261,8 +272,11 @@ def _separability(
             promised=(),
         )
         return Separability(True, classes, certificate, hyperplane, proof.margin, bound)
+    if isinstance(proof, Undecided):
+        return Separability(None, classes, _undecided_certificate(proof))
+    rounding = "" if proof.proved else " up to rounding errors"
     certificate = Certificate(
-        "Not linearly separable: a point lies in the convex hulls of both classes",
+        f"Not linearly separable{rounding}: a point lies in the convex hulls of both classes",
         kkt=proof.disagreement,
         tolerance=AGREEMENT,
         notes=(
@@ -278,6 +292,19 @@ def _separability(
         common_point=proof.point,
         support=(rows_b[proof.rows_b], rows_a[proof.rows_a]),
         weights=(proof.weights_b, proof.weights_a),
+    )
+
+
+def _undecided_certificate(proof: Undecided) -> Certificate:
+    return Certificate(
+        "Undecided: neither a separating hyperplane nor a common point of the hulls was found",
+        kkt=proof.distance,
+        tolerance=AGREEMENT,
+        notes=(
+            f"The hulls are at most {proof.distance:.1e} of their size apart; {proof.work:.1g} "
+            "multiplications were spent. Raise max_work.",
+        ),
+        promised=("gap",),
     )
 
 

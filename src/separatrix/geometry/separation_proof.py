@@ -7,7 +7,12 @@ By the separation theorem exactly one of the two exists, whatever the units, so 
 to one range first. A hyperplane is accepted only if every row is strictly on its side: where
 rounding leaves it open, scores are computed in exact rational arithmetic. So hulls that merely
 touch are never called separable. A common point is a convex combination of at most d + 2 rows
-(Carathéodory).
+(Carathéodory). It is accepted if its weights are so far above zero that no rounding could make one
+negative, or after an exact linear program over the rows that decide; in many columns, up to
+rounding errors, and said to be so.
+
+Up to ``MAX_WOLFE_COLUMNS`` columns the nearest points of the hulls are found first, with the
+hyperplane of maximum margin; in more columns, often sparse ones, least squares on violated rows.
 """
 
 from __future__ import annotations
@@ -16,8 +21,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from separatrix.geometry.common_point import CommonPoint, combinations, common_point
+from separatrix.geometry.exact_separation import exact_weights_or_direction
 from separatrix.geometry.min_norm_point import (
     EPS,
     NearestPoints,
@@ -25,7 +32,7 @@ from separatrix.geometry.min_norm_point import (
     midrange_and_half_range,
     nearest_points,
 )
-from separatrix.kernels.tiles import squared_norms
+from separatrix.geometry.squared_hinge import HingeMinimum, minimize_squared_hinge
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix, to_array
 
@@ -33,8 +40,12 @@ from separatrix.rows.block import Floats, Ints, Matrix, to_array
 AGREEMENT = 1e-9
 #: Most distinct rows whose scores are computed exactly.
 MAX_EXACT_ROWS = 4_000
-#: Most iterations for the smallest mistake bound; one that holds is known before.
-BOUND_ITERATIONS = 2_000
+#: Columns up to which the nearest points of the hulls are sought first.
+MAX_WOLFE_COLUMNS = 1_000
+#: Multiplications that a proof may cost; beyond, the answer is that there is none.
+MAX_WORK = 1e10
+#: Columns up to which close calls are decided by an exact linear program, and its rounds.
+MAX_EXACT_COLUMNS, EXACT_ROUNDS = 20, 30
 
 
 @dataclass(frozen=True)
@@ -47,31 +58,61 @@ class SeparatingHyperplane:
 
 
 @dataclass(frozen=True)
-class CommonPoint:
-    """A point of both convex hulls, as convex combinations of rows of a and of rows of b.
+class Undecided:
+    """Neither was found within the work allowed; the hulls are at most ``distance`` apart.
 
-    ``disagreement`` is the largest difference of the two combinations in a column, as a fraction
-    of the column's range.
+    The distance is a fraction of the size of the rows, every column scaled to the same range.
     """
 
-    point: Floats
-    rows_a: Ints
-    weights_a: Floats
-    rows_b: Ints
-    weights_b: Floats
-    disagreement: float
+    distance: float
+    work: float
+
+    def refusal(self) -> InputError:
+        """For callers that need an answer."""
+        return InputError(
+            f"Whether the classes are separable was not decided in {self.work:.1g} multiplications "
+            f"(their hulls are at most {self.distance:.1e} of their size apart).",
+            remedy="Use a finite C, or fewer columns.",
+        )
 
 
-def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint:
+def separation_proof(
+    a: Matrix, b: Matrix, *, max_work: float = MAX_WORK
+) -> SeparatingHyperplane | CommonPoint | Undecided:
     """A separating hyperplane or a common point of two sets of rows (dense or CSR)."""
     center, half_range = midrange_and_half_range(a, b)
     scale = np.where(half_range > 0.0, half_range, 1.0)
     scaled_a, scaled_b = _transform(a, center, scale), _transform(b, center, scale)
-    found = nearest_points(scaled_a, scaled_b)
-    separated = _separating_hyperplane(a, b, found.normal / scale)
+    if a.shape[1] > MAX_WOLFE_COLUMNS:
+        tolerance, budget = AGREEMENT / 10.0, max_work / 2.0
+        least = minimize_squared_hinge(scaled_a, scaled_b, tolerance=tolerance, budget=budget)
+        proof = _by_least_squares(a, b, scaled_a, scaled_b, scale, least)
+        if proof is not None:
+            return _in_units(proof, center, scale)
+        max_work -= least.work
+    found = nearest_points(scaled_a, scaled_b, max_work=max_work)
+    with np.errstate(over="ignore", under="ignore"):
+        separated = _separating_hyperplane(a, b, found.normal / scale)
     if separated is not None:
         return separated
-    common = _common_point(scaled_a, scaled_b, found)
+    if found.work >= max_work:
+        return Undecided(found.distance / found.scale, max_work)
+    common = common_point(scaled_a, scaled_b, found)
+    if not common.proved and a.shape[1] <= MAX_EXACT_COLUMNS:
+        return _exact_proof(a, b, common)
+    return _in_units(_agreeing(common, found), center, scale)
+
+
+def _in_units(
+    proof: SeparatingHyperplane | CommonPoint, center: Floats | float, scale: Floats
+) -> SeparatingHyperplane | CommonPoint:
+    if isinstance(proof, SeparatingHyperplane):
+        return proof
+    return replace(proof, point=center + scale * proof.point)
+
+
+def _agreeing(common: CommonPoint, found: NearestPoints) -> CommonPoint:
+    """The common point, or a refusal where its combinations do not agree."""
     if common.disagreement > AGREEMENT:
         raise InputError(
             "Whether the classes are separable is beyond floating-point numbers here: their hulls "
@@ -79,7 +120,23 @@ def separation_proof(a: Matrix, b: Matrix) -> SeparatingHyperplane | CommonPoint
             "written in floats in these units passes between them.",
             remedy="Subtract a constant from columns that are large but vary little.",
         )
-    return replace(common, point=center + scale * common.point)
+    return common
+
+
+def _by_least_squares(
+    a: Matrix, b: Matrix, scaled_a: Matrix, scaled_b: Matrix, scale: Floats, found: HingeMinimum
+) -> SeparatingHyperplane | CommonPoint | None:
+    """What a minimum of the squared hinge loss proves, if anything."""
+    if found.separates:
+        return _separating_hyperplane(a, b, found.coef / scale)
+    if found.mismatch > AGREEMENT:
+        return None
+    slack_a, slack_b = found.slack[: a.shape[0]], found.slack[a.shape[0] :]
+    rows_a, rows_b = np.flatnonzero(slack_a), np.flatnonzero(slack_b)
+    weights_a, weights_b = slack_a[rows_a], slack_b[rows_b]
+    weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
+    common = combinations(scaled_a, scaled_b, rows_a, weights_a, rows_b, weights_b)
+    return common if common.disagreement <= AGREEMENT else None
 
 
 def _transform(x: Matrix, center: Floats | float, scale: Floats) -> Matrix:
@@ -115,7 +172,7 @@ def _separating_hyperplane(a: Matrix, b: Matrix, coef: Floats) -> SeparatingHype
         if not least > Fraction(threshold) > most:
             return None
         low, high = float(least), float(most)
-    margin = (low - high) / 2 / float(np.linalg.norm(coef))
+    margin = (low - high) / 2 / _norm(coef)
     return SeparatingHyperplane(coef, -threshold, margin)
 
 
@@ -136,92 +193,39 @@ def _exact_scores(x: Floats, coef: Floats) -> list[Fraction]:
     ]
 
 
-# -- proof by a common point -------------------------------------------------------------------
+# -- close calls --------------------------------------------------------------------------------
 
 
-def _common_point(a: Matrix, b: Matrix, found: NearestPoints) -> CommonPoint:
-    """Convex combinations of few rows that agree up to rounding."""
-    points_a, points_b = to_array(a[found.rows_a]), to_array(b[found.rows_b])
-    columns = np.block(
-        [
-            [points_a.T, -points_b.T],
-            [np.ones((1, len(points_a))), np.zeros((1, len(points_b)))],
-            [np.zeros((1, len(points_a))), np.ones((1, len(points_b)))],
-        ]
+def _exact_proof(a: Matrix, b: Matrix, near: CommonPoint) -> SeparatingHyperplane | CommonPoint:
+    """An exact linear program over the rows of ``near``, and those that its answer violates."""
+    rows_a, rows_b = near.rows_a, near.rows_b
+    for _ in range(EXACT_ROUNDS):
+        some_a, some_b = to_array(a[rows_a]), to_array(b[rows_b])
+        weights, direction = exact_weights_or_direction(some_a, some_b)
+        if weights is not None:
+            weights_a, weights_b = weights[: len(rows_a)], weights[len(rows_a) :]
+            keep_a, keep_b = weights_a > 0.0, weights_b > 0.0
+            rows_a, weights_a = rows_a[keep_a], weights_a[keep_a]
+            rows_b, weights_b = rows_b[keep_b], weights_b[keep_b]
+            point = (weights_a @ to_array(a[rows_a]) + weights_b @ to_array(b[rows_b])) / 2.0
+            return CommonPoint(point, rows_a, weights_a, rows_b, weights_b, 0.0, proved=True)
+        assert direction is not None
+        separated = _separating_hyperplane(a, b, direction)
+        if separated is not None:
+            return separated
+        new_a = np.setdiff1d(np.argsort(a @ direction, kind="stable")[:4], rows_a)
+        new_b = np.setdiff1d(np.argsort(-(b @ direction), kind="stable")[:4], rows_b)
+        if not len(new_a) + len(new_b):
+            break
+        rows_a, rows_b = np.concatenate([rows_a, new_a]), np.concatenate([rows_b, new_b])
+    raise InputError(
+        "Whether the classes are separable is beyond floating-point numbers here: no hyperplane "
+        "written in floats in these units passes between rows that are this close.",
+        remedy="Subtract a constant from columns that are large but vary little.",
     )
-    weights = np.concatenate([found.weights_a, found.weights_b])
-    support, weights = _caratheodory(columns, weights)
-    first = support < len(points_a)
-    rows_a, rows_b = found.rows_a[support[first]], found.rows_b[support[~first] - len(points_a)]
-    weights_a, weights_b = weights[first], weights[~first]
-    weights_a, weights_b = weights_a / weights_a.sum(), weights_b / weights_b.sum()
-    mean_a, mean_b = weights_a @ to_array(a[rows_a]), weights_b @ to_array(b[rows_b])
-    difference = float(np.abs(mean_a - mean_b).max(initial=0.0)) / 2
-    return CommonPoint((mean_a + mean_b) / 2, rows_a, weights_a, rows_b, weights_b, difference)
 
 
-def _caratheodory(columns: Floats, weights: Floats) -> tuple[Ints, Floats]:
-    """Carathéodory's reduction to linearly independent columns.
-
-    Along n with columns·n = 0 the combination is unchanged; the first weight that vanishes is
-    dropped. The remaining system is solved once more, which removes accumulated rounding.
-    """
-    support = np.flatnonzero(weights > 0.0)
-    weights = weights[support]
-    target = np.zeros(len(columns))
-    target[-2:] = 1.0
-    _, values, right = linalg.svd(columns[:, support], check_finite=False)
-    null_space = right[int((values > 1e-13 * values[0]).sum()) :].T  # orthonormal
-    while null_space.shape[1]:
-        null = null_space[:, 0] if null_space[:, 0].max() > 0 else -null_space[:, 0]
-        ratio = np.where(null > 0, weights / np.where(null > 0, null, 1.0), np.inf)
-        out = int(np.argmin(ratio))
-        weights = np.maximum(weights - ratio[out] * null, 0.0)
-        null_space = np.delete(_null_space_without(null_space, out), out, axis=0)
-        support, weights = np.delete(support, out), np.delete(weights, out)
-    refined = linalg.lstsq(columns[:, support], target, check_finite=False)[0]
-    better = np.abs(columns[:, support] @ refined - target).max()
-    if (refined >= 0.0).all() and better <= np.abs(columns[:, support] @ weights - target).max():
-        weights = refined
-    return support, weights
-
-
-def _null_space_without(null_space: Floats, out: int) -> Floats:
-    """An orthonormal basis of the null vectors that vanish at index ``out``.
-
-    A Householder reflection moves row ``out`` into the first basis vector, which is dropped.
-    """
-    reflector = null_space[out].copy()
-    reflector[0] += np.copysign(np.linalg.norm(reflector), reflector[0])
-    reflector /= np.linalg.norm(reflector)
-    return np.asarray(null_space - 2.0 * np.outer(null_space @ reflector, reflector))[:, 1:]
-
-
-# -- mistake bound of the perceptron -----------------------------------------------------------
-
-
-def mistake_bound(a: Matrix, b: Matrix, coef: Floats, intercept: float) -> float:
-    """Novikoff's bound (R/γ)² on the mistakes of a perceptron that starts from zero.
-
-    R is the largest norm of the rows (1, x), γ the margin of a hyperplane through the origin. Any
-    separating hyperplane gives a valid bound; the minimum-norm point of the hull of ±(1, x) gives
-    the smallest one.
-    """
-    signed = _signed_rows(a, b)
-    radius = float(np.sqrt(squared_norms(signed).max()))
-    weights = np.concatenate([[intercept], coef])
-    margin = float((signed @ weights).min()) / float(np.linalg.norm(weights))
-    origin = np.zeros((1, signed.shape[1]))
-    origin = sparse.csr_array(origin) if sparse.issparse(a) else origin
-    found = nearest_points(signed, origin, tolerance=1e-9, max_iter=BOUND_ITERATIONS)
-    largest = float((signed @ found.normal).min())
-    gamma = max(margin, largest if largest > 1e-12 * radius else 0.0)
-    return (radius / gamma) ** 2 if gamma > 0.0 else np.inf
-
-
-def _signed_rows(a: Matrix, b: Matrix) -> Matrix:
-    """The rows (1, a) and −(1, b)."""
-    signs = np.concatenate([np.ones(a.shape[0]), -np.ones(b.shape[0])])[:, None]
-    if sparse.issparse(a):
-        return sparse.csr_array(sparse.hstack([sparse.csr_array(signs), sparse.vstack([a, -b])]))
-    return np.hstack([signs, np.vstack([a, -b])])
+def _norm(v: Floats) -> float:
+    """The Euclidean norm, also where squares would overflow or underflow."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from separatrix.logistic.loops import (
     binary_dual,
@@ -249,52 +248,24 @@ class LogisticDual(FieldStatistic):
 class ScoreMargins(FieldStatistic):
     """Margins under a direction: the score of the true class minus that of each other class.
 
-    ``smallest`` and ``largest`` are over all rows and classes. ``active`` sums a aᵀ over the
-    margins a·θ within ``tolerance`` of zero: those that a direction of recession leaves at zero.
+    ``smallest`` and ``largest`` are over all rows and classes.
     """
 
-    sums, minima, maxima = ("active",), ("smallest",), ("largest",)
+    sums, minima, maxima = (), ("smallest",), ("largest",)
 
-    def __init__(self, design: LogisticDesign, direction: Floats, tolerance: float) -> None:
-        self.design, self.direction, self.tolerance = design, direction, tolerance
+    def __init__(self, design: LogisticDesign, direction: Floats) -> None:
+        self.design, self.direction = design, direction
         self.smallest, self.largest = np.inf, -np.inf
-        self.active = np.zeros((direction.size, direction.size))
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         for z, indicators, w in self.design.chunks(block):
             positive = w > 0.0
+            scores, own = z[positive] @ self.direction, indicators[positive] > 0.5
             if self.design.n_scores == 1:
-                sign = np.where(indicators[positive, 1] > 0.5, 1.0, -1.0)
-                self._update_binary(z[positive], sign)
+                margins = np.where(own[:, 1], scores[:, 0], -scores[:, 0])
             else:
-                self._update_multiclass(z[positive], indicators[positive] > 0.5)
-
-    def _update_binary(self, z: Floats, sign: Floats) -> None:
-        margins = sign * (z @ self.direction[:, 0])
-        self._update_extremes(margins)
-        near = z[np.abs(margins) <= self.tolerance]
-        self.active += near.T @ near
-
-    def _update_multiclass(self, z: Floats, own: NDArray[np.bool_]) -> None:
-        scores = z @ self.direction
-        margins = np.where(own, np.inf, scores[own][:, None] - scores)
-        self._update_extremes(margins[~own])
-        near = np.abs(margins) <= self.tolerance
-        width, k = self.direction.shape
-        true = own.argmax(axis=1)
-        active = self.active.reshape(k, width, k, width)
-        for i in range(k):
-            for j in range(k):
-                rows = z[near[:, j] & (true == i)]
-                if i != j and len(rows):
-                    gram = rows.T @ rows
-                    active[i, :, i] += gram
-                    active[j, :, j] += gram
-                    active[i, :, j] -= gram
-                    active[j, :, i] -= gram
-
-    def _update_extremes(self, margins: Floats) -> None:
-        if margins.size:
-            self.smallest = min(self.smallest, margins.min())
-            self.largest = max(self.largest, margins.max())
+                margins = (scores[own][:, None] - scores)[~own]
+            if margins.size:
+                self.smallest = min(self.smallest, margins.min())
+                self.largest = max(self.largest, margins.max())

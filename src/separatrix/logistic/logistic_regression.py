@@ -187,7 +187,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         """The fit, from the coefficients of ``before`` where they fit the problem."""
         if self.solver == LIBLINEAR and len(self.classes_) > 2:
             raise InputError(
-                "solver='liblinear' fits two classes only.",
+                "The 'liblinear' solver does not support multiclass classification.",
                 remedy="Leave solver at its default, or use OneVsRest(LogisticRegression(…)).",
             )
         start = starting_point(data, targets, options)

@@ -71,18 +71,23 @@ def warn_as_there(model: Any) -> None:
     """The warnings that scikit-learn gives about deprecated or inconsistent parameters."""
     if model.penalty != UNSET:
         _future(
-            "penalty is deprecated: use l1_ratio=0 for 'l2', l1_ratio=1 for 'l1', l1_ratio between "
-            "them for 'elasticnet', and C=inf for None."
+            "'penalty' was deprecated: use l1_ratio=0 for 'l2', l1_ratio=1 for 'l1', a number "
+            "between for 'elasticnet', and C=inf for None."
         )
         if model.penalty is None and model.C != 1.0:
-            _user(f"penalty=None means C=inf: C={model.C!r} is unused.")
+            _user(f"Setting penalty=None will ignore the C of {model.C!r}: it means C=inf.")
     elif model.l1_ratio is None:
-        _future("l1_ratio=None is deprecated: use a number from 0 to 1.")
-    unused = model.penalty in ("l1", "l2") and model.l1_ratio != penalty_of(model)[1]
-    if unused or (penalty_of(model)[0] == np.inf and model.l1_ratio not in (None, 0, 1)):
-        _user(f"l1_ratio={model.l1_ratio!r} is unused with penalty={model.penalty!r}, C={model.C}.")
+        _future("'l1_ratio=None' was deprecated: use a number from 0 to 1.")
+    C, ratio = penalty_of(model)
+    if model.penalty in ("l1", "l2") and model.l1_ratio != ratio:
+        _user(
+            f"Inconsistent values: penalty={model.penalty} with l1_ratio={model.l1_ratio}, which "
+            "is unused."
+        )
+    elif np.isinf(C) and model.l1_ratio not in (None, 0, 1):
+        _user(f"l1_ratio={model.l1_ratio!r} is unused without penalty.")
     if model.n_jobs is not None:
-        _future("n_jobs is deprecated: it has no effect.")
+        _future("'n_jobs' has no effect, and is deprecated.")
 
 
 def _future(text: str) -> None:

@@ -24,7 +24,9 @@ from separatrix.rows.block import Floats
 #: Margins below these fractions of the largest one are taken to be zero, and then made so.
 NEAR_ZERO = (1e-3, 0.05, 0.3)
 #: Margins that rounding may leave below zero, as a fraction of the largest.
-ROUNDING = 1e-9
+ROUNDING = 1e-13
+#: Rows that are factorized at once.
+MAX_STACKED = 5_000
 #: Parameters up to which quasi-complete separation is sought, and numbers in a linear program.
 MAX_PARAMETERS, MAX_PROGRAM = 2500, 2_000_000
 
@@ -55,7 +57,7 @@ def quasi_separation(problem: LogisticProblem, theta: Floats, step: Floats) -> S
     if theta.size > MAX_PARAMETERS or not finite:
         return None
     for direction in (-step, theta):
-        margins = _margins(problem, direction, 0.0)
+        margins = _margins(problem, direction)
         for fraction in NEAR_ZERO:
             tolerance = fraction * margins.largest
             if margins.largest > 0.0 and margins.smallest >= -tolerance:
@@ -74,9 +76,9 @@ def separation_by_linear_program(problem: LogisticProblem) -> Separation | None:
     block = problem.rows.collect()
     if block.n * max(k - 1, 1) * width * k > MAX_PROGRAM:
         return None
+    none = np.zeros((width, k))
     chunks = problem.design.chunks(block)
-    rows = np.concatenate([_margin_rows(problem, chunk) for chunk in chunks])
-    rows /= np.tile(problem.scale, k)
+    rows = np.concatenate([_margin_rows(problem, chunk, none, 0.0) for chunk in chunks])
     best = linprog(-rows.sum(axis=0), A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1.0, 1.0))
     if best.x is None:
         return None
@@ -85,33 +87,49 @@ def separation_by_linear_program(problem: LogisticProblem) -> Separation | None:
     return _projected(problem, direction, 1e-5 * largest) if largest > 1e-5 else None
 
 
-def _margin_rows(problem: LogisticProblem, chunk: Chunk) -> Floats:
-    """One row a for each margin a·v of a row."""
+def _margin_rows(
+    problem: LogisticProblem, chunk: Chunk, direction: Floats, tolerance: float
+) -> Floats:
+    """One row a, in units of θ, for each margin a·v of a row that is within ``tolerance`` of 0."""
     z, indicators, w = chunk
-    z, indicators = z[w > 0.0], indicators[w > 0.0]
+    z, own = z[w > 0.0], indicators[w > 0.0] > 0.5
+    scores = z @ (direction / problem.scale[:, None])
     if problem.shape[1] == 1:
-        return np.asarray(z * np.where(indicators[:, [1]] > 0.5, 1.0, -1.0))
-    k = indicators.shape[1]
-    own = indicators > 0.5
-    contrast = own[:, None, :].astype(float) - np.eye(k)
-    return np.asarray(
-        (contrast[:, :, :, None] * z[:, None, None, :])[~own].reshape(-1, k * z.shape[1])
-    )
+        sign = np.where(own[:, 1], 1.0, -1.0)
+        near = np.abs(scores[:, 0]) <= tolerance
+        return np.asarray(sign[near, None] * z[near] / problem.scale)
+    margins = scores[own][:, None] - scores
+    i, j = np.nonzero((np.abs(margins) <= tolerance) & ~own)
+    rows = np.zeros((len(i), own.shape[1], z.shape[1]))
+    unit = z[i] / problem.scale
+    rows[np.arange(len(i)), own.argmax(axis=1)[i]] = unit
+    rows[np.arange(len(i)), j] = -unit
+    return rows.reshape(len(i), -1)
 
 
-def _margins(problem: LogisticProblem, direction: Floats, tolerance: float) -> ScoreMargins:
+def _margins(problem: LogisticProblem, direction: Floats) -> ScoreMargins:
     scaled = direction / problem.scale[:, None]
-    return problem.rows.reduce(ScoreMargins(problem.design, scaled, tolerance))
+    return problem.rows.reduce(ScoreMargins(problem.design, scaled))
 
 
 def _projected(problem: LogisticProblem, direction: Floats, tolerance: float) -> Separation | None:
-    """The direction projected so that margins within ``tolerance`` are zero, if it separates."""
-    k = direction.shape[1]
-    unit = np.tile(problem.scale, k)
-    active = _margins(problem, direction, tolerance).active
-    values, vectors = linalg.eigh(active / np.outer(unit, unit))
-    largest = max(float(values[-1]), np.finfo(float).tiny)
-    null = vectors[:, values <= 1e-12 * largest]
+    """The direction projected so that margins within ``tolerance`` are zero, if it separates.
+
+    The rows themselves are factorized, not their products: two that differ by 10⁻⁹ are not taken
+    for one.
+    """
+    k, p = direction.shape[1], direction.size
+    factor = np.zeros((0, p))
+    for block in problem.rows.blocks():
+        for chunk in problem.design.chunks(block):
+            near = _margin_rows(problem, chunk, direction, tolerance)
+            for start in range(0, len(near), MAX_STACKED):
+                factor = np.vstack([factor, near[start : start + MAX_STACKED]])
+                if len(factor) > p:
+                    factor = linalg.qr(factor, mode="r", check_finite=False)[0][:p]
+    values, right = linalg.svd(factor, check_finite=False)[1:] if len(factor) else ([], np.eye(p))
+    rank = int((np.asarray(values) > ROUNDING * max([1.0, *values[:1]])).sum())
+    null = right[rank:].T
     projected = null @ (null.T @ direction.T.ravel())
     if not np.linalg.norm(projected) > 1e-6 * np.linalg.norm(direction):
         return None
@@ -121,7 +139,7 @@ def _projected(problem: LogisticProblem, direction: Floats, tolerance: float) ->
 def verified_separation(problem: LogisticProblem, direction: Floats) -> Separation | None:
     """The direction as a separation, if the margins of all rows agree."""
     direction = direction / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
-    margins = _margins(problem, direction, 0.0)
+    margins = _margins(problem, direction)
     smallest, largest = float(margins.smallest), float(margins.largest)
     if not largest > 1e-6 or smallest < -ROUNDING * largest:
         return None

@@ -201,6 +201,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
 
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
             dense = labels.toarray() if sparse.issparse(labels) else labels
+            _refuse_other_codes(np.asarray(dense))
             self.classes_ = np.arange(dense.shape[1])
             check_sample_weight(sample_weight, len(dense))
             return np.asarray(dense, dtype=float), [Term(f"y{j}") for j in self.classes_]
@@ -242,3 +243,13 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _refuse_other_codes(labels: NDArray[Any]) -> None:
+    """Outputs lie between 0 and 1, as must their targets: −1 or 2 would be fitted in silence."""
+    for row, column in np.argwhere((labels != 0) & (labels != 1))[:1]:
+        raise InputError(
+            f"Label {column} of several is {labels[row, column]!s}, neither 0 nor 1.",
+            row=int(row) + 1,
+            remedy="Code labels as 0 and 1, such as (y > 0).astype(int) for −1 and 1.",
+        )

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.geometry.separation_proof import CommonPoint, separation_proof
+from separatrix.geometry.common_point import CommonPoint
+from separatrix.geometry.separation_proof import Undecided, separation_proof
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
@@ -243,6 +244,8 @@ def _separable_bound(problem: LinearProblem, classes: tuple[str, str]) -> float:
     proof = separation_proof(x[problem.t > 0], x[problem.t < 0])
     if isinstance(proof, CommonPoint):
         raise _overlap(proof, classes)
+    if isinstance(proof, Undecided):
+        raise proof.refusal()
     return 2.0 / proof.margin**2
 
 

@@ -1,0 +1,82 @@
+"""Linear separability in rational arithmetic, for the few rows that decide a close call.
+
+    Σ λ a = Σ μ b,  Σλ = Σμ = 1,  λ, μ ≥ 0            (a common point)
+    or else w·a ≥ s > t ≥ w·b                            (a separating direction; Farkas)
+
+The first phase of the simplex method with Bland's rule decides which, without rounding.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from separatrix.rows.block import Floats
+
+Row = list[Fraction]
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def exact_weights_or_direction(a: Floats, b: Floats) -> tuple[Floats | None, Floats | None]:
+    """Weights of a common point of the rows (those of a first), or a direction w; one is None."""
+    m = a.shape[1] + 2
+    columns = [[*map(Fraction, row), ONE, ZERO] for row in a.tolist()]
+    columns += [[*(-Fraction(v) for v in row), ZERO, ONE] for row in b.tolist()]
+    tableau = _first_phase([[column[i] for column in columns] for i in range(m)])
+    p = len(columns)
+    if not tableau.cost[-1]:
+        weights = np.zeros(p)
+        for i, j in enumerate(tableau.basis):
+            if j < p:
+                weights[j] = float(tableau.rows[i][-1])
+        return weights, None
+    # the reduced costs of the artificial variables are 1 − y, y the prices of the equations
+    y = [ONE - tableau.cost[p + i] for i in range(m - 2)]
+    largest = max(map(abs, y))
+    return None, np.array([float(-v / largest) if largest else 0.0 for v in y])
+
+
+class _Tableau:
+    """Rows of [B⁻¹M, B⁻¹, B⁻¹t], reduced costs with minus the objective last, and the basis."""
+
+    def __init__(self, equations: list[Row]) -> None:
+        m, p = len(equations), len(equations[0])
+        right = [ZERO] * (m - 2) + [ONE, ONE]
+        self.rows = [
+            [*row, *(ONE if i == j else ZERO for j in range(m)), right[i]]
+            for i, row in enumerate(equations)
+        ]
+        self.basis = list(range(p, p + m))
+        self.cost = [-sum((row[j] for row in self.rows), ZERO) for j in range(p)]
+        self.cost += [ZERO] * m + [Fraction(-2)]
+
+    def pivot(self, i: int, j: int) -> None:
+        """Bring column j into the basis in place of row i."""
+        pivot = self.rows[i][j]
+        self.rows[i] = leaving = [v / pivot if v else v for v in self.rows[i]]
+        for k, row in enumerate(self.rows):
+            if k != i and row[j]:
+                self.rows[k] = _reduced(row, leaving, row[j])
+        if self.cost[j]:
+            self.cost = _reduced(self.cost, leaving, self.cost[j])
+        self.basis[i] = j
+
+
+def _reduced(row: Row, by: Row, factor: Fraction) -> Row:
+    return [u - factor * v if v else u for u, v in zip(row, by, strict=True)]
+
+
+def _first_phase(equations: list[Row]) -> _Tableau:
+    """Minimize the sum of artificial variables; by Bland's rule no basis recurs."""
+    tableau, p = _Tableau(equations), len(equations[0])
+    while True:
+        enter = next((j for j in range(p) if tableau.cost[j] < 0), None)
+        if enter is None or not tableau.cost[-1]:
+            return tableau
+        ratios = [
+            (row[-1] / row[enter], tableau.basis[i], i)
+            for i, row in enumerate(tableau.rows)
+            if row[enter] > 0
+        ]
+        tableau.pivot(min(ratios)[2], enter)
