@@ -27,12 +27,27 @@ from separatrix.discriminant.regularized_discriminant import (
     RegularizedDiscriminantAnalysis as RegularizedDiscriminantAnalysis,
 )
 from separatrix.distances.axioms import metric_axioms as metric_axioms
+from separatrix.distances.boolean import (
+    BooleanDistance as BooleanDistance,
+    JaccardDistance as JaccardDistance,
+)
 from separatrix.distances.concentration import distance_concentration as distance_concentration
-from separatrix.distances.elliptical import Elliptical as Elliptical, Mahalanobis as Mahalanobis
+from separatrix.distances.elliptical import (
+    Elliptical as Elliptical,
+    Mahalanobis as Mahalanobis,
+    StandardizedEuclidean as StandardizedEuclidean,
+)
 from separatrix.distances.exemplars import geometric_median as geometric_median, medoid as medoid
 from separatrix.distances.gower import Gower as Gower
 from separatrix.distances.kernelized import KernelDistance as KernelDistance
+from separatrix.distances.missing import NanEuclidean as NanEuclidean
+from separatrix.distances.profiles import (
+    BrayCurtis as BrayCurtis,
+    Canberra as Canberra,
+    Correlation as Correlation,
+)
 from separatrix.distances.sequences import Edit as Edit, Hamming as Hamming
+from separatrix.distances.sphere import Haversine as Haversine
 from separatrix.distances.vectors import (
     Chebyshev as Chebyshev,
     Cosine as Cosine,
@@ -103,6 +118,10 @@ from separatrix.logistic.sigmoid_regression import (
     SigmoidRegressionClassifier as SigmoidRegressionClassifier,
 )
 from separatrix.messages import InputError as InputError, SeparatrixWarning as SeparatrixWarning
+from separatrix.neighbors.graph_transformers import (
+    KNeighborsTransformer as KNeighborsTransformer,
+    RadiusNeighborsTransformer as RadiusNeighborsTransformer,
+)
 from separatrix.neighbors.k_neighbors import (
     KNeighborsClassifier as KNeighborsClassifier,
     KNeighborsRegressor as KNeighborsRegressor,
@@ -113,6 +132,10 @@ from separatrix.neighbors.kernel_smoothers import (
 )
 from separatrix.neighbors.nearest_exemplar import NearestExemplar as NearestExemplar
 from separatrix.neighbors.nearest_neighbors import NearestNeighbors as NearestNeighbors
+from separatrix.neighbors.radius_neighbors import (
+    RadiusNeighborsClassifier as RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor as RadiusNeighborsRegressor,
+)
 from separatrix.perceptron.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from separatrix.perceptron.perceptron import Perceptron as Perceptron
 from separatrix.perceptron.perceptron_regressor import PerceptronRegressor as PerceptronRegressor

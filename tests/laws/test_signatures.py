@@ -16,9 +16,9 @@ OTHER_DEFAULTS: dict[str, set[str]] = {}
 
 #: Classes that do not yet follow.
 PENDING = {
-    "AgglomerativeClustering", "ElasticNet", "HuberRegressor", "KMeans", "KNeighborsClassifier",
-    "KNeighborsRegressor", "Lasso", "LassoCV", "LinearSVC",
-    "LinearSVR", "NearestNeighbors", "Perceptron",
+    "AgglomerativeClustering", "ElasticNet", "HuberRegressor", "KMeans",
+    "Lasso", "LassoCV", "LinearSVC",
+    "LinearSVR", "Perceptron",
     "RidgeCV",
     "LinearRegression", "Ridge",
 }  # fmt: skip

@@ -24,7 +24,7 @@ NEW = RNG.normal(size=(80, 3))
 
 
 def _near_only(distances: np.ndarray) -> np.ndarray:
-    return np.maximum(0.2 - distances, 0.0)
+    return np.maximum(0.2 - distances, 1e-9)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -124,7 +124,9 @@ def test_strings_mixed_rows_and_precomputed_distances() -> None:
     words, kinds = ["cat", "cart", "carts", "dog", "dig", "dug"], [0, 0, 0, 1, 1, 1]
     model = sx.KNeighborsClassifier(3, metric="edit").fit(words, kinds)
     assert model.predict(["car", "dag"]).tolist() == [0, 1]
-    assert sx.NearestNeighbors(1, metric="edit").fit(words).retrieve(["carp"]) == [["cart"]]
+    assert sx.NearestNeighbors(n_neighbors=1, metric="edit").fit(words).retrieve(["carp"]) == [
+        ["cart"]
+    ]
     assert sx.NearestExemplar("edit", "medoid").fit(words, kinds).exemplars_ == ["cart", "dog"]
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, None], "color": ["red", "red", "blue", "blue"]})
     mixed = sx.KNeighborsClassifier(1, metric="gower").fit(table, [0, 0, 1, 1])
@@ -180,9 +182,9 @@ def test_degenerate_and_invalid_input() -> None:
     assert sx.KNeighborsClassifier(3).fit(same, [0, 0, 0, 0, 1, 1]).predict(same[:1])[0] == 0
     assert sx.NadarayaWatson().fit(same, np.arange(6.0)).predict(same[:1])[0] == 2.5
     with pytest.raises(
-        sx.InputError, match="n_neighbors=7 exceeds the total weight 6 of n_samples = 6"
+        sx.InputError, match="n_neighbors=7 exceeds the total weight 6 of n_samples_fit = 6"
     ):
-        sx.KNeighborsClassifier(7).fit(same, [0, 0, 0, 1, 1, 1])
+        sx.KNeighborsClassifier(7).fit(same, [0, 0, 0, 1, 1, 1]).predict(same)
     with pytest.raises(sx.InputError, match="no count"):
         sx.KNeighborsClassifier(0).fit(same, [0, 0, 0, 1, 1, 1])
     with pytest.raises(sx.InputError, match="not a positive number"):
@@ -232,7 +234,10 @@ def test_learned_metrics_use_sample_weights() -> None:
 
 @pytest.mark.parametrize("count", [0, 2.5, None, "many"])
 def test_invalid_n_neighbors(count: Any) -> None:
-    for model in (sx.KNeighborsRegressor(count), sx.NearestNeighbors(count)):
+    models = [sx.KNeighborsRegressor(count)]
+    if count is not None:  # a search by radius alone
+        models.append(sx.NearestNeighbors(n_neighbors=count))
+    for model in models:
         with pytest.raises(sx.InputError, match="no count"):
             model.fit(X, Y)
 
@@ -243,9 +248,9 @@ def test_sparse_rows() -> None:
     np.testing.assert_array_equal(
         model.predict(new), sx.KNeighborsClassifier().fit(X, LABELS).predict(NEW)
     )
-    assert sx.NearestNeighbors(1, metric="hamming").fit(x).kneighbors(x)[1][:, 0].tolist() == list(
-        range(len(X))
-    )
+    assert sx.NearestNeighbors(n_neighbors=1, metric="hamming").fit(x).kneighbors(x)[1][
+        :, 0
+    ].tolist() == list(range(len(X)))
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian", _near_only])

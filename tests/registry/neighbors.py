@@ -31,6 +31,17 @@ ROWS: list[Row] = [
         additive=False,
     ),
     Row(
+        "RadiusNeighborsClassifier, standardized",
+        lambda: sx.RadiusNeighborsClassifier(1.5, outlier_label="most_frequent", standardize=True),
+        "classification",
+        additive=False,
+    ),
+    Row(
+        "RadiusNeighborsRegressor, standardized",
+        lambda: sx.RadiusNeighborsRegressor(50.0, weights="distance", standardize=True),
+        additive=False,
+    ),
+    Row(
         "KernelVoteClassifier, standardized",
         lambda: sx.KernelVoteClassifier(standardize=True),
         "classification",

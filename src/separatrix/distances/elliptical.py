@@ -130,7 +130,9 @@ class Mahalanobis(Euclidean):
         w = unit_weights(w, len(x))
         centered = x - w @ x / w.sum()
         centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
-        return Mahalanobis((centered.T * w) @ centered / w.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            covariance = (centered.T * w) @ centered / w.sum()
+        return Mahalanobis(_representable(covariance, "covariance"))
 
     def transform(self, centered: Floats) -> Floats:
         """Whitening."""
@@ -140,6 +142,79 @@ class Mahalanobis(Euclidean):
                 remedy="Give it one, or call Mahalanobis().fitted(X).",
             )
         return _product(centered, self.root)
+
+
+@dataclass(frozen=True, eq=False)
+class StandardizedEuclidean(Euclidean):
+    """Euclidean distance of columns divided by their standard deviations.
+
+        d(x, z) = √Σ (xⱼ − zⱼ)² / Vⱼ
+
+    Parameters
+    ----------
+    variances : array of shape (d,), optional
+        V. Without it, :meth:`fitted` estimates it from a sample (divisor n − 1, as SciPy does). A
+        column without variance is left out.
+
+    See Also
+    --------
+    Mahalanobis : also takes the correlations of columns into account.
+    Elliptical : any positive semi-definite matrix in place of 1/V.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> sx.StandardizedEuclidean([4.0, 1.0])([0.0, 0.0], [2.0, 0.0])
+    1.0
+    """
+
+    variances: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.variances is None:
+            return
+        v = np.asarray(self.variances, dtype=float)
+        if v.ndim != 1 or not np.isfinite(v).all() or (v < 0).any():
+            raise InputError("The variances are a finite number for each column, none negative.")
+        object.__setattr__(self, "variances", v)
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether all columns vary."""
+        return self.variances is None or bool((self.variances > 0.0).all())
+
+    def fitted(self, x: Any, w: Floats | None = None) -> StandardizedEuclidean:
+        """With the variances of this sample, unless they were given."""
+        if self.variances is not None:
+            return self
+        x = as_dense_matrix(x)
+        w = unit_weights(w, len(x))
+        centered = x - w @ x / w.sum()
+        centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
+        with np.errstate(over="ignore"):
+            v = w @ centered**2 / max(w.sum() - 1.0, 1.0)
+        return StandardizedEuclidean(_representable(v, "variance"))
+
+    def transform(self, centered: Floats) -> Floats:
+        """Columns divided by their standard deviations."""
+        if self.variances is None:
+            raise InputError(
+                "StandardizedEuclidean() has no variances yet.",
+                remedy="Give them, or call StandardizedEuclidean().fitted(X).",
+            )
+        v = self.variances
+        if centered.shape[1] != len(v):
+            raise InputError(f"There are {len(v)} variances, for {centered.shape[1]} columns.")
+        return np.asarray(centered / np.sqrt(np.where(v > 0.0, v, 1.0)) * (v > 0.0))
+
+
+def _representable(spread: Floats, name: str) -> Floats:
+    if not np.isfinite(spread).all():
+        raise InputError(
+            f"A {name} of these columns is larger than any number.",
+            remedy="Give the columns in larger units.",
+        )
+    return spread
 
 
 def _scaled_eigh(m: Floats) -> tuple[Floats, Floats, Floats]:

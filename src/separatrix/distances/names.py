@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from separatrix.distances.base import Metric
-from separatrix.distances.elliptical import Mahalanobis
+from separatrix.distances.base import Metric, as_dense_matrix
+from separatrix.distances.boolean import BooleanDistance, JaccardDistance
+from separatrix.distances.condensed import as_square
+from separatrix.distances.elliptical import Elliptical, Mahalanobis, StandardizedEuclidean
 from separatrix.distances.gower import Gower
+from separatrix.distances.missing import NanEuclidean
+from separatrix.distances.profiles import BrayCurtis, Canberra, Correlation
 from separatrix.distances.sequences import Edit, Hamming
+from separatrix.distances.sphere import Haversine
 from separatrix.distances.vectors import (
     Chebyshev,
     Cosine,
@@ -52,6 +59,27 @@ class FunctionMetric(Metric):
                 out[i, k] = self.function(a, b)
 
 
+@dataclass(frozen=True, eq=False)
+class PairwiseMetric(Metric):
+    """An object whose ``pairwise(x, z)`` is a distance matrix, as scikit-learn's DistanceMetric."""
+
+    source: Any
+
+    @property
+    def is_metric(self) -> bool:
+        """False, since it is unknown."""
+        return False
+
+    def precompute(self, z: Floats) -> Floats:
+        """The points themselves."""
+        return z
+
+    def fill(self, x: Floats, precomputed: Floats, out: Floats) -> None:
+        """Its own distance matrix."""
+        dtype = getattr(self.source, "dtype", np.float64)
+        out[:] = self.source.pairwise(as_dense_matrix(x).astype(dtype), precomputed.astype(dtype))
+
+
 @dataclass(frozen=True)
 class PrecomputedDistances(Metric):
     """Given distances: each row of x holds the distances of one item to all points."""
@@ -64,15 +92,20 @@ class PrecomputedDistances(Metric):
         return False
 
     def validate(self, x: Any) -> Floats:
-        """A matrix of finite, non-negative numbers."""
-        x = np.asarray(x, dtype=np.float64)
+        """A matrix of finite, non-negative numbers, or these in condensed form."""
+        if sparse.issparse(x):
+            raise InputError(
+                "A sparse graph holds the distances to some neighbors, and all are needed here.",
+                remedy="Give a full matrix of distances.",
+            )
+        x = np.asarray(as_square(x), dtype=np.float64)
         if x.ndim != 2 or not np.isfinite(x).all() or (x < 0).any():
             raise InputError("Distances form a matrix of finite numbers, none negative.")
         return np.asarray(x)
 
     def precompute(self, z: Floats) -> Floats:
         """The distance matrix of the points: square and symmetric."""
-        _require_square(z)
+        require_square(z)
         if not np.allclose(z, z.T, rtol=1e-8, atol=1e-12 * max(1e-300, float(z.max(initial=0)))):
             i, k = np.unravel_index(np.abs(z - z.T).argmax(), z.shape)
             raise InputError(
@@ -96,7 +129,7 @@ def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floa
     n = n_items(x)
     rows = np.unique(np.linspace(0, n - 1, min(n, max_points)).round().astype(int))
     if isinstance(metric, PrecomputedDistances):
-        _require_square(x)
+        require_square(x)
         sample = x[np.ix_(rows, rows)]
         return sample, sample.copy()
     sample = take_items(x, rows)
@@ -105,7 +138,8 @@ def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floa
     return sample, distances
 
 
-def _require_square(distances: Floats) -> None:
+def require_square(distances: Any) -> None:
+    """Refuse a distance matrix of points that is not square."""
     if distances.shape[0] != distances.shape[1]:
         raise InputError(f"The distance matrix of points is square, not {distances.shape}.")
 
@@ -119,14 +153,30 @@ NAMES: dict[str, Callable[[], Metric]] = {
     "cityblock": Manhattan,
     "l1": Manhattan,
     "chebyshev": Chebyshev,
+    "infinity": Chebyshev,
     "minkowski": Minkowski,
-    "hamming": Hamming,
+    "p": Minkowski,
+    "hamming": lambda: Hamming(relative=True),
     "cosine": Cosine,
+    "correlation": Correlation,
+    "canberra": Canberra,
+    "braycurtis": BrayCurtis,
+    "jaccard": JaccardDistance,
+    "haversine": Haversine,
+    "seuclidean": StandardizedEuclidean,
+    "nan_euclidean": NanEuclidean,
     "mahalanobis": Mahalanobis,
     "gower": Gower,
     "edit": Edit,
     "levenshtein": Edit,
     "precomputed": PrecomputedDistances,
+    **{
+        kind: partial(BooleanDistance, kind)
+        for kind in (
+            *("dice", "matching", "rogerstanimoto", "russellrao"),
+            *("sokalmichener", "sokalsneath", "yule"),
+        )
+    },
 }
 
 
@@ -140,6 +190,43 @@ def metric_from(metric: Any) -> Metric:
         return NAMES[metric]()
     if isinstance(metric, type) and issubclass(metric, Metric):
         return metric()
+    if callable(getattr(metric, "pairwise", None)):
+        return PairwiseMetric(metric)
     if callable(metric):
         return FunctionMetric(metric)
     raise InputError(f"A metric is a name, a Metric or a function of two points, not {metric!r}.")
+
+
+#: Names of parameters as scikit-learn has them: name of the metric → class, parameter → ours.
+_PARAMETERS: dict[str, tuple[Callable[..., Metric], dict[str, str]]] = {
+    "minkowski": (Minkowski, {"p": "p", "w": "w"}),
+    "p": (Minkowski, {"p": "p", "w": "w"}),
+    "seuclidean": (StandardizedEuclidean, {"V": "variances"}),
+    "mahalanobis": (Mahalanobis, {"V": "covariance"}),
+}
+
+
+def metric_with(metric: Any, parameters: Mapping[str, Any] | None) -> Metric:
+    """A metric with the ``metric_params`` of scikit-learn: p and w, V, VI, arguments of functions.
+
+    Parameters that are None, and p of a metric without one, are as if they were not given.
+    """
+    given = {key: value for key, value in (parameters or {}).items() if value is not None}
+    if not given:
+        return metric_from(metric)
+    if isinstance(metric, str):
+        if metric == "mahalanobis" and set(given) == {"VI"}:
+            return Elliptical(given["VI"])
+        create, names = _PARAMETERS.get(metric, (lambda: metric_from(metric), {}))
+        given = {key: value for key, value in given.items() if key != "p" or "p" in names}
+        unknown = sorted(set(given) - set(names))
+        if unknown:
+            known = f"takes {', '.join(names)}" if names else "has no parameters"
+            raise InputError(f"metric={metric!r} {known}, not {', '.join(unknown)}.")
+        return create(**{names[key]: value for key, value in given.items()})
+    if callable(metric) and not isinstance(metric, Metric | type):
+        return FunctionMetric(partial(metric, **given))
+    raise InputError(
+        f"metric_params={given!r} are for metrics by name and for functions.",
+        remedy="Give the parameters to the metric itself.",
+    )

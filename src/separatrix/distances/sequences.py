@@ -73,6 +73,12 @@ class Hamming(Metric):
 
     Of rows of numbers, or of strings and other sequences of one length.
 
+    Parameters
+    ----------
+    relative : bool, default=False
+        Divide by the number of positions, as ``metric="hamming"`` does by name, in SciPy and
+        scikit-learn as well.
+
     See Also
     --------
     Edit : allows insertions and deletions, too.
@@ -85,6 +91,7 @@ class Hamming(Metric):
     3.0
     """
 
+    relative: bool = False
     of_vectors: ClassVar[bool] = False
 
     def validate(self, x: Any) -> Any:
@@ -114,6 +121,8 @@ class Hamming(Metric):
                 remedy="Use Edit() for strings of different lengths.",
             )
         loops.hamming(codes, columns, out)
+        if self.relative and codes.shape[1]:
+            out /= codes.shape[1]
 
 
 def as_sequences(x: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from separatrix.distances.base import Metric, as_dense_matrix
 from separatrix.distances.loops import distances as loops
@@ -15,6 +16,14 @@ from separatrix.rows.block import Floats
 
 #: Up to this many columns, coordinate differences are as fast as a matrix product, and more exact.
 FEW_COLUMNS = 16
+#: Squares of larger numbers overflow in a sum; squares of smaller ones lose digits.
+LARGEST, SMALLEST = 1e150, 1e-140
+
+
+def beyond_squares(*points: Floats) -> bool:
+    """Whether the largest coordinate is so large or so small that its square leaves the range."""
+    largest = max((float(np.abs(x).max(initial=0.0)) for x in points), default=0.0)
+    return largest > LARGEST or 0.0 < largest < SMALLEST
 
 
 @dataclass(frozen=True)
@@ -108,17 +117,34 @@ class SquaredEuclidean(Metric):
         """The linear map after which distances are Euclidean; here the identity."""
         return centered
 
+    def embed(self, x: Floats) -> Floats:
+        """Validated rows as points whose Euclidean distances order the distances as well."""
+        return x
+
+    def of_euclidean(self, d: Floats) -> Floats:
+        """The distance of points whose Euclidean distance is d."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(d**2)
+
+    def euclidean_radius(self, radius: float) -> float:
+        """The Euclidean distance at which the distance is ``radius``."""
+        return float(np.sqrt(radius))
+
     def precompute(self, z: Floats) -> CenteredPoints:
         """The points centered (which changes no distance), mapped, and their squared norms."""
-        center = z.mean(axis=0) if len(z) else np.zeros(z.shape[1])
+        center = np.zeros(z.shape[1]) if not len(z) or beyond_squares(z) else z.mean(axis=0)
         mapped = self.transform(z - center)
-        squared_norms = np.einsum("ij,ij->i", mapped, mapped)
+        with np.errstate(over="ignore", under="ignore"):
+            squared_norms = np.einsum("ij,ij->i", mapped, mapped)
         return CenteredPoints(center, np.ascontiguousarray(mapped.T), squared_norms)
 
     def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """Σ (x − z)²."""
         x = self.transform(x - precomputed.center)
-        if x.shape[1] <= FEW_COLUMNS:
+        if beyond_squares(x, precomputed.columns):
+            loops.minkowski(x, precomputed.columns, 2.0, out)
+            out[:] = SquaredEuclidean.of_euclidean(self, out)
+        elif x.shape[1] <= FEW_COLUMNS:
             loops.by_coordinates(x, precomputed.columns, EUCLIDEAN, out)
         else:
             np.matmul(x, precomputed.columns, out=out)
@@ -153,8 +179,20 @@ class Euclidean(SquaredEuclidean):
         """True."""
         return True
 
+    def of_euclidean(self, d: Floats) -> Floats:
+        """Itself."""
+        return d
+
+    def euclidean_radius(self, radius: float) -> float:
+        """Itself."""
+        return radius
+
     def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
-        """√Σ (x − z)²."""
+        """√Σ (x − z)², relative to the largest difference where squares leave the range."""
+        mapped = self.transform(x - precomputed.center)
+        if beyond_squares(mapped, precomputed.columns):
+            loops.minkowski(mapped, precomputed.columns, 2.0, out)
+            return
         super().fill(x, precomputed, out)
         np.sqrt(out, out=out)
 
@@ -163,13 +201,16 @@ class Euclidean(SquaredEuclidean):
 class Minkowski(Metric):
     """Minkowski (Lp) distance.
 
-        d(x, z) = (Σ |xⱼ − zⱼ|^p)^(1/p)
+        d(x, z) = (Σ wⱼ |xⱼ − zⱼ|^p)^(1/p)
 
     Parameters
     ----------
     p : float, default=2.0
         The exponent, above zero: 1 is Manhattan, 2 Euclidean, infinity Chebyshev distance. With
         p < 1 the triangle inequality fails.
+    w : tuple of float, optional
+        Weights of the columns, none negative; one each by default. A column of weight zero is left
+        out, and points that differ only there are a distance of zero apart.
 
     See Also
     --------
@@ -187,28 +228,45 @@ class Minkowski(Metric):
     """
 
     p: float = 2.0
+    w: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.p > 0:
             raise InputError(f"Minkowski's p is {self.p!r}.", remedy="Give a positive number.")
+        if self.w is None:
+            return
+        w = np.asarray(self.w, dtype=float)
+        if w.ndim != 1 or not np.isfinite(w).all() or (w < 0).any():
+            raise InputError("Minkowski's w holds a finite weight for each column, none negative.")
+        object.__setattr__(self, "w", tuple(w.tolist()))
 
     @property
     def is_metric(self) -> bool:
-        """Whether p ≥ 1."""
-        return self.p >= 1
+        """Whether p ≥ 1, and no column has weight zero."""
+        return self.p >= 1 and (self.w is None or min(self.w, default=1.0) > 0.0)
+
+    def scaled(self, x: Floats) -> Floats:
+        """Columns times w^(1/p): the distance is then the unweighted one."""
+        if self.w is None:
+            return x
+        w = np.asarray(self.w)
+        if len(w) != x.shape[1]:
+            raise InputError(f"Minkowski's w has {len(w)} weights, for {x.shape[1]} columns.")
+        return np.asarray(x * ((w > 0.0) if self.p == np.inf else w ** (1.0 / self.p)))
 
     def precompute(self, z: Floats) -> Any:
         """As the metric does that this p names."""
-        return self._base().precompute(z)
+        return self.unweighted().precompute(self.scaled(z))
 
     def fill(self, x: Floats, precomputed: Any, out: Floats) -> None:
-        """(Σ |x − z|^p)^(1/p)."""
+        """(Σ w |x − z|^p)^(1/p)."""
+        x = self.scaled(x)
         if self.p in (1.0, 2.0, np.inf):
-            self._base().fill(x, precomputed, out)
+            self.unweighted().fill(x, precomputed, out)
         else:
             loops.minkowski(x, precomputed, float(self.p), out)
 
-    def _base(self) -> Metric:
+    def unweighted(self) -> Metric:
         """The metric of p = 1, 2 or ∞; Manhattan's columns serve every other p."""
         if self.p == 2:
             return Euclidean()
@@ -221,9 +279,12 @@ class Cosine(SquaredEuclidean):
 
         d(x, z) = 1 − x·z / (‖x‖ ‖z‖) = ½ ‖x/‖x‖ − z/‖z‖‖²
 
+    A row of zeros has no direction: its distance to all others is one.
+
     See Also
     --------
     Euclidean : the distance that also counts the lengths of vectors.
+    Correlation : the same of rows minus their means.
     kernel_cosine : the cosine in the feature space of a kernel.
 
     Examples
@@ -234,18 +295,28 @@ class Cosine(SquaredEuclidean):
     """
 
     def validate(self, x: Any) -> Floats:
-        """Rows scaled to unit length."""
+        """Rows scaled to unit length; rows of zeros as they are."""
         x = as_dense_matrix(x)
-        largest = np.abs(x).max(axis=1, initial=0.0)
-        if (largest == 0).any():
-            raise InputError(
-                f"Row {int(np.argmin(largest))} is zero and has no direction.",
-                remedy="Drop zero rows, or use Euclidean().",
-            )
-        x = x / largest[:, None]
-        return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])
+        largest = np.abs(x).max(axis=1, initial=0.0)[:, None]
+        x = x / np.where(largest > 0.0, largest, 1.0)
+        length = np.linalg.norm(x, axis=1)[:, None]
+        return np.asarray(x / np.where(length > 0.0, length, 1.0))
+
+    def of_euclidean(self, d: Floats) -> Floats:
+        """Half the squared distance between two points of the unit sphere."""
+        return np.asarray(0.5 * d**2)
+
+    def euclidean_radius(self, radius: float) -> float:
+        """The distance of unit vectors with this cosine."""
+        return float(np.sqrt(2.0 * radius))
 
     def fill(self, x: Floats, precomputed: CenteredPoints, out: Floats) -> None:
         """Half the squared distance between two points of the unit sphere."""
         super().fill(x, precomputed, out)
         out *= 0.5
+        shifted = precomputed.columns + precomputed.center[:, None]
+        points: NDArray[np.bool_] = ~np.asarray(shifted.any(axis=0))
+        rows: NDArray[np.bool_] = ~np.asarray(x.any(axis=1))
+        if points.any() or rows.any():
+            out[rows[:, None] | points] = 1.0
+            out[rows[:, None] & points] = 0.0

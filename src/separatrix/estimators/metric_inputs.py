@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.distances.base import Metric
-from separatrix.distances.names import PrecomputedDistances, metric_from
+from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix, unit_weights
@@ -30,7 +30,20 @@ def holds_objects(metric: Metric, X: Any) -> bool:
         return False
     if isinstance(X, Rows) or sparse.issparse(X):
         return False
+    if isinstance(metric, FunctionMetric) and _is_table(X):
+        return False  # a function of two rows, as arrays
     return not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub")
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X is a list of lists of numbers of one length, or a data frame of numbers."""
+    if isinstance(X, list) and X and all(isinstance(row, list | np.ndarray) for row in X):
+        shape = {np.shape(row) for row in X} if all(map(len, X)) else set()
+        return len(shape) == 1 and np.asarray(X).ndim == 2 and np.asarray(X).dtype.kind in "fiub"
+    dtypes = getattr(X, "dtypes", None)
+    return hasattr(X, "columns") and all(
+        getattr(dtype, "kind", "O") in "fiub" for dtype in np.atleast_1d(np.asarray(dtypes))
+    )
 
 
 def as_objects(X: Any) -> list[Any]:
@@ -57,6 +70,8 @@ class PointsEstimator(RowsEstimator):
     """
 
     _sparse_points = False  # whether CSR matrices stay sparse
+    _graphs_ok = False  # whether precomputed distances may be a sparse graph of neighbors
+    metric: Any
     standardize: bool
     standardizer_: Standardizer | None
     precomputed_columns_: Ints | None = None
@@ -80,7 +95,8 @@ class PointsEstimator(RowsEstimator):
                 raise InputError("Rows carry their own weights.", remedy="scan(…, weight=…).")
             self._name_columns(X)
             return X
-        x = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        finite: Any = "allow-nan" if self._missing_ok else True
+        x = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=finite)
         names = getattr(self, "feature_names_in_", None)
         w = check_sample_weight(sample_weight, x.shape[0])
         return ArrayRows(
@@ -110,7 +126,8 @@ class PointsEstimator(RowsEstimator):
             prepared = prepare(rows)
             rows, self.encoding_ = prepared.rows, prepared.encoding
         block = rows.collect()
-        return block.x if self._sparse_points else as_dense(block.x), block.w
+        keep = self._sparse_points or self._reads_graph(block.x)
+        return block.x if keep else as_dense(block.x), block.w
 
     def _fit_standardize(self, x: Any, w: Floats | None, *, numeric: bool) -> Any:
         """The training points, standardized if ``standardize``, which needs ``numeric`` columns."""
@@ -136,10 +153,18 @@ class PointsEstimator(RowsEstimator):
         if self._fitted_to_objects:
             return as_objects(X)
         x = self._design(X)
-        if not self._sparse_points or self.precomputed_columns_ is not None:
-            x = as_dense(x)
         columns = self.precomputed_columns_
+        if columns is not None and self._reads_graph(x):
+            return x if len(columns) == x.shape[1] else x[:, columns]
+        if not self._sparse_points or columns is not None:
+            x = as_dense(x)
         return self._standardized(x) if columns is None else x[:, columns]
+
+    def _reads_graph(self, x: Any) -> bool:
+        """Whether these are distances in a sparse graph of neighbors, which stays one."""
+        if not self._graphs_ok or not sparse.issparse(x):
+            return False
+        return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _standardized(self, x: Matrix) -> Matrix:
         """New rows standardized as the training rows were."""

@@ -18,6 +18,7 @@ from scipy.optimize import minimize_scalar
 from separatrix.distances.base import PreparedMetric
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError
+from separatrix.neighbors.weights import gaussian_weights
 from separatrix.rows.block import Floats, Ints
 
 #: Pairs of rows for which distances are computed; above, evenly spaced rows are predicted.
@@ -49,10 +50,9 @@ def log_loss(probability: Floats, target: Floats) -> Floats:
     return np.asarray(-np.log(np.maximum(true_class, 1e-12)))
 
 
-def kernel_mean(square: Floats, w: Floats, y: Floats, h: float) -> Floats:
+def kernel_mean(distances: Floats, w: Floats, y: Floats, h: float) -> Floats:
     """Σ w κ y / Σ w κ with κ = exp(−d²/2h²), relative to the nearest point against underflow."""
-    nearest = square.min(axis=1, keepdims=True)
-    weights = np.exp((nearest - square) / (2.0 * h * h)) * w
+    weights = gaussian_weights(distances, h) * w
     return np.asarray(weights @ y / weights.sum(axis=1, keepdims=True))
 
 
@@ -67,13 +67,13 @@ def leave_one_out_bandwidth(
             remedy="Give the bandwidth as a number.",
         )
     rows = np.unique(np.linspace(0, n - 1, max(2, min(n, MAX_PAIRS // n))).round().astype(int))
-    square, weights = _squares_to_others(points, w, rows)
-    low, high = _search_interval(square, w[rows])
+    distances, weights = _distances_to_others(points, w, rows)
+    low, high = _search_interval(distances, w[rows])
     if high == 0:  # all points are equal, and every bandwidth gives their mean
         return BandwidthSearch(1.0, float("nan"), np.ones(1), np.full(1, np.nan))
 
     def mean_loss(log_h: float) -> float:
-        prediction = kernel_mean(square, weights, y, float(np.exp(log_h)))
+        prediction = kernel_mean(distances, weights, y, float(np.exp(log_h)))
         return float(w[rows] @ loss(prediction, y[rows]) / w[rows].sum())
 
     grid = np.linspace(np.log(low), np.log(high), GRID_SIZE)
@@ -90,25 +90,24 @@ def _remaining_weight(w: Floats) -> Floats:
     return w - 1.0 if (w == w.round()).all() else np.zeros(len(w))
 
 
-def _squares_to_others(points: PreparedMetric, w: Floats, rows: Ints) -> tuple[Floats, Floats]:
-    """Squared distances from the rows to all points, and weights with the row itself left out."""
-    square = np.empty((len(rows), len(points)))
-    points.metric.fill(take_items(points.points, rows), points.state, square)
-    square **= 2
+def _distances_to_others(points: PreparedMetric, w: Floats, rows: Ints) -> tuple[Floats, Floats]:
+    """Distances from the rows to all points, and weights with the row itself left out."""
+    distances = np.empty((len(rows), len(points)))
+    points.metric.fill(take_items(points.points, rows), points.state, distances)
     weights = np.repeat(w[None], len(rows), axis=0)
     itself = np.arange(len(rows)), rows
     weights[itself] = _remaining_weight(w)[rows]
-    square[itself] = np.where(weights[itself] > 0, square[itself], np.inf)
-    return square, weights
+    distances[itself] = np.where(weights[itself] > 0, distances[itself], np.inf)
+    return distances, weights
 
 
-def _search_interval(square: Floats, w: Floats) -> tuple[float, float]:
+def _search_interval(distances: Floats, w: Floats) -> tuple[float, float]:
     """From a tenth of the median nearest-neighbor distance to twice the largest distance."""
-    nearest = np.where(square > 0, square, np.inf).min(axis=1)
+    nearest = np.where(distances > 0, distances, np.inf).min(axis=1)
     order = np.argsort(nearest)
     median = nearest[order[np.searchsorted(np.cumsum(w[order]), w.sum() / 2)]]
     if not np.isfinite(median):
         return 0.0, 0.0
-    largest = float(square[np.isfinite(square)].max())
-    low = 0.1 * float(np.sqrt(median))
-    return low, max(2.0 * float(np.sqrt(largest)), 2.0 * low)
+    largest = float(distances[np.isfinite(distances)].max())
+    low = 0.1 * float(median)
+    return low, max(2.0 * largest, 2.0 * low)

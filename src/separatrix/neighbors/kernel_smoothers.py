@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.kernels import Gaussian
 from separatrix.messages import InputError
 from separatrix.neighbors.bandwidth import (
     BandwidthSearch,
@@ -30,12 +31,12 @@ from separatrix.rows.block import Floats
 class KernelSmoother(InstanceBasedModel):
     """f(x) = Σ pᵢ yᵢ with pᵢ ∝ wᵢ exp(−d(x, xᵢ)²/2h²), which sum to one over the training rows."""
 
-    bandwidth: float | str
+    bandwidth: Any
     bandwidth_: float
 
     def __init__(
         self,
-        bandwidth: float | str = "loo",
+        bandwidth: Any = "loo",
         *,
         metric: Any = "euclidean",
         standardize: bool = False,
@@ -47,7 +48,7 @@ class KernelSmoother(InstanceBasedModel):
     def _fit_bandwidth(self, y: Floats, loss: RowLoss) -> None:
         """Check the bandwidth, or choose it by the leave-one-out loss."""
         self.__dict__.pop("bandwidth_search_", None)
-        if self.bandwidth == "loo":
+        if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
             points = self.metric_.prepare(self.points_)
             found = leave_one_out_bandwidth(points, self.sample_weight_, y, loss)
             self.bandwidth_search_: BandwidthSearch = found
@@ -57,12 +58,7 @@ class KernelSmoother(InstanceBasedModel):
             else:
                 claim = "All training rows coincide, and every bandwidth gives their mean"
         else:
-            if isinstance(self.bandwidth, str) or not 0 < self.bandwidth < np.inf:
-                raise InputError(
-                    f"bandwidth={self.bandwidth!r} is not a positive number.",
-                    remedy="Give a positive number, or 'loo' to choose it by leave-one-out.",
-                )
-            self.bandwidth_ = float(self.bandwidth)
+            self.bandwidth_ = _checked(self.bandwidth)
             claim = "A closed form: the kernel-weighted mean of all training rows"
         self.certificate_ = Certificate(claim, promised=())
 
@@ -71,13 +67,25 @@ class KernelSmoother(InstanceBasedModel):
         points, x = self.metric_.prepare(self.points_), self._query_points(X)
         out = np.empty((len(x), y.shape[1]))
         for part, distances in points.blocks(x):
-            out[part] = kernel_mean(distances**2, self.sample_weight_, y, self.bandwidth_)
+            out[part] = kernel_mean(distances, self.sample_weight_, y, self.bandwidth_)
         return out
 
     def smoother_matrix(self, X: Any) -> Floats:
         """The weights pᵢ of all training rows in the prediction of every row of X."""
         check_is_fitted(self)
         return self._smooth(X, np.eye(len(self.points_)))
+
+
+def _checked(bandwidth: Any) -> float:
+    """The bandwidth as a number, that of a Gaussian kernel included."""
+    h = bandwidth.bandwidth if isinstance(bandwidth, Gaussian) else bandwidth
+    if not isinstance(h, int | float | np.number) or not 0 < h < np.inf:
+        raise InputError(
+            f"bandwidth={bandwidth!r} is not a positive number.",
+            remedy="Give a positive number, a Gaussian kernel, or 'loo' to choose it by "
+            "leave-one-out.",
+        )
+    return float(h)
 
 
 class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoother):
@@ -89,8 +97,9 @@ class KernelVoteClassifier(ClassifierMixin, InstanceBasedClassifier, KernelSmoot
 
     Parameters
     ----------
-    bandwidth : float or "loo", default="loo"
-        h; "loo" takes the one with the least leave-one-out log loss.
+    bandwidth : float, Gaussian or "loo", default="loo"
+        h, or a :class:`Gaussian` kernel that has it; "loo" takes the one with the least
+        leave-one-out log loss.
     metric : str, Metric or callable, default="euclidean"
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.
@@ -160,8 +169,9 @@ class NadarayaWatson(RegressorMixin, InstanceBasedRegressor, KernelSmoother):
 
     Parameters
     ----------
-    bandwidth : float or "loo", default="loo"
-        h; "loo" takes the one with the least leave-one-out squared error.
+    bandwidth : float, Gaussian or "loo", default="loo"
+        h, or a :class:`Gaussian` kernel that has it; "loo" takes the one with the least
+        leave-one-out squared error.
     metric : str, Metric or callable, default="euclidean"
         d: a name, a metric, a function of two points, or "precomputed". Metrics of strings or
         mixed rows take lists of objects for ``X``.

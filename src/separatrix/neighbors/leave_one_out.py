@@ -85,6 +85,22 @@ class ZeroOneLoss:
 
 
 @dataclass(frozen=True)
+class SeveralLosses:
+    """The mean over several targets of classes."""
+
+    losses: tuple[ZeroOneLoss, ...]
+    measure: ClassVar[str] = ZeroOneLoss.measure
+
+    def fill(self, near: _Neighborhoods, weights: Floats, first: int, out: Floats) -> None:
+        """Write the losses to ``out`` (rows x counts)."""
+        one = np.empty(out.shape)
+        out[:] = 0.0
+        for loss in self.losses:
+            loss.fill(near, weights, first, one)
+            out += one / len(self.losses)
+
+
+@dataclass(frozen=True)
 class SquaredLoss:
     """(mean of the neighbors − y)², averaged over outputs."""
 
@@ -145,7 +161,7 @@ def _neighborhoods(
 
 
 def _fill_losses(near: _Neighborhoods, weights: Any, loss: CountLoss, out: Floats) -> None:
-    if weights != "gaussian":
+    if not (isinstance(weights, str) and weights == "gaussian"):
         loss.fill(near, _weights(near, weights), 1, out)
         return
     for k in range(1, out.shape[1] + 1):  # the bandwidth is the distance of the k-th neighbor

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from separatrix.distances.exemplars import geometric_median, medoid
-from separatrix.distances.names import PrecomputedDistances, metric_from
+from separatrix.distances.names import PrecomputedDistances
 from separatrix.kernels.base import take_items
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.base import InstanceBasedClassifier
@@ -85,7 +85,7 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         check_option("exemplar", self.exemplar, _CLAIMS)
-        if isinstance(metric_from(self.metric), PrecomputedDistances):
+        if isinstance(self._chosen_metric(), PrecomputedDistances):
             raise InputError("Exemplars are computed from rows, not from precomputed distances.")
         self._fit_classes(X, y, sample_weight)
         if self._fitted_to_objects and self.exemplar != "medoid":

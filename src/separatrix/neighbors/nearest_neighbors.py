@@ -5,67 +5,61 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from separatrix.distances.names import metric_from
-from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.estimators.metric_inputs import holds_objects
 from separatrix.kernels.base import n_items, take_items
-from separatrix.messages import InputError
-from separatrix.neighbors.base import InstanceBasedModel
+from separatrix.neighbors.base import stored_points
+from separatrix.neighbors.queries import (
+    KNeighborsQueries,
+    NeighborsModel,
+    RadiusQueries,
+    check_n_neighbors,
+    check_radius,
+)
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import unit_weights
 
 
-class NeighborsModel(InstanceBasedModel):
-    """Training points with an exact search for nearest neighbors."""
+class UnlabeledNeighbors(NeighborsModel):
+    """A search among points without targets."""
 
-    n_neighbors_: int
-    _search_cache: NeighborSearch | None = None
-
-    def _build_search(self) -> NeighborSearch:
-        self._search_cache = NeighborSearch(self.points_, self.metric_)
-        return self._search_cache
-
-    @property
-    def _search(self) -> NeighborSearch:
-        """The search over the training points, built again after loading."""
-        return self._build_search() if self._search_cache is None else self._search_cache
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the search index, which is rebuilt from the points."""
-        return {k: v for k, v in super().__getstate__().items() if k != "_search_cache"}
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Distances and indices of the nearest training points; without X, of each one's others."""
-        check_is_fitted(self, "points_")
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        if X is None:
-            found = self._search.nearest_others(k, self.points_)
-        else:
-            found = self._search.nearest(self._query_points(X), k)
-        return (found.distances, found.indices) if return_distance else found.indices
+    def _fit_unlabeled(self, X: Any) -> None:
+        self._check_search()
+        X = stored_points(X)
+        objects = holds_objects(self._chosen_metric(), X)
+        x, given = self._read_points(X, None, objects=objects)
+        w = unit_weights(given, n_items(x))
+        rows = np.flatnonzero(w > 0)
+        self._fit_points(take_items(x, rows), w[rows], rows, n_items(x))
+        self._build_search()
+        self.certificate_ = Certificate(
+            f"The search among {n_items(self.points_)} rows is exact", promised=()
+        )
 
 
-def check_n_neighbors(k: Any) -> int:
-    """k as an int, refused unless it is a positive integer."""
-    if not isinstance(k, int | float | np.number) or k != int(k) or k < 1:
-        raise InputError(f"n_neighbors={k!r} is no count.", remedy="Give 1, 2, … or 'auto'.")
-    return int(k)
-
-
-class NearestNeighbors(NeighborsModel):
-    """Exact search for the k nearest rows, or objects of any kind.
+class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
+    """Exact search for the nearest rows, or objects of any kind.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        k.
-    metric : str, Metric or callable, default="euclidean"
-        A name, a metric, a function of two points, or "precomputed". Metrics of strings or mixed
-        rows take lists of objects for ``X``.
+        k, the number of neighbors that :meth:`kneighbors` finds.
+    radius : float, default=1.0
+        The distance within which :meth:`radius_neighbors` finds all.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Taken as scikit-learn does, and unused: the search is exact, and measures which method is
+        the faster one.
+    leaf_size : int, default=30
+        Unused.
+    metric : str, Metric or callable, default="minkowski"
+        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
+        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
+    p : float, default=2
+        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
+    metric_params : dict, default=None
+        Parameters of a metric that is given by name, or keywords of a function.
+    n_jobs : int, default=None
+        Unused.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
 
@@ -75,8 +69,14 @@ class NearestNeighbors(NeighborsModel):
         k.
     points_ : ndarray of shape (n_samples, n_features) or list
         The rows or objects that are searched.
+    n_samples_fit_ : int
+        Their number.
     metric_ : Metric
         The metric with what it learned from the training rows.
+    effective_metric_ : str or callable
+        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
+    effective_metric_params_ : dict
+        Its parameters.
     certificate_ : Certificate
         What is certain about the search.
 
@@ -84,37 +84,52 @@ class NearestNeighbors(NeighborsModel):
     --------
     KNeighborsClassifier : Classification by the nearest rows.
     KNeighborsRegressor : Regression by the nearest rows.
+    KNeighborsTransformer : The graph of neighbors in a pipeline.
     medoid : The row of least total distance to all others.
 
     Examples
     --------
     >>> import separatrix as sx
-    >>> search = sx.NearestNeighbors(2, metric="edit").fit(["cat", "cart", "dog"])
+    >>> search = sx.NearestNeighbors(n_neighbors=2, metric="edit").fit(["cat", "cart", "dog"])
     >>> search.retrieve(["car"])
     [['cat', 'cart']]
     >>> search.kneighbors(["dig"], 1)[0].tolist()
     [[1.0]]
+    >>> search.radius_neighbors(["cut"], 2.0)[1][0].tolist()
+    [0, 1]
     """
 
     def __init__(
-        self, n_neighbors: int = 5, *, metric: Any = "euclidean", standardize: bool = False
+        self,
+        *,
+        n_neighbors: int = 5,
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        standardize: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
         self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
         self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Index ``X``: a matrix, Rows, or a list of objects that the metric compares."""
-        self.n_neighbors_ = check_n_neighbors(self.n_neighbors)
-        objects = holds_objects(metric_from(self.metric), X)
-        x, given = self._read_points(X, None, objects=objects)
-        w = unit_weights(given, n_items(x))
-        rows = np.flatnonzero(w > 0)
-        self._fit_points(take_items(x, rows), w[rows], rows)
-        self._build_search()
-        self.certificate_ = Certificate(
-            f"The search among {len(self.points_)} rows is exact", promised=()
-        )
+        self.__dict__.pop("n_neighbors_", None)
+        if self.n_neighbors is not None:
+            self.n_neighbors_ = check_n_neighbors(self.n_neighbors)
+        if self.radius is not None:
+            check_radius(self.radius)
+        self._fit_unlabeled(X)
         return self
 
     def retrieve(self, X: Any, n_neighbors: int | None = None) -> list[list[Any]]:

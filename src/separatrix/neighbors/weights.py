@@ -35,28 +35,52 @@ WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
+def check_weights(weights: Any) -> None:
+    """Refuse anything but a name, a Gaussian, a function of distances, or None."""
+    if isinstance(weights, str):
+        check_option("weights", weights, WEIGHTS)
+    elif weights is not None and not isinstance(weights, Gaussian) and not callable(weights):
+        raise InputError(
+            f"weights is a name, a Gaussian or a function of distances, not {weights!r}."
+        )
+
+
 def distance_weights(weights: Any, distances: Floats) -> Floats:
     """The weight of every neighbor from its distance.
 
     ``weights`` is a name, a :class:`Gaussian` kernel of fixed bandwidth, or a function of an array
     of distances.
     """
+    check_weights(weights)
+    if weights is None:
+        return np.ones_like(distances)
     if isinstance(weights, str):
-        check_option("weights", weights, WEIGHTS)
         return WEIGHTS[weights](distances)
     if isinstance(weights, Gaussian):
-        # Relative to the nearest, so that not all weights underflow far from the data.
-        square = distances**2 - distances.min(axis=1)[:, None] ** 2
-        return np.asarray(np.exp(-square / (2.0 * weights.bandwidth**2)))
-    if callable(weights):
-        values = np.asarray(weights(distances), dtype=float)
-        if values.shape != distances.shape or not np.isfinite(values).all() or (values < 0).any():
-            raise InputError(
-                "The function for weights must return a finite, non-negative number for every "
-                "distance."
-            )
-        return values
-    raise InputError(f"weights is a name, a Gaussian or a function of distances, not {weights!r}.")
+        return gaussian_weights(distances, weights.bandwidth)
+    return _given_weights(weights, distances)
+
+
+def gaussian_weights(distances: Floats, h: float) -> Floats:
+    """exp(−d²/2h²) relative to the nearest, so that not all underflow far from the data."""
+    nearest = distances.min(axis=1)[:, None]
+    # d² − min² as a product: the square of a large distance would overflow
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        square = ((distances - nearest) / h) * ((distances + nearest) / h)
+        return np.where(distances == nearest, 1.0, np.exp(-0.5 * square))
+
+
+def _given_weights(function: Callable[[Any], Any], distances: Floats) -> Floats:
+    """The values of a function; where some are infinite, those count alone, as at distance zero."""
+    values = np.asarray(function(distances), dtype=float)
+    if values.shape != distances.shape or np.isnan(values).any() or (values < 0).any():
+        raise InputError(
+            "The function for weights must return a number for every distance, none negative."
+        )
+    infinite = np.isinf(values)
+    if infinite.any():
+        values = np.where(infinite.any(axis=1)[:, None], infinite.astype(float), values)
+    return values
 
 
 def truncated_weights(indices: Ints, sample_weight: Floats, k: float) -> Floats:

@@ -158,3 +158,48 @@ def query(x, columns, order, starts, low, high, kind, distances, indices):
             top += 1
         sort_heap(distances[i], indices[i], k)
     return n_distances
+
+
+@njit(cache=True, nogil=True)
+def query_radius(x, columns, order, starts, low, high, kind, radius):
+    """All points within ``radius`` (Euclidean: its square) of every row of x.
+
+    Returns their number for each row, then indices and distances, row after row.
+    """
+    nodes = low.shape[0]
+    largest = 0
+    for node in range(nodes):
+        largest = max(largest, starts[node, 1] - starts[node, 0] if 2 * node + 1 >= nodes else 0)
+    distance_buffer = np.empty(largest)
+    stack = np.empty(128, dtype=np.int64)
+    counts = np.zeros(x.shape[0], dtype=np.int64)
+    indices = np.empty(max(largest, 16 * x.shape[0]), dtype=np.int64)
+    distances = np.empty(indices.size)
+    size = 0
+    for i in range(x.shape[0]):
+        top = 1
+        stack[0] = 0
+        first = size
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            if to_box(x[i], low[node], high[node], kind) > radius:
+                continue
+            left = 2 * node + 1
+            if left < nodes:
+                stack[top], stack[top + 1] = left + 1, left
+                top += 2
+                continue
+            a, b = starts[node, 0], starts[node, 1]
+            to_points(x[i], columns, a, b, kind, distance_buffer)
+            if size + b - a > indices.size:
+                more = 2 * indices.size + b - a
+                grown_indices, grown = np.empty(more, dtype=np.int64), np.empty(more)
+                grown_indices[:size], grown[:size] = indices[:size], distances[:size]
+                indices, distances = grown_indices, grown
+            for s in range(b - a):
+                if distance_buffer[s] <= radius:
+                    indices[size], distances[size] = order[a + s], distance_buffer[s]
+                    size += 1
+        counts[i] = size - first
+    return counts, indices[:size].copy(), distances[:size].copy()

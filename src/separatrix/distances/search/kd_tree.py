@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.distances.loops import kd_tree, point_distances
-from separatrix.distances.search import Neighbors
+from separatrix.distances.search import NeighborLists, Neighbors
 from separatrix.rows.block import Floats
 
 #: Points of a leaf, about: enough for whole vectors, few enough to prune most leaves.
@@ -72,6 +72,28 @@ class KDTree:
     def arrays(self) -> tuple[Any, ...]:
         """The tree for compiled loops: columns, order, starts, low, high."""
         return self._columns, self._order, self._starts, self._low, self._high
+
+    def within(self, x: Floats, radius: float) -> NeighborLists:
+        """All points within a radius of every row of x."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        euclidean = self.metric == point_distances.EUCLIDEAN
+        reach = radius**2 * (1.0 + 1e-12) if euclidean else radius
+
+        def query(part: slice) -> Any:
+            return kd_tree.query_radius(x[part], *self.arrays, self.metric, reach)
+
+        half = len(x) // 2
+        if len(x) < MIN_PARALLEL_QUERIES:
+            parts = [query(slice(None))]
+        else:
+            with ThreadPoolExecutor(1) as pool:
+                other = pool.submit(query, slice(half, None))
+                parts = [query(slice(None, half)), other.result()]
+        counts, indices, distances = (np.concatenate(found) for found in zip(*parts, strict=True))
+        if euclidean:
+            np.sqrt(distances, out=distances)
+        rows = np.repeat(np.arange(len(x)), counts)
+        return NeighborLists.of_pairs(rows, indices, distances, len(x)).up_to(radius)
 
     def _query(self, x: Floats, k: int) -> tuple[Neighbors, int]:
         x = np.ascontiguousarray(x, dtype=np.float64)

@@ -1,0 +1,299 @@
+"""Classification and regression by all training rows within a radius."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from separatrix.messages import InputError
+from separatrix.neighbors.base import InstanceBasedRegressor
+from separatrix.neighbors.radius_prediction import (
+    RadiusPredictor,
+    labels_of_outliers,
+    wide_enough,
+)
+from separatrix.neighbors.votes import NeighborsClassifier
+from separatrix.rows.block import Floats
+
+
+class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
+    """Classification by a weighted vote of all training rows within a radius.
+
+        P(c | x) = Σ vᵢ 1{yᵢ = c} / Σ vᵢ,     over d(x, xᵢ) ≤ radius
+
+    Where no training row is near, there is no answer: such rows are refused, unless
+    ``outlier_label`` says which class they receive. A training row of weight w votes w times.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        The largest distance of a neighbor.
+    weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
+        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the farthest
+        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
+        array of distances. None is "uniform".
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Taken as scikit-learn does, and unused: the search is exact.
+    leaf_size : int, default=30
+        Unused.
+    p : float, default=2
+        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
+    metric : str, Metric or callable, default="minkowski"
+        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
+        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
+    outlier_label : label, list of labels, "most_frequent" or None, default=None
+        The class of rows without a neighbor, one for each target. A label that is no class gives
+        them probabilities of zero. None refuses such rows.
+    metric_params : dict, default=None
+        Parameters of a metric that is given by name, or keywords of a function.
+    n_jobs : int, default=None
+        Unused.
+    standardize : bool, default=False
+        Standardize the columns first; the radius is then in standard deviations.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of such arrays
+        The class labels; of each target, if there are several.
+    outputs_2d_ : bool
+        Whether there are several targets.
+    outlier_label_ : list or None
+        The class of rows without a neighbor, for each target.
+    points_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight, standardized if ``standardize``.
+    codes_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Classes of the training rows, as positions in ``classes_``.
+    sample_weight_ : ndarray of shape (n_samples,)
+        Weights of the training rows.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    effective_metric_ : str or callable
+        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        The number of training rows of positive weight.
+    certificate_ : Certificate
+        What is certain about the fit.
+
+    See Also
+    --------
+    KNeighborsClassifier : A vote of the k nearest rows, however far.
+    RadiusNeighborsRegressor : The same for numeric targets.
+    KernelVoteClassifier : All training rows vote, with Gaussian weights.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.RadiusNeighborsClassifier(2.0, outlier_label="b")
+    >>> model.fit([[0], [1], [2], [8], [9]], list("aaabb")).predict([[1.5], [7.0], [5.0]]).tolist()
+    ['a', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        outlier_label: Any = None,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        standardize: bool = False,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.outlier_label = outlier_label
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._check_parameters()
+        self._fit_classes(X, y, sample_weight)
+        self.outlier_label_ = self._outlier_labels()
+        self._fit_search()
+        return self
+
+    def _outlier_labels(self) -> list[Any] | None:
+        """One label for each target, of the type of its classes."""
+        if self.outlier_label is None:
+            return None
+        outputs = self._outputs
+        if isinstance(self.outlier_label, str) and self.outlier_label == "most_frequent":
+            codes = self.codes_.reshape(len(self.codes_), -1)
+            return [
+                classes[np.bincount(codes[:, k], self.sample_weight_).argmax()]
+                for k, classes in enumerate(outputs)
+            ]
+        return labels_of_outliers(self.outlier_label, outputs)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The weighted proportion of each class within the radius; with several targets, a list.
+
+        Without X (None), those of each training row among the others.
+        """
+        near, weights = self._weighted(X)
+        n = len(near.starts) - 1
+        votes = self._by_output(self._votes(near.rows, near.indices, weights, n))
+        alone = np.flatnonzero(np.diff(near.starts) == 0)
+        if len(alone) and self.outlier_label_ is None:
+            raise InputError(
+                f"No neighbors found for {len(alone)} row(s), the first of them row "
+                f"{alone[0] + 1}: no training row is within {self.radius:g}.",
+                remedy="Use a larger radius, or give an outlier_label.",
+            )
+        for k, classes in enumerate(self._outputs if len(alone) else ()):
+            label = (self.outlier_label_ or [])[k]
+            at = np.flatnonzero(classes == label)
+            if len(at):
+                votes[k][alone, at[0]] = 1.0
+            else:
+                warnings.warn(
+                    f"Outlier label {label} is not in training classes: rows without neighbors "
+                    "have probabilities of zero.",
+                    UserWarning,
+                    2,
+                )
+        total = [part.sum(axis=1, keepdims=True) for part in votes]
+        found = [p / np.where(t > 0.0, t, 1.0) for p, t in zip(votes, total, strict=True)]
+        return found if self.outputs_2d_ else found[0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest weighted vote; of equals, the first in ``classes_``."""
+        found = self.predict_proba(X)
+        votes = found if self.outputs_2d_ else [found]
+        predicted = self._most_voted(votes)
+        columns = predicted if self.outputs_2d_ else predicted[:, None]
+        for k, part in enumerate(votes):
+            without = ~part.any(axis=1)
+            if without.any():
+                label = (self.outlier_label_ or [])[k]
+                columns = wide_enough(columns, label)
+                columns[without, k] = label
+        return columns if self.outputs_2d_ else columns[:, 0]
+
+
+class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPredictor):
+    """Regression by the weighted mean of all training rows within a radius.
+
+        f(x) = Σ vᵢ yᵢ / Σ vᵢ,     over d(x, xᵢ) ≤ radius
+
+    Where no training row is near, the prediction is NaN, with a warning. A training row of weight
+    w counts w times.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        The largest distance of a neighbor.
+    weights : {"uniform", "distance", "gaussian"}, Gaussian, callable or None, default="uniform"
+        v of a neighbor at distance d: 1; 1/d; exp(−d²/2h²) with h the distance of the farthest
+        neighbor; exp(−d²/2h²) with the bandwidth of a :class:`Gaussian`; or a function of an
+        array of distances. None is "uniform".
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Taken as scikit-learn does, and unused: the search is exact.
+    leaf_size : int, default=30
+        Unused.
+    p : float, default=2
+        The exponent of "minkowski": 1 is Manhattan, 2 Euclidean distance.
+    metric : str, Metric or callable, default="minkowski"
+        A name, a metric, a function of two points, or "precomputed" (a matrix, or a sparse graph
+        of neighbors). Metrics of strings or mixed rows take lists of objects for ``X``.
+    metric_params : dict, default=None
+        Parameters of a metric that is given by name, or keywords of a function.
+    n_jobs : int, default=None
+        Unused.
+    standardize : bool, default=False
+        Standardize the columns first; the radius is then in standard deviations.
+
+    Attributes
+    ----------
+    points_ : ndarray of shape (n_samples, n_features) or list
+        Training rows of positive weight, standardized if ``standardize``.
+    targets_ : ndarray of shape (n_samples, n_targets)
+        Targets of the training rows.
+    sample_weight_ : ndarray of shape (n_samples,)
+        Weights of the training rows.
+    metric_ : Metric
+        The metric with what it learned from the training rows.
+    effective_metric_ : str or callable
+        The metric by its plainest name: "minkowski" with p = 2 is "euclidean".
+    effective_metric_params_ : dict
+        Its parameters.
+    n_samples_fit_ : int
+        The number of training rows of positive weight.
+    certificate_ : Certificate
+        What is certain about the fit.
+
+    See Also
+    --------
+    KNeighborsRegressor : The mean of the k nearest rows, however far.
+    NadarayaWatson : A mean of all training rows with Gaussian weights.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> model = sx.RadiusNeighborsRegressor(1.0).fit([[0], [1], [2], [3]], [0.0, 1.0, 4.0, 9.0])
+    >>> model.predict([[0.4], [2.0]]).round(3).tolist()
+    [0.5, 4.667]
+    """
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        standardize: bool = False,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and targets ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+        self._check_parameters()
+        self._fit_targets(X, y, sample_weight)
+        self._fit_search()
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """The weighted mean within the radius; without X (None), of each row's others."""
+        near, weights = self._weighted(X)
+        n, rows = len(near.starts) - 1, near.rows
+        total = np.bincount(rows, weights, n)[:, None]
+        sums = np.column_stack(
+            [np.bincount(rows, weights * y[near.indices], n) for y in self.targets_.T]
+        )
+        empty = ~(total > 0.0)
+        if empty.any():
+            warnings.warn(
+                "One or more samples have no neighbors within specified radius; predicting NaN. "
+                f"They are {int(empty.sum())}.",
+                UserWarning,
+                2,
+            )
+        return self._shaped(np.where(empty, np.nan, sums / np.where(empty, 1.0, total)))

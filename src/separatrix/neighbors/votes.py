@@ -1,0 +1,99 @@
+"""Classes of neighbors: one target or several, and the votes for each class."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+from separatrix.estimators.metric_inputs import holds_objects
+from separatrix.messages import InputError
+from separatrix.neighbors.base import InstanceBasedClassifier, stored_points
+from separatrix.rows.block import Floats, Ints
+from separatrix.rows.encoding import identity
+from separatrix.rows.rows import ArrayRows, Rows
+
+
+class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
+    """Neighbors vote for their classes; with several targets, for one class of each.
+
+    With several targets ``classes_`` is a list of arrays, and ``codes_`` has a column for each.
+    """
+
+    _multi_output = True
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self.outputs_2d_ = False
+        if not isinstance(X, Rows) and y is not None and np.asarray(y).ndim == 2:
+            labels = np.asarray(y)
+            if labels.shape[1] != 1:
+                self._fit_outputs(stored_points(X), labels, sample_weight)
+                return
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected: y.ravel().",
+                DataConversionWarning,
+                4,
+            )
+            y = labels[:, 0]
+        super()._fit_classes(X, y, sample_weight)
+
+    def _fit_outputs(self, X: Any, y: NDArray[Any], sample_weight: Any) -> None:
+        """Several targets, a column of y for each."""
+        if holds_objects(self._chosen_metric(), X):
+            raise InputError("Objects have one target.", remedy="Fit a model for each target.")
+        check_classification_targets(y)
+        self.outputs_2d_ = True
+
+        def encode(labels: Any) -> tuple[Floats, list[Any]]:
+            return np.empty((len(labels), 0)), []
+
+        rows = self._training_rows(X, y, sample_weight, encode_target=encode)
+        assert isinstance(rows, ArrayRows)
+        w = rows.block.weights
+        positive = np.flatnonzero(w > 0.0)
+        found = [np.unique(column, return_inverse=True) for column in y[positive].T]
+        self.encoding_ = identity(rows.schema)
+        self.classes_: Any = [classes for classes, _ in found]
+        self.codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
+        self._fit_points(rows.block.x[positive], w[positive], positive, len(w))
+
+    @property
+    def _outputs(self) -> list[NDArray[Any]]:
+        """The classes of every target."""
+        return self.classes_ if self.outputs_2d_ else [self.classes_]
+
+    def _votes(self, rows: Ints, indices: Ints, weights: Floats, n: int) -> Floats:
+        """Σ weight by row and class, the classes of all targets side by side.
+
+        ``rows``, ``indices`` and ``weights`` are flat: a training row votes in a row.
+        """
+        sizes = [len(classes) for classes in self._outputs]
+        codes = self.codes_.reshape(len(self.codes_), -1)
+        sums = [
+            np.bincount(rows * size + codes[indices, k], weights, n * size).reshape(n, size)
+            for k, size in enumerate(sizes)
+        ]
+        return np.hstack(sums)
+
+    def _by_output(self, votes: Floats) -> list[Floats]:
+        """The votes for the classes of each target."""
+        ends = np.cumsum([len(classes) for classes in self._outputs])
+        return np.split(votes, ends[:-1], axis=1)
+
+    def _most_voted(self, votes: list[Floats]) -> NDArray[Any]:
+        """The class with most votes of every target; of equals, the first."""
+        chosen = [
+            classes[of_target.argmax(axis=1)]
+            for classes, of_target in zip(self._outputs, votes, strict=True)
+        ]
+        return np.stack(chosen, axis=1) if self.outputs_2d_ else np.asarray(chosen[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
