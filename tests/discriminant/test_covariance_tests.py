@@ -75,6 +75,16 @@ def test_box_finds_a_difference_and_keeps_its_level():
         sx.box_m([np.ones((9, 2)), rng.normal(size=(30, 2))])
 
 
+def test_too_few_rows_are_no_sign_of_normality():
+    rng = np.random.default_rng(0)
+    for n, d in ((3, 1), (7, 1), (8, 6)):
+        with pytest.raises(sx.InputError, match="too few"):
+            sx.mardia(rng.normal(size=(n, d)))
+    far = np.zeros((8, 1))
+    far[:, 0] = [*range(7), 1e6]  # with eight rows something can be rejected
+    assert sx.mardia(far).p_value < 0.05
+
+
 def test_weights_of_mardia_are_repeated_rows():
     rng = np.random.default_rng(4)
     x, w = rng.exponential(size=(60, 2)), rng.integers(0, 4, 60)

@@ -119,7 +119,7 @@ def test_coverage_and_risk_are_those_of_the_rule(bayes):
     model = RejectOption(bayes, costs=0.1).fit(FEW[::2], MALIGNANT[::2])
     display = CoverageRiskDisplay.from_estimator(model, FEW, MALIGNANT)
     answers = model.predict(FEW)
-    answered = answers != "reject"
+    answered = answers != -1
     coverage, risk = display.operating_point
     assert coverage == pytest.approx(answered.mean())
     assert risk == pytest.approx(np.mean(answers[answered].astype(int) != MALIGNANT[answered]))
@@ -219,7 +219,7 @@ def test_boundary_of_a_matrix_counts_points_outside_and_rejects():
     display = DecisionBoundaryDisplay.from_estimator(model, x, MALIGNANT)
     assert display.outside >= 1
     assert "outside the window" in display.description
-    rejected = np.mean(model.predict(x) == "reject")
+    rejected = np.mean(model.predict(x) == -1)
     assert f"Rejected (grey): {100 * rejected:.0f} %." in display.description
     assert "the largest remaining variance" in display.description
 

@@ -65,16 +65,37 @@ def test_coverage_and_risk():
 
 
 @pytest.mark.parametrize(
-    ("labels", "reject", "kind"),
-    [([0, 1], "reject", "O"), ([0, 1], -1, "i"), (["a", "b"], None, "O")],
+    ("labels", "given", "reject"),
+    [
+        ([0, 1], None, -1),
+        ([0, 1], 7, 7),
+        ([-1, 1], None, -2),
+        ([2.0, 5.0], None, -1.0),
+        ([False, True], None, -1),
+        (["a", "b"], None, "reject"),
+        (["a", "b"], "unsure", "unsure"),
+    ],
 )
-def test_labels_of_every_type(labels, reject, kind):
+def test_predictions_are_of_the_kind_of_the_labels(labels, given, reject):
     x, y = clouds(2)
     y = np.array(labels)[(y == "class 1").astype(int)]
-    model = sx.RejectOption(GaussianNB(), costs=0.05, reject_label=reject).fit(x, y)
-    predicted = model.predict(x)
-    assert predicted.dtype.kind == kind
-    assert set(predicted.tolist()) == {*labels, reject}
+    vote = sx.OneVsRest(sx.LeastSquaresClassifier(), reject=True, reject_label=given).fit(x, y)
+    for model in (sx.RejectOption(GaussianNB(), costs=0.05, reject_label=given).fit(x, y), vote):
+        predicted = model.predict(x)
+        assert predicted.dtype.kind == np.array([*labels, reject]).dtype.kind
+        if model is not vote:  # which rejects none of two classes
+            assert set(predicted.tolist()) == {*labels, reject}
+            assert model.score(x, y) == np.mean(predicted == y)
+
+
+def test_labels_of_two_kinds_are_refused():
+    x, y = clouds(2)
+    codes = (y == "class 1").astype(int)
+    for labels, reject in ((codes, "reject"), (y, -1)):
+        with pytest.raises(sx.InputError, match="another kind"):
+            sx.RejectOption(GaussianNB(), reject_label=reject).fit(x, labels)
+        with pytest.raises(sx.InputError, match="another kind"):
+            sx.OneVsOne(GaussianNB(), reject=True, reject_label=reject).fit(x, labels)
 
 
 def test_refusals_teach():

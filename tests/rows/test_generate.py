@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from separatrix import InputError
+from separatrix import InputError, MultivariateNormal
 from separatrix.rows.generate import (
     bernoulli,
     feature_noise,
@@ -27,6 +27,23 @@ def test_laws_show():
     z = multivariate_normal(N, [1.0, 0.0, 4.0], sigma)
     np.testing.assert_allclose(np.cov(z.T), sigma, atol=0.08)
     assert (z[:, 2] == 4).all()
+
+
+def test_a_covariance_is_judged_relative_to_its_columns():
+    impossible = np.array([[1.0, 2.0], [2.0, 1.0]])
+    for scale in (1e-16, 1.0, 1e16):
+        with pytest.raises(InputError, match="negative eigenvalue"):
+            multivariate_normal(3, [0.0, 0.0], scale * impossible)
+    units = np.diag([1e-9, 1e9])
+    with pytest.raises(InputError, match="negative eigenvalue"):
+        multivariate_normal(3, [0.0, 0.0], units @ impossible @ units)
+    for bad in ([[0.0, 1e-12], [1e-12, 1.0]], [[-1e-20, 0.0], [0.0, 1.0]]):
+        with pytest.raises(InputError, match="negative eigenvalue"):
+            multivariate_normal(3, [0.0, 0.0], bad)
+        with pytest.raises(InputError, match="negative eigenvalue"):
+            MultivariateNormal([0.0, 0.0], bad)
+    with pytest.raises(InputError, match="symmetric"):
+        multivariate_normal(3, [0.0, 0.0], [[1e-10, 1e-12], [-1e-12, 1e-10]])
 
 
 def test_feature_noise_weakens_correlation_and_preserves_marginal_distributions():

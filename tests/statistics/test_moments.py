@@ -143,3 +143,13 @@ def test_extended_moments_are_exact_to_thirty_digits() -> None:
     assert abs(Fraction(found.mean()[0, 0]) + Fraction(found.mean()[1, 0]) - centre[0]) < Fraction(
         1, 10**26
     )
+
+
+def test_the_correlation_of_a_constant_column_is_not_a_number():
+    x = np.random.default_rng(0).normal(size=(20, 3)) * [1.0, 1e-8, 1e8]
+    x[:, 1] = 1e9 + 0.1  # constant up to rounding
+    found = ArrayRows(x).reduce(Moments()).correlation
+    assert np.isnan(found[1]).all()
+    assert np.isnan(found[:, 1]).all()
+    assert_allclose(found[0, 2], np.corrcoef(x[:, 0], x[:, 2])[0, 1], rtol=1e-9)
+    assert np.abs(found[np.isfinite(found)]).max() <= 1.0

@@ -90,10 +90,11 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
     n = float(w.sum())
     z = _whitened(x, w)
     d = z.shape[1]
-    if n < 3 or d == 0 or n <= d:
+    if d == 0 or n <= d or not _can_reject(n, d):
         raise InputError(
-            f"{n:g} rows in {d} independent columns are too few for a test of normality.",
-            remedy="Give more rows than columns, and columns that vary.",
+            f"{n:g} rows in {d} independent columns are too few for a test of normality: none "
+            "whatever would be rejected.",
+            remedy="Give more rows than columns, at least 8, and columns that vary.",
         )
     third = np.zeros((d * d, d))
     fourth = 0.0
@@ -114,6 +115,18 @@ def mardia(x: Floats, sample_weight: Floats | None = None) -> MardiaTest:
         float(2.0 * special.ndtr(-abs(score))),
         d,
     )
+
+
+def _can_reject(n: float, d: int) -> bool:
+    """Whether any n rows have skewness or kurtosis enough to reject normality at 5 %.
+
+    Whitened rows have ‖z‖² ≤ n − 1 and Σ (zᵢ·zⱼ)² = n²d, so that b₁ and b₂ are at most (n − 1) d,
+    and b₂ is at least d². For one column b₁ is at most (n − 2)²/(n − 1), too little below 8 rows.
+    """
+    expected, deviation = d * (d + 2), np.sqrt(8.0 * d * (d + 2) / n)
+    scores = np.array([(n - 1.0) * d - expected, expected - d * d]) / deviation
+    smallest = special.chdtrc(d * (d + 1) * (d + 2) / 6, n * (n - 1.0) * d / 6.0)
+    return bool(n >= 8 and min(smallest, 2.0 * special.ndtr(-scores.max())) < 0.025)
 
 
 def _positive_weight(x: Floats, sample_weight: Floats | None) -> tuple[Floats, Floats]:

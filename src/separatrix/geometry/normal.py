@@ -62,9 +62,12 @@ class MultivariateNormal:
             )
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "covariance", covariance)
-        if not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0.0):
+        deviation = self._spectrum[0]
+        unit = np.outer(deviation, deviation)
+        if not np.allclose(covariance / unit, covariance.T / unit, rtol=0.0, atol=1e-8):
             raise InputError("The covariance is not symmetric.", remedy="Give (S + S.T) / 2.")
-        if self._spectrum[1].min(initial=0.0) < -1e-10:
+        constant = np.diag(covariance) <= 0.0
+        if self._spectrum[1].min(initial=0.0) < -1e-10 or covariance[constant].any():
             raise InputError(
                 "The covariance has a negative eigenvalue.",
                 remedy="Give a positive semi-definite matrix.",

@@ -45,9 +45,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     encoding_: Encoding
     certificate_: Certificate
 
-    def __init__(
-        self, estimator: Any, *, reject: bool = False, reject_label: Any = "reject"
-    ) -> None:
+    def __init__(self, estimator: Any, *, reject: bool = False, reject_label: Any = None) -> None:
         self.estimator = estimator
         self.reject = reject
         self.reject_label = reject_label
@@ -158,8 +156,9 @@ class OneVsRest(BinaryEnsemble):
         A binary classifier.
     reject : bool, default=False
         Whether rows that no class or several classes accept are rejected.
-    reject_label : object, default="reject"
-        What ``predict`` returns for rejected rows.
+    reject_label : str, number or None, default=None
+        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
+        smallest class, if that is less) among numbers.
 
     Attributes
     ----------
@@ -219,8 +218,9 @@ class OneVsOne(BinaryEnsemble):
         A binary classifier.
     reject : bool, default=False
         Whether rows that no class wins outright are rejected.
-    reject_label : object, default="reject"
-        What ``predict`` returns for rejected rows.
+    reject_label : str, number or None, default=None
+        What ``predict`` returns for rejected rows; None is "reject", or −1 (one less than the
+        smallest class, if that is less) among numbers.
     max_classes : int, default=100
         More classes are refused: the number of classifiers grows with the square.
 
@@ -257,7 +257,7 @@ class OneVsOne(BinaryEnsemble):
         estimator: Any,
         *,
         reject: bool = False,
-        reject_label: Any = "reject",
+        reject_label: Any = None,
         max_classes: int = 100,
     ) -> None:
         super().__init__(estimator, reject=reject, reject_label=reject_label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,17 +17,37 @@ from separatrix.probability.coverage import CoverageRisk, coverage_risk
 from separatrix.rows.block import Floats
 
 
-def labels_with_reject(classes: NDArray[Any], reject_label: Any) -> NDArray[Any]:
-    """The classes and, last, the label of a rejection, in the type of the classes if it fits."""
-    if reject_label in classes.tolist():
+def reject_label_of(classes: NDArray[Any], given: Any = None) -> Any:
+    """The label of a rejection: of the kind of the classes, so that predictions are of one kind.
+
+    None is "reject" among texts, and among numbers −1, or one less than the smallest class.
+    """
+    labels = classes.tolist()
+    numbers = all(isinstance(label, Real) for label in labels)
+    if given is None:
+        return min(-1, min(labels) - 1) if numbers else "reject"
+    if given in labels:
         raise InputError(
-            f"reject_label={reject_label!r} is a class: predictions would be ambiguous.",
+            f"reject_label={given!r} is a class: predictions would be ambiguous.",
             remedy="Choose another label for rejected rows.",
         )
-    text = classes.dtype.kind == "U" and isinstance(reject_label, str)
-    number = classes.dtype.kind in "iuf" and type(reject_label) in (int, float)
-    if text or number:
-        return np.array([*classes.tolist(), reject_label])
+    text = all(isinstance(label, str) for label in labels)
+    if (numbers and not isinstance(given, Real)) or (text and not isinstance(given, str)):
+        kind = "numbers" if numbers else "texts"
+        raise InputError(
+            f"reject_label={given!r} is of another kind than the classes, which are {kind}: "
+            "predictions would mix them.",
+            remedy=f"Give {'a number' if numbers else 'a text'}, or None.",
+        )
+    return given
+
+
+def labels_with_reject(classes: NDArray[Any], reject_label: Any = None) -> NDArray[Any]:
+    """The classes and, last, the label of a rejection; True and False become 1 and 0."""
+    reject_label = reject_label_of(classes, reject_label)
+    if classes.dtype.kind in "Uiufb":
+        found = classes.astype(np.int64) if classes.dtype.kind == "b" else classes
+        return np.array([*found.tolist(), reject_label])
     labels = np.empty(len(classes) + 1, dtype=object)
     labels[:-1] = classes.tolist()
     labels[-1] = reject_label
@@ -51,9 +72,9 @@ class RejectOption(WrappedClassifier):
         (column) for each true class (row); one more column holds the rejection cost.
         ``{truth: {prediction: cost}}`` names what differs from 0 for right and 1 for wrong, with
         ``reject_label`` as a prediction.
-    reject_label : object, default="reject"
-        What ``predict`` returns for rejected rows. A number keeps predictions of numeric classes
-        numeric.
+    reject_label : str, number or None, default=None
+        What ``predict`` returns for rejected rows, of the kind of the classes; None is "reject"
+        among texts, and among numbers −1, or one less than the smallest class.
 
     Attributes
     ----------
@@ -91,7 +112,7 @@ class RejectOption(WrappedClassifier):
     costs_: Costs
     labels_: NDArray[Any]
 
-    def __init__(self, estimator: Any, *, costs: Any = 0.2, reject_label: Any = "reject") -> None:
+    def __init__(self, estimator: Any, *, costs: Any = 0.2, reject_label: Any = None) -> None:
         self.estimator = estimator
         self.costs = costs
         self.reject_label = reject_label
@@ -108,7 +129,8 @@ class RejectOption(WrappedClassifier):
     def from_fitted(self, model: Any) -> Self:
         """Wrap a classifier that is fitted already: costs need no rows."""
         self._expose(model)
-        self.costs_ = costs_of(self.costs, self.classes_, self.reject_label)
+        label = reject_label_of(self.classes_, self.reject_label)
+        self.costs_ = costs_of(self.costs, self.classes_, label)
         self.labels_ = labels_with_reject(self.classes_, self.reject_label)
         self.certificate_ = joint_certificate(
             "The decision of least expected cost: optimal where the probabilities are right",

@@ -35,14 +35,18 @@ def normal(n: int, mean: ArrayLike, std: ArrayLike = 1.0, seed: Seed = 0) -> Flo
 def multivariate_normal(n: int, mean: ArrayLike, covariance: ArrayLike, seed: Seed = 0) -> Floats:
     """n x d rows of N(mean, covariance): x = mean + Σ^½ z, also where Σ is singular."""
     center, sigma = np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float)
-    if sigma.shape != (len(center), len(center)) or not np.allclose(sigma, sigma.T):
-        raise InputError(
-            f"the covariance must be a symmetric {len(center)} x {len(center)} matrix."
-        )
-    values, vectors = np.linalg.eigh(sigma)
-    if values[0] < -1e-8 * max(float(np.abs(values).max()), 1.0):
-        raise InputError(f"the covariance has a negative eigenvalue ({values[0]:.2g}).")
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    if sigma.shape != (len(center), len(center)):
+        raise InputError(f"the covariance must be a {len(center)} x {len(center)} matrix.")
+    deviation = np.sqrt(np.maximum(np.diag(sigma), 0.0))
+    unit = np.where(deviation > 0.0, deviation, 1.0)
+    correlation = sigma / unit / unit[:, None]  # what is small is small relative to the columns
+    if not np.allclose(correlation, correlation.T, rtol=0.0, atol=1e-8):
+        raise InputError("the covariance must be symmetric.")
+    values, vectors = np.linalg.eigh(correlation)
+    constant = deviation == 0.0
+    if values.min(initial=0.0) < -1e-8 or sigma[constant].any() or sigma[:, constant].any():
+        raise InputError("the covariance has a negative eigenvalue.")
+    root = deviation[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(
         center + np.random.default_rng(seed).standard_normal((n, len(center))) @ root.T
     )

@@ -158,7 +158,8 @@ class Moments:
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = np.sqrt(np.maximum(np.diag(self.scatter), 0.0) / self.weight)
             scale = zero_if_constant(scale, self.mean)
-            return np.asarray(self.covariance / np.outer(scale, scale))
+            scale = np.where(scale > 0.0, scale, np.nan)
+            return np.asarray(np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0))
 
     @property
     def x_mean(self) -> Floats:
