@@ -4,6 +4,7 @@ import itertools
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -19,6 +20,12 @@ from tests.pictures.gallery import NASTY, every_picture
 
 PICTURES = every_picture()
 each = pytest.mark.parametrize("name", PICTURES)
+
+
+@cache
+def svg(name):
+    """Drawn once for all that is asked of it."""
+    return PICTURES[name].to_svg("p7")
 
 
 @each
@@ -45,8 +52,8 @@ def test_is_described_in_words_with_numbers(name):
 @each
 def test_svg_is_named_small_and_the_same_every_time(name):
     display = PICTURES[name]
-    text = display.to_svg("one")
-    assert text == display.to_svg("one")
+    text = svg(name)
+    assert text == display.to_svg("p7")
     root = ET.fromstring(text)
     assert root.get("role") == "img"
     described = {child.tag: child for child in root if child.tag in ("title", "desc")}
@@ -63,7 +70,7 @@ def test_svg_is_named_small_and_the_same_every_time(name):
 
 @each
 def test_ids_are_unique_own_and_all_used(name):
-    text = PICTURES[name].to_svg("p7")
+    text = svg(name)
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert all(i.startswith("p7-") for i in ids)
@@ -73,7 +80,7 @@ def test_ids_are_unique_own_and_all_used(name):
 
 @each
 def test_every_color_can_be_changed_by_the_page(name):
-    text = PICTURES[name].to_svg()
+    text = svg(name)
     bare = re.sub(r"var\(--[a-z0-9-]+, #[0-9a-f]{6}\)", "", text)
     assert not re.findall(r"(?:fill|stroke): ?#[0-9a-f]{3,6}", bare)
 
