@@ -10,6 +10,8 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import AgglomerativeClustering as SklearnClustering
 from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import kneighbors_graph
 
 import separatrix as sx
 from tests.laws.data import same_partition
@@ -29,11 +31,67 @@ def test_equals_scikit_learn(linkage: str, k: int) -> None:
     assert own.children_.shape == reference.children_.shape
 
 
-def test_the_default_is_average_linkage_with_two_clusters() -> None:
+def test_the_default_is_ward_linkage_with_two_clusters() -> None:
     model = sx.AgglomerativeClustering().fit(X)
-    assert_allclose(model.linkage_, hierarchy.linkage(X, "average"), rtol=1e-9)
+    assert_allclose(model.linkage_, hierarchy.linkage(X, "ward"), rtol=1e-9)
     assert model.n_clusters_ == 2
     assert_array_equal(sx.AgglomerativeClustering().fit_predict(X), model.labels_)
+
+
+def test_merges_at_the_threshold_are_not_made() -> None:
+    for level, clusters in ((1.0, 2), (1.5, 1)):
+        model = sx.AgglomerativeClustering(None, distance_threshold=level).fit([[0.0], [1.0]])
+        assert model.n_clusters_ == clusters
+
+
+# -- graphs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single"])
+@pytest.mark.parametrize("neighbors", [5, 1])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_points_of_a_graph_merge_as_in_scikit_learn(linkage: str, neighbors: int) -> None:
+    graph = kneighbors_graph(X, neighbors, include_self=False)
+    options = {"connectivity": graph, "linkage": linkage, "compute_distances": True}
+    own = sx.AgglomerativeClustering(4, **options).fit(X)
+    reference = SklearnClustering(4, **options).fit(X)
+    assert_allclose(own.distances_, reference.distances_, rtol=1e-9)
+    assert_array_equal(own.children_, np.sort(reference.children_, axis=1))
+    assert same_partition(own.labels_, reference.labels_)
+    assert own.n_connected_components_ == reference.n_connected_components_
+    assert own.certificate_.holds
+
+
+@pytest.mark.parametrize("linkage", ["weighted", "centroid", "median"])
+def test_a_complete_graph_is_no_graph(linkage: str) -> None:
+    own = sx.AgglomerativeClustering(
+        3, connectivity=lambda x: np.ones((len(x),) * 2), linkage=linkage
+    )
+    assert_allclose(own.fit(X).linkage_, hierarchy.linkage(X, linkage), rtol=1e-9)
+    assert own.certificate_.holds
+
+
+def test_the_tree_of_a_graph_may_end_at_the_clusters() -> None:
+    graph = np.ones((len(X), len(X)))
+    model = sx.AgglomerativeClustering(5, connectivity=graph, compute_full_tree=False).fit(X)
+    assert len(model.children_) == len(X) - 5
+    with pytest.raises(sx.InputError, match="connectivity"):
+        sx.AgglomerativeClustering(connectivity=graph[:3]).fit(X)
+
+
+# -- distances -------------------------------------------------------------------------------------
+
+
+def test_distances_in_condensed_form_and_functions_of_the_matrix() -> None:
+    expected = sx.AgglomerativeClustering(4, linkage="average").fit(X)
+    given = sx.AgglomerativeClustering(4, linkage="average", metric="precomputed").fit(pdist(X))
+    computed = sx.AgglomerativeClustering(4, linkage="average", metric=euclidean_distances).fit(X)
+    for model in (given, computed):
+        assert_allclose(model.linkage_, expected.linkage_, rtol=1e-9)
+    found = sx.silhouette(pdist(X), expected.labels_, "precomputed")
+    assert_allclose(found.score, sx.silhouette(X, expected.labels_).score, rtol=1e-5)
+    medoids = sx.KMedoids(3, metric="precomputed", init="build").fit(pdist(X))
+    assert_array_equal(medoids.labels_, sx.KMedoids(3, init="build").fit(X).labels_)
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0, 4.0, 1e9])
@@ -53,7 +111,7 @@ def test_n_clusters_and_distance_threshold_exclude_each_other(params: dict) -> N
 @pytest.mark.parametrize("level", [-1.0, np.nan])
 def test_invalid_distance_threshold(level: float) -> None:
     with pytest.raises(sx.InputError, match="distance_threshold"):
-        sx.AgglomerativeClustering(None, distance_threshold=level).fit(X)
+        sx.AgglomerativeClustering(None, distance_threshold=level, linkage="average").fit(X)
 
 
 def test_unknown_linkage() -> None:
@@ -71,19 +129,21 @@ def test_inversions_are_reported() -> None:
     many = sx.AgglomerativeClustering(linkage="centroid").fit(X)
     assert not hierarchy.is_monotonic(hierarchy.linkage(X, "centroid"))
     assert f"{len(many.inversions_)} merges are lower" in str(many.certificate_)
-    assert not len(sx.AgglomerativeClustering().fit(X).inversions_)
+    assert not len(sx.AgglomerativeClustering(linkage="average").fit(X).inversions_)
 
 
 def test_precomputed_distances() -> None:
     d = squareform(pdist(X))
-    given = sx.AgglomerativeClustering(4, metric="precomputed").fit(d)
-    assert_allclose(given.linkage_, sx.AgglomerativeClustering(4).fit(X).linkage_, rtol=1e-9)
+    given = sx.AgglomerativeClustering(4, metric="precomputed", linkage="average").fit(d)
+    assert_allclose(
+        given.linkage_, sx.AgglomerativeClustering(4, linkage="average").fit(X).linkage_, rtol=1e-9
+    )
     assert given.certificate_.holds
     d[3, 5] *= 2
     with pytest.raises(sx.InputError, match="not symmetric"):
-        sx.AgglomerativeClustering(4, metric="precomputed").fit(d)
+        sx.AgglomerativeClustering(4, metric="precomputed", linkage="average").fit(d)
     with pytest.raises(sx.InputError, match="square"):
-        sx.AgglomerativeClustering(4, metric="precomputed").fit(d[:, :9])
+        sx.AgglomerativeClustering(4, metric="precomputed", linkage="average").fit(d[:, :9])
 
 
 @pytest.mark.parametrize("linkage", ["single", "complete", "average"])
@@ -106,7 +166,7 @@ def test_strings(linkage: str) -> None:
 
 def test_strings_with_a_kernel_distance() -> None:
     words, metric = ["cat", "cats", "catch", "horse", "house"], sx.KernelDistance(sx.Spectrum(2))
-    model = sx.AgglomerativeClustering(metric=metric).fit(words)
+    model = sx.AgglomerativeClustering(metric=metric, linkage="average").fit(words)
     assert model.labels_.tolist() == [0, 0, 0, 1, 1]
     # cat has ca, at; cats has ca, at, ts: κ = 2, so d² = 2 − 4 + 3
     assert model.distances_[0] == pytest.approx(1.0)
@@ -117,10 +177,10 @@ def test_strings_with_a_kernel_distance() -> None:
 
 def test_mixed_rows_with_missing_values() -> None:
     frame = pd.DataFrame({"size": [1.0, 1.1, None, 9.0], "kind": ["a", "a", "a", "b"]})
-    model = sx.AgglomerativeClustering(metric="gower").fit(frame)
+    model = sx.AgglomerativeClustering(metric="gower", linkage="average").fit(frame)
     assert model.labels_.tolist() == [0, 0, 0, 1]
     listed = list(frame.itertuples(index=False, name=None))
-    again = sx.AgglomerativeClustering(metric=sx.Gower()).fit(listed)
+    again = sx.AgglomerativeClustering(metric=sx.Gower(), linkage="average").fit(listed)
     assert_allclose(again.linkage_, model.linkage_)
 
 
@@ -134,7 +194,7 @@ def test_tables_with_text_columns(tmp_path) -> None:
     file = tmp_path / "table.csv"
     rows = [(i % 5 + (10 if i % 2 else 0), "yx"[i % 2]) for i in range(40)]
     pd.DataFrame(rows, columns=["size", "kind"]).to_csv(file, index=False)
-    model = sx.AgglomerativeClustering(standardize=True).fit(sx.scan(file))
+    model = sx.AgglomerativeClustering(standardize=True, linkage="average").fit(sx.scan(file))
     assert same_partition(model.labels_, np.arange(40) % 2)
     assert list(model.feature_names_in_) == ["size", "kind"]
     model.fit(X)
@@ -144,13 +204,15 @@ def test_tables_with_text_columns(tmp_path) -> None:
 def test_weights_are_refused() -> None:
     rows = sx.scan(X, weight=np.arange(1.0, 121.0))
     with pytest.raises(sx.InputError, match="no weights"):
-        sx.AgglomerativeClustering().fit(rows)
+        sx.AgglomerativeClustering(linkage="average").fit(rows)
 
 
 def test_standardize_needs_numeric_columns() -> None:
     for metric, given in (("edit", ["a", "b"]), ("precomputed", np.zeros((2, 2)))):
         with pytest.raises(sx.InputError, match="numeric columns"):
-            sx.AgglomerativeClustering(metric=metric, standardize=True).fit(given)
+            sx.AgglomerativeClustering(metric=metric, standardize=True, linkage="average").fit(
+                given
+            )
 
 
 def test_ward_linkage_needs_euclidean_distance() -> None:
@@ -159,7 +221,7 @@ def test_ward_linkage_needs_euclidean_distance() -> None:
 
 
 def test_a_learned_metric_is_stored() -> None:
-    model = sx.AgglomerativeClustering(metric="mahalanobis").fit(X)
+    model = sx.AgglomerativeClustering(metric="mahalanobis", linkage="average").fit(X)
     vi = np.linalg.inv(np.cov(X.T))
     expected = hierarchy.linkage(pdist(X, "mahalanobis", VI=vi), "average")
     ratio = model.linkage_[:, 2] / expected[:, 2]

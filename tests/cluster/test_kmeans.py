@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +17,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as SklearnKMeans
 
 import separatrix as sx
-from separatrix.cluster import initialization
+from separatrix.cluster import initialization, kmeans
 from separatrix.cluster import lloyd as solver
 from separatrix.cluster.lloyd import lloyd
 from separatrix.cluster.loops.small_tables import pair_distances
@@ -230,7 +232,9 @@ def test_max_iter_warns_and_the_certificate_does_not_hold() -> None:
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
         model = sx.KMeans(20, init=x[:20], max_iter=2).fit(x)
     assert not model.certificate_.holds
-    assert sx.KMeans(20, init=x[:20], tol=0.1).fit(x).n_iter_ < 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sx.KMeans(20, init=x[:20], max_iter=9, tol=0.1).fit(x)
 
 
 def test_fewer_distinct_rows_than_clusters() -> None:
@@ -291,3 +295,28 @@ def test_standardize_equals_standardized_columns(kind) -> None:
     means = [x[own.labels_ == j].mean(axis=0) for j in range(4)]
     assert_allclose(own.cluster_centers_, means)
     assert own.certificate_.holds
+
+
+def test_initial_centers_by_a_function() -> None:
+    x = np.random.default_rng(2).standard_normal((60, 3))
+
+    def first(points: np.ndarray, k: int, random_state: np.random.RandomState) -> np.ndarray:
+        return points[random_state.permutation(len(points))[:k]]
+
+    a, b = (sx.KMeans(3, init=first, random_state=0).fit(x) for _ in range(2))
+    assert_allclose(a.cluster_centers_, b.cluster_centers_)
+    assert a.certificate_.holds
+    with pytest.raises(sx.InputError, match="init"):
+        sx.KMeans(3, init=lambda points, k, random_state: points[:2]).fit(x)
+
+
+def test_large_tables_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kmeans, "MAX_COPIED", 1000)
+    x = np.random.default_rng(0).standard_normal((300_000, 20))
+    model = sx.KMeans(4, max_iter=2, tol=10.0, random_state=0)
+    tracemalloc.start()
+    model.fit(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.7 * x.nbytes
+    assert_array_equal(model.labels_, model.predict(x))

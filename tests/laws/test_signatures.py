@@ -16,7 +16,7 @@ OTHER_DEFAULTS: dict[str, set[str]] = {}
 
 #: Classes that do not yet follow.
 PENDING = {
-    "AgglomerativeClustering", "ElasticNet", "HuberRegressor", "KMeans",
+    "ElasticNet", "HuberRegressor", 
     "Lasso", "LassoCV", "LinearSVC",
     "LinearSVR", "Perceptron",
     "RidgeCV",

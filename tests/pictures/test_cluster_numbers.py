@@ -55,7 +55,7 @@ def test_outlines_cover_every_cluster_in_order() -> None:
 
 def test_silhouettes_of_a_model_are_in_its_metric() -> None:
     words = ["cat", "cut", "cats", "horse", "house", "houses"]
-    model = sx.AgglomerativeClustering(2, metric="edit").fit(words)
+    model = sx.AgglomerativeClustering(2, metric="edit", linkage="average").fit(words)
     display = SilhouetteDisplay.from_estimator(model, words)
     # cat: 1 to cut and to cats; 4, 4 and 5 to the others
     d = model.metric_.distances(words)
@@ -132,7 +132,7 @@ def test_inversions_are_marked_and_have_no_line_through_them() -> None:
 
 
 def test_a_model_brings_its_cut() -> None:
-    model = sx.AgglomerativeClustering(None, distance_threshold=2.0).fit(X)
+    model = sx.AgglomerativeClustering(None, distance_threshold=2.0, linkage="average").fit(X)
     display = DendrogramDisplay.from_estimator(model)
     assert_array_equal(display.labels, model.labels_)
     assert display.cut_height == 2.0

@@ -77,11 +77,11 @@ HIERARCHIES: list[Row] = [
             "clustering",
             unit_free=False,
         )
-        for linkage in ("single", "complete", "average", "centroid", "ward")
+        for linkage in ("single", "complete", "average", "weighted", "centroid", "median", "ward")
     ),
     Row(
         "AgglomerativeClustering, standardized",
-        lambda: sx.AgglomerativeClustering(3, standardize=True),
+        lambda: sx.AgglomerativeClustering(3, standardize=True, linkage="average"),
         "clustering",
     ),
     Row(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_memory
 
 from separatrix.cluster.base import MetricClusterer
+from separatrix.cluster.connectivity import ConnectedPoints, connected_linkage
 from separatrix.cluster.dendrogram import Dendrogram
-from separatrix.cluster.linkage import LINKAGES, linkage_of_points
-from separatrix.cluster.linkage_certificate import certify_linkage
+from separatrix.cluster.linkage import LINKAGES, check_euclidean, linkage_of_points
+from separatrix.cluster.linkage_certificate import certify_connected_linkage, certify_linkage
+from separatrix.distances.base import Metric
+from separatrix.distances.names import PrecomputedDistances
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
@@ -26,17 +30,32 @@ class AgglomerativeClustering(MetricClusterer):
         single    min d(a, b)          complete   max d(a, b)          average   mean d(a, b)
         centroid  ‖μ_A − μ_B‖          ward       √(2|A||B|/(|A|+|B|)) ‖μ_A − μ_B‖
 
+    Weighted and median linkage are average and centroid linkage in which the two parts of a cluster
+    count alike, whatever their sizes.
+
     Parameters
     ----------
     n_clusters : int or None, default=2
         Number of clusters to cut the tree into; None if ``distance_threshold`` is given.
-    distance_threshold : float, default=None
-        Height at which to cut the tree: merges up to it are made.
-    linkage : {"single", "complete", "average", "centroid", "ward"}, default="average"
-        Distance of two clusters.
     metric : str, Metric or callable, default="euclidean"
-        Distance d of two points: a name, a metric, a function of two objects, or "precomputed".
-        Centroid and Ward linkage need "euclidean".
+        Distance d of two points: a name, a metric, a function of two points or of the whole matrix,
+        or "precomputed" (a square matrix, or its entries above the diagonal in a vector). Centroid,
+        median and Ward linkage need "euclidean".
+    memory : str or joblib.Memory, default=None
+        Taken and unused: nothing is cached on disk.
+    connectivity : array-like, sparse matrix or callable, default=None
+        Graph of the points that may merge (n x n, or a function of ``X``): only connected clusters
+        do. A graph of several components is completed by their nearest points.
+    compute_full_tree : "auto" or bool, default="auto"
+        The tree is always built; with ``connectivity``, False leaves out of ``children_`` the
+        merges after ``n_clusters``, and so does "auto" for many clusters.
+    linkage : {"ward", "single", "complete", "average", "weighted", "centroid", "median"}, \
+default="ward"
+        Distance of two clusters.
+    distance_threshold : float, default=None
+        Height at which to cut the tree: merges below it are made.
+    compute_distances : bool, default=False
+        Taken and unused: ``distances_`` are always there.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
         column have one scale, so that it counts no more than a numeric one.
@@ -47,6 +66,10 @@ class AgglomerativeClustering(MetricClusterer):
         Cluster of every row, numbered by first appearance.
     n_clusters_ : int
         Number of clusters.
+    n_leaves_ : int
+        Number of rows.
+    n_connected_components_ : int
+        Number of components of ``connectivity``; 1 without it.
     dendrogram_ : Dendrogram
         The tree of merges.
     linkage_ : ndarray of shape (n_samples - 1, 4)
@@ -56,7 +79,7 @@ class AgglomerativeClustering(MetricClusterer):
     distances_ : ndarray of shape (n_samples - 1,)
         The height of every merge.
     inversions_ : ndarray of int
-        Merges that are lower than one below them, which only centroid linkage has.
+        Merges that are lower than one below them: of centroid and median linkage, or of a graph.
     metric_ : Metric
         The metric with what it learned from the rows.
     certificate_ : Certificate
@@ -70,8 +93,8 @@ class AgglomerativeClustering(MetricClusterer):
 
     Notes
     -----
-    Single, centroid and Ward linkage store a few numbers per row; complete and average linkage
-    need all n² distances.
+    Single, centroid, median and Ward linkage store a few numbers per row; complete, average and
+    weighted linkage need all n² distances.
 
     References
     ----------
@@ -81,7 +104,7 @@ class AgglomerativeClustering(MetricClusterer):
     --------
     >>> import separatrix as sx
     >>> words = ["cat", "cut", "cats", "horse", "house"]
-    >>> model = sx.AgglomerativeClustering(2, metric="edit").fit(words)
+    >>> model = sx.AgglomerativeClustering(2, linkage="average", metric="edit").fit(words)
     >>> model.labels_.tolist(), model.distances_.round(2).tolist()
     ([0, 0, 0, 1, 1], [1.0, 1.0, 1.5, 4.5])
     >>> model.certificate_.holds
@@ -95,45 +118,87 @@ class AgglomerativeClustering(MetricClusterer):
         self,
         n_clusters: int | None = 2,
         *,
-        distance_threshold: float | None = None,
-        linkage: str = "average",
         metric: Any = "euclidean",
+        memory: Any = None,
+        connectivity: Any = None,
+        compute_full_tree: Any = "auto",
+        linkage: str = "ward",
+        distance_threshold: float | None = None,
+        compute_distances: bool = False,
         standardize: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
-        self.distance_threshold = distance_threshold
-        self.linkage = linkage
         self.metric = metric
+        self.memory = memory
+        self.connectivity = connectivity
+        self.compute_full_tree = compute_full_tree
+        self.linkage = linkage
+        self.distance_threshold = distance_threshold
+        self.compute_distances = compute_distances
         self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Build the tree of the rows of ``X``: a matrix, a frame, Rows, distances or a list."""
-        points, w = self._fit_metric(X)
+        points, w = self._points(X)
         if w is not None and (w != 1.0).any():
             raise InputError(
                 "Agglomerative clustering has one leaf for each row, and no weights.",
                 remedy="Leave weight= out, or use KMedoids or KMeans.",
             )
-        self._check_parameters(n_items(points))
-        self._check_memory(n_items(points))
-        table = linkage_of_points(points, self.linkage, self.metric_)
+        n = n_items(points)
+        self._check_parameters(n)
+        self.n_connected_components_ = 1
+        if self.connectivity is None:
+            self._check_memory(n)
+            table = linkage_of_points(points, self.linkage, self.metric_)
+            certificate = certify_linkage(points, self.metric_, self.linkage, table)
+        else:
+            graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
+            check_euclidean(self.linkage, self.metric_)
+            connected = ConnectedPoints(points, self.metric_, graph)
+            self.n_connected_components_ = int(connected.n_components)
+            table = connected_linkage(connected, self.linkage)
+            certificate = certify_connected_linkage(connected, self.linkage, table)
         self.dendrogram_ = Dendrogram(table)
-        certificate = certify_linkage(points, self.metric_, self.linkage, table)
         self.certificate_ = replace(
             certificate, notes=(*certificate.notes, *self._inversion_notes())
         )
-        self.labels_ = self.dendrogram_.cut(self.n_clusters, level=self.distance_threshold)
+        self.labels_ = self._cut()
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
 
+    def _points(self, X: Any) -> tuple[Any, Floats | None]:
+        """The points as ``metric_`` compares them, and their weights if any."""
+        if not is_function_of_matrix(self.metric):
+            return self._fit_metric(X)
+        x, w = self._read_points(X, None, objects=False)
+        self.metric_ = PrecomputedDistances()
+        distances = self.metric_.validate(self.metric(self._fit_standardize(x, w, numeric=True)))
+        self.metric_.precompute(distances)  # refuses a matrix that is not square and symmetric
+        return distances, w
+
+    def _cut(self) -> Ints:
+        """Labels by the number of clusters, or by the merges below ``distance_threshold``."""
+        level = self.distance_threshold
+        if level is None:
+            return self.dendrogram_.cut(self.n_clusters)
+        if self.connectivity is not None:  # heights of a graph may decrease: counted
+            return self.dendrogram_.cut(1 + int((self.dendrogram_.heights >= level).sum()))
+        return self.dendrogram_.cut(level=np.nextafter(level, -np.inf))
+
     def _check_parameters(self, n: int) -> None:
         check_option("linkage", self.linkage, LINKAGES)
-        level = self.distance_threshold
+        check_memory(self.memory)
+        level, full = self.distance_threshold, self.compute_full_tree
+        if not (isinstance(full, bool | np.bool_) or (isinstance(full, str) and full == "auto")):
+            raise InputError(f"compute_full_tree={full!r} must be True, False or 'auto'.")
         if (self.n_clusters is None) == (level is None):
             raise InputError(
                 "Cut by n_clusters or by distance_threshold: one of the two must be None.",
                 remedy="Use n_clusters=None with a distance_threshold.",
             )
+        if level is not None and not full:
+            raise InputError("compute_full_tree must be True if distance_threshold is set.")
         if level is not None and not level >= 0:
             raise InputError(f"distance_threshold={level!r} must not be negative.")
         if self.n_clusters is not None:
@@ -142,12 +207,12 @@ class AgglomerativeClustering(MetricClusterer):
     def _check_memory(self, n: int) -> None:
         """Refuse what could only end by running out of memory."""
         needed, available = 8.0 * n**2, physical_memory()
-        if self.linkage in ("complete", "average") and needed > available:
+        if self.linkage in ("complete", "average", "weighted") and needed > available:
             raise InputError(
                 f"{self.linkage} linkage of {n} rows needs all their distances, "
                 f"{needed / 1e9:.0f} GB, and this computer has {available / 1e9:.0f} GB.",
                 remedy="Single, centroid and ward linkage store a few numbers a row; or take a "
-                "sample of the rows.",
+                "sample of the rows, or give a graph of neighbors as connectivity.",
             )
 
     def _inversion_notes(self) -> tuple[str, ...]:
@@ -156,8 +221,8 @@ class AgglomerativeClustering(MetricClusterer):
             return ()
         merges = f"{many} merges are" if many > 1 else "1 merge is"
         return (
-            f"{merges} lower than one below (inversions_): a centroid moves when clusters merge, "
-            "and may come nearer to others. The tree has the order of merging.",
+            f"{merges} lower than one below (inversions_): a union may be nearer to others than "
+            "its parts were. The tree has the order of merging.",
         )
 
     @property
@@ -175,17 +240,36 @@ class AgglomerativeClustering(MetricClusterer):
     @property
     def children_(self) -> Ints:
         """The two nodes of every merge, as in scikit-learn."""
-        return self.linkage_[:, :2].astype(np.int64)
+        return self.linkage_[: self._n_merges, :2].astype(np.int64)
 
     @property
     def distances_(self) -> Floats:
         """The height of every merge, as in scikit-learn."""
-        return self.linkage_[:, 2].copy()
+        return self.linkage_[: self._n_merges, 2].copy()
+
+    @property
+    def _n_merges(self) -> int:
+        """Merges that ``compute_full_tree`` shows."""
+        n, k, full = self.n_leaves_, self.n_clusters, self.compute_full_tree
+        if isinstance(full, str):
+            full = k is None or k < max(100, 0.02 * n)
+        return n - 1 if full or self.connectivity is None or k is None else n - k
 
     @property
     def n_leaves_(self) -> int:
         """The number of rows."""
         return len(self.linkage_) + 1
+
+
+def is_function_of_matrix(metric: Any) -> bool:
+    """Whether a metric is a function of the whole matrix, rather than of two points."""
+    if not callable(metric) or isinstance(metric, Metric | type):
+        return False
+    try:
+        inspect.signature(metric).bind(None)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def physical_memory() -> float:

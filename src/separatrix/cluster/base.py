@@ -9,6 +9,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_random_state
 
 from separatrix.distances.base import Metric
+from separatrix.distances.condensed import as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.estimators.metric_inputs import PointsEstimator, as_dense, holds_objects
 from separatrix.messages import InputError
@@ -99,6 +100,8 @@ class MetricClusterer(Clusterer):
     def _fit_metric(self, X: Any, sample_weight: Any = None) -> tuple[Any, Floats | None]:
         """Fit ``metric_``; the points as it compares them, and their weights if any."""
         metric = metric_from(self.metric)
+        if isinstance(metric, PrecomputedDistances):
+            X = as_square(X)
         x, w = self._read_points(X, sample_weight, objects=holds_objects(metric, X))
         x = self._fit_standardize(x, w, numeric=metric.of_vectors)
         self.metric_ = metric.fitted(x, w)

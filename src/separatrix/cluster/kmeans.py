@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -32,6 +33,8 @@ from separatrix.statistics.standardizer import Standardizer
 SAMPLE_ROWS = 50_000
 #: A sparse table in memory with more numbers than this stays sparse.
 MAX_DENSE = 50_000_000
+#: A table with more numbers than this is read block by block at every iteration, without a copy.
+MAX_COPIED = 2**25
 INITIALIZATIONS = {"k-means++": kmeans_plusplus, "random": random_centers}
 
 
@@ -44,22 +47,30 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeCluster
     ----------
     n_clusters : int, default=8
         Number of centers.
-    init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
+    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), \
 default="k-means++"
-        How initial centers are chosen, or the centers themselves.
+        How initial centers are chosen, a function ``init(X, n_clusters, random_state=…)`` that
+        returns them, or the centers themselves.
     n_init : int or "auto", default="auto"
         Number of initializations, of which the best result is taken; "auto" is 1, and 10 for
-        ``init="random"``.
-    max_iter : int, default=1000
+        ``init="random"`` or a function.
+    max_iter : int, default=300
         Maximum number of Lloyd iterations.
-    tol : float, default=0.0
-        Stop when the squared steps of the centers sum to less than this fraction of the mean
-        variance of the columns; 0 iterates until no row moves.
+    tol : float, default=1e-4
+        Iterations go on until no row changes its cluster, whatever ``tol``. If ``max_iter`` ends
+        them earlier, that is warned of unless the squared steps of the centers are down to this
+        fraction of the mean variance of the columns.
+    verbose : int, default=0
+        Taken and unused: nothing is printed.
+    random_state : int, RandomState or None, default=None
+        Seed of the initializations.
+    copy_x : bool, default=True
+        Taken and unused: ``X`` is never written to.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Taken and unused: both give the same iterations.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter; the levels of a discrete
         column have one scale, so that it counts no more than a numeric one.
-    random_state : int, RandomState or None, default=None
-        Seed of the initializations.
 
     Attributes
     ----------
@@ -111,18 +122,24 @@ default="k-means++"
         *,
         init: Any = "k-means++",
         n_init: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 0.0,
-        standardize: bool = False,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
         random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "lloyd",
+        standardize: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.standardize = standardize
+        self.verbose = verbose
         self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find centers for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
@@ -130,8 +147,7 @@ default="k-means++"
         moments = prepared.moments
         self.encoding_ = prepared.encoding
         self._check_n_clusters(moments.count)
-        if isinstance(self.init, str):
-            check_option("init", self.init, INITIALIZATIONS, "an array of centers")
+        self._check_parameters()
         self.standardizer_ = None
         if self.standardize:
             discrete = zero_one_columns(self.encoding_)
@@ -155,46 +171,59 @@ default="k-means++"
 
     # -- initializations and iterations ------------------------------------------------------------
 
+    def _check_parameters(self) -> None:
+        if isinstance(self.init, str):
+            check_option("init", self.init, INITIALIZATIONS, "an array of centers, a function")
+        check_option("algorithm", self.algorithm, ("lloyd", "elkan"))
+        if not self.tol >= 0.0:
+            raise InputError(f"tol={self.tol!r} must not be negative.")
+
     def _runs(self, rows: Rows, variance: float) -> list[LloydResult]:
         """Lloyd iterations from every initialization."""
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rng = np.random.default_rng(seeds[1])
-        if isinstance(rows, ArrayRows) and not sparse.issparse(rows.block.x):
+        if isinstance(rows, ArrayRows) and _may_be_copied(rows.block.x):
             x, w = rows.block.x, rows.block.weights
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
             x = np.ascontiguousarray(self._standardized(x))
             return [
-                lloyd(x, w, start, max_iter=self.max_iter, tol=self.tol)
+                lloyd(x, w, start, max_iter=self.max_iter)
                 for start in self._initial_centers(x, w, rng)
             ]
-        sample = rows.reduce(RowSample(max(SAMPLE_ROWS, 50 * self.n_clusters), int(seeds[0])))
+        sample = RowSample(max(SAMPLE_ROWS, 50 * self.n_clusters), int(seeds[0]))
+        # Block after block: samples of all chunks at once would hold the whole of a table.
+        sample = Rows.reduce(rows, sample)
+        starts = self._initial_centers(self._standardized(sample.rows), sample.weight, rng)
         return [
             streaming_lloyd(
-                rows,
-                self.standardizer_,
-                start,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                variance=variance,
+                rows, self.standardizer_, start, max_iter=self.max_iter, variance=variance
             )
-            for start in self._initial_centers(self._standardized(sample.rows), sample.weight, rng)
+            for start in starts
         ]
 
     def _initial_centers(self, x: Floats, w: Floats, rng: np.random.Generator) -> list[Floats]:
         """Standardized centers of every initialization."""
-        n_init = self._check_iterations(
-            10 if isinstance(self.init, str) and self.init == "random" else 1
-        )
+        drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        n_init = self._check_iterations(10 if drawn else 1)
         if isinstance(self.init, str):
             return [INITIALIZATIONS[self.init](x, w, self.n_clusters, rng) for _ in range(n_init)]
-        given = np.array(self.init, dtype=np.float64)
+        if callable(self.init):
+            state = check_random_state(int(rng.integers(2**31 - 1)))
+            return [
+                self._given_centers(self.init(x, self.n_clusters, random_state=state), x)
+                for _ in range(n_init)
+            ]
+        return [self._standardized(self._given_centers(self.init, x))]
+
+    def _given_centers(self, centers: Any, x: Floats) -> Floats:
+        given = np.array(as_dense(centers) if sparse.issparse(centers) else centers, dtype=float)
         if given.shape != (self.n_clusters, x.shape[1]) or not np.isfinite(given).all():
             raise InputError(
                 f"init has shape {given.shape}; {self.n_clusters} finite centers of "
                 f"{x.shape[1]} columns are needed."
             )
-        return [self._standardized(given)]
+        return given
 
     def _set_result(self, rows: Rows, best: LloydResult, variance: float) -> None:
         self.cluster_centers_ = best.centers
@@ -207,11 +236,13 @@ default="k-means++"
         if isinstance(rows, ArrayRows):
             complete = len(best.labels) == rows.block.n
             self.labels_ = best.labels if complete else self._nearest(rows.block.x)[0]
-        if not best.converged and self.tol == 0:
+        # Each center is within kkt standard deviations of the mean of its rows: its next step.
+        step = self.n_clusters * best.centers.shape[1] * self.certificate_.kkt**2
+        if not best.converged and not step <= self.tol:
             warn(
                 "SEP003",
                 f"rows still change their cluster after max_iter={self.max_iter} iterations; "
-                "raise it, or set tol.",
+                "raise it, or raise tol.",
             )
         if not best.cluster_weights.all():
             warn(
@@ -222,11 +253,11 @@ default="k-means++"
 
     # -- new rows ----------------------------------------------------------------------------------
 
-    def _parts(self, x: Matrix, numbers: int = 2_000_000) -> list[Floats]:
+    def _parts(self, x: Matrix, numbers: int = 1_000_000) -> Iterator[Floats]:
         """Rows standardized and dense, a block at a time."""
         step = max(64, numbers // max(x.shape[1], 1))
-        parts = [x[i : i + step] for i in range(0, x.shape[0], step)]
-        return [self._standardized(as_dense(part)) for part in parts]
+        for i in range(0, x.shape[0], step):
+            yield self._standardized(as_dense(x[i : i + step]))
 
     def _nearest(self, x: Matrix) -> tuple[NDArray[np.int32], Floats]:
         """Label and squared distance of every row."""
@@ -258,3 +289,8 @@ default="k-means++"
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
+
+
+def _may_be_copied(x: Matrix) -> bool:
+    """Whether a matrix is dense, and so small that its rows may be laid out again."""
+    return not sparse.issparse(x) and x.size <= MAX_COPIED

@@ -1,10 +1,10 @@
 """Agglomerative linkage: all merges of clusters, in SciPy's form.
 
-Complete, average and Ward linkage are reducible: a merged cluster is never closer to a third one
-than the closer of its parts was. Reciprocal nearest neighbors may therefore merge at once, all such
+Complete, average, weighted and Ward linkage are reducible: a merged cluster is never closer to a
+third one than the closer of its parts was. Reciprocal nearest neighbors may therefore merge at once, all such
 pairs of a round together, and the merges are the same as if the closest pair had always gone first;
-what rounds leave is done by nearest-neighbor chains. Centroid linkage is not reducible, and there
-the closest pair does go first. Single linkage is the minimum spanning tree.
+what rounds leave is done by nearest-neighbor chains. Centroid and median linkage are not reducible,
+and there the closest pair does go first. Single linkage is the minimum spanning tree.
 """
 
 from __future__ import annotations
@@ -19,14 +19,20 @@ from numpy.typing import NDArray
 from separatrix.cluster.loops import linkage as loops
 from separatrix.cluster.spanning_tree import minimum_spanning_tree
 from separatrix.distances.base import Metric, PreparedMetric
-from separatrix.distances.names import metric_from
+from separatrix.distances.condensed import as_square
+from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.distances.vectors import Euclidean
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 
-LINKAGES = ("single", "complete", "average", "centroid", "ward")
+LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
+#: Linkages by means, of Euclidean points.
+BY_MEANS = ("centroid", "median", "ward")
+#: Those in which a merge may be lower than one before it.
+WITH_INVERSIONS = ("centroid", "median")
+_KINDS = {"complete": loops.COMPLETE, "average": loops.AVERAGE, "weighted": loops.WEIGHTED}
 
 #: A round that merges less than this fraction of the clusters does not pay for its pass.
 MIN_MERGED = 0.05
@@ -39,34 +45,42 @@ CHUNK = 32
 def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Floats:
     """(n − 1) x 4: the two clusters of each merge, their distance, and the size of their union.
 
-    Points are numbered 0 … n − 1 and merges from n on, in order of distance (centroid: of merging,
-    in which distances may decrease). ``metric`` may be "precomputed".
+    Points are numbered 0 … n − 1 and merges from n on, in order of distance (centroid and median:
+    of merging, in which distances may decrease). ``metric`` may be "precomputed", of a square
+    matrix or of distances in condensed form.
     """
-    fitted = metric_from(metric).fitted(X)
-    return linkage_of_points(fitted.validate(X), method, fitted)
+    chosen = metric_from(metric)
+    x = as_square(X) if isinstance(chosen, PrecomputedDistances) else X
+    fitted = chosen.fitted(x)
+    return linkage_of_points(fitted.validate(x), method, fitted)
 
 
 def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     """The same for points that a fitted metric has validated."""
     check_option("linkage", method, LINKAGES)
     merges = _Merges(n_items(points))
-    if method in ("centroid", "ward"):
-        if type(metric) is not Euclidean:
-            raise InputError(
-                f"{method} linkage is defined by means, in Euclidean distance.",
-                remedy="Give points and metric='euclidean', or use average linkage.",
-            )
+    check_euclidean(method, metric)
+    if method in BY_MEANS:
         _merge_by_means(points, method, *merges.remaining)
     elif method == "single":
         minimum_spanning_tree(points, metric, *merges.remaining)
     else:
-        kind = loops.COMPLETE if method == "complete" else loops.AVERAGE
-        _merge_by_distances(metric, points, kind, merges)
+        _merge_by_distances(metric, points, _KINDS[method], merges)
     height = merges.height
-    order = np.arange(len(height)) if method == "centroid" else np.argsort(height, kind="stable")
+    merging = method in WITH_INVERSIONS
+    order = np.arange(len(height)) if merging else np.argsort(height, kind="stable")
     table = np.empty((len(height), 4))
     loops.scipy_linkage(merges.first, merges.second, height, order, table)
     return table
+
+
+def check_euclidean(method: str, metric: Metric) -> None:
+    """Refuse linkages by means in another distance."""
+    if method in BY_MEANS and type(metric) is not Euclidean:
+        raise InputError(
+            f"{method} linkage is defined by means, in Euclidean distance.",
+            remedy="Give points and metric='euclidean', or use average linkage.",
+        )
 
 
 Columns = tuple[Ints, Ints, Floats]
@@ -95,7 +109,7 @@ class _Merges:
         self.count += len(first)
 
 
-# -- centroid and Ward linkage ---------------------------------------------------------------------
+# -- centroid, median and Ward linkage -------------------------------------------------------------
 
 
 def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
@@ -111,10 +125,10 @@ def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
         _two_threads(
             pool, n, lambda a, b: loops.nearest_later(columns, a, b, nearest, square), half
         )
-    loops.centroid_linkage(columns, nearest, square, *merges)
+    loops.centroid_linkage(columns, nearest, square, method == "median", *merges)
 
 
-# -- complete and average linkage ------------------------------------------------------------------
+# -- complete, average and weighted linkage --------------------------------------------------------
 
 
 def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: _Merges) -> None:
@@ -174,8 +188,14 @@ def _first_round(
     remaining = np.delete(here, second)
     other = partner[remaining]
     both = np.where(other == remaining, size[remaining], size[remaining] + size[other])
-    square = _pair_distances(metric, x, remaining, other, size[remaining] / both, kind)
+    weight = _first_weight(size[remaining], both, kind)
+    square = _pair_distances(metric, x, remaining, other, weight, kind)
     return _Clusters(square, kind, member[remaining], both)
+
+
+def _first_weight(size: Floats, both: Floats, kind: int) -> Floats:
+    """The weight of the first of two clusters in their union."""
+    return np.full(len(size), 0.5) if kind == loops.WEIGHTED else size / both
 
 
 def _pair_distances(
@@ -237,7 +257,7 @@ class _Clusters:
 
     def merge(self, pool: ThreadPoolExecutor, first: Ints, second: Ints) -> None:
         """Merge pairs of slots; the union stays in the first."""
-        weight = self.size[first] / (self.size[first] + self.size[second])
+        weight = _first_weight(self.size[first], self.size[first] + self.size[second], self.kind)
         pairs = (first, second, weight, self.kind)
         slots = len(self.member)
         _two_threads(pool, len(first), lambda a, b: loops.merge_rows(self.d, slots, *pairs, a, b))

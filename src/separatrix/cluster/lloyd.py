@@ -47,21 +47,21 @@ class LloydResult:
     converged: bool
 
 
-def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int, tol: float = 0.0) -> LloydResult:
-    """Lloyd iterations from the centers ``start`` (k x d) until no row moves, or Σ ‖Δc‖² ≤ tol.
+def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int) -> LloydResult:
+    """Lloyd iterations from the centers ``start`` (k x d) until no row moves.
 
-    ``tol`` is relative to the mean variance of the columns; weights must be positive.
+    Weights must be positive.
     """
     if x.size * len(start) <= SMALL:
-        return _small(x, w, start, max_iter, tol)
+        return _small(x, w, start, max_iter)
     with _Lloyd(x, w, start) as state:
         iterations, converged = 0, False
         while iterations < max_iter:
             iterations += 1
             moved = state.assign()
-            shift = state.update_centers()
+            state.update_centers()
             converged = not moved and state.recompute() == 0.0
-            if converged or (tol > 0 and shift <= tol * state.variance):
+            if converged:
                 break
         if not converged:
             state.assign()
@@ -74,11 +74,10 @@ def _origin_and_unit(x: Floats, w: Floats) -> tuple[Floats, float]:
     return mean, float(max((x.max(axis=0) - mean).max(), (mean - x.min(axis=0)).max())) or 1.0
 
 
-def _small(x: Floats, w: Floats, start: Floats, max_iter: int, tol: float) -> LloydResult:
+def _small(x: Floats, w: Floats, start: Floats, max_iter: int) -> LloydResult:
     """The same iterations with every distance, in one compiled loop."""
     mean, unit = _origin_and_unit(x, w)
     z = (x - mean) / unit
-    variance = float(w @ np.einsum("ij,ij->i", z, z)) / (w.sum() * x.shape[1])
     centers, label = (start - mean) / unit, np.empty(len(x), dtype=np.int32)
     cluster_weights = np.empty(len(start))
     iterations, converged, inertia = small_tables.lloyd(
@@ -87,7 +86,6 @@ def _small(x: Floats, w: Floats, start: Floats, max_iter: int, tol: float) -> Ll
         w,
         centers,
         max_iter,
-        tol * variance if tol > 0 else -1.0,
         label,
         cluster_weights,
     )
@@ -130,8 +128,6 @@ class _Lloyd:
             row_loops.center_rows(self.x, self.mean, self.unit, start, stop, *self.points[:3])
 
         self._map_chunks(work)
-        self.variance = float(self.points.weight @ self.points.square) / self.points.weight.sum()
-        self.variance /= self.x.shape[1]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -174,14 +170,14 @@ class _Lloyd:
         self._collect_sums()
         return int(moved)
 
-    def update_centers(self) -> float:
-        """Move centers to means, those of empty clusters to far rows; the sum of squared steps."""
+    def update_centers(self) -> None:
+        """Move centers to means, those of empty clusters to far rows."""
         for j in np.flatnonzero(self.count == 0):
             self._fill_empty_cluster(int(j))
         nonempty = self.count > 0
         new = self.centers.exact.copy()
         new[nonempty] = self.sums[nonempty] / self.cluster_weights[nonempty, None]
-        return self._move_centers(new)
+        self._move_centers(new)
 
     def recompute(self) -> float:
         """Recompute sums and means from all rows; the largest change of a center."""
@@ -203,7 +199,7 @@ class _Lloyd:
         self._map_chunks(work)
         self._collect_sums()
 
-    def _move_centers(self, new: Floats) -> float:
+    def _move_centers(self, new: Floats) -> None:
         old = self.centers
         steps = np.sqrt(((new - old.exact) ** 2).sum(axis=1))
         old.drift[:] += steps
@@ -214,7 +210,6 @@ class _Lloyd:
         old.group_drift[groups] += steps.max()
         fill_tiles(old, new)
         self.centers = old._replace(max_square=float((new**2).sum(axis=1).max()))
-        return float((steps**2).sum())
 
     def _fill_empty_cluster(self, j: int) -> None:
         """Move the row that adds most to the inertia to the empty cluster j."""

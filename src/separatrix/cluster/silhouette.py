@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from separatrix.cluster.loops.silhouette import distance_sums
 from separatrix.distances.base import Metric
+from separatrix.distances.condensed import as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.kernels.base import n_items, take_items
@@ -62,7 +63,7 @@ def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     ----------
     X : array-like, Rows or list
         The points: a matrix, a data frame, Rows, or a list of what the metric compares; for
-        "precomputed", their distances.
+        "precomputed", their distances, a square matrix or in condensed form.
     labels : array-like of shape (n_samples,)
         Cluster of every point.
     metric : str, Metric or callable, default="euclidean"
@@ -98,7 +99,10 @@ def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     (0.84, ['b', 'b', 'a', 'a'])
     """
     X = prepare(X).rows.collect().dense() if isinstance(X, Rows) else X
-    fitted = metric_from(metric).fitted(X)
+    chosen = metric_from(metric)
+    if isinstance(chosen, PrecomputedDistances):
+        X = as_square(X)
+    fitted = chosen.fitted(X)
     points = fitted.validate(X)
     n, given = n_items(points), np.asarray(labels)
     if given.shape != (n,):

@@ -28,7 +28,7 @@ from separatrix.rows.rows import Rows
 from separatrix.statistics.standardizer import Standardizer
 
 #: Numbers in a block of distances or rows.
-BLOCK_NUMBERS = 2_000_000
+BLOCK_NUMBERS = 1_000_000
 #: A step below this fraction of the typical distance to a center is rounding.
 ROUNDING = 1e-12
 
@@ -39,7 +39,6 @@ def streaming_lloyd(
     start: Floats,
     *,
     max_iter: int,
-    tol: float,
     variance: float,
 ) -> LloydResult:
     """Lloyd iterations from ``start`` (standardized) until no center moves; without labels."""
@@ -52,7 +51,7 @@ def streaming_lloyd(
         centers = new
         typical = sums.inertia / sums.cluster_weights.sum()
         converged = shift <= ROUNDING**2 * (typical + variance)
-        if converged or (tol > 0 and shift <= tol * variance):
+        if converged:
             break
     final = rows.reduce(ClusterSums(centers, standardizer))
     no_labels = np.zeros(0, dtype=np.int32)
@@ -120,7 +119,7 @@ class ClusterSums:
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         k = len(self.centers)
-        step = max(64, BLOCK_NUMBERS // k)
+        step = max(64, BLOCK_NUMBERS // (k + self.centers.shape[1]))
         for start in range(0, block.n, step):
             x = block.dense(start, start + step)
             x = x if self.standardizer is None else self.standardizer.transform(x)

@@ -12,7 +12,7 @@ from numba import njit
 from separatrix.distances.loops.extremes import least, where
 from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
 
-COMPLETE, AVERAGE = 0, 1
+COMPLETE, AVERAGE, WEIGHTED = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
@@ -120,7 +120,8 @@ def nearest_neighbor_chain(d, size, kind, first, second, height):
         other = chain[length - 2]
         length -= 2
         first[merge], second[merge], height[merge] = tip, other, distance
-        _merged_row(d[tip], d[other], size[tip] / (size[tip] + size[other]), kind, row)
+        weight = 0.5 if kind == WEIGHTED else size[tip] / (size[tip] + size[other])
+        _merged_row(d[tip], d[other], weight, kind, row)
         row[other] = row[tip] = np.inf
         size[other] += size[tip]
         merged[tip] = True
@@ -144,8 +145,10 @@ def nearest_later(columns, start, stop, nearest, square):
 
 
 @njit(cache=True, nogil=True)
-def centroid_linkage(columns, nearest, square, first, second, height):
+def centroid_linkage(columns, nearest, square, median, first, second, height):
     """Centroid linkage: merge the two closest centroids. ``columns`` (d x n) is overwritten.
+
+    For ``median`` linkage both clusters count alike, whatever their size.
 
     Every slot has its nearest among the later slots, or (not ``exact``) a lower bound of that
     distance: when its nearest has merged, the old distance bounds the new one. Only for the slot
@@ -179,7 +182,7 @@ def centroid_linkage(columns, nearest, square, first, second, height):
             columns[j, b] = np.inf
             columns[j, a] = np.inf
         to_points(point, columns, 0, slots, EUCLIDEAN, near)
-        size[b] = total
+        size[b] = 1.0 if median else total
         square[a] = np.inf
         for s in range(b):
             if near[s] < square[s]:

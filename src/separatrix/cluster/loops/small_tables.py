@@ -140,11 +140,10 @@ def _fill_empty_clusters(rows, weight, label, least, sums, cluster_weight, count
 
 
 @njit(cache=True, nogil=True)
-def lloyd(rows, columns, weight, centers, max_iter, threshold, label, cluster_weight):
+def lloyd(rows, columns, weight, centers, max_iter, label, cluster_weight):
     """Lloyd iterations; (iterations, whether no row moved in the last, inertia).
 
-    ``centers`` (k x d), ``label`` and ``cluster_weight`` are overwritten. ``threshold`` is a sum of
-    squared steps that ends the iterations; none does if it is negative.
+    ``centers`` (k x d), ``label`` and ``cluster_weight`` are overwritten.
     """
     (n, d), k = rows.shape, centers.shape[0]
     least, acc = np.empty(n), np.empty(TILE)
@@ -159,15 +158,10 @@ def lloyd(rows, columns, weight, centers, max_iter, threshold, label, cluster_we
         if moved == 0:
             converged = True
             break
-        shift = 0.0
         for a in range(k):
             if count[a] > 0:
                 for f in range(d):
-                    mean = sums[a, f] / cluster_weight[a]
-                    shift += (mean - centers[a, f]) ** 2
-                    centers[a, f] = mean
-        if shift <= threshold:
-            break
+                    centers[a, f] = sums[a, f] / cluster_weight[a]
     if not converged:
         _assign(columns, centers, label, least, acc)
         _totals(rows, weight, label, sums, cluster_weight, count)

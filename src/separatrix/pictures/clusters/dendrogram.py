@@ -60,7 +60,7 @@ class DendrogramDisplay(Display):
     --------
     >>> import separatrix as sx
     >>> from separatrix.pictures import DendrogramDisplay
-    >>> model = sx.AgglomerativeClustering(2).fit([[0.0], [1.0], [9.0], [10.5]])
+    >>> model = sx.AgglomerativeClustering(2, linkage="average").fit([[0.0], [1.0], [9.0], [10.5]])
     >>> display = DendrogramDisplay.from_estimator(model)
     >>> display.clusters, display.labels.tolist()
     (2, [0, 0, 1, 1])

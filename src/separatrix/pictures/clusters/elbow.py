@@ -92,7 +92,7 @@ class ElbowDisplay(Display):
         from separatrix.cluster.silhouette import silhouette
 
         x = np.asarray(X, dtype=float)
-        model = KMeans(n_init=5, random_state=0) if model is None else model
+        model = KMeans(n_init=5, max_iter=1000, random_state=0) if model is None else model
         some = np.unique(
             np.linspace(0, len(x) - 1, min(len(x), SILHOUETTE_ROWS)).round().astype(int)
         )

@@ -77,7 +77,9 @@ class Method:
         """The estimator, not fitted yet: K-means from centers, K-medoids from rows if known."""
         if self.name == "kmeans":
             start: dict[str, Any] = {"n_init": 10} if init is None else {"init": init}
-            return KMeans(k, **start, standardize=standardize, random_state=seed)
+            return KMeans(
+                k, **start, max_iter=1000, tol=0.0, standardize=standardize, random_state=seed
+            )
         if self.name == "kernel":
             return KernelKMeans(k, standardize=standardize, random_state=seed)
         metric = self.distance() if self.categories and self.metric == "gower" else self.metric
