@@ -137,11 +137,11 @@ def test_no_points_and_unknown_linkage(method: str) -> None:
     with pytest.raises(InputError, match="No points"):
         linkage(np.zeros((0, 2)), method)
     with pytest.raises(InputError, match="linkage"):
-        linkage(np.zeros((3, 2)), "median")
+        linkage(np.zeros((3, 2)), "mode")
 
 
 def test_centroid_and_ward_need_euclidean_distance() -> None:
-    for method in ("centroid", "ward"):
+    for method in ("centroid", "median", "ward"):
         with pytest.raises(InputError, match="Euclidean"):
             linkage(points(9, 2), method, "manhattan")
 

@@ -1,10 +1,11 @@
 """Agglomerative linkage: all merges of clusters, in SciPy's form.
 
 Complete, average, weighted and Ward linkage are reducible: a merged cluster is never closer to a
-third one than the closer of its parts was. Reciprocal nearest neighbors may therefore merge at once, all such
-pairs of a round together, and the merges are the same as if the closest pair had always gone first;
-what rounds leave is done by nearest-neighbor chains. Centroid and median linkage are not reducible,
-and there the closest pair does go first. Single linkage is the minimum spanning tree.
+third one than the closer of its parts was. Reciprocal nearest neighbors may therefore merge at
+once, all such pairs of a round together, and the merges are the same as if the closest pair had
+always gone first; what rounds leave is done by nearest-neighbor chains. Centroid and median linkage
+are not reducible, and there the closest pair does go first. Single linkage is the minimum spanning
+tree.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _check_connected(connected: ConnectedPoints, method: str, table: Floats) -> 
         else:
             weight = 0.5 if method in BY_HALVES else m / (m + o)
             mean[i] = weight * mean[i] + (1.0 - weight) * mean[k]
-            row = _mean_distances(np.asarray(mean, dtype=float), size, i, method == "ward")
+            row = _mean_distances(mean, size, i, method == "ward")
         row[~either] = np.inf
         joined[i] = joined[:, i] = either
         joined[k] = joined[:, k] = False
@@ -266,7 +266,8 @@ class _MergeCheck:
 
     def _from_means(self, labels: Ints, weight: Floats, a: int, b: int) -> tuple[Floats, Floats]:
         size, z = np.bincount(labels).astype(float), self.centered
-        mean = np.stack([np.bincount(labels, weight * column) for column in z.T], axis=1)
+        sums = [np.bincount(labels, weight * column) for column in z.T]
+        mean: Floats = np.asarray(np.stack(sums, axis=1), dtype=float)
         ward = self.method == "ward"
         return _mean_distances(mean, size, a, ward), _mean_distances(mean, size, b, ward)
 

@@ -2,18 +2,20 @@
 
 Σ w ‖x − μ‖²  =  Σ_j Σ_{i in j} w ‖x − μ_j‖²  +  Σ_j w_j ‖μ_j − μ‖²
   total                 within                        between
+
+These are the traces of the matrices T = Σ_j S_j + B, with (x − μ)(x − μ)ᵀ in place of ‖x − μ‖².
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, check_sample_weight, unit_weights
+from separatrix.rows.block import Floats, Ints, check_sample_weight, unit_weights
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,8 @@ class ScatterDecomposition:
     """Traces of the scatter matrices: ``total`` = ``within.sum()`` + ``between``.
 
     ``within`` has one number per cluster, in the order of ``labels``; ``means`` and ``sizes`` (the
-    sums of weights) are those of the clusters.
+    sums of weights) are those of the clusters. The matrices themselves, d x d, are computed when
+    asked for: ``total_matrix`` = ``within_matrices.sum(axis=0)`` + ``between_matrix``.
     """
 
     total: float
@@ -30,6 +33,38 @@ class ScatterDecomposition:
     labels: NDArray[Any]
     sizes: Floats
     means: Floats
+    #: Rows of positive weight, the number of their cluster in ``labels``, and their weights.
+    rows: Floats = field(repr=False)
+    codes: Ints = field(repr=False)
+    weights: Floats = field(repr=False)
+
+    @property
+    def within_matrices(self) -> Floats:
+        """S_j = Σ w (x − μ_j)(x − μ_j)ᵀ of every cluster, of shape (n_clusters, d, d)."""
+        d = self.rows.shape[1]
+        out = np.empty((len(self.sizes), d, d))
+        for j, mean in enumerate(self.means):
+            own = self.codes == j
+            z = self.rows[own] - mean
+            out[j] = (z * self.weights[own, None]).T @ z
+        return out
+
+    @property
+    def between_matrix(self) -> Floats:
+        """B = Σ_j w_j (μ_j − μ)(μ_j − μ)ᵀ."""
+        z = self.means - self._mean
+        return np.asarray((z * self.sizes[:, None]).T @ z)
+
+    @property
+    def total_matrix(self) -> Floats:
+        """T = Σ w (x − μ)(x − μ)ᵀ."""
+        z = self.rows - self._mean
+        return np.asarray((z * self.weights[:, None]).T @ z)
+
+    @property
+    def _mean(self) -> Floats:
+        origin = self.means[0]
+        return np.asarray(origin + self.sizes @ (self.means - origin) / self.sizes.sum())
 
     @property
     def explained(self) -> float:
@@ -58,7 +93,8 @@ def scatter_decomposition(X: Any, labels: Any, sample_weight: Any = None) -> Sca
     Returns
     -------
     ScatterDecomposition
-        ``total``, ``within`` by cluster, ``between``, and the fraction ``explained``.
+        ``total``, ``within`` by cluster, ``between``, the fraction ``explained``, and the matrices
+        ``total_matrix``, ``within_matrices`` and ``between_matrix``.
 
     See Also
     --------
@@ -73,6 +109,8 @@ def scatter_decomposition(X: Any, labels: Any, sample_weight: Any = None) -> Sca
     85 = 2 + 2 + 81 (the last between the clusters)
     >>> round(parts.explained, 3)
     0.953
+    >>> parts.within_matrices.tolist(), parts.between_matrix.tolist()
+    ([[[2.0]], [[2.0]]], [[81.0]])
     """
     x = np.asarray(X, dtype=np.float64)
     given = np.asarray(labels)
@@ -95,7 +133,9 @@ def scatter_decomposition(X: Any, labels: Any, sample_weight: Any = None) -> Sca
     within: Floats = np.asarray(np.bincount(code, square), dtype=float)
     between = float(sizes @ ((means - mean) ** 2).sum(axis=1))
     total = float(w @ ((z - mean) ** 2).sum(axis=1))
-    return ScatterDecomposition(total, within, between, names, sizes, means + origin)
+    return ScatterDecomposition(
+        total, within, between, names, sizes, means + origin, x, np.asarray(code, np.int64), w
+    )
 
 
 def _cluster_sums(x: Floats, code: NDArray[np.integer]) -> Floats:

@@ -211,13 +211,16 @@ class RowSample:
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         w = block.weights
-        step = max(64, BLOCK_NUMBERS // max(len(block.terms), 1))
+        step = max(64, BLOCK_NUMBERS // (4 * max(len(block.terms), 1)))
         for start in range(0, block.n, step):
             positive = w[start : start + step] > 0
             x = np.ascontiguousarray(block.dense(start, start + step)[positive])
             self._add(_row_hashes(x, self.seed), x, w[start : start + step][positive])
 
     def _add(self, key: NDArray[np.uint64], x: Floats, w: Floats) -> None:
+        if len(self.key) == self.size:  # most rows are out already
+            near = key <= self.key[-1]
+            key, x, w = key[near], x[near], w[near]
         rows = x if not len(self.key) else np.concatenate([self.rows, x])
         keys, first, which = np.unique(
             np.concatenate([self.key, key]), return_index=True, return_inverse=True
