@@ -112,6 +112,7 @@ HOMES = {
     "geometric_median": "separatrix.distances.exemplars",
     "medoid": "separatrix.distances.exemplars",
     "run_study": "separatrix.study.run",
+    "hyperplane_views": "separatrix.study.hyperplane_views",
     "run_clusters": "separatrix.study.clustering.run",
     "Linear": "separatrix.kernels",
     "Polynomial": "separatrix.kernels",

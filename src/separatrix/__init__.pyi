@@ -167,6 +167,7 @@ from separatrix.statistics.moments import Moments as Moments
 from separatrix.statistics.triangular import TriangularFactor as TriangularFactor
 from separatrix.storage import load as load, save as save
 from separatrix.study.clustering.run import run_clusters as run_clusters
+from separatrix.study.hyperplane_views import hyperplane_views as hyperplane_views
 from separatrix.study.run import run_study as run_study
 from separatrix.svm.linear_svc import LinearSVC as LinearSVC
 from separatrix.svm.linear_svr import LinearSVR as LinearSVR
