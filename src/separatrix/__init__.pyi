@@ -136,6 +136,10 @@ from separatrix.neighbors.radius_neighbors import (
     RadiusNeighborsClassifier as RadiusNeighborsClassifier,
     RadiusNeighborsRegressor as RadiusNeighborsRegressor,
 )
+from separatrix.optimize.functions import LogisticLoss as LogisticLoss
+from separatrix.optimize.functions import Quadratic as Quadratic
+from separatrix.optimize.traced import conjugate_gradient as conjugate_gradient
+from separatrix.optimize.traced import newton as newton
 from separatrix.perceptron.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from separatrix.perceptron.perceptron import Perceptron as Perceptron
 from separatrix.perceptron.perceptron_regressor import PerceptronRegressor as PerceptronRegressor

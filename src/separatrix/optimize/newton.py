@@ -44,12 +44,13 @@ def newton(
     tol: float = 1e-10,
     max_iter: int = 100,
     gradient_scale: float | None = None,
+    callback: Callable[[Floats, float], None] | None = None,
 ) -> Solution:
     """Minimize f from ``start`` until max |∇f| ≤ ``tol`` · ``gradient_scale``.
 
     ``gradient_scale`` is the size of the terms that cancel in ∇f at the minimum; by default the
     gradient at the start. The status is solved, rounding (no step decreases f within the digits
-    of a float), or limit reached.
+    of a float), or limit reached. ``callback(x, f)`` is called at every iterate.
     """
     require("Newton's method", problem, "value", "gradient", "hessian")
     x = np.array(start, dtype=float)
@@ -59,6 +60,8 @@ def newton(
     while status is None:
         f, gradient = float(problem.value(x)), np.asarray(problem.gradient(x))
         history.append(f)
+        if callback is not None:
+            callback(x, f)
         low = _lower(problem, x)
         free = ~((x <= low) & (gradient > 0))
         kkt = float(np.abs(gradient[free]).max(initial=0.0))
