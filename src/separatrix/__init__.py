@@ -23,7 +23,7 @@ HOMES = {
     "LinearRegression": "separatrix.linear.least_squares.linear_regression",
     "Ridge": "separatrix.linear.ridge.ridge",
     "RidgePath": "separatrix.linear.ridge.ridge_path",
-    "RidgeCV": "separatrix.linear.ridge.ridge_path",
+    "RidgeCV": "separatrix.linear.ridge.ridge_cv",
     "Lasso": "separatrix.linear.elastic_net.lasso",
     "ElasticNet": "separatrix.linear.elastic_net.lasso",
     "LassoPath": "separatrix.linear.elastic_net.lasso_path",

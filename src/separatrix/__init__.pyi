@@ -105,7 +105,8 @@ from separatrix.linear.least_squares.least_squares_classifier import (
 from separatrix.linear.least_squares.linear_regression import LinearRegression as LinearRegression
 from separatrix.linear.polynomial import PolynomialRegression as PolynomialRegression
 from separatrix.linear.ridge.ridge import Ridge as Ridge
-from separatrix.linear.ridge.ridge_path import RidgeCV as RidgeCV, RidgePath as RidgePath
+from separatrix.linear.ridge.ridge_cv import RidgeCV as RidgeCV
+from separatrix.linear.ridge.ridge_path import RidgePath as RidgePath
 from separatrix.linear.robust.regressors import (
     HuberRegressor as HuberRegressor,
     LeastAbsoluteRegressor as LeastAbsoluteRegressor,

@@ -172,7 +172,9 @@ def test_strings_with_a_kernel_distance() -> None:
     assert model.distances_[0] == pytest.approx(1.0)
     medoids = sx.KMedoids(2, metric=metric, random_state=0).fit(words)
     assert same_partition(medoids.labels_, model.labels_)
-    assert sx.NearestNeighbors(n_neighbors=1, metric=metric).fit(words).retrieve(["mouse"]) == [["house"]]
+    assert sx.NearestNeighbors(n_neighbors=1, metric=metric).fit(words).retrieve(["mouse"]) == [
+        ["house"]
+    ]
 
 
 def test_mixed_rows_with_missing_values() -> None:

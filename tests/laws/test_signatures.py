@@ -16,12 +16,10 @@ OTHER_DEFAULTS: dict[str, set[str]] = {}
 
 #: Classes that do not yet follow.
 PENDING = {
-    "ElasticNet", "HuberRegressor", 
-    "Lasso", "LassoCV", "LinearSVC",
+    
+    "LinearSVC",
     "LinearSVR", "Perceptron",
-    "RidgeCV",
-    "LinearRegression", "Ridge",
-}  # fmt: skip
+        }  # fmt: skip
 
 
 def parameters(cls: type) -> list[inspect.Parameter]:

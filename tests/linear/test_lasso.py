@@ -269,7 +269,7 @@ def test_stopping_early_is_warned_of():
 
 
 @pytest.mark.parametrize(
-    "options", [{"alpha": -1.0}, {"alpha": np.nan}, {"tol": 0.0}, {"max_iter": 0}]
+    "options", [{"alpha": -1.0}, {"alpha": np.nan}, {"tol": -1.0}, {"max_iter": 0}]
 )
 def test_impossible_settings_are_refused(options):
     x, y = table(10, 2)

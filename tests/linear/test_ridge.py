@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn import linear_model as reference
+from sklearn.base import clone
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 
 import separatrix as sx
@@ -142,7 +143,7 @@ def test_leave_one_out_is_what_leaving_out_gives(
 @pytest.mark.parametrize("shape", [(60, 6), (20, 40)])
 def test_folds_agree_with_scikit_learn(cv, shape: tuple[int, int]) -> None:
     x, y = sample(*shape)
-    ours = sx.RidgeCV(ALPHAS, cv=cv).fit(x, y)
+    ours = sx.RidgeCV(ALPHAS, cv=cv, scoring="neg_mean_squared_error").fit(x, y)
     theirs = reference.RidgeCV(ALPHAS, cv=cv, scoring="neg_mean_squared_error").fit(x, y)
     assert ours.alpha_ == theirs.alpha_
     assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-7)
@@ -160,8 +161,8 @@ def test_several_targets_have_one_penalty() -> None:
 
 def test_one_standard_error_takes_the_larger_penalty() -> None:
     x, y = sample(40, 6)
-    least = sx.RidgeCV(ALPHAS, cv=5).fit(x, y)
-    rule = sx.RidgeCV(ALPHAS, cv=5, rule="one_se").fit(x, y)
+    least = sx.RidgeCV(ALPHAS, cv=5, scoring="neg_mean_squared_error").fit(x, y)
+    rule = clone(least).set_params(rule="one_se").fit(x, y)
     errors = least.mse_path_.mean(axis=1)
     best = errors.argmin()
     limit = errors[best] + least.mse_path_[best].std(ddof=1) / np.sqrt(5)

@@ -57,7 +57,7 @@ class TestHuber:
         x, y = table()
         w = np.random.default_rng(1).uniform(0.1, 3.0, len(y))
         settings_ = {"epsilon": epsilon, "alpha": alpha, "fit_intercept": fit_intercept}
-        own = HuberRegressor(**settings_).fit(x, y, w)
+        own = HuberRegressor(**settings_, standardize=False).fit(x, y, w)
         peer = TheirHuber(**settings_, tol=1e-9, max_iter=10_000).fit(x, y, w)
         np.testing.assert_allclose(own.coef_, peer.coef_, atol=3e-4)
         assert own.intercept_ == pytest.approx(peer.intercept_, abs=3e-4)
@@ -70,7 +70,7 @@ class TestHuber:
     def test_certificate_from_separate_code(self):
         """Dual variables recomputed here are feasible, and their value meets the objective."""
         x, y = table()
-        own = HuberRegressor(alpha=0.5).fit(x, y)
+        own = HuberRegressor(alpha=0.5, standardize=False).fit(x, y)
         u = np.clip((y - own.predict(x)) / own.scale_, -own.epsilon, own.epsilon)
         assert abs(u.sum()) < 1e-7
         assert u @ u == pytest.approx(len(y), rel=1e-8)
@@ -91,13 +91,25 @@ class TestHuber:
     @pytest.mark.parametrize("power", [-8, 8])
     def test_units_change_nothing_but_the_coefficient(self, power):
         x, y = table()
-        plain = HuberRegressor(alpha=0.0).fit(x, y)
+        plain = HuberRegressor(alpha=1.0).fit(x, y)
         unit = np.array([10.0**power, 1.0, 1.0, 10.0**-power])
-        scaled = HuberRegressor(alpha=0.0).fit(x * unit, y)
+        scaled = HuberRegressor(alpha=1.0).fit(x * unit, y)
         np.testing.assert_allclose(scaled.coef_ * unit, plain.coef_, rtol=1e-9)
-        stretched = HuberRegressor(alpha=0.0).fit(x, y * 10.0**power)
+        stretched = HuberRegressor(alpha=1.0).fit(x, y * 10.0**power)
         np.testing.assert_allclose(stretched.coef_, plain.coef_ * 10.0**power, rtol=1e-9)
         assert stretched.scale_ == pytest.approx(plain.scale_ * 10.0**power, rel=1e-9)
+
+    def test_the_default_penalty_is_hardly_felt(self):
+        x, y = table()
+        own, peer = HuberRegressor().fit(x, y), TheirHuber(tol=1e-9, max_iter=10_000).fit(x, y)
+        np.testing.assert_allclose(own.coef_, peer.coef_, atol=3e-4)
+
+    def test_a_second_fit_starts_at_the_first(self):
+        x, y = table()
+        own = HuberRegressor(alpha=1.0, warm_start=True).fit(x, y)
+        first = own.coef_
+        assert own.fit(x, y).n_iter_ == 0
+        np.testing.assert_allclose(own.coef_, first, rtol=1e-12)
 
     def test_columns_far_from_zero(self):
         x, y = table()
@@ -145,8 +157,8 @@ class TestHuber:
         if kind in ("constant target", "perfect", "one row"):
             np.testing.assert_allclose(own.predict(x), y, atol=1e-6)
         if kind == "repeated" and alpha:
-            # the penalty shares the effect in proportion to the columns' lengths
-            np.testing.assert_allclose(own.coef_[3], 1000 * own.coef_[0], rtol=1e-6)
+            # the penalty shares the effect equally between equal standardized columns
+            np.testing.assert_allclose(1000 * own.coef_[3], own.coef_[0], rtol=1e-6)
             assert own.coef_[4] == 0.0
 
     def test_sparse_rows_float32_and_weights_as_repeats(self):

@@ -20,7 +20,7 @@ ROWS: list[Row] = [
         lambda: sx.RidgePath(20, standardize=True),
         objective=of.ridge,
     ),
-    Row("RidgeCV, standardized", lambda: sx.RidgeCV(20, standardize=True), objective=of.ridge),
+    Row("RidgeCV, standardized", lambda: sx.RidgeCV(None, standardize=True), objective=of.ridge),
     Row(
         "RidgeCV by folds",
         lambda: sx.RidgeCV([0.1, 1.0, 10.0], cv=3),
@@ -28,7 +28,7 @@ ROWS: list[Row] = [
         order_free=False,
         objective=of.ridge,
     ),
-    Row("HuberRegressor", lambda: sx.HuberRegressor(), unit_free=False, objective=of.huber),
+    Row("HuberRegressor", lambda: sx.HuberRegressor(), objective=of.huber),
     Row("HuberRegressor without penalty", lambda: sx.HuberRegressor(alpha=0.0), objective=of.huber),
     Row(
         "LeastAbsoluteRegressor",

@@ -53,10 +53,11 @@ def elastic_net(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> floa
 
 
 def huber(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
-    """Σ (σ + σ·H(r/σ)) + α‖b‖² with the scale that was found."""
+    """Σ (σ + σ·H(r/σ)) + α‖s b‖²/s with the scale that was found."""
     z = np.abs(y - x @ coef - intercept) / model.scale_
     h = np.where(z <= model.epsilon, z**2, 2 * model.epsilon * z - model.epsilon**2)
-    return float(np.sum(model.scale_ * (1 + h)) + model.alpha * np.sum(coef**2))
+    penalty = np.sum((scale_of(model, x) * coef) ** 2) / scale_of(model, y)
+    return float(np.sum(model.scale_ * (1 + h)) + model.alpha * penalty)
 
 
 def epsilon_insensitive(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:

@@ -29,7 +29,7 @@ def sample(n: int = 50, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
 )
 def test_repeated_and_single_row_folds_choose_as_scikit_learn_does(cv) -> None:
     x, y = sample()
-    ours = sx.RidgeCV(ALPHAS, cv=cv).fit(x, y)
+    ours = sx.RidgeCV(ALPHAS, cv=cv, scoring="neg_mean_squared_error").fit(x, y)
     theirs = reference.RidgeCV(ALPHAS, cv=cv, scoring="neg_mean_squared_error").fit(x, y)
     assert ours.alpha_ == theirs.alpha_
     assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-8)
@@ -59,6 +59,6 @@ def test_nested_folds_do_not_flatter_noise() -> None:
 def test_estimators_serve_in_an_outer_search() -> None:
     x, y = sample()
     search = GridSearchCV(sx.Ridge(), {"alpha": ALPHAS}, cv=5, scoring="neg_mean_squared_error")
-    own = sx.RidgeCV(ALPHAS, cv=5).fit(x, y)
+    own = sx.RidgeCV(ALPHAS, cv=5, scoring="neg_mean_squared_error").fit(x, y)
     assert search.fit(x, y).best_params_["alpha"] == own.alpha_
     assert_allclose(search.best_score_, own.best_score_, rtol=1e-9)

@@ -14,7 +14,7 @@ from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import numeric
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Solution
-from separatrix.rows.block import Block
+from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows, column_names
 from separatrix.rows.schema import Column, Schema
@@ -80,6 +80,8 @@ class MomentEstimator(LinearModel):
     moments_: Moments | None
     _rows: Rows | None
     _column_is_vector = False  # whether y of shape (n, 1) counts as a vector, as in scikit-learn
+    _column_keeps_intercept = False  # whether the intercept then stays an array, as in scikit-learn
+    _keeps_float32 = False  # whether coefficients of single-precision columns are rounded to it
 
     @abstractmethod
     def _solve(self, data: TrainingData) -> Solution:
@@ -102,12 +104,24 @@ class MomentEstimator(LinearModel):
             if data.rows is not None and m is not None and m.count <= m.d:
                 data = replace(data, block=data.rows.collect())
         numeric(data.source.targets)
-        return self._fit_data(data, encoding, flat=flat)
+        self._fit_data(data, encoding, flat=flat)
+        if self._column_keeps_intercept and np.asarray(y).ndim == 2 and flat:
+            self.intercept_ = np.array([self.intercept_])
+        if self._keeps_float32 and getattr(X, "dtype", None) == np.float32:
+            self.coef_ = self.coef_.astype(np.float32)  # type: ignore[assignment]
+            self.intercept_ = np.asarray(self.intercept_, dtype=np.float32)[()]
+        return self
 
     def _fit_data(self, data: TrainingData, encoding: Encoding, *, flat: bool) -> Self:
         self.moments_, self._rows = data.moments, data.rows
         self._accept(self._solve(data), encoding, flat=flat)
         return self
+
+    def predict(self, X: Any) -> Floats:
+        """coef·x + intercept for every row."""
+        found = super().predict(X)
+        single = getattr(X, "dtype", None) == np.float32 == self.coef_.dtype
+        return found.astype(np.float32) if single else found  # type: ignore[return-value]
 
     def _wide(self, block: Block) -> bool:
         """Whether there are no more rows than columns."""

@@ -100,8 +100,14 @@ def column_scales(moments: Moments, about: Moments) -> Floats:
     return zero_if_constant(scale, moments.x_mean)
 
 
-def precondition(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Preconditioner:
-    """The preconditioner of a table; the rows are read again only if columns are collinear."""
+def precondition(
+    rows: Rows, moments: Moments, *, fit_intercept: bool, standard_norm: bool = False
+) -> Preconditioner:
+    """The preconditioner of a table; the rows are read again only if columns are collinear.
+
+    Where columns are dependent, b has the smallest norm, or with ``standard_norm`` the coefficients
+    of standardized columns have.
+    """
     m = moments if fit_intercept else moments.about_origin()
     center, y_center = m.mean[: m.d], m.mean[m.d :]
     scale = column_scales(moments, m)
@@ -118,14 +124,16 @@ def precondition(rows: Rows, moments: Moments, *, fit_intercept: bool) -> Precon
     # the rows themselves are rounded: columns far from zero depend on each other up to that
     offset = float(np.abs(moments.x_mean[varies] / unit[varies]).max(initial=1.0))
     tol = EPS * max(m.d, 10) * offset
-    rotation, singular = _principal_axes(r, unit, tol)
+    rotation, singular = _principal_axes(r, unit, tol, standard_norm)
     names = tuple(str(m.terms.items[j]) for j in dependent_columns(r, tol))
     names = names if len(singular) < m.d else ()
     scale = singular / np.sqrt(m.weight)
     return Preconditioner(center, scale, rotation, y_center, fit_intercept, names)
 
 
-def _principal_axes(r: Floats, unit: Floats, tol: float) -> tuple[Floats, Floats]:
+def _principal_axes(
+    r: Floats, unit: Floats, tol: float, standard_norm: bool
+) -> tuple[Floats, Floats]:
     """Principal axes of the standardized columns whose singular values exceed rounding errors.
 
     The rows of x span unit·V; coefficients within that span have the smallest norm of all with the
@@ -134,7 +142,7 @@ def _principal_axes(r: Floats, unit: Floats, tol: float) -> tuple[Floats, Floats
     singular, v = linalg.svd(r, full_matrices=False)[1:]
     rank = int((singular > tol * singular.max(initial=0.0)).sum())
     v, singular = v[:rank].T, singular[:rank]
-    if rank == len(unit):
+    if rank == len(unit) or standard_norm:
         return v / unit[:, None], singular
     q, triangle = linalg.qr(unit[:, None] * v, mode="economic")
     return q @ linalg.solve_triangular(triangle, np.eye(rank), trans="T"), singular

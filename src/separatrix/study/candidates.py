@@ -67,9 +67,10 @@ class Candidate:
         return cls(**self.options, **({"cv": folds} if self.folds else {}))
 
 
-def _tuned(name: str, label: str, model: str) -> Candidate:
+def _tuned(name: str, label: str, model: str, **options: Any) -> Candidate:
     """A penalized model of standardized columns, its penalty tuned by cross-validation."""
-    return Candidate(name, label, REGRESSION, model, {"standardize": True}, True, ("alpha_",), True)
+    options = {"standardize": True, **options}
+    return Candidate(name, label, REGRESSION, model, options, True, ("alpha_",), True)
 
 
 def _classes(name: str, label: str, model: str, **more: Any) -> Candidate:
@@ -93,8 +94,14 @@ def _covariance_cost(size: Size) -> str:
 CANDIDATES = (
     Candidate(BASELINE, "mean of the target", REGRESSION, "MeanRegressor", from_moments=True),
     Candidate("linear", "least squares", REGRESSION, "LinearRegression", from_moments=True),
-    _tuned("ridge", "ℓ₂ penalty, α tuned", "RidgeCV"),
-    _tuned("lasso", "ℓ₁ penalty, α tuned", "LassoCV"),
+    _tuned(
+        "ridge",
+        "ℓ₂ penalty, α tuned",
+        "RidgeCV",
+        alphas=None,
+        scoring="neg_mean_squared_error",
+    ),
+    _tuned("lasso", "ℓ₁ penalty, α tuned", "LassoCV", max_iter=10_000),
     Candidate("huber", "Huber loss", REGRESSION, "HuberRegressor"),
     Candidate(
         "least_absolute",

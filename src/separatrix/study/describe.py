@@ -20,7 +20,7 @@ from separatrix.estimators.coefficient_inference import (
 )
 from separatrix.estimators.wrapped import WrappedClassifier
 from separatrix.linear.elastic_net.lasso_cv import LassoCV
-from separatrix.linear.ridge.ridge_path import RidgeCV
+from separatrix.linear.ridge.ridge_cv import RidgeCV
 from separatrix.logistic.logistic_path import LogisticCV
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.messages import InputError

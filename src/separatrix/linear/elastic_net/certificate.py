@@ -43,6 +43,20 @@ def certify_elastic_net(
 
     Without penalty (α = 0, b ≥ 0) no dual point is at hand, and only the KKT residual is shown.
     """
+    certificate = replace(
+        joint_certificate(certify_targets(source, coef, alpha, options)),
+        statistic="moments" if isinstance(source, Moments) else "the rows",
+        notes=(f"{np.count_nonzero(coef)} of {coef.size} coefficients are not zero.",),
+    )
+    if alpha:
+        return certificate
+    return replace(certificate, gap=np.nan, dual=np.nan, promised=("kkt",))
+
+
+def certify_targets(
+    source: Moments | Block, coef: Floats, alpha: float, options: ElasticNetOptions
+) -> list[Certificate]:
+    """The certificate of each target by itself."""
     parts = []
     for target in range(coef.shape[1]):
         b = coef[:, target]
@@ -51,14 +65,7 @@ def certify_elastic_net(
         else:
             found = _from_block(source, b, target, options.fit_intercept)
         parts.append(_certify_target(found, b, alpha, options))
-    certificate = replace(
-        joint_certificate(parts),
-        statistic="moments" if isinstance(source, Moments) else "the rows",
-        notes=(f"{np.count_nonzero(coef)} of {coef.size} coefficients are not zero.",),
-    )
-    if alpha:
-        return certificate
-    return replace(certificate, gap=np.nan, dual=np.nan, promised=("kkt",))
+    return parts
 
 
 def _certify_target(

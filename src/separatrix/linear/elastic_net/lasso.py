@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
+from separatrix.linear.elastic_net.parameters import check_parameters, refuse_other_gram
+from separatrix.linear.elastic_net.penalty_path import elastic_net_path, lasso_path
 from separatrix.linear.elastic_net.problem import ElasticNetOptions
-from separatrix.linear.elastic_net.solve import solve_elastic_net
+from separatrix.linear.elastic_net.solve import ElasticNetSolution, solve_elastic_net
 from separatrix.optimize.solution import Solution
+from separatrix.rows.block import Floats
+from separatrix.rows.encoding import Encoding
 
 SELECTED = (
     "the lasso selects coefficients on the same rows and shrinks the others, and standard errors "
@@ -29,19 +34,28 @@ class ElasticNetBase(RegressorMixin, MomentEstimator):
     standardize: bool
     tol: float
     max_iter: int
+    _accuracy = 1e-8  # relative duality gap of every fit; a finer ``tol`` is followed
+    _keeps_float32 = True
 
-    @property
-    def dual_gap_(self) -> float:
-        """The duality gap on the certificate."""
-        return self.certificate_.gap
+    def _accept_sweeps(self, solution: Solution, *, at_least: int = 1) -> None:
+        """Set ``n_iter_`` and ``dual_gap_``: numbers for one target, else one for each."""
+        sweeps = [max(at_least, solution.iterations)]
+        gaps: Any = [solution.certificate.gap]
+        if isinstance(solution, ElasticNetSolution):
+            sweeps = [max(at_least, n) for n in solution.sweeps]
+            gaps = solution.gaps
+        one = solution.coef.shape[1] == 1
+        self.n_iter_: Any = sweeps[0] if one else sweeps * (solution.coef.shape[1] // len(sweeps))
+        self.dual_gap_: Any = float(gaps[0]) if one else np.resize(gaps, solution.coef.shape[1])
 
     def _options(self) -> ElasticNetOptions:
+        check_parameters(self)
         return ElasticNetOptions(
             l1_ratio=float(self.l1_ratio),
             fit_intercept=bool(self.fit_intercept),
             positive=bool(self.positive),
             standardize=bool(self.standardize),
-            tol=float(self.tol),
+            tol=min(float(self.tol), self._accuracy) or self._accuracy,
             max_iter=int(self.max_iter),
         )
 
@@ -62,15 +76,17 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
     fit_intercept : bool, default=True
         Whether the model has an intercept ``a``.
     precompute : bool or array, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Inner products of the columns are always used; a Gram matrix given here is compared with
+        them.
+    max_iter : int, default=1000
+        Limit of sweeps of coordinate descent.
     copy_X : bool, default=True
         Accepted for compatibility with scikit-learn; it has no effect.
-    max_iter : int, default=10000
-        Limit of sweeps of coordinate descent.
-    tol : float, default=1e-8
-        Duality gap at which to stop, relative to the objective at b = 0.
+    tol : float, default=1e-4
+        Duality gap at which to stop, relative to the objective at b = 0; the fit goes on to 1e-8
+        if that is less.
     warm_start : bool, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Whether to start from the coefficients of the last fit.
     positive : bool, default=False
         Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
@@ -89,10 +105,10 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
         Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
-    n_iter_ : int
-        Number of sweeps of coordinate descent.
-    dual_gap_ : float
-        The duality gap.
+    n_iter_ : int or list of int
+        Number of sweeps of coordinate descent, for each target if there are several.
+    dual_gap_ : float or ndarray of shape (k,)
+        The duality gap, for each target if there are several.
     sparse_coef_ : sparse matrix of shape (1, d) or (k, d)
         The coefficients as a sparse matrix.
 
@@ -120,6 +136,7 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
 
     _multi_output = True
     _column_is_vector = True
+    _column_keeps_intercept = True
 
     def __init__(
         self,
@@ -128,9 +145,9 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
         precompute: Any = False,
+        max_iter: int = 1000,
         copy_X: bool = True,
-        max_iter: int = 10_000,
-        tol: float = 1e-8,
+        tol: float = 1e-4,
         warm_start: bool = False,
         positive: bool = False,
         random_state: Any = None,
@@ -141,8 +158,8 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.precompute = precompute
-        self.copy_X = copy_X
         self.max_iter = max_iter
+        self.copy_X = copy_X
         self.tol = tol
         self.warm_start = warm_start
         self.positive = positive
@@ -150,13 +167,43 @@ class ElasticNet(PartialFitMixin, ElasticNetBase):
         self.selection = selection
         self.standardize = standardize
 
+    #: Coefficients at every penalty of a grid, without intercept: :func:`elastic_net_path`.
+    path = staticmethod(elastic_net_path)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        check_input: bool = True,  # noqa: ARG002
+    ) -> Self:
+        """Fit to ``X, y``, to :class:`~separatrix.rows.rows.Rows`, or to moments alone.
+
+        ``check_input`` is accepted for compatibility with scikit-learn; the input is checked.
+        """
+        return super().fit(X, y, sample_weight)
+
     def _solve(self, data: TrainingData) -> Solution:
-        return solve_elastic_net(data, float(self.alpha), self._options())
+        options, start = self._options(), self._warm_start(data)
+        refuse_other_gram(self.precompute, data, bool(self.fit_intercept))
+        return solve_elastic_net(data, float(self.alpha), options, start)
+
+    def _warm_start(self, data: TrainingData) -> Floats | None:
+        """The coefficients of the last fit (d x k), if it is to start from them."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        coef = np.atleast_2d(self.coef_).T.astype(float)
+        return coef if coef.shape == (len(data.source.terms), len(data.source.targets)) else None
+
+    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
+        again = bool(self.warm_start) and hasattr(self, "coef_")
+        super()._accept(solution, encoding, flat=flat)
+        self._accept_sweeps(solution, at_least=0 if again else 1)
 
     @property
     def sparse_coef_(self) -> Any:
         """``coef_`` as a sparse matrix."""
-        return sparse.csr_matrix(self.coef_)
+        return sparse.csr_matrix(np.atleast_2d(self.coef_))
 
 
 class Lasso(ElasticNet):
@@ -171,15 +218,17 @@ class Lasso(ElasticNet):
     fit_intercept : bool, default=True
         Whether the model has an intercept ``a``.
     precompute : bool or array, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Inner products of the columns are always used; a Gram matrix given here is compared with
+        them.
     copy_X : bool, default=True
         Accepted for compatibility with scikit-learn; it has no effect.
-    max_iter : int, default=10000
+    max_iter : int, default=1000
         Limit of sweeps of coordinate descent.
-    tol : float, default=1e-8
-        Duality gap at which to stop, relative to the objective at b = 0.
+    tol : float, default=1e-4
+        Duality gap at which to stop, relative to the objective at b = 0; the fit goes on to 1e-8
+        if that is less.
     warm_start : bool, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
+        Whether to start from the coefficients of the last fit.
     positive : bool, default=False
         Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
@@ -197,8 +246,12 @@ class Lasso(ElasticNet):
         Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
-    n_iter_ : int
-        Number of sweeps of coordinate descent.
+    n_iter_ : int or list of int
+        Number of sweeps of coordinate descent, for each target if there are several.
+    dual_gap_ : float or ndarray of shape (k,)
+        The duality gap, for each target if there are several.
+    sparse_coef_ : sparse matrix of shape (1, d) or (k, d)
+        The coefficients as a sparse matrix.
 
     See Also
     --------
@@ -219,6 +272,8 @@ class Lasso(ElasticNet):
     """
 
     l1_ratio = 1.0
+    #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
+    path = staticmethod(lasso_path)
 
     def __init__(
         self,
@@ -227,8 +282,8 @@ class Lasso(ElasticNet):
         fit_intercept: bool = True,
         precompute: Any = False,
         copy_X: bool = True,
-        max_iter: int = 10_000,
-        tol: float = 1e-8,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
         warm_start: bool = False,
         positive: bool = False,
         random_state: Any = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from separatrix.estimators.additive import MAX_STORED_COLUMNS, Source, TrainingD
 from separatrix.linear.elastic_net.columns import elastic_net_problem
 from separatrix.linear.elastic_net.lasso_path import LassoPathBase
 from separatrix.linear.elastic_net.path import StoppingRule
+from separatrix.linear.elastic_net.penalty_path import lasso_path
 from separatrix.linear.elastic_net.problem import ElasticNetPath
 from separatrix.messages import check_option
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
+from separatrix.selection.routing import fold_router, named_folds, routed
 
 
 class LassoCV(LassoPathBase):
@@ -30,40 +32,41 @@ class LassoCV(LassoPathBase):
 
     Parameters
     ----------
+    eps : float, default=1e-3
+        Ratio of the last penalty to the first.
     alphas : int or array, default=100
         Penalties, or how many to place on a log scale below the smallest one that sets all
         coefficients to zero.
-    eps : float, default=1e-3
-        Ratio of the last penalty to the first.
-    l1_ratio : float, default=1.0
-        Mixing parameter ρ: 1 is the lasso.
-    cv : int, splitter or iterable of (train, test), default=None
-        Folds as in scikit-learn; None is 5.
-    rule : {"min", "one_se"}, default="min"
-        The penalty of the least mean error, or the largest penalty within one standard error of
-        it.
     fit_intercept : bool, default=True
         Whether the model has an intercept, which is not penalized.
-    max_iter : int, default=10000
-        Limit of sweeps of coordinate descent at each penalty.
-    tol : float, default=1e-6
-        Duality gap at which to stop, relative to the objective at b = 0.
-    positive : bool, default=False
-        Whether coefficients are constrained to be ≥ 0.
-    standardize : bool, default=False
-        Whether α penalizes the coefficients of standardized columns.
-    n_jobs : int or None, default=None
-        Threads for the folds; None is one per processor.
     precompute : bool, str or array, default="auto"
         Accepted for compatibility with scikit-learn; it has no effect.
+    max_iter : int, default=1000
+        Limit of sweeps of coordinate descent at each penalty.
+    tol : float, default=1e-4
+        Duality gap at which to stop, relative to the objective at b = 0; fits go on to 1e-6 if
+        that is less.
     copy_X : bool, default=True
         Accepted for compatibility with scikit-learn; it has no effect.
+    cv : int, splitter or iterable of (train, test), default=None
+        Folds as in scikit-learn; None is 5.
     verbose : bool or int, default=False
         Accepted for compatibility with scikit-learn; it has no effect.
+    n_jobs : int or None, default=None
+        Threads for the folds; None is one per processor.
+    positive : bool, default=False
+        Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
         Accepted for compatibility with scikit-learn; it has no effect.
     selection : str, default="cyclic"
         Accepted for compatibility with scikit-learn; it has no effect.
+    l1_ratio : float, default=1.0
+        Mixing parameter ρ: 1 is the lasso.
+    rule : {"min", "one_se"}, default="min"
+        The penalty of the least mean error, or the largest penalty within one standard error of
+        it.
+    standardize : bool, default=False
+        Whether α penalizes the coefficients of standardized columns.
 
     Attributes
     ----------
@@ -87,6 +90,10 @@ class LassoCV(LassoPathBase):
         Intercept at ``alpha_``.
     certificate_ : Certificate
         Duality gap and KKT residual at ``alpha_``.
+    dual_gap_ : float
+        The duality gap at ``alpha_``.
+    n_iter_ : int
+        Number of sweeps of coordinate descent at ``alpha_``.
 
     See Also
     --------
@@ -104,52 +111,70 @@ class LassoCV(LassoPathBase):
     array([0])
     """
 
+    #: Coefficients at every penalty of a grid, without intercept: :func:`lasso_path`.
+    path = staticmethod(lasso_path)
+
     def __init__(
         self,
         *,
-        alphas: Any = 100,
         eps: float = 1e-3,
-        l1_ratio: float = 1.0,
-        cv: Any = None,
-        rule: str = "min",
+        alphas: Any = 100,
         fit_intercept: bool = True,
-        max_iter: int = 10_000,
-        tol: float = 1e-6,
-        positive: bool = False,
-        standardize: bool = False,
-        n_jobs: int | None = None,
         precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
         copy_X: bool = True,
+        cv: Any = None,
         verbose: Any = False,
+        n_jobs: int | None = None,
+        positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
+        l1_ratio: float = 1.0,
+        rule: str = "min",
+        standardize: bool = False,
     ) -> None:
-        self.alphas = alphas
         self.eps = eps
-        self.l1_ratio = l1_ratio
-        self.cv = cv
-        self.rule = rule
+        self.alphas = alphas
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
         self.max_iter = max_iter
         self.tol = tol
-        self.positive = positive
-        self.standardize = standardize
-        self.n_jobs = n_jobs
-        self.precompute = precompute
         self.copy_X = copy_X
+        self.cv = cv
         self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.l1_ratio = l1_ratio
+        self.rule = rule
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter ``cv`` by scikit-learn's metadata routing.
+        """
+        self._folds = named_folds(self.cv, X, y, routed(self, params, sample_weight)["split"])
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._folds
+
+    def get_metadata_routing(self) -> Any:
+        """Which arguments of ``fit`` go to the splitter."""
+        return fold_router(self)
 
     def _wide(self, block: Block) -> bool:
         return bool(block.x.shape[1] > max(block.n, MAX_STORED_COLUMNS))
 
     def _read(self, rows: Rows) -> tuple[TrainingData, Encoding]:
-        return TrainingData.with_folds(rows, self.cv)
+        return TrainingData.with_folds(rows, self._folds)
 
     def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
         check_option("rule", self.rule, rules.RULES)
-        options, folds = self._options(), data.folds(self.cv)
+        options, folds = self._options(), data.folds(self._folds)
         stopping = StoppingRule(options.tol, sweeps=options.max_iter)
 
         def test_error(fold: tuple[Source, Source]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from separatrix.linear.elastic_net.solve import solve_elastic_net, solve_penaliz
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import Encoding
 from separatrix.selection import rules
+
+#: Relative duality gap of the selected point, to which it is solved once more.
+FINAL = 1e-8
 
 
 class LassoPathBase(ElasticNetBase):
@@ -25,6 +30,8 @@ class LassoPathBase(ElasticNetBase):
 
     alphas: Any
     eps: float
+    _accuracy = 1e-6
+    _column_is_vector = True
 
     def coef_at(self, alpha: float) -> tuple[Floats, float]:
         """Coefficients and intercept at any penalty, from the nearest solution on the path."""
@@ -32,7 +39,8 @@ class LassoPathBase(ElasticNetBase):
         source, options = self._source(), self._options()
         if alpha > 0.0:
             nearest = int(np.argmin(np.abs(np.log(self.alphas_ / alpha))))
-            found = solve_penalized(source, float(alpha), options, self.coefs_[nearest])
+            near = self.coefs_[nearest][:, None]
+            found: Solution = solve_penalized(source, float(alpha), options, near)
         else:
             block = source if isinstance(source, Block) else None
             data = TrainingData(self.moments_, block=block)
@@ -53,6 +61,10 @@ class LassoPathBase(ElasticNetBase):
     @abstractmethod
     def _best(self, path: ElasticNetPath, data: TrainingData) -> int:
         """Index of the penalty to predict with."""
+
+    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
+        super()._accept(solution, encoding, flat=flat)
+        self._accept_sweeps(solution)
 
     def _solve(self, data: TrainingData) -> Solution:
         """The path over all rows, and its selected point solved to the KKT tolerance as well."""
@@ -76,7 +88,8 @@ class LassoPathBase(ElasticNetBase):
         self.gaps_, self.degrees_of_freedom_ = path.gaps, path.freedom
         best = self._best(path, data)
         self.alpha_ = float(path.alphas[best])
-        return solve_penalized(source, self.alpha_, options, path.coefs[best])
+        finer = replace(options, tol=min(options.tol, FINAL))
+        return solve_penalized(source, self.alpha_, finer, path.coefs[best][:, None])
 
 
 class LassoPath(PartialFitMixin, LassoPathBase):

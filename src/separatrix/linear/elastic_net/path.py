@@ -136,6 +136,11 @@ def solve_path(
         working.grow(np.flatnonzero(~working.inside))
     grad, _ = products.gradient(working.beta)
     before = np.inf
+    if start is not None and len(alphas) == 1:
+        found = _if_solved(alphas[0], working, penalty, stopping)
+        if found is not None:
+            yield found
+            return
     for alpha in alphas:
         _enlarge(working, grad, penalty, min(max(2.0 * alpha - before, 0.0), alpha))
         point, grad = _solve_at(alpha, working, grad, penalty, stopping)
@@ -170,14 +175,37 @@ def _solve_at(
             inner *= 0.1  # no column outside violates its condition: solve the set further
             if inner < 1e-16:
                 break
+    return _point(alpha, working, l2, (rss, primal, gap), sweeps), grad
+
+
+def _if_solved(
+    alpha: float, working: WorkingSet, penalty: ElasticNet, stopping: StoppingRule
+) -> PathPoint | None:
+    """The point where the path starts, if it is the solution at α already."""
+    l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
+    grad, rss = working.products.gradient(working.beta)
+    coefs = np.zeros(len(grad))
+    coefs[working.index] = working.beta
+    primal, gap = duality_gap(rss, grad, coefs, l1, l2, positive)
+    size = grad if positive else np.abs(grad)
+    violation = np.where(coefs, np.abs(grad - l2 * coefs - np.sign(coefs) * l1), size - l1)
+    kkt = max(stopping.kkt, rounding(working.beta, 1))
+    if not stopping.reached(gap, working.beta) or violation.max(initial=0.0) > kkt:
+        return None
+    return _point(alpha, working, l2, (rss, float(primal), float(gap)), 0)
+
+
+def _point(
+    alpha: float, working: WorkingSet, l2: Floats, values: tuple[float, float, float], sweeps: int
+) -> PathPoint:
+    """The solution on the working set; ``values`` are ‖r‖², the objective and its gap."""
     support = np.flatnonzero(working.beta)
     at = working.index[support]
     freedom = float(len(support))
     if l2[at].any():
         gram = working.gram[support[:, None], support]
         freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[at]), gram)))
-    beta = working.beta[support]
-    return PathPoint(alpha, at, beta, rss, primal, gap, freedom, sweeps), grad
+    return PathPoint(alpha, at, working.beta[support], *values, freedom, sweeps)
 
 
 def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNet, alpha: float) -> bool:

@@ -92,7 +92,7 @@ class ElasticNetPath:
     """Solutions at ``alphas`` (m) in the table's units: ``coefs`` (m x d), ``intercepts`` (m).
 
     ``gaps`` are duality gaps; ``rss`` are Σ w r²; ``freedom`` are the effective degrees of
-    freedom; ``sweeps`` counts those of coordinate descent.
+    freedom; ``sweeps_by_point`` counts those of coordinate descent.
     """
 
     alphas: Floats
@@ -102,7 +102,12 @@ class ElasticNetPath:
     rss: Floats
     freedom: Floats
     converged: NDArray[np.bool_]
-    sweeps: int
+    sweeps_by_point: tuple[int, ...]
+
+    @property
+    def sweeps(self) -> int:
+        """The number of sweeps over all points."""
+        return sum(self.sweeps_by_point)
 
 
 @dataclass(frozen=True)
@@ -168,5 +173,5 @@ class ElasticNetProblem:
             rss=np.array([p.rss for p in points]) * (y_variance * s.weight),
             freedom=np.array([p.freedom for p in points]),
             converged=np.array([stopping.reached(p.gap, p.beta) for p in points], dtype=bool),
-            sweeps=sum(p.sweeps for p in points),
+            sweeps_by_point=tuple(p.sweeps for p in points),
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import optimize
 
 from separatrix.estimators.additive import Source, TrainingData
-from separatrix.linear.elastic_net.certificate import certify_elastic_net
+from separatrix.linear.elastic_net.certificate import certify_elastic_net, certify_targets
 from separatrix.linear.elastic_net.columns import elastic_net_problem
 from separatrix.linear.elastic_net.path import StoppingRule
 from separatrix.linear.elastic_net.problem import ElasticNetOptions, ElasticNetProblem
@@ -20,12 +20,25 @@ from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Block, Floats
 
 
-def solve_elastic_net(data: TrainingData, alpha: float, options: ElasticNetOptions) -> Solution:
-    """Solve for every target; α = 0 without sign constraint is least squares."""
+@dataclass(frozen=True)
+class ElasticNetSolution(Solution):
+    """A solution with the duality gap and the number of sweeps of each target."""
+
+    gaps: Floats = field(default_factory=lambda: np.zeros(0))
+    sweeps: tuple[int, ...] = ()
+
+
+def solve_elastic_net(
+    data: TrainingData, alpha: float, options: ElasticNetOptions, start: Floats | None = None
+) -> Solution:
+    """Solve for every target; α = 0 without sign constraint is least squares.
+
+    ``start`` (d x k) are coefficients near the solution, if some are known.
+    """
     if not (np.isfinite(alpha) and alpha >= 0.0):
         raise InputError(f"alpha={alpha!r} must be a number ≥ 0.")
     if alpha > 0.0:
-        return solve_penalized(data.source, alpha, options)
+        return solve_penalized(data.source, alpha, options, start)
     if options.positive:
         return solve_penalized(data.source if data.block is None else data.block, 0.0, options)
     if data.block is not None:
@@ -36,26 +49,31 @@ def solve_elastic_net(data: TrainingData, alpha: float, options: ElasticNetOptio
 
 def solve_penalized(
     source: Source, alpha: float, options: ElasticNetOptions, start: Floats | None = None
-) -> Solution:
+) -> ElasticNetSolution:
     """Solve for every target with α > 0, or with coefficients ≥ 0, and certify.
 
-    ``start`` (d) are coefficients near the solution, if some are known.
+    ``start`` (d x k) are coefficients near the solution, if some are known.
     """
     found = [
-        _solve_target(source, alpha, options, target, start)
+        _solve_target(source, alpha, options, target, None if start is None else start[:, target])
         for target in range(len(source.targets))
     ]
     coef = np.stack([b for b, _, _ in found], axis=1)
     certificate = certify_elastic_net(source, coef, alpha, options)
+    gaps = np.array([certificate.gap])
+    if coef.shape[1] > 1:
+        gaps = np.array([part.gap for part in certify_targets(source, coef, alpha, options)])
     sweeps = max(n for _, _, n in found)
     if not certificate.holds:
         _warn(certificate, sweeps, options)
-    return Solution(
+    return ElasticNetSolution(
         coef,
         np.array([a for _, a, _ in found]),
         certificate,
         status=Status.SOLVED if certificate.holds else Status.LIMIT,
         iterations=sweeps,
+        gaps=gaps,
+        sweeps=tuple(n for _, _, n in found),
     )
 
 

@@ -44,6 +44,8 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
         Duality gap, KKT residual, rank, condition number and trusted digits of the solution.
     rank_ : int
         Number of linearly independent columns (centered, where there is an intercept).
+    singular_ : ndarray of shape (min(n, d),)
+        Singular values of the columns (centered, where there is an intercept), the largest first.
     marginal_coef_ : ndarray of shape (d,) or (k, d)
         Coefficient of every column in a regression on that column alone.
     moments_ : Moments or None
@@ -72,6 +74,7 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     """
 
     _multi_output = True
+    _keeps_float32 = True
 
     def __init__(
         self,
@@ -105,13 +108,26 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     @property
     def rank_(self) -> int:
         """The number of linearly independent columns."""
-        assert self.certificate_.rank is not None
+        if self.certificate_.rank is None:
+            raise AttributeError("rank_ is not determined by this solver.")
         return self.certificate_.rank
+
+    @property
+    def singular_(self) -> Floats:
+        """The roots of the eigenvalues of the scatter matrix; where that was not formed, none."""
+        if self.moments_ is None:
+            raise AttributeError("singular_ needs the moments, and there are too many columns.")
+        m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
+        values = np.linalg.eigvalsh(m.xx)[::-1][: min(m.count, m.d)]
+        return np.asarray(np.sqrt(np.maximum(values, 0.0)))
 
     @property
     def marginal_coef_(self) -> Floats:
         """σ_xy / σ_xx column by column, equal to ``coef_`` where columns are uncorrelated."""
-        assert self.moments_ is not None
+        if self.moments_ is None:
+            raise AttributeError(
+                "marginal_coef_ needs the moments, and there are too many columns."
+            )
         m = self.moments_ if self.fit_intercept else self.moments_.about_origin()
         variance = np.diag(m.xx)[:, None]
         marginal = np.divide(m.xy, variance, out=np.zeros_like(m.xy), where=variance > 0)

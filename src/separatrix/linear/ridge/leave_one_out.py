@@ -9,6 +9,7 @@ weight w stands for w equal rows, one of which is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from separatrix.statistics.fields import FieldStatistic
 
 
 class LeaveOneOut(FieldStatistic):
-    """Σ w e₍ᵢ₎² for each of m penalties (summed over targets), and the least 1 − h.
+    """Σ w e₍ᵢ₎² for each of k targets and m penalties, and the least 1 − h.
 
     ``rotation`` (d x r) takes centred rows to coordinates u, ``shrink`` (r x m) holds λ/(λ + α),
     ``cross`` (r x k) the products of u with the targets; ``base`` is 1/Σw with an intercept, else
@@ -40,11 +41,18 @@ class LeaveOneOut(FieldStatistic):
         self.rotation, self.shrink, self.cross = rotation, shrink, cross
         self.x_mean, self.y_mean, self.base = x_mean, y_mean, base
         self.precision = precision
-        self.total = np.zeros(shrink.shape[1])
+        self.total = np.zeros((cross.shape[1], shrink.shape[1]))
         self.least = 1.0
 
     def update(self, block: Block) -> None:
         """Add the rows of a block, in chunks whose working arrays stay in cache."""
+        for rows, k, error in self.errors(block):
+            error *= error
+            w = np.ones(len(error), self.precision) if block.w is None else block.w[rows]
+            self.total[k] += w @ error
+
+    def errors(self, block: Block) -> Iterator[tuple[slice, int, Floats]]:
+        """Chunk by chunk (rows, target, errors (n x m)), in a buffer that the next one reuses."""
         (d, r), m, dtype = self.rotation.shape, self.shrink.shape[1], self.precision
         rotation, leverage = self.rotation.astype(dtype), self._low_rank(self.shrink)
         models = [
@@ -72,8 +80,7 @@ class LeaveOneOut(FieldStatistic):
                 np.matmul(u[:n] @ left, right, out=error[:n])
                 np.subtract(y[:, None], error[:n], out=error[:n])
                 error[:n] /= residual_factor[:n]
-                error[:n] *= error[:n]
-                self.total += (np.ones(n, dtype) if w is None else w) @ error[:n]
+                yield rows, k, error[:n]
 
     def _low_rank(self, matrix: Floats) -> tuple[Floats, Floats]:
         """The matrix as a product of two thin ones, by singular values.

@@ -17,9 +17,14 @@ from separatrix.linear.least_squares.solve import (
     too_many_columns,
 )
 from separatrix.linear.ridge.spectrum import RidgeOptions, ridge_from_block, ridge_from_moments
-from separatrix.messages import InputError
+from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import Encoding
+
+#: scikit-learn's names of solvers, and those that iterate there.
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+ITERATIVE = ("lsqr", "sag", "saga")
 
 
 class RidgeBase(RegressorMixin, MomentEstimator):
@@ -27,10 +32,12 @@ class RidgeBase(RegressorMixin, MomentEstimator):
 
     _multi_output = True
     _column_is_vector = True
+    _column_keeps_intercept = True
     _no_inference = (
         "Ridge coefficients are biased by the penalty, so that standard errors and p values would "
         "not be valid. Use LinearRegression for inference."
     )
+    _keeps_float32 = True
     fit_intercept: bool
     standardize: bool
 
@@ -58,7 +65,7 @@ class Ridge(PartialFitMixin, RidgeBase):
     tol : float, default=1e-4
         Accepted for compatibility with scikit-learn; it has no effect.
     solver : str, default="auto"
-        Accepted for compatibility with scikit-learn; it has no effect.
+        One of scikit-learn's names; the solution is exact with any of them.
     positive : bool, default=False
         Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
@@ -75,6 +82,10 @@ class Ridge(PartialFitMixin, RidgeBase):
         Intercept a.
     certificate_ : Certificate
         Duality gap and KKT residual.
+    n_iter_ : ndarray of shape (k,) or None
+        Number of iterations where the solution is iterative, else None.
+    solver_ : str
+        The solver: "cholesky", "svd", or "lbfgs" with ``positive``; the one named by ``solver``.
     moments_ : Moments or None
         Moments of the training rows, to which ``partial_fit`` adds.
 
@@ -122,7 +133,30 @@ class Ridge(PartialFitMixin, RidgeBase):
 
     def _solve(self, data: TrainingData) -> Solution:
         alpha = self._alphas(len(data.source.targets))
+        self.solver_ = self._solver(data)
         return solve_ridge(data, alpha, self._options(), positive=bool(self.positive))
+
+    def _accept(self, solution: Solution, encoding: Encoding, *, flat: bool) -> None:
+        super()._accept(solution, encoding, flat=flat)
+        self.n_iter_: Any = None
+        if self.solver_ in ITERATIVE:
+            self.n_iter_ = np.full(solution.coef.shape[1], max(1, solution.iterations), np.int32)
+
+    def _solver(self, data: TrainingData) -> str:
+        """The name of the solver, checked."""
+        check_option("solver", self.solver, SOLVERS)
+        if self.solver == "lbfgs" and not self.positive:
+            raise InputError(
+                "solver='lbfgs' is that of positive=True.", remedy="Leave it at 'auto'."
+            )
+        if self.positive and self.solver not in ("auto", "lbfgs"):
+            raise InputError(
+                f"solver={self.solver!r} does not support positive=True.",
+                remedy="Leave it at 'auto'.",
+            )
+        if self.solver != "auto":
+            return self.solver
+        return "lbfgs" if self.positive else "cholesky" if data.block is None else "svd"
 
     def _alphas(self, targets: int) -> Floats:
         """One penalty per target."""

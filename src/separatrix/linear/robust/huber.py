@@ -1,13 +1,16 @@
 """Huber regression with concomitant scale, by Newton's method.
 
-    min over b, a, σ > 0 of Σ w (σ + σ·H((y − a − b·x)/σ)) + α‖b‖²
+    min over b, a, σ > 0 of Σ w (σ + σ·H((y − a − b·x)/σ)) + α Σ vⱼ² bⱼ² / v
     H(z) = z² for |z| ≤ ε,  2ε|z| − ε² beyond
+
+vⱼ and v are the standard deviations of column j and of y, or 1 where the penalty is on the table's
+own units.
 
 The objective is jointly convex in (b, a, σ). With u = clip(r/σ, −ε, ε), each row contributes
 −2w·u·(x, 1) and w(1 − u²) to the gradient, and 2w/σ·(x, 1, u)(x, 1, u)ᵀ to the Hessian if it is
 no outlier: sums over rows, so that one evaluation is one pass over the blocks. The dual is
 
-    max of 2 Σ w u y − ‖Xᵀ(w u)‖²/α   with |u| ≤ ε, Σ w u = 0, Σ w u² ≤ Σ w
+    max of 2 Σ w u y − v ‖V⁻¹Xᵀ(w u)‖²/α   with |u| ≤ ε, Σ w u = 0, Σ w u² ≤ Σ w
 
 and u at the solution, corrected until the constraints hold exactly, gives the lower bound. Sums
 over one pass determine it, so that the gap is the difference of the two values. Where a majority
@@ -30,7 +33,7 @@ from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
 from separatrix.statistics.fields import FieldStatistic
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.preconditioner import Preconditioner, precondition
+from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
 
 EPS = float(np.finfo(float).eps)
 #: Least σ, as a fraction of the objective per row.
@@ -173,23 +176,40 @@ class _DualSums(FieldStatistic):
             self.largest = max(self.largest, float(np.abs(u).max(initial=0.0)))
 
 
+@dataclass(frozen=True)
+class HuberOptions:
+    """Which Huber regression, and how closely it is to be solved."""
+
+    epsilon: float = 1.35
+    alpha: float = 0.0
+    fit_intercept: bool = True
+    standardize: bool = True
+    tol: float = 1e-9
+    max_iter: int = 100
+
+
 def solve_huber(
     rows: Rows,
     moments: Moments,
-    *,
-    epsilon: float,
-    alpha: float,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int,
+    options: HuberOptions,
+    start: tuple[Floats, float, float] | None = None,
 ) -> HuberSolution:
-    """Newton's method from the least-squares fit."""
-    preconditioner = precondition(rows, moments, fit_intercept=fit_intercept)
-    scaled = _scale(preconditioner, moments, Huber(epsilon), alpha, fit_intercept)
-    start = np.zeros(preconditioner.rank + 1 + int(fit_intercept))
-    start[-1] = max(1.0, scaled.floor)
-    problem = _HuberProblem(rows, scaled)
-    found = newton(problem, start, tol=tol, max_iter=max_iter, gradient_scale=2.0 * moments.weight)
+    """Newton's method from the least-squares fit, or from ``start``: (b, a, σ)."""
+    preconditioner = precondition(
+        rows,
+        moments,
+        fit_intercept=options.fit_intercept,
+        standard_norm=options.standardize and options.alpha > 0.0,
+    )
+    scaled = _scale(preconditioner, moments, options)
+    problem, tol = _HuberProblem(rows, scaled), options.tol
+    theta = np.zeros(preconditioner.rank + 1 + int(options.fit_intercept))
+    theta[-1] = max(1.0, scaled.floor)
+    if start is not None:
+        theta = _warm_start(scaled, *start)
+    found = newton(
+        problem, theta, tol=tol, max_iter=options.max_iter, gradient_scale=2.0 * moments.weight
+    )
     certificate = _certify(problem, found, moments, tol)
     if not certificate.holds:
         warn("SEP003", f"Huber regression: {certificate}")
@@ -204,17 +224,32 @@ def solve_huber(
     )
 
 
+def _warm_start(scaled: _ScaledProblem, coef: Floats, intercept: float, scale: float) -> Floats:
+    """Coefficients, intercept and scale in the units of the table as a point θ."""
+    p = scaled.preconditioner
+    length = np.linalg.norm(p.matrix, axis=1)  # in units of each column, whatever those are
+    length[length == 0.0] = 1.0
+    beta = np.linalg.lstsq(p.matrix / length[:, None], coef / length, rcond=None)[0]
+    constant = intercept - float(p.y_center[0]) + float(p.center @ coef)
+    extra = [constant / scaled.unit] if scaled.fit_intercept else []
+    sigma = max(scale / scaled.unit, scaled.floor)
+    return np.concatenate([(beta - scaled.start) / scaled.unit, extra, [sigma]])
+
+
 def _scale(
-    preconditioner: Preconditioner, moments: Moments, loss: Huber, alpha: float, fit_intercept: bool
+    preconditioner: Preconditioner, moments: Moments, options: HuberOptions
 ) -> _ScaledProblem:
     """Start from ridge regression with the same penalty; its residuals are the unit of y.
 
     Where that fit is exact, the standard deviation of y is the unit.
     """
+    alpha, fit_intercept = options.alpha, options.fit_intercept
     m = moments if fit_intercept else moments.about_origin()
     gram, matrix = preconditioner.gram(moments), preconditioner.matrix
-    cross, square = (matrix.T @ m.xy)[:, 0], matrix.T @ matrix
+    penalized = matrix * column_scales(moments, m)[:, None] if options.standardize else matrix
+    cross, square = (matrix.T @ m.xy)[:, 0], penalized.T @ penalized
     deviation = float(np.sqrt(m.yy[0, 0] / m.weight)) or 1.0
+    alpha = alpha / deviation if options.standardize else alpha
     unit, start = deviation, np.zeros(preconditioner.rank)
     for weight in (0.0, alpha):  # α is relative to the size of residuals
         start = linalg.solve(gram + unit * weight * square, cross, assume_a="pos")
@@ -225,6 +260,7 @@ def _scale(
     # Σw·σ is then at most a billionth of the objective, and well above the rounding of residuals
     shrinkage = float(start @ penalty @ start) / unit**2 / m.weight
     floor = max(FLOOR * max(1.0, shrinkage), 1e3 * noise)
+    loss = Huber(options.epsilon)
     return _ScaledProblem(preconditioner, start, unit, noise, loss, penalty, floor, fit_intercept)
 
 

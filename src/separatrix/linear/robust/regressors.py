@@ -9,20 +9,25 @@ from sklearn.base import RegressorMixin
 
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import one_number
-from separatrix.linear.robust.huber import solve_huber
+from separatrix.linear.robust.huber import HuberOptions, solve_huber
 from separatrix.linear.robust.least_absolute import solve_least_absolute
 from separatrix.messages import InputError
+from separatrix.rows.block import Floats
 from separatrix.statistics.preparation import prepare
+
+#: Relative gradient at which a fit ends; a finer ``tol`` is followed.
+ACCURACY = 1e-9
 
 
 class HuberRegressor(RegressorMixin, LinearModel):
     """Huber regression with concomitant scale, robust to outliers in the target.
 
-        min over b, a, σ of Σ w (σ + σ·H((y − a − b·x)/σ)) + α‖b‖²
+        min over b, a, σ of Σ w (σ + σ·H((y − a − b·x)/σ)) + α Σ vⱼ² bⱼ² / v
         H(z) = z² for |z| ≤ ε,  2ε|z| − ε² beyond
 
     Small residuals count by their square, large ones by their absolute value; the scale σ is
-    estimated jointly. Columns are preconditioned, so that the minimum is found in any units of X.
+    estimated jointly. The penalty is on the coefficients of standardized columns and target (vⱼ
+    and v are the standard deviations of column j and of y), so that no unit has an influence.
 
     Parameters
     ----------
@@ -32,13 +37,17 @@ class HuberRegressor(RegressorMixin, LinearModel):
     max_iter : int, default=100
         Limit of Newton steps; ten are usual.
     alpha : float, default=0.0001
-        Weight of the penalty ‖b‖², which depends on the units of X; 0 for none.
+        Weight of the penalty on the coefficients of standardized columns; 0 for none.
     warm_start : bool, default=False
-        Accepted for compatibility with scikit-learn; it has no effect.
-    tol : float, default=1e-9
-        Gradient at which to stop, relative to the terms that cancel in it.
+        Whether to start from the coefficients and scale of the last fit.
     fit_intercept : bool, default=True
         Whether the model has an intercept ``a``.
+    tol : float, default=1e-5
+        Gradient at which to stop, relative to the terms that cancel in it; the fit goes on to 1e-9
+        if that is less.
+    standardize : bool, default=True
+        Whether the penalty is on standardized columns and target; False is scikit-learn's α‖b‖²,
+        which depends on the units of both.
 
     Attributes
     ----------
@@ -83,15 +92,17 @@ class HuberRegressor(RegressorMixin, LinearModel):
         max_iter: int = 100,
         alpha: float = 0.0001,
         warm_start: bool = False,
-        tol: float = 1e-9,
         fit_intercept: bool = True,
+        tol: float = 1e-5,
+        standardize: bool = True,
     ) -> None:
         self.epsilon = epsilon
         self.max_iter = max_iter
         self.alpha = alpha
         self.warm_start = warm_start
-        self.tol = tol
         self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.standardize = standardize
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
@@ -102,25 +113,36 @@ class HuberRegressor(RegressorMixin, LinearModel):
             )
         if not self.alpha >= 0.0:
             raise InputError(f"alpha={self.alpha!r} is negative.", remedy="Use 0 or more.")
+        if not self.tol >= 0.0:
+            raise InputError(f"tol={self.tol!r} is negative.", remedy="Use 0 or more.")
         prepared = prepare(self._training_rows(X, y, sample_weight))
         one_number(prepared.moments.targets)
-        solution = solve_huber(
-            prepared.rows,
-            prepared.moments,
+        options = HuberOptions(
             epsilon=self.epsilon,
             alpha=self.alpha,
-            fit_intercept=self.fit_intercept,
-            tol=self.tol,
+            fit_intercept=bool(self.fit_intercept),
+            standardize=bool(self.standardize),
+            tol=min(self.tol, ACCURACY) or ACCURACY,
             max_iter=self.max_iter,
         )
+        start = self._warm_start(prepared.moments.d)
+        solution = solve_huber(prepared.rows, prepared.moments, options, start)
         self._accept(solution, prepared.encoding, flat=True)
         self.scale_ = solution.scale
+        if start is not None:
+            self.n_iter_ = solution.iterations
         residuals = [
             block.y[:, 0] - block.matvec(self.coef_) - self.intercept_
             for block in prepared.rows.blocks()
         ]
         self.outliers_ = np.abs(np.concatenate(residuals)) > self.epsilon * self.scale_
         return self
+
+    def _warm_start(self, d: int) -> tuple[Floats, float, float] | None:
+        """Coefficients, intercept and scale of the last fit, if it is to start from them."""
+        if not self.warm_start or getattr(self, "coef_", np.zeros(0)).shape != (d,):
+            return None
+        return self.coef_, float(self.intercept_), self.scale_
 
 
 class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
