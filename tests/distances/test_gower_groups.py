@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import separatrix as sx
 from separatrix.statistics.preparation import prepare
@@ -59,3 +60,58 @@ def test_medoids_and_hierarchies_predict_and_are_stored(tmp_path) -> None:
     of_table = sx.AgglomerativeClustering(4, metric="precomputed", linkage="average")
     of_table.fit(sx.Gower().fitted(frame).distances(frame))
     np.testing.assert_allclose(tree.linkage_[:, 2], of_table.linkage_[:, 2], atol=1e-12)
+
+
+def with_gaps(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(6)
+    frame = table(n)
+    frame["sex"] = rng.choice(["f", "m"], n)  # two levels: one column of the design
+    for name in frame.columns:
+        frame.loc[rng.random(n) < 0.15, name] = None
+    return frame
+
+
+def test_missing_values_are_skipped_however_the_table_is_read(tmp_path) -> None:
+    frame = with_gaps()
+    d = sx.Gower().fitted(frame).distances(frame)
+    read = {"frame": frame, "scan": sx.scan(frame)}
+    for given in read.values():
+        search = sx.NearestNeighbors(n_neighbors=4, metric="gower").fit(given)
+        np.testing.assert_allclose(search.kneighbors(frame)[0], np.sort(d)[:, :4], atol=1e-12)
+        tree = sx.AgglomerativeClustering(4, linkage="average", metric="gower").fit(given)
+        known = sx.AgglomerativeClustering(4, linkage="average", metric="precomputed").fit(d)
+        np.testing.assert_allclose(tree.linkage_[:, 2], known.linkage_[:, 2], atol=1e-12)
+        model = sx.KMedoids(3, metric="gower", init="build").fit(given)
+        assert model.inertia_ == pytest.approx(d[:, model.medoid_indices_].min(axis=1).sum())
+    sx.save(model, tmp_path / "m.sx")
+    assert (sx.load(tmp_path / "m.sx").predict(frame) == model.labels_).all()
+    labels = np.arange(60) % 3
+    near = sx.KNeighborsClassifier(5, metric="gower")
+    scanned = sx.scan(frame.assign(y=labels.astype(str)), target="y")
+    np.testing.assert_array_equal(
+        near.fit(scanned).predict_proba(frame), near.fit(frame, labels).predict_proba(frame)
+    )
+    numbers = sx.KNeighborsRegressor(5, metric="gower")
+    scanned = sx.scan(frame.assign(y=labels + 0.5), target="y")
+    np.testing.assert_allclose(
+        numbers.fit(scanned).predict(frame), numbers.fit(frame, labels + 0.5).predict(frame)
+    )
+
+
+def test_a_category_of_two_levels_keeps_its_place() -> None:
+    x = np.array([[0.0, 10.0], [1.0, 30.0], [0.0, 20.0]])
+    expected = sx.Gower().fitted(x).distances(x)
+    np.testing.assert_allclose(sx.Gower(groups=((0,),)).fitted(x).distances(x), expected)
+
+
+def test_the_command_skips_missing_values() -> None:
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"a": np.repeat([0.0, 10.0], 40) + rng.normal(size=80)})
+    frame["b"] = frame.a + rng.normal(size=80)
+    frame["c"] = np.repeat(["u", "v"], 40)
+    frame.loc[rng.random(80) < 0.2, "a"] = None
+    frame.loc[rng.random(80) < 0.2, "c"] = None
+    study = sx.run_clusters(sx.scan(frame), method="kmedoids", metric="gower")
+    assert study.k == 2
+    assert any("skipped wherever two rows are compared" in line for line in study.messages)
+    assert len(set(study.model.labels_[:40])) == len(set(study.model.labels_[40:])) == 1

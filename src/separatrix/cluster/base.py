@@ -12,6 +12,7 @@ from separatrix.distances.base import Metric
 from separatrix.distances.condensed import as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.estimators.metric_inputs import PointsEstimator, as_dense, holds_objects
+from separatrix.estimators.skipped_values import metric_of_table
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
@@ -104,7 +105,7 @@ class MetricClusterer(Clusterer):
             X = as_square(X)
         x, w = self._read_points(X, sample_weight, objects=holds_objects(metric, X))
         x = self._fit_standardize(x, w, numeric=metric.of_vectors)
-        self.metric_ = metric.fitted(x, w)
+        self.metric_ = metric_of_table(metric, vars(self).get("encoding_")).fitted(x, w)
         points = self.metric_.validate(x)
         if isinstance(metric, PrecomputedDistances):
             metric.precompute(points)  # refuses a matrix that is not square and symmetric

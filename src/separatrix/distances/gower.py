@@ -70,21 +70,17 @@ class Gower(Metric):
         """With the ranges and levels of the rows of positive weight in this sample."""
         if self.groups:
             merged = Gower(groups=self.groups).validate(x)
-            last = tuple(range(merged.shape[1] - len(self.groups), merged.shape[1]))
-            merged = merged if w is None else merged[w > 0]
-            return Gower(last, np.ptp(merged, axis=0), None, self.groups)
+            last = tuple(range(merged.shape[1] - len(self._merged), merged.shape[1]))
+            return Gower(last, _ranges(merged, w), None, self.groups)
         columns = _columns(x)
         levels = tuple(_levels(c) if _is_text(c) else () for c in columns)
         codes = Gower(tuple(self.categorical), None, levels).validate(x)
-        known = ~np.isnan(codes) & np.array([True] if w is None else w > 0)[:, None]
-        low = np.min(codes, axis=0, where=known, initial=np.inf)
-        high = np.max(codes, axis=0, where=known, initial=-np.inf)
-        return Gower(tuple(self.categorical), np.maximum(high - low, 0.0), levels)
+        return Gower(tuple(self.categorical), _ranges(codes, w), levels)
 
     def validate(self, x: Any) -> Floats:
         """Numbers unchanged, categories as codes; all unseen levels share one code of their own."""
         if self.groups:
-            return self._merge_groups(as_dense_matrix(x))
+            return self._merge_groups(as_dense_matrix(x, allow_missing=True))
         if isinstance(x, np.ndarray) and x.dtype.kind == "f":
             return as_dense_matrix(x, allow_missing=True)  # numeric, or validated before
         columns = _columns(x)
@@ -99,12 +95,17 @@ class Gower(Metric):
 
     def _merge_groups(self, x: Floats) -> Floats:
         """One-hot columns of a category as one column of codes; merged rows stay unchanged."""
-        if self.ranges is not None and x.shape[1] == len(self.ranges):
+        if not self._merged or (self.ranges is not None and x.shape[1] == len(self.ranges)):
             return x
-        grouped = {j for group in self.groups for j in group}
+        grouped = {j for group in self._merged for j in group}
         others = [j for j in range(x.shape[1]) if j not in grouped]
-        codes = [x[:, group] @ np.arange(1.0, len(group) + 1) for group in self.groups]
+        codes = [x[:, group] @ np.arange(1.0, len(group) + 1) for group in self._merged]
         return np.column_stack([x[:, others], *codes])
+
+    @property
+    def _merged(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of several columns: a single one holds 0 and 1, and stays in its place."""
+        return tuple(group for group in self.groups if len(group) > 1)
 
     def precompute(self, z: Floats) -> Floats:
         """The points as columns."""
@@ -118,6 +119,14 @@ class Gower(Metric):
         discrete = np.array([bool(levels) for levels in self.levels or ((),) * x.shape[1]])
         discrete[list(self.categorical)] = True
         loops.gower(x, precomputed, discrete, np.asarray(self.ranges, dtype=float), out)
+
+
+def _ranges(codes: Floats, w: Floats | None) -> Floats:
+    """The range of every column, over known values in rows of positive weight."""
+    known = ~np.isnan(codes) & np.array([True] if w is None else w > 0)[:, None]
+    low = np.min(codes, axis=0, where=known, initial=np.inf)
+    high = np.max(codes, axis=0, where=known, initial=-np.inf)
+    return np.asarray(np.maximum(high - low, 0.0))
 
 
 def _not_fitted() -> InputError:

@@ -13,12 +13,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.distances.base import Metric
+from separatrix.distances.missing import NanEuclidean
 from separatrix.distances.names import FunctionMetric, PrecomputedDistances, metric_from
 from separatrix.estimators.base import RowsEstimator, check_sample_weight
+from separatrix.estimators.skipped_values import skips_missing, with_missing
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints, Matrix, unit_weights
-from separatrix.rows.encoding import identity
+from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows, column_means
+from separatrix.rows.scan import rows_like
 from separatrix.rows.sources.frames import is_frame
 from separatrix.statistics.preparation import prepare
 from separatrix.statistics.standardizer import Standardizer
@@ -76,6 +79,18 @@ class PointsEstimator(RowsEstimator):
     standardizer_: Standardizer | None
     precomputed_columns_: Ints | None = None
 
+    @property
+    def _skips_missing(self) -> bool:
+        """Whether the metric skips missing values of tables, which are then not filled."""
+        return skips_missing(getattr(self, "metric", None))
+
+    @property
+    def _missing_ok(self) -> bool:  # type: ignore[override]
+        """Whether the metric takes NaN for a missing value."""
+        metric = getattr(self, "metric", None)
+        named = isinstance(metric, str) and metric == "nan_euclidean"
+        return named or isinstance(metric, NanEuclidean) or self._skips_missing
+
     def _use_of_frames(self) -> str:
         """A metric on objects takes rows as they are, and a distance matrix is a matrix."""
         metric = getattr(self, "metric", None)
@@ -124,7 +139,11 @@ class PointsEstimator(RowsEstimator):
             self.encoding_ = identity(rows.schema)
         else:
             prepared = prepare(rows)
-            rows, self.encoding_ = prepared.rows, prepared.encoding
+            self.encoding_ = prepared.encoding
+            if self._skips_missing:
+                raw = rows.collect()
+                return with_missing(self.encoding_, raw), raw.w
+            rows = prepared.rows
         block = rows.collect()
         keep = self._sparse_points or self._reads_graph(block.x)
         return block.x if keep else as_dense(block.x), block.w
@@ -152,6 +171,9 @@ class PointsEstimator(RowsEstimator):
         check_is_fitted(self)
         if self._fitted_to_objects:
             return as_objects(X)
+        encoding: Encoding = self.encoding_
+        if self._skips_missing and not encoding.is_identity:
+            return with_missing(encoding, rows_like(X, encoding.schema).collect())
         x = self._design(X)
         columns = self.precomputed_columns_
         if columns is not None and self._reads_graph(x):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from separatrix.estimators.metric_inputs import (
     as_objects,
     holds_objects,
 )
+from separatrix.estimators.skipped_values import metric_of_table, with_missing
 from separatrix.estimators.targets import numeric
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, warn
@@ -58,6 +60,7 @@ class InstanceBasedModel(PointsEstimator):
             raise InputError("There are no rows of positive weight to store.")
         self.points_ = self._fit_standardize(x, w, numeric=metric.of_vectors)
         self.sample_weight_ = w
+        metric = metric_of_table(metric, vars(self).get("encoding_"))
         self.metric_ = metric.fitted(self.points_, w)
         if isinstance(x, np.ndarray) and min(x.shape) >= MANY_COLUMNS:
             if isinstance(metric, NanEuclidean):
@@ -82,12 +85,6 @@ class InstanceBasedModel(PointsEstimator):
         self.precomputed_columns_ = np.asarray(rows, dtype=np.int64)
         chosen = x if len(rows) == n_samples else x[:, rows]
         return as_graph(chosen).copy() if sparse.issparse(x) else as_dense(chosen)
-
-    @property
-    def _missing_ok(self) -> bool:  # type: ignore[override]
-        return isinstance(self.metric, NanEuclidean) or (
-            isinstance(self.metric, str) and self.metric == "nan_euclidean"
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,6 +112,9 @@ class InstanceBasedClassifier(ClassLabels, InstanceBasedModel):
         else:
             coded = coded_rows(self, X, y, sample_weight)
             self.encoding_ = coded.encoding
+            if self._skips_missing and not coded.encoding.is_identity:
+                raw = with_missing(coded.encoding, X.collect())
+                coded = replace(coded, x=raw[coded.rows])
         self.codes_ = coded.codes
         self._fit_points(coded.x, coded.w, coded.rows, coded.n_samples)
 
@@ -140,6 +140,8 @@ class InstanceBasedRegressor(InstanceBasedModel):
                 prepared = prepare(table)
                 table, self.encoding_ = prepared.rows, prepared.encoding
             block = table.collect()
+            if self._skips_missing and not self.encoding_.is_identity:
+                block = replace(block, x=with_missing(self.encoding_, X.collect()))
             numeric(block.targets)
             self.flat_ = isinstance(X, Rows) or np.asarray(y).ndim == 1
             x, w, targets = block.x, block.weights, block.y

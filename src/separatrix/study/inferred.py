@@ -28,6 +28,7 @@ IMPUTATION = {
     "indicator": "imputed, with an indicator column",
     "regress": "imputed by regression on the other columns",
     "drop": "their rows are left out",
+    "skip": "skipped wherever two rows are compared",
 }
 
 

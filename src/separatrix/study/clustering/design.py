@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from separatrix.cluster.base import columns_by_level, zero_one_columns
+from separatrix.estimators.skipped_values import with_missing
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.profile import ColumnProfile
@@ -24,6 +25,8 @@ COPY, COMPARED_ROWS, NAMED = 0.99999, 5_000, 3
 @dataclass(frozen=True)
 class ClusterDesign:
     """Design matrix ``x`` as distances see it: imputed, encoded, standardized if requested.
+
+    Gower's distance skips missing values: they are NaN there.
 
     ``z`` is what sums of squares and pictures go by: standardized if requested, even where the
     metric does not depend on units; ``raw`` is encoded only. ``categories`` are the columns of each
@@ -61,9 +64,12 @@ def cluster_design(table: InMemory, method: Method, *, standardize: bool) -> Clu
     if standardize:
         scales = Standardizer.from_rows(x, np.ones(len(x))).with_pooled_scales(discrete)
         z = scales.transform(x)
+    compared = z if scaled else x
+    if method.metric == "gower" and not prepared.encoding.is_identity:
+        compared = with_missing(prepared.encoding, table.collect())
     return ClusterDesign(
         table,
-        np.ascontiguousarray(z if scaled else x),
+        np.ascontiguousarray(compared),
         z,
         x,
         tuple(str(term) for term in terms),
@@ -86,7 +92,10 @@ def inferred_messages(
         messages.append(
             f"{table.dropped} rows are left out: a value is missing (override: `missing`)."
         )
-    messages += inferred.about_columns(columns, table.schema)
+    schema = table.schema
+    if method.metric == "gower" and schema.missing != "drop":
+        schema = replace(schema, missing="skip")
+    messages += inferred.about_columns(columns, schema)
     messages += _copied_columns(design)
     messages += [_standardization(design, method), *_categories(design, method)]
     return (*messages, *_samples(len(design.x), samples))

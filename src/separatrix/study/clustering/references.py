@@ -4,7 +4,8 @@
                Gaussian copula: u = Φ(z), z ~ N(0, R), x = F⁻¹(u)
     uniform    uniform over the box that the principal components span
 
-Discrete columns keep their values and are permuted: a category by itself is no cluster.
+Discrete columns keep their values and are permuted: a category by itself is no cluster. Values
+that are missing (NaN) are missing there, too.
 """
 
 from __future__ import annotations
@@ -79,12 +80,16 @@ def references(x: Floats, discrete: list[list[int]]) -> dict[str, Draw]:
     """Samplers of tables like ``x`` without clusters; ``discrete`` columns belong together."""
     permuted = {j for group in discrete for j in group}
     free = [j for j in range(x.shape[1]) if j not in permuted]
+    missing = np.isnan(x[:, free])
+    known = x[:, free]
+    if missing.any():
+        known = np.where(missing, np.nanmedian(known, axis=0), known)
 
     def with_permuted(draw: Draw) -> Draw:
         def table_of(rng: np.random.Generator) -> Floats:
             table = np.empty_like(x)
             if free:
-                table[:, free] = draw(rng)
+                table[:, free] = np.where(missing, np.nan, draw(rng))
             for group in discrete:
                 table[:, group] = x[rng.permutation(len(x))][:, group]
             return table
@@ -92,8 +97,8 @@ def references(x: Floats, discrete: list[list[int]]) -> dict[str, Draw]:
         return table_of
 
     return {
-        "unimodal": with_permuted(_unimodal(x[:, free])),
-        "uniform": with_permuted(_uniform(x[:, free])),
+        "unimodal": with_permuted(_unimodal(known)),
+        "uniform": with_permuted(_uniform(known)),
     }
 
 

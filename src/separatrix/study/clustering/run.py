@@ -127,7 +127,7 @@ def run_clusters(
     design = cluster_design(table, chosen, standardize=standardize)
     chosen = replace(chosen, categories=design.categories)
     rng = np.random.default_rng(seed)
-    different = different_rows(design.x, table.block)
+    different = different_rows(np.nan_to_num(design.x, nan=np.inf), table.block)
     numbers = numbers_to_try(len(different.rows), different.distinct, k, max_clusters)
     samples = row_samples(different, design.x.shape[1], numbers[-1], rng)
     columns = profile(table)
