@@ -51,6 +51,8 @@ def by_definition(estimator: Any) -> dict[str, str]:
     )
     if not own:
         return {}
+    if getattr(estimator, "estimation", "ml") != "ml":  # a prior varies where a class does not
+        return FEW_ROWS
     sphere = getattr(estimator, "covariance", "") == "spherical"  # needs one column that varies
     return FEW_ROWS if sphere else CONSTANT | FEW_ROWS
 

@@ -45,6 +45,11 @@ ROWS: list[Row] = [
         "classification",
     ),
     Row(
+        "GaussianDiscriminant, Bayes",
+        lambda: sx.GaussianDiscriminant(estimation="bayes", prior_count=3.0),
+        "classification",
+    ),
+    Row(
         "GaussianDiscriminant, spherical",
         lambda: sx.GaussianDiscriminant("spherical"),
         "classification",
@@ -56,6 +61,12 @@ ROWS: list[Row] = [
         "classification",
     ),
     Row("LinearDiscriminantAnalysis", lambda: sx.LinearDiscriminantAnalysis(), "classification"),
+    Row(
+        "LinearDiscriminantAnalysis, shrinkage chosen",
+        lambda: sx.LinearDiscriminantAnalysis("eigen", "auto"),
+        "classification",
+        shift_free=False,  # its scores are about 0, as in scikit-learn
+    ),
     Row("GaussianNB", lambda: sx.GaussianNB(), "classification"),
     Row(
         "RegularizedDiscriminantAnalysis",

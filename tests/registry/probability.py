@@ -43,7 +43,7 @@ ROWS: list[Row] = [
     ),
     Row(
         "RejectOption",
-        lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7, reject_label=99),
+        lambda: sx.RejectOption(sx.LinearDiscriminantAnalysis(), costs=0.7),
         "classification",
     ),
     Row("OneVsRest", lambda: sx.OneVsRest(sx.LeastSquaresClassifier()), "classification"),

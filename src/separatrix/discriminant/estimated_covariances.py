@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from separatrix.discriminant.gaussian_classifier import (
     IncrementalGaussianClassifier,
@@ -98,6 +99,12 @@ class CovarianceChoice:
         return np.atleast_2d(np.asarray(model.covariance_, dtype=np.float64))
 
 
+def _from_portions(model: Any) -> bool:
+    if model._choice().needs_rows:
+        raise AttributeError("shrinkage='auto' and covariance_estimator need all rows at once.")
+    return True
+
+
 class EstimatedCovariances(IncrementalGaussianClassifier):
     """Gaussian classes with scikit-learn's ``shrinkage`` and ``covariance_estimator``."""
 
@@ -127,16 +134,15 @@ class EstimatedCovariances(IncrementalGaussianClassifier):
         moments = self._array_moments(rows, self._structure())
         return moments, coded.encoding, choice.from_rows(coded, len(self.classes_))
 
+    @available_if(_from_portions)  # type: ignore[untyped-decorator]
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit to these rows and all rows given before; ``classes`` lists all possible labels."""
+        """Fit to these rows and all rows given before; ``classes`` lists all possible labels.
+
+        There is none with ``shrinkage="auto"`` or a ``covariance_estimator``, which need all rows.
+        """
         self._check_parameters()
-        if self._choice().needs_rows:
-            raise InputError(
-                "shrinkage='auto' and covariance_estimator need all rows at once.",
-                remedy="Call fit, or give shrinkage as a number.",
-            )
         return super().partial_fit(X, y, classes, sample_weight)
 
 

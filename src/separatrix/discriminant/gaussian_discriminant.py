@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from separatrix.discriminant.class_posterior import ClassPrior
 from separatrix.discriminant.gaussian_classifier import IncrementalGaussianClassifier
 from separatrix.discriminant.gaussian_options import COVARIANCES, GaussianOptions
 from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
@@ -16,8 +18,9 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         gₖ(x) = ln P(k) − ½ ln|Σₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ)
 
     The class with the largest gₖ is predicted. Means, covariances and priors are estimated by
-    maximum likelihood in one pass over the rows. Boundaries are quadrics; with a shared covariance
-    they are hyperplanes.
+    maximum likelihood in one pass over the rows, or with a prior that counts as s rows of mean μ₀
+    and covariance Σ₀ in every class. Boundaries are quadrics; with a shared covariance they are
+    hyperplanes.
 
     Parameters
     ----------
@@ -32,6 +35,15 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         Shrinkage towards the pooled covariance S.
     priors : array-like of shape (n_classes,), "uniform" or None, default=None
         Prior probabilities of the classes; None takes the class proportions.
+    estimation : {"ml", "map", "bayes"}, default="ml"
+        Means and covariances by maximum likelihood; or as mode or mean of their posterior.
+    prior_count : float, default=1.0
+        s, how many rows of each class the prior of "map" and "bayes" counts as.
+    prior_mean : float, array-like or None, default=None
+        μ₀, of all classes (n_features) or of each (n_classes, n_features); None takes the mean of
+        all rows.
+    prior_covariance : float, array-like or None, default=None
+        Σ₀, as a matrix, its diagonal, or a multiple of I; None takes the covariance within classes.
 
     Attributes
     ----------
@@ -69,6 +81,9 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
     array([3.])
     >>> model.predict_proba([[3.5]]).round(3)
     array([[0.047, 0.953]])
+    >>> prior = sx.GaussianDiscriminant("shared", estimation="map", prior_count=3.0, prior_mean=0.0)
+    >>> prior.fit(X, y).means_.ravel()
+    array([0.5, 2.5])
     """
 
     def __init__(
@@ -78,16 +93,28 @@ class GaussianDiscriminant(IncrementalGaussianClassifier):
         alpha: float = 0.0,
         beta: float = 0.0,
         priors: Any = None,
+        estimation: str = "ml",
+        prior_count: float = 1.0,
+        prior_mean: Any = None,
+        prior_covariance: Any = None,
     ) -> None:
         self.covariance = covariance
         self.alpha = alpha
         self.beta = beta
         self.priors = priors
+        self.estimation = estimation
+        self.prior_count = prior_count
+        self.prior_mean = prior_mean
+        self.prior_covariance = prior_covariance
 
     def _options(self) -> GaussianOptions:
         check_option("covariance", self.covariance, COVARIANCES)
         shrinkage = CovarianceShrinkage(self.alpha, self.beta)
-        return GaussianOptions(self.covariance, shrinkage, self.priors)
+        posterior = None
+        if self.estimation != "ml":
+            given = (self.estimation, self.prior_count, self.prior_mean, self.prior_covariance)
+            posterior = partial(ClassPrior(*given).posterior, kind=self.covariance)
+        return GaussianOptions(self.covariance, shrinkage, self.priors, posterior=posterior)
 
 
 class NearestMean(IncrementalGaussianClassifier):

@@ -88,6 +88,8 @@ def certify(options: GaussianOptions, fit: GaussianFit, n_columns: int) -> Certi
             "In some direction no class varies: classes that differ there are separated by it, "
             "with a variance of rounding size."
         )
+    if options.posterior is not None:
+        notes.append("Means and covariances are those of a posterior: the prior counts as rows.")
     if not options.shrinkage.is_zero:
         notes.append("Covariances are shrunk: the likelihood is below its maximum by intention.")
     if options.tol is not None and fit.rank < n_columns and not fit.degenerate:

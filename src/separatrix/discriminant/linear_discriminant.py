@@ -230,9 +230,9 @@ class LinearDiscriminantAnalysis(
 
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""
+        check_is_fitted(self)
         if self.solver == "svd" or len(self.classes_) == 2:
             return super().decision_function(X)
-        check_is_fitted(self)
         return self.hyperplane_.score(self._design(X))
 
     @property

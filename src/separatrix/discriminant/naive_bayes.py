@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.discriminant.class_column_moments import ClassColumnMoments, with_missing
+from separatrix.discriminant.class_posterior import prior_by_column
 from separatrix.discriminant.gaussian_options import class_priors
 from separatrix.discriminant.naive_bayes_density import NaiveBayesDensity, lookup_scores
 from separatrix.estimators.class_labels import ClassLabels
@@ -30,7 +31,7 @@ from separatrix.statistics.estimation import check_method, estimate_normal, esti
 from separatrix.statistics.standardizer import EPS, zero_if_constant
 from separatrix.threads import one_blas_thread
 
-#: Smallest class variance of a column, as a fraction of its variance within all classes.
+#: A class is constant in a column below this fraction of the column's variance within classes.
 FLOOR = 1e-9
 #: Numbers in a chunk of rows that is scored at once.
 CHUNK = 1_000_000
@@ -57,13 +58,16 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         if every class is excluded, those with the fewest such values stay.
     estimation : {"ml", "map", "bayes"}, default="ml"
         Means and variances of numeric columns: by maximum likelihood; or as the mode or the mean of
-        the posterior, with a prior of the strength of ``smoothing`` rows that have the column's
-        overall mean and its variance within classes.
+        the posterior, with a prior of the strength of ``smoothing`` rows in every class.
     priors : array-like of shape (n_classes,) or None, default=None
         Prior probabilities πₖ in the order of ``classes_``; None takes the class proportions.
     kinds : str, list, mapping or None, default=None
         For a matrix: which columns are "numeric", "boolean" (0 and 1) or "discrete"; one word for
         all, a list, or a mapping from name or position. None is numeric. A table has its own.
+    prior_mean : float, array-like of shape (n_numeric,) or None, default=None
+        Mean of the prior of "map" and "bayes" in numeric columns; None takes that of all rows.
+    prior_variance : float, array-like of shape (n_numeric,) or None, default=None
+        Its variance; None takes that within classes.
 
     Attributes
     ----------
@@ -114,11 +118,15 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         estimation: str = "ml",
         priors: Any = None,
         kinds: str | list[str] | Mapping[Any, str] | None = None,
+        prior_mean: Any = None,
+        prior_variance: Any = None,
     ) -> None:
         self.smoothing = smoothing
         self.estimation = estimation
         self.priors = priors
         self.kinds = kinds
+        self.prior_mean = prior_mean
+        self.prior_variance = prior_variance
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
@@ -219,8 +227,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
     def _normals(self, m: ClassColumnMoments) -> tuple[Floats, Floats, list[str]]:
         """Class means and variances; constant columns get an infinite variance.
 
-        The variance of a class is at least a small fraction of that within classes (of that over
-        all rows, if no class varies), which has the column's own units.
+        Where n rows of a class agree, its variance is that of all rows over n + 1: as if one more
+        row of the class were drawn from all rows.
         """
         n = m.observed.sum(axis=0)
         safe = np.where(n > 0, n, 1.0)
@@ -232,8 +240,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
             m.observed,
             m.mean,
             m.scatter,
-            prior_mean=center,
-            prior_variance=within,
+            prior_mean=prior_by_column(self.prior_mean, center, "prior_mean"),
+            prior_variance=prior_by_column(self.prior_variance, within, "prior_variance"),
             prior_count=self.smoothing,
             method=self.estimation,
         )
@@ -243,7 +251,8 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         rounding = (16 * EPS) ** 2 * (total + center**2)
         floor = FLOOR * np.where(within > rounding, within, total)
         low = varies & (variance < floor)
-        variance = np.where(varies, np.maximum(variance, floor), np.inf)
+        variance = np.where(low, total / (m.observed + 1.0), variance)
+        variance = np.where(varies, variance, np.inf)
         names = [str(term) for term in m.terms]
         return mean, variance, [names[j] for j in np.flatnonzero(low.any(axis=0))]
 
