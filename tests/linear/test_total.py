@@ -153,3 +153,23 @@ def test_updates_add_up_to_one_fit(fit_intercept):
     whole = TotalLeastSquares(fit_intercept=fit_intercept).fit(x, y)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
     np.testing.assert_allclose(model.intercept_, whole.intercept_, rtol=1e-9, atol=1e-9)
+
+
+def test_dependent_columns_bound_the_planes_that_the_certificate_names():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 2))
+    repeated, y = np.column_stack([x, x[:, 0]]), x @ [1.0, 2.0] + rng.normal(size=30)
+    with pytest.warns(SeparatrixWarning, match="SEP001.*space that the rows span"):
+        model = TotalLeastSquares().fit(repeated, y)
+
+    def distances(b):
+        r = y - y.mean() - (repeated - repeated.mean(axis=0)) @ b
+        return r @ r / (1 + b @ b)
+
+    found = distances(model.coef_)
+    assert found == pytest.approx(model.certificate_.dual)
+    assert distances(model.coef_ + np.array([1.0, 0.0, -1.0])) < found  # but its normal leaves that space
+    assert "normal in the space that the rows span" in model.certificate_.claim
+    for step in rng.normal(size=(50, 2)):
+        inside = 0.1 * np.array([step[0], step[1], step[0]])
+        assert distances(model.coef_ + inside) >= found * (1 - 1e-12)

@@ -15,16 +15,12 @@ from separatrix.estimators.base import LinearModel, check_sample_weight
 from separatrix.estimators.inference import no_summary
 from separatrix.estimators.targets import numeric
 from separatrix.geometry.hyperplane import Hyperplane
+from separatrix.linear.influence import FitStatistics, Influence
 from separatrix.linear.least_squares.moments import solve_moments
 from separatrix.linear.polynomial_tuning import tune_polynomial
 from separatrix.linear.ridge.ridge import solve_ridge
 from separatrix.linear.ridge.spectrum import RidgeOptions
-from separatrix.linear.summary import (
-    FitStatistics,
-    InferenceMixin,
-    Influence,
-    Summary,
-)
+from separatrix.linear.summary import InferenceMixin, Summary
 from separatrix.messages import InputError
 from separatrix.optimize.solution import LeastSquares
 from separatrix.rows.block import Block, Floats, unit_weights
@@ -93,6 +89,7 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
     """
 
     _multi_output = True
+    _has_robust_errors = False
     _sparse_ok = False
     _basis_statistics: FitStatistics | None = None
 
@@ -256,12 +253,18 @@ class PolynomialRegression(InferenceMixin, RegressorMixin, LinearModel):
         source = self._training_rows(X, y, sample_weight, reset=False)
         return self._expanded(prepare(source).rows)
 
-    def _influence(self, rows: Rows, output: int, sigma2: float) -> Influence | None:
+    def _new_rows(self, X: Any) -> Rows:
+        return self._expanded(super()._new_rows(X))
+
+    def _influence(
+        self, rows: Rows, output: int, sigma2: float, *, as_fitted: bool
+    ) -> Influence | None:
         """Leverage and Cook's distance from the Chebyshev basis, in which ``rows`` are given."""
         if self._basis_statistics is None:
             return None
         coef, constant = self.basis_coef_[:, output], float(self.basis_intercept_[output])
-        return Influence(rows.collect(), coef, constant, output, self._basis_statistics, sigma2)
+        block, e = rows.collect(), self._basis_statistics
+        return Influence(block, coef, constant, output, e, sigma2, as_fitted)
 
     def _term_names(self) -> tuple[str, ...]:
         return tuple(self.term_names_)

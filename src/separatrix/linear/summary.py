@@ -7,12 +7,10 @@ A weight counts as that many equal rows, here as everywhere in the library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,48 +21,20 @@ from separatrix.estimators.inference import (
     no_summary,
     p_phrase,
 )
-from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate, LeastSquares
-from separatrix.rows.block import Block, Floats
+from separatrix.linear.influence import COVARIANCES, FitStatistics, Influence
+from separatrix.messages import InputError, check_option
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding
-from separatrix.rows.rows import Rows
-from separatrix.statistics.moments import Moments
+from separatrix.rows.rows import ArrayRows, Rows
 
 
-@dataclass(frozen=True)
-class FitStatistics:
-    """Sufficient statistics of a least-squares fit for inference on its coefficients.
+class FTest(NamedTuple):
+    """F statistic of nested models, its p value, and the degrees of freedom of both sums."""
 
-    ``inverse`` is a generalized inverse of XᵀX over (1, x) or x; ``total`` is Σ w (y − ȳ)² per
-    target (about 0 where there is no intercept) and ``scatter`` Σ w (x − x̄)² per column, empty
-    where the columns of the table are not those of the fit.
-    """
-
-    inverse: Floats
-    identified: NDArray[np.bool_]
-    rss: Floats
-    total: Floats
-    center: Floats
-    weight: float
-    parameters: int
-    scatter: Floats = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def from_solution(
-        cls, solution: LeastSquares, m: Moments, *, fit_intercept: bool
-    ) -> FitStatistics:
-        """From a solution and the moments of its rows."""
-        about = m if fit_intercept else m.about_origin()
-        return cls(
-            solution.inverse,
-            solution.identified,
-            solution.rss,
-            np.diag(about.yy).copy(),
-            m.x_mean.copy(),
-            m.weight,
-            solution.rank + int(fit_intercept),
-            np.diag(about.xx).copy(),
-        )
+    statistic: float
+    p_value: float
+    degrees_of_freedom: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -115,6 +85,39 @@ class Summary(CoefficientTable):
         """How far all fitted values move when row i is left out, in units of p·σ̂²."""
         return self._rows().cooks_distance
 
+    @property
+    def studentized_residuals(self) -> Floats:
+        """r / (σ̂ √(1 − h)), of variance one (internally studentized)."""
+        return self._rows().studentized
+
+    @property
+    def external_residuals(self) -> Floats:
+        """Externally studentized residuals, with the σ̂ of the other rows: Student's t."""
+        return self._rows().externally_studentized
+
+    @property
+    def dffits(self) -> Floats:
+        """By how many standard errors ŷᵢ moves when row i is left out."""
+        return self._rows().dffits
+
+    def f_test(self, smaller: Summary) -> FTest:
+        """Whether this model explains more than ``smaller``, one with some of its columns.
+
+        F = (RSS₀ − RSS₁)/q / σ̂², with q coefficients fewer in the smaller model of the same rows.
+        """
+        q = smaller.degrees_of_freedom - self.degrees_of_freedom
+        rss, larger_rss = (m.sigma**2 * m.degrees_of_freedom for m in (self, smaller))
+        same = np.isclose(self.observations, smaller.observations, rtol=1e-12)
+        if not (q > 0 and same and larger_rss >= rss * (1 - 1e-9)):
+            raise InputError(
+                "The models are not nested: the other one must have fewer coefficients, and the "
+                "same rows.",
+                remedy="Call larger.summary().f_test(smaller.summary()).",
+            )
+        statistic = max(larger_rss - rss, 0.0) / q / self.sigma**2
+        p = float(stats.f.sf(statistic, q, self.degrees_of_freedom))
+        return FTest(float(statistic), p, (float(q), self.degrees_of_freedom))
+
     def extra_columns(self) -> dict[str, Floats]:
         """Variance inflation factors."""
         known = np.isfinite(self.variance_inflation).any()
@@ -160,52 +163,6 @@ class Summary(CoefficientTable):
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Influence:
-    """Influence of single rows on the fit: residuals, leverage, Cook's distance."""
-
-    block: Block
-    coef: Floats
-    intercept: float
-    output: int
-    statistics: FitStatistics
-    sigma2: float
-
-    @cached_property
-    def fitted(self) -> Floats:
-        """ŷ."""
-        return self.block.matvec(self.coef) + self.intercept
-
-    @cached_property
-    def residuals(self) -> Floats:
-        """y − ŷ."""
-        return np.asarray(self.block.y[:, self.output] - self.fitted)
-
-    @cached_property
-    def leverage(self) -> Floats:
-        """Diagonal of the hat matrix, in blocks."""
-        d = self.block.x.shape[1]
-        with_intercept = len(self.statistics.inverse) > d
-        inverse = self.statistics.inverse[-d:, -d:] if d else np.zeros((0, 0))
-        h = np.empty(self.block.n)
-        for start in range(0, self.block.n, 8192):
-            z = self.block.dense(start, start + 8192)
-            if with_intercept:
-                z = z - self.statistics.center
-            h[start : start + 8192] = np.einsum("ij,ij->i", z @ inverse, z)
-        if with_intercept:
-            h += 1.0 / self.statistics.weight
-        return np.clip(h if self.block.w is None else h * self.block.w, 0.0, 1.0)
-
-    @cached_property
-    def cooks_distance(self) -> Floats:
-        """D = w r² h / (p σ̂² (1 − h)²)."""
-        w = 1.0 if self.block.w is None else self.block.w
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = w * self.residuals**2 * self.leverage / (1.0 - self.leverage) ** 2
-            return np.asarray(ratio / (self.statistics.parameters * self.sigma2))
-
-
 class InferenceMixin:
     """``summary()`` for models that are least squares in their coefficients."""
 
@@ -216,6 +173,7 @@ class InferenceMixin:
     fit_statistics_: FitStatistics | None
     positive: bool = False
     _rows: Rows | None = None
+    _has_robust_errors = True
 
     def summary(
         self,
@@ -225,34 +183,78 @@ class InferenceMixin:
         *,
         level: float = 0.95,
         output: int = 0,
+        covariance: str = "classical",
     ) -> Summary:
         """Estimates, standard errors, t, p, intervals and fit; ``output`` selects one of several.
 
-        Leverage and Cook's distance need the training rows: those of the last ``fit`` in this
-        process, or ``X, y`` given here.
+        Leverage, Cook's distance, studentized residuals and DFFITS need the training rows: those
+        of the last ``fit`` in this process, or ``X, y`` given here. So do standard errors that
+        hold if the rows have different variances: ``covariance`` is "classical" or "HC0" to "HC3"
+        (White; MacKinnon and White), compared with Student's t as the classical ones are.
         """
         check_is_fitted(self)
         rows = self._rows if X is None else self._summary_rows(X, y, sample_weight)
-        return summarize(self, rows, level, output)
+        found = summarize(self, rows, level, output, as_fitted=X is None)
+        check_option("covariance", covariance, COVARIANCES)
+        if covariance == "classical":
+            return found
+        if not self._has_robust_errors:
+            no_summary(f"covariance={covariance!r} is that of LinearRegression.")
+        errors = found._rows().robust_errors(covariance)
+        known = np.isfinite(found.standard_errors)
+        return replace(found, standard_errors=np.where(known, errors, np.nan))
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.95, kind: str = "prediction", output: int = 0
+    ) -> Floats:
+        """Intervals (n x 2) for new rows, under normal errors of equal variance.
+
+        ŷ ± t σ̂ √(h + 1) covers the target of a new row with probability ``level`` ("prediction"),
+        ŷ ± t σ̂ √h its expectation ("confidence"), h = xᵀ(XᵀX)⁻¹x.
+        """
+        check_option("kind", kind, ("prediction", "confidence"))
+        check_is_fitted(self)
+        found = summarize(self, None, level, output)
+        if not np.isfinite(found.standard_errors).all():
+            no_summary(
+                "the columns are linearly dependent, and a new row need not share the dependence. "
+                "Leave out the dependent columns."
+            )
+        rows = self._new_rows(X)
+        new = self._influence(rows, output, found.sigma**2, as_fitted=False)
+        if new is None:
+            no_summary("this model keeps no statistics for intervals.")
+        half = found.law.isf((1 - level) / 2) * found.sigma
+        half = half * np.sqrt(np.maximum(new.single_leverage, 0.0) + (kind == "prediction"))
+        return np.stack([new.fitted - half, new.fitted + half], axis=1)
 
     def _summary_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows over which leverages are computed."""
         return self._training_rows(X, y, sample_weight, reset=False)  # type: ignore[attr-defined,no-any-return]
 
-    def _influence(self, rows: Rows, output: int, sigma2: float) -> Influence | None:
+    def _new_rows(self, X: Any) -> Rows:
+        """New rows in the columns of the fit, with targets of zero."""
+        x = self._design(X)  # type: ignore[attr-defined]
+        return ArrayRows(x, np.zeros((x.shape[0], len(np.atleast_2d(self.coef_)))), None)
+
+    def _influence(
+        self, rows: Rows, output: int, sigma2: float, *, as_fitted: bool
+    ) -> Influence | None:
         """The influence of the rows on one output."""
-        assert self.fit_statistics_ is not None
+        e = self.fit_statistics_
+        assert e is not None
         coef, intercept = np.atleast_2d(self.coef_)[output], np.atleast_1d(self.intercept_)[output]
-        return Influence(
-            rows.collect(), coef, float(intercept), output, self.fit_statistics_, sigma2
-        )
+        block = rows.collect()
+        return Influence(block, coef, float(intercept), output, e, sigma2, as_fitted)
 
     def _term_names(self) -> tuple[str, ...]:
         """Names of the coefficients."""
         return tuple(self.encoding_.names)
 
 
-def summarize(model: InferenceMixin, rows: Rows | None, level: float, output: int) -> Summary:
+def summarize(
+    model: InferenceMixin, rows: Rows | None, level: float, output: int, *, as_fitted: bool = False
+) -> Summary:
     """Build the :class:`Summary` of one output of a fitted model."""
     if model.positive:
         no_summary("estimates of coefficients constrained to be ≥ 0 are not normally distributed.")
@@ -296,7 +298,9 @@ def summarize(model: InferenceMixin, rows: Rows | None, level: float, output: in
         f_p_value=float(stats.f.sf(f, regressors, freedom)),
         certificate=str(model.certificate_),
         variance_inflation=_variance_inflation(e, with_intercept),
-        _influence=None if rows is None else model._influence(rows, output, sigma2),
+        _influence=None
+        if rows is None
+        else model._influence(rows, output, sigma2, as_fitted=as_fitted),
     )
 
 

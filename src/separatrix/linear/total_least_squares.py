@@ -4,10 +4,12 @@
 
 The normals of the plane are the k right singular vectors (V₁₂; V₂₂) of the centered [X Y] with the
 smallest singular values, and B = −V₁₂ V₂₂⁻¹; the minimum is the sum of those values squared. There
-are two degenerate cases:
+are three degenerate cases:
 
     the smallest values repeat     several planes are optimal; the minimum-norm B is returned
     V₂₂ is singular                the optimal plane contains the direction of y: no function of x
+    columns are dependent          B + tN, XN = 0, predicts the same and its distances go to 0 as t
+                                   grows: there is no minimum but among B in the row space of X
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from sklearn.base import RegressorMixin
 from separatrix.estimators.additive import is_flat, numeric_rows
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import numeric
-from separatrix.linear.least_squares.certificate import warn_if_not_unique
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
@@ -73,8 +74,10 @@ class TotalLeastSquares(RegressorMixin, LinearModel):
     Notes
     -----
     Warns (SEP004) where several planes are optimal, and refuses where the optimal plane is
-    parallel to the direction of the target. Several targets are fitted together, by one flat of
-    lower dimension.
+    parallel to the direction of the target. Where columns are dependent (SEP001) the planes are
+    those whose normals lie in the space that the rows span: tilting a plane out of it changes no
+    prediction, and shortens every distance without end. Several targets are fitted together, by
+    one flat of lower dimension.
 
     References
     ----------
@@ -154,7 +157,14 @@ def solve_total_least_squares(
     normals = _smallest_singular_vectors(rotated, k)
     inner = _coefficients(normals, k)
     certificate = _certificate(rotated, inner, normals, dependent)
-    warn_if_not_unique(certificate)
+    if dependent:
+        warn(
+            "SEP001",
+            f"linearly dependent columns: {', '.join(dependent[:5])}"
+            f"{', …' if len(dependent) > 5 else ''}. Distances are measured within the space that "
+            "the rows span; coefficients that point out of it would shorten all of them and change "
+            "no prediction. Remove these columns.",
+        )
     if normals.repeated and not dependent:
         warn(
             "SEP004",
@@ -228,8 +238,14 @@ def _certificate(
     )
     if normals.repeated:
         note = "The smallest singular value repeats: other planes have the same distances."
+    claim = "Total least squares: no plane has a smaller sum of squared orthogonal distances"
+    if dependent:
+        claim = (
+            "Total least squares: no plane with a normal in the space that the rows span has a "
+            "smaller sum of squared orthogonal distances"
+        )
     return Certificate(
-        "Total least squares: no plane has a smaller sum of squared orthogonal distances",
+        claim,
         primal=primal,
         dual=dual,
         gap=primal - dual,

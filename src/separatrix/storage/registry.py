@@ -45,7 +45,7 @@ _RECORDS = {
     "probability.costs": "Costs",
     "probability.decision_surface": "DecisionFunctionSurface DecisionSurface",
     "linear.ridge.spectrum": "Spectrum",
-    "linear.summary": "FitStatistics",
+    "linear.influence": "FitStatistics",
     "logistic.summary": "LogisticFitStatistics",
     "logistic.separation": "Separation",
     "logistic.gradient_descent": "TrainingTrace",

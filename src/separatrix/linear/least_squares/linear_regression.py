@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from separatrix.estimators.additive import MomentEstimator, PartialFitMixin, TrainingData
+from separatrix.linear.influence import FitStatistics
 from separatrix.linear.least_squares.solve import from_rows, solve_least_squares
-from separatrix.linear.summary import FitStatistics, InferenceMixin
+from separatrix.linear.summary import InferenceMixin
 from separatrix.optimize.solution import LeastSquares, Solution
 from separatrix.rows.block import Block, Floats
 
@@ -71,6 +72,8 @@ class LinearRegression(InferenceMixin, PartialFitMixin, RegressorMixin, MomentEs
     (array([1.98]), 1.05)
     >>> model.summary().standard_errors.round(3)
     array([0.116, 0.042])
+    >>> model.predict_interval([[5.0]], level=0.9).round(2)
+    array([[10.51, 11.39]])
     """
 
     _multi_output = True
