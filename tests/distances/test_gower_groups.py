@@ -86,6 +86,8 @@ def test_missing_values_are_skipped_however_the_table_is_read(tmp_path) -> None:
     sx.save(model, tmp_path / "m.sx")
     assert (sx.load(tmp_path / "m.sx").predict(frame) == model.labels_).all()
     labels = np.arange(60) % 3
+    score = sx.silhouette(d, labels, "precomputed").score
+    assert sx.silhouette(sx.scan(frame), labels, "gower").score == pytest.approx(score)
     near = sx.KNeighborsClassifier(5, metric="gower")
     scanned = sx.scan(frame.assign(y=labels.astype(str)), target="y")
     np.testing.assert_array_equal(

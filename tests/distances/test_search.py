@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import separatrix as sx
 from separatrix.distances.names import metric_from
+from separatrix.distances.search import sparse_rows
 from separatrix.distances.search.kd_tree import KDTree
 from separatrix.distances.search.neighbors import ExhaustiveSearch, NeighborSearch
 from separatrix.distances.search.products import ProductSearch
@@ -151,3 +153,29 @@ def test_many_equal_distances_in_many_columns() -> None:
     order = np.argsort(every, axis=1, kind="stable")[:, :6]
     np.testing.assert_array_equal(found[1], order)
     np.testing.assert_array_equal(found[0], np.take_along_axis(every, order, axis=1))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "cosine", "minkowski"])
+def test_sparse_rows_stay_sparse_and_have_the_same_neighbors(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse_rows, "MANY_ENTRIES", 100)
+    monkeypatch.setattr(sparse_rows, "BLOCK_ENTRIES", 2000)
+    rng = np.random.default_rng(8)
+    z = sparse.random_array((120, 50), density=0.04, rng=rng, format="csr")
+    x = sparse.vstack([z[:10], sparse.random_array((20, 50), density=0.05, rng=rng)]).tocsr()
+    search, dense = NeighborSearch(z, metric), NeighborSearch(z.toarray(), metric)
+    assert isinstance(search._search, sparse_rows.SparseSearch)
+    found, expected = search.nearest(x, 4), dense.nearest(x.toarray(), 4)
+    np.testing.assert_allclose(found.distances, expected.distances, atol=1e-14)
+    if metric == "cosine":  # orthogonal rows are all equally far, up to rounding
+        return
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    radius = float(np.median(expected.distances))
+    near, exact = search.within(x, radius), dense.within(x.toarray(), radius * (1 + 1e-9))
+    np.testing.assert_array_equal(near.starts, exact.starts)
+    np.testing.assert_array_equal(near.indices, exact.indices)
+    model = sx.KNeighborsRegressor(3, metric=metric).fit(z, np.arange(120.0))
+    assert sparse.issparse(model.points_)
+    plain = sx.KNeighborsRegressor(3, metric=metric).fit(z.toarray(), np.arange(120.0))
+    np.testing.assert_allclose(model.predict(x), plain.predict(x.toarray()))

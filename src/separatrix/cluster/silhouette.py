@@ -19,11 +19,11 @@ from separatrix.distances.base import Metric
 from separatrix.distances.condensed import as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
+from separatrix.estimators.skipped_values import points_of_table
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import Rows
-from separatrix.statistics.preparation import prepare
 
 #: Rows below which threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1_500
@@ -98,8 +98,9 @@ def silhouette(X: Any, labels: Any, metric: Any = "euclidean") -> Silhouette:
     >>> round(found.score, 2), found.neighbor.tolist()
     (0.84, ['b', 'b', 'a', 'a'])
     """
-    X = prepare(X).rows.collect().dense() if isinstance(X, Rows) else X
     chosen = metric_from(metric)
+    if isinstance(X, Rows):
+        X, chosen = points_of_table(X, chosen)
     if isinstance(chosen, PrecomputedDistances):
         X = as_square(X)
     fitted = chosen.fitted(X)

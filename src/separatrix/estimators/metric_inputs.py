@@ -73,7 +73,7 @@ class PointsEstimator(RowsEstimator):
     """
 
     _sparse_points = False  # whether CSR matrices stay sparse
-    _graphs_ok = False  # whether precomputed distances may be a sparse graph of neighbors
+    _searches = False  # the model only searches: graphs and rows of points may stay sparse
     metric: Any
     standardize: bool
     standardizer_: Standardizer | None
@@ -145,7 +145,7 @@ class PointsEstimator(RowsEstimator):
                 return with_missing(self.encoding_, raw), raw.w
             rows = prepared.rows
         block = rows.collect()
-        keep = self._sparse_points or self._reads_graph(block.x)
+        keep = self._sparse_points or self._searches
         return block.x if keep else as_dense(block.x), block.w
 
     def _fit_standardize(self, x: Any, w: Floats | None, *, numeric: bool) -> Any:
@@ -178,13 +178,15 @@ class PointsEstimator(RowsEstimator):
         columns = self.precomputed_columns_
         if columns is not None and self._reads_graph(x):
             return x if len(columns) == x.shape[1] else x[:, columns]
+        if sparse.issparse(vars(self).get("points_")):
+            return x
         if not self._sparse_points or columns is not None:
             x = as_dense(x)
         return self._standardized(x) if columns is None else x[:, columns]
 
     def _reads_graph(self, x: Any) -> bool:
         """Whether these are distances in a sparse graph of neighbors, which stays one."""
-        if not self._graphs_ok or not sparse.issparse(x):
+        if not self._searches or not sparse.issparse(x):
             return False
         return isinstance(self.metric, str) and self.metric == "precomputed"
 

@@ -15,7 +15,9 @@ from separatrix.distances.base import Metric
 from separatrix.distances.gower import Gower
 from separatrix.rows.block import Block, Floats, to_array
 from separatrix.rows.encoding import Encoding
+from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
+from separatrix.statistics.preparation import prepare
 
 
 def skips_missing(metric: Any) -> bool:
@@ -46,3 +48,12 @@ def metric_of_table(metric: Metric, encoding: Encoding | None) -> Metric:
             levels.setdefault(term.column, []).append(j)
     groups = tuple(tuple(columns) for columns in levels.values())
     return Gower(groups=groups) if groups else metric
+
+
+def points_of_table(rows: Rows, metric: Metric) -> tuple[Floats, Metric]:
+    """The design of a table as a metric compares it, and the metric for it."""
+    prepared = prepare(rows)
+    metric = metric_of_table(metric, prepared.encoding)
+    if skips_missing(metric) and not prepared.encoding.is_identity:
+        return with_missing(prepared.encoding, rows.collect()), metric
+    return prepared.rows.collect().dense(), metric

@@ -14,6 +14,7 @@ from separatrix.distances.concentration import distance_concentration
 from separatrix.distances.missing import NanEuclidean
 from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.distances.search.given import as_graph
+from separatrix.distances.search.sparse_rows import stays_sparse
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
 from separatrix.estimators.metric_inputs import (
     PointsEstimator,
@@ -55,7 +56,8 @@ class InstanceBasedModel(PointsEstimator):
         if isinstance(metric, PrecomputedDistances):
             x = self._precomputed_points(x, rows, n_samples)
         elif not self._fitted_to_objects:
-            x = as_dense(x)
+            keep = self._searches and not self.standardize and stays_sparse(x, metric)
+            x = sparse.csr_array(x, copy=True) if keep else as_dense(x)
         if not n_items(x):
             raise InputError("There are no rows of positive weight to store.")
         self.points_ = self._fit_standardize(x, w, numeric=metric.of_vectors)
@@ -77,7 +79,7 @@ class InstanceBasedModel(PointsEstimator):
                 f"{n_samples}x{x.shape[1]}.",
                 remedy="Give the distance of every training row to every training row.",
             )
-        if sparse.issparse(x) and not self._graphs_ok:
+        if sparse.issparse(x) and not self._searches:
             raise InputError(
                 "A sparse graph holds the distances to some neighbors, and all are needed here.",
                 remedy="Give a full matrix of distances.",

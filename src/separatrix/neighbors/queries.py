@@ -22,7 +22,7 @@ MODES = ("connectivity", "distance")
 class NeighborsModel(SearchParameters):
     """Training points with an exact search for neighbors."""
 
-    _graphs_ok = True
+    _searches = True
     _search_cache: NeighborSearch | None = None
 
     def _build_search(self) -> NeighborSearch:

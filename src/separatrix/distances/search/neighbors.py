@@ -16,6 +16,7 @@ from separatrix.distances.search import NeighborLists, Neighbors, Search
 from separatrix.distances.search.given import GivenSearch, as_graph
 from separatrix.distances.search.kd_tree import KDTree
 from separatrix.distances.search.products import ProductSearch
+from separatrix.distances.search.sparse_rows import SparseSearch, stays_sparse
 from separatrix.distances.vectors import (
     LARGEST,
     Chebyshev,
@@ -222,6 +223,10 @@ class NeighborSearch:
             require_square(points)
             self.n = n_items(points)
             self._search = GivenSearch(self.n)
+            return
+        if stays_sparse(points, self.metric):
+            self.n = points.shape[0]
+            self._search = SparseSearch(points, self.metric)
             return
         self.metric = self.metric.fitted(points)
         validated = self.metric.validate(points)
