@@ -137,6 +137,8 @@ class Container:
             raise self.damaged(str(problem)) from problem
         except RecursionError as problem:
             raise self.damaged("it is nested too deeply") from problem
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as problem:
+            raise self.damaged(f"a value that does not fit: {problem}") from problem
 
     def damaged(self, reason: str) -> InputError:
         """The refusal of a file whose content is not valid."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import warnings
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from separatrix.messages import InputError
 from separatrix.rows.encoding import Encoding
 from separatrix.storage.codec import Tensors, encode
 from separatrix.storage.container import Container, write
 from separatrix.storage.registry import MODELS, listed
+from separatrix.storage.shapes import disagreement
 
 KIND = "separatrix model"
 
@@ -81,8 +84,9 @@ def save(model: Any, path: str | os.PathLike[str], *, study: Any = None) -> None
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a saved estimator; nothing in the file is executed.
 
-    Only classes of a closed list are restored, and values are checked against their annotations. A
-    file that is truncated, damaged or of another version is refused with the reason.
+    Only classes of a closed list are restored. Values are checked against their annotations, and
+    arrays against one another: shapes, ranges of indices, finite numbers. A file that is truncated,
+    damaged or of another version is refused with the reason.
 
     Parameters
     ----------
@@ -119,7 +123,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         "state": file.json("attributes"),
     }
     model = file.rebuild(body)
-    error = _inconsistency(model)
+    error = _inconsistency(model) or _failure(model)
     if error:
         raise file.damaged(error)
     return model
@@ -146,10 +150,43 @@ def _inconsistency(model: Any) -> str:
             return "the encoding is of the wrong type"
         if len(encoding.schema.names) > model.n_features_in_:  # columns may be left out
             return "the columns and their number disagree"
-    columns = len(getattr(model, "term_names_", ())) or (
-        model.n_features_in_ if encoding is None else len(encoding.terms)
-    )
-    return _shape_error(model, columns) if hasattr(model, "coef_") else ""
+    design = model.n_features_in_ if encoding is None else len(encoding.terms)
+    columns = len(getattr(model, "term_names_", ())) or design
+    error = _shape_error(model, columns) if hasattr(model, "coef_") else ""
+    return error or disagreement(model, design) or _nested_inconsistency(model)
+
+
+def _nested_inconsistency(model: Any) -> str:
+    """Why one of the estimators that a model combines cannot predict."""
+    for value in vars(model).values():
+        for part in value if isinstance(value, list | tuple) else (value,):
+            if listed(MODELS, part) and hasattr(part, "n_features_in_"):
+                error = _inconsistency(part)
+                if error:
+                    return f"in {type(part).__name__}, {error}"
+    return ""
+
+
+#: What a model may be asked for.
+_ANSWERS = ("predict", "predict_proba", "decision_function", "transform")
+
+
+def _failure(model: Any) -> str:
+    """Why a model cannot predict two rows; empty if it can, or refuses such rows in words."""
+    if _has_no_columns(model):
+        return ""
+    rows = np.stack([np.zeros(model.n_features_in_), np.ones(model.n_features_in_)])
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in _ANSWERS:
+            try:
+                if hasattr(model, name):
+                    getattr(model, name)(rows)
+            except (InputError, NotFittedError):
+                continue
+            except Exception as problem:
+                return f"{name} fails: {problem}"
+    return ""
 
 
 def _has_no_columns(model: Any) -> bool:
