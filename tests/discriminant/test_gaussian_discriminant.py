@@ -239,3 +239,32 @@ def test_thresholds_need_one_column():
         _ = model.thresholds_
     assert not hasattr(model, "thresholds_")
     assert dir(model)
+
+
+# -- the geometry of linear boundaries ------------------------------------------------------------
+
+
+def test_signed_distance_margin_and_projection_of_two_classes():
+    x, y = gaussian_classes(k=2)
+    model = sx.LinearDiscriminantAnalysis().fit(x, y)
+    w = model.coef_[0]
+    assert_allclose(model.signed_distance(x), (x @ w + model.intercept_) / np.linalg.norm(w))
+    side = np.where(y == "b", 1.0, -1.0)
+    assert_allclose(model.margin(x, y), side * model.signed_distance(x))
+    foot = model.hyperplane_.projection(x)
+    assert_allclose(model.decision_function(foot), 0.0, atol=1e-9)
+    assert_allclose(np.linalg.norm(x - foot, axis=1), np.abs(model.signed_distance(x)))
+
+
+def test_signed_distance_and_projection_between_pairs_of_classes():
+    x, y = gaussian_classes(k=3)
+    for solver in ("svd", "lsqr"):
+        model = sx.LinearDiscriminantAnalysis(solver).fit(x, y)
+        scores = model.decision_function(x)
+        between = model.pair_hyperplane("a", "c")
+        assert_allclose(between.score(x)[:, 0], scores[:, 2] - scores[:, 0], atol=1e-9)
+        foot = model.decision_function(between.projection(x))
+        assert_allclose(foot[:, 0], foot[:, 2], atol=1e-8)
+        assert ((model.margin(x, y) > 0) == (model.predict(x) == y)).all()
+    with pytest.raises(sx.InputError, match="not both among"):
+        model.pair_hyperplane("a", "z")

@@ -9,18 +9,6 @@ from tests.registry import CLUSTERERS, HIERARCHIES, REGISTRY
 
 NAMES = [row.name for row in (*REGISTRY, *CLUSTERERS, *HIERARCHIES)]
 
-#: Classes that do not yet follow.
-PENDING = (
-    "GaussianDiscriminant", "QuadraticDiscriminant", "LinearDiscriminant", "GaussianNB",
-    "RegularizedDiscriminant", "NearestMean",
-)  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _pending(request: pytest.FixtureRequest, name: str) -> None:
-    if name.startswith(PENDING):
-        request.applymarker(pytest.mark.xfail(reason="does not yet follow"))
-
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::UserWarning")

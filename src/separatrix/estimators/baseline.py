@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.estimators.additive import MomentEstimator, TrainingData
 from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.class_tables import labels_in_order
+from separatrix.estimators.targets import check_labels
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import ArrayRows
@@ -100,7 +100,7 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
         labels: list[Any] = []
 
         def indicators(values: Any) -> tuple[Floats, list[Term]]:
-            check_classification_targets(values)
+            check_labels(values)
             found, codes = np.unique(values, return_inverse=True)
             labels.append(found)
             return np.eye(len(found))[codes], [Term("y", level=str(v)) for v in found]

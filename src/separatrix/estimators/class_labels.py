@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.base import RowsEstimator, check_sample_weight, require_labels
 from separatrix.estimators.class_tables import class_labels
 from separatrix.estimators.class_weights import weights_by_class
-from separatrix.estimators.targets import classes
+from separatrix.estimators.targets import check_labels, classes
 from separatrix.kernels.base import take_items
 from separatrix.kernels.features import as_list
 from separatrix.messages import InputError
@@ -127,8 +126,7 @@ def _present(
     labels: NDArray[Any], sample_weight: Any, known: Any, closed: bool = False
 ) -> NDArray[Any]:
     """Sorted labels of the rows with positive weight, and those ``known`` before."""
-    if labels.dtype.kind not in "iub":  # integers are always class labels
-        check_classification_targets(labels)
+    check_labels(labels)
     w = check_sample_weight(sample_weight, len(labels))
     present = _distinct(labels if w is None else labels[w > 0])
     if known is None:
@@ -231,7 +229,7 @@ def coded_items(
         model.__dict__.pop(name, None)
     model.n_features_in_ = 1  # one object for each row
     labels = column_or_1d(y)
-    check_classification_targets(labels)
+    check_labels(labels)
     check_consistent_length(X, labels)
     w = check_sample_weight(sample_weight, len(labels))
     w = unit_weights(w, len(labels))

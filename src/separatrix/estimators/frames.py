@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite, check_array, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.class_tables import indicators, label_type, with_classes
+from separatrix.estimators.targets import check_labels
 from separatrix.messages import InputError, warn
 from separatrix.rows.block import Floats, check_sample_weight
 from separatrix.rows.mapped import EncodedRows
@@ -110,7 +110,7 @@ def _classes(y: Any) -> Target:
         )
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
+    check_labels(labels)
     found, codes = np.unique(np.asarray(labels), return_inverse=True)
     levels = tuple(str(label) for label in found.tolist())
     column = Column("y", Kind.DISCRETE, levels, display=label_type(found))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -79,3 +80,31 @@ def known_codes(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
             remedy="Leave such rows out, or train on rows of this class too.",
         )
     return codes
+
+
+def check_labels(labels: NDArray[Any]) -> None:
+    """Refuse missing labels, texts mixed with numbers, and numbers that are no classes."""
+    if labels.dtype.kind in "iub":  # integers are always class labels
+        return
+    if labels.dtype == object:
+        items = labels.ravel().tolist()
+        lacking = [i for i, item in enumerate(items) if _is_missing(item)]
+        if lacking:
+            raise InputError(
+                "the label is missing.",
+                row=lacking[0] + 1,
+                remedy=f"Remove such rows ({len(lacking)}) first.",
+            )
+        if len({isinstance(item, str) for item in items}) > 1:
+            raise InputError(
+                "The labels mix texts with other values.", remedy="Make all of them texts."
+            )
+    check_classification_targets(labels)
+
+
+def _is_missing(item: Any) -> bool:
+    """Whether a label is None, NaN or pandas' NA, whose comparisons have no truth value."""
+    try:
+        return item is None or bool(item != item)
+    except TypeError:
+        return True

@@ -20,7 +20,6 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
 from separatrix.estimators.base import (
@@ -30,7 +29,7 @@ from separatrix.estimators.base import (
     require_labels,
 )
 from separatrix.estimators.class_tables import labels_in_order, with_classes
-from separatrix.estimators.targets import classes, one_number
+from separatrix.estimators.targets import check_labels, classes, one_number
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
@@ -68,7 +67,7 @@ def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
     require_labels(model, y)
     labels = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
+    check_labels(labels)
     X, labels = indexable(X, labels)
     return LabeledRows(X, np.asarray(labels), check_sample_weight(sample_weight, len(labels)))
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.linear_classifier import ProbabilisticLinearClassifier
 from separatrix.estimators.standard_design import standard_design
+from separatrix.estimators.targets import check_labels
 from separatrix.geometry.class_scores import softmax
 from separatrix.messages import InputError, warn
 from separatrix.optimize.newton import newton
@@ -191,6 +192,8 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
 
     def _labeled_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Rows with an indicator per class, or with the given columns if multilabel."""
+        if not isinstance(X, Rows) and np.ndim(y) == 1:
+            check_labels(np.asarray(y))
         kind = "" if isinstance(X, Rows) or y is None else type_of_target(y)
         self.multilabel_ = kind == "multilabel-indicator"
         if kind == "multiclass-multioutput":
