@@ -63,7 +63,8 @@ class DropIn:
             setattr(place, name, ours)
         try:
             report = yield
-            self._lead_modules(collector)
+            if report.passed:
+                self._lead_modules(collector)
             return report
         finally:
             for place, name, theirs, _ in self.places:
