@@ -114,6 +114,9 @@ from separatrix.linear.robust.regressors import (
 from separatrix.linear.total_least_squares import TotalLeastSquares as TotalLeastSquares
 from separatrix.logistic.gradient_descent import GradientDescent as GradientDescent
 from separatrix.logistic.logistic_path import LogisticCV as LogisticCV, LogisticPath as LogisticPath
+from separatrix.logistic.cross_validation.logistic_regression_cv import (
+    LogisticRegressionCV as LogisticRegressionCV,
+)
 from separatrix.logistic.logistic_regression import LogisticRegression as LogisticRegression
 from separatrix.logistic.sigmoid_regression import (
     SigmoidRegressionClassifier as SigmoidRegressionClassifier,

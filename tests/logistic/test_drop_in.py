@@ -1,10 +1,13 @@
 """Logistic regression under scikit-learn's parameters gives scikit-learn's answers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.linear_model import LogisticRegressionCV as PeerCV
 
 import separatrix as sx
 
@@ -130,3 +133,58 @@ def test_callbacks_see_the_fit():
 
     sx.LogisticRegression().set_callbacks(Recorder()).fit(X, Y)
     assert seen == ["setup", "begin", "end", "teardown"]
+
+
+CHOICES = [
+    {"scoring": "neg_log_loss", "use_legacy_attributes": False},
+    {"scoring": "accuracy", "use_legacy_attributes": True},
+    {"scoring": "neg_log_loss", "use_legacy_attributes": False, "refit": False},
+    {"scoring": None, "use_legacy_attributes": True, "class_weight": "balanced"},
+]
+
+
+@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_cross_validation(options, y):
+    common = {"Cs": 4, "cv": 3, "l1_ratios": (0.0,), **options}
+    ours = sx.LogisticRegressionCV(**common).fit(X, y, W + 1.0)
+    theirs = PeerCV(**common, tol=1e-8, max_iter=5000).fit(X, y, W + 1.0)
+    same(ours, theirs, rtol=1e-3)
+    assert_allclose(ours.C_, theirs.C_)
+    assert_allclose(ours.score(X, y), theirs.score(X, y), rtol=1e-4)
+    assert ours.n_iter_.shape == theirs.n_iter_.shape
+    for name in ("scores_", "coefs_paths_"):
+        found, expected = getattr(ours, name), getattr(theirs, name)
+        if not isinstance(expected, dict):
+            found, expected = {0: found}, {0: expected}
+        assert list(found) == list(expected)
+        for key in expected:
+            assert_allclose(found[key], expected[key], atol=3e-3)
+
+
+def test_cross_validation_over_ratios_tables_and_an_infinite_C(tmp_path):
+    model = sx.LogisticRegressionCV(
+        Cs=[1.0, np.inf, 0.01],
+        l1_ratios=(0.0, 1.0),
+        cv=3,
+        scoring="neg_log_loss",
+        use_legacy_attributes=False,
+    ).fit(X, Y)
+    assert model.scores_.shape == (3, 2, 3)
+    alone = sx.LogisticRegression(C=model.C_, l1_ratio=model.l1_ratio_).fit(X, Y)
+    same(model, alone, rtol=1e-9)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(Y == 1, "y", "n"))
+    table = clone(model).fit(sx.scan(frame, target="kind"))
+    assert_allclose(table.scores_, model.scores_, rtol=1e-6)
+    sx.save(model, tmp_path / "model.sx")
+    assert_array_equal(sx.load(tmp_path / "model.sx").predict(X), model.predict(X))
+
+
+def test_defaults_of_cross_validation_are_about_to_change():
+    with pytest.warns(FutureWarning) as caught:
+        sx.LogisticRegressionCV(Cs=2, cv=2).fit(X, Y)
+    words = " ".join(str(w.message) for w in caught)
+    assert all(name in words for name in ("l1_ratios", "scoring", "use_legacy_attributes"))
+    for bad in ({"Cs": [0.0]}, {"penalty": None}, {"penalty": "elasticnet"}, {"solver": "x"}):
+        with pytest.raises(sx.InputError):
+            sx.LogisticRegressionCV(**bad).fit(X, Y)

@@ -45,6 +45,21 @@ ROWS: list[Row] = [
         classes=(2, 3),
     ),
     Row(
+        "LogisticRegressionCV, standardized",
+        lambda: sx.LogisticRegressionCV(
+            Cs=[0.1, 1.0],
+            l1_ratios=(0.0,),
+            cv=3,
+            scoring="neg_log_loss",
+            use_legacy_attributes=False,
+            standardize=True,
+        ),
+        "classification",
+        order_free=False,
+        objective=of.logistic,
+        classes=(2, 3),
+    ),
+    Row(
         "LogisticPath, standardized",
         lambda: sx.LogisticPath(6, eps=1e-2, standardize=True),
         "classification",
