@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from separatrix.estimators.base import check_sample_weight
 from separatrix.logistic.base import LogisticClassifier
+from separatrix.logistic.cross_validation.defaults import LATER, warn_of_defaults
 from separatrix.logistic.cross_validation.fold_paths import FoldPath, fold_path
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.parameters import LIBLINEAR, UNSET, check_parameters
@@ -21,8 +22,6 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.selection.folds import folding
 from separatrix.selection.routing import fold_router, routed
-
-LATER = "warn"  # scikit-learn's mark of a default that will change
 
 
 class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
@@ -177,7 +176,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         routing.
         """
         Cs, ratios = self._grid()
-        self._warn_of_defaults()
+        warn_of_defaults(self)
         context = self._init_callback_context()
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         found = routed(self, params, sample_weight)
@@ -261,21 +260,6 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
             standardize=self.standardize,
         )
 
-    def _warn_of_defaults(self) -> None:
-        """scikit-learn's defaults are about to change: the same warnings, in one."""
-        unset = [
-            name
-            for name in ("l1_ratios", "scoring", "use_legacy_attributes")
-            if isinstance(getattr(self, name), str) and getattr(self, name) == LATER
-        ]
-        if self.penalty != UNSET:
-            _future("'penalty' was deprecated: use l1_ratios, such as (0.0,) for 'l2'.")
-        elif self.l1_ratios is None:
-            _future("'l1_ratios=None' was deprecated: use numbers from 0 to 1.")
-        for name in unset:
-            later = {"l1_ratios": "(0.0,)", "scoring": "'neg_log_loss'"}.get(name, "False")
-            _future(f"The default value of {name} will change to {later}, as in scikit-learn.")
-
     def _scorer(self) -> Any:
         chosen = self.scoring
         if chosen is None or (isinstance(chosen, str) and chosen == LATER):
@@ -352,7 +336,3 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         self.coefs_paths_ = dict(zip(keys.tolist(), coefs, strict=True))
         self.n_iter_ = steps
         self.C_, self.l1_ratio_ = np.full(len(keys), self.C_), np.full(len(keys), self.l1_ratio_)
-
-
-def _future(text: str) -> None:
-    warnings.warn(text, FutureWarning, stacklevel=4)
