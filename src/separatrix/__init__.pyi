@@ -107,10 +107,11 @@ from separatrix.linear.polynomial import PolynomialRegression as PolynomialRegre
 from separatrix.linear.ridge.ridge import Ridge as Ridge
 from separatrix.linear.ridge.ridge_cv import RidgeCV as RidgeCV
 from separatrix.linear.ridge.ridge_path import RidgePath as RidgePath
-from separatrix.linear.robust.regressors import (
-    HuberRegressor as HuberRegressor,
+from separatrix.linear.robust.quantile import (
     LeastAbsoluteRegressor as LeastAbsoluteRegressor,
+    QuantileRegressor as QuantileRegressor,
 )
+from separatrix.linear.robust.regressors import HuberRegressor as HuberRegressor
 from separatrix.linear.total_least_squares import TotalLeastSquares as TotalLeastSquares
 from separatrix.logistic.gradient_descent import GradientDescent as GradientDescent
 from separatrix.logistic.logistic_path import LogisticCV as LogisticCV, LogisticPath as LogisticPath

@@ -168,7 +168,9 @@ def test_dependent_columns_bound_the_planes_that_the_certificate_names():
 
     found = distances(model.coef_)
     assert found == pytest.approx(model.certificate_.dual)
-    assert distances(model.coef_ + np.array([1.0, 0.0, -1.0])) < found  # but its normal leaves that space
+    assert (
+        distances(model.coef_ + np.array([1.0, 0.0, -1.0])) < found
+    )  # but its normal leaves that space
     assert "normal in the space that the rows span" in model.certificate_.claim
     for step in rng.normal(size=(50, 2)):
         inside = 0.1 * np.array([step[0], step[1], step[0]])

@@ -43,6 +43,12 @@ ROWS: list[Row] = [
         objective=of.epsilon_insensitive,
     ),
     Row(
+        "QuantileRegressor",
+        lambda: sx.QuantileRegressor(quantile=0.7, alpha=0.05, standardize=True),
+        additive=False,
+        objective=of.quantile,
+    ),
+    Row(
         "TotalLeastSquares",
         lambda: sx.TotalLeastSquares(),
         unit_free=False,

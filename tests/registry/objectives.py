@@ -65,6 +65,13 @@ def epsilon_insensitive(model: Any, coef: Any, intercept: float, x: Any, y: Any)
     return float(np.sum(np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)))
 
 
+def quantile(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """Mean of max(τ r, (τ − 1) r), plus α‖s b‖₁."""
+    r = y - x @ coef - intercept
+    loss = np.maximum(model.quantile * r, (model.quantile - 1) * r)
+    return float(np.mean(loss) + model.alpha * np.sum(np.abs(scale_of(model, x) * coef)))
+
+
 def svr(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     """½ ‖s w‖² + C Σ max(0, |y − w·x − b| − ε)."""
     norm = 0.5 * float(np.sum((scale_of(model, x) * coef) ** 2))

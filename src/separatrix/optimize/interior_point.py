@@ -21,6 +21,8 @@ from separatrix.rows.block import Floats
 
 #: Fraction of the distance to the boundary that a step may go.
 STEP_FRACTION = 0.9995
+#: Gap, as a fraction of the first, that is nothing where the objective itself goes to zero.
+NOTHING = 1e-20
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,16 @@ class EpsilonInsensitiveProblem:
         residual = self.z.T @ self.dual_variables(at.v) + self.linear
         return np.asarray(residual if self.ridge is None else residual - self.ridge * at.beta)
 
+    def weighted_gram(self, weights: Floats) -> Floats:
+        """Σ weight z zᵀ."""
+        weighted = self.z * np.sqrt(weights)[:, None]
+        return np.asarray(weighted.T @ weighted)
+
+    def objective(self, beta: Floats) -> float:
+        """Σ w max(0, |y − zβ| − ε)."""
+        excess = np.maximum(np.abs(self.y - self.z @ beta) - self.epsilon, 0.0)
+        return float((self.upper[0] - self.offset) @ excess)
+
     def reduced_cost(self, beta: Floats) -> Floats:
         """ε ∓ residual: positive where v should be 0, negative where it should be at its bound."""
         return np.asarray(self.epsilon - self.sign * (self.y - self.z @ beta))
@@ -119,8 +131,7 @@ class _NormalEquations:
     def __init__(self, problem: EpsilonInsensitiveProblem, at: PrimalDualPoint) -> None:
         self.problem, self.at = problem, at
         self.d = 1.0 / (at.p / at.v + at.q / at.s)
-        weighted = problem.z * np.sqrt(self.d.sum(axis=0))[:, None]
-        gram = weighted.T @ weighted
+        gram = problem.weighted_gram(self.d.sum(axis=0))
         if problem.ridge is not None:
             gram.flat[:: len(gram) + 1] += problem.ridge
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-14
@@ -143,11 +154,17 @@ def interior_point(
 ) -> InteriorSolution:
     """Follow the central path until the gap is ``tol`` of the objective, or rounding stops it."""
     problem = EpsilonInsensitiveProblem(z, y, w, epsilon)
+    return follow_central_path(problem, start, tol=tol, max_iter=max_iter)
+
+
+def follow_central_path(
+    problem: EpsilonInsensitiveProblem, start: Floats, *, tol: float, max_iter: int
+) -> InteriorSolution:
+    """As above, for any problem whose dual variables live in boxes."""
     at = problem.start(start)
     history = [at.complementarity()]
     while len(history) <= max_iter:
-        objective = w @ np.maximum(np.abs(y - z @ at.beta) - epsilon, 0.0)
-        if history[-1] <= tol * objective:
+        if history[-1] <= max(tol * problem.objective(at.beta), NOTHING * history[0]):
             break
         try:
             new = predictor_corrector_step(problem, at)

@@ -1,9 +1,12 @@
-"""Regression with the absolute or ε-insensitive loss, as a linear program.
+"""Regression with the absolute, the ε-insensitive or the quantile loss, as a linear program.
 
-    min over b, a of Σ w max(0, |y − a − b·x| − ε)
+    min over b, a of Σ h max(0, r − ε) + l max(0, −r − ε) + Σ λⱼ|bⱼ|,     r = y − a − b·x
 
-An interior-point method comes near in some twenty steps; simplex pivots finish at an optimal
-vertex. The dual variables u of either, with Σ w u = 0, Xᵀ(w u) = 0 and |u| ≤ 1, certify it.
+h and l are the slopes of a row's loss above and below the tube: h = l = w for absolute deviations,
+h = τw and l = (1 − τ)w for the τ-quantile. The penalty is the loss of d further rows, |0 − bⱼ|. An
+interior-point method comes near in some twenty steps; simplex pivots finish at an optimal vertex.
+The dual variables u of either, with Zᵀu = 0 and −l ≤ u ≤ h, certify it. Rows are preconditioned
+chunk by chunk, so that memory holds the table once.
 """
 
 from __future__ import annotations
@@ -11,19 +14,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import optimize
 
-from separatrix.linear.least_squares.certificate import warn_if_not_unique
+from separatrix.linear.robust.certificate import Table, TiltedProblem
+from separatrix.linear.robust.design import Design
 from separatrix.linear.robust.vertex import Vertex, optimal_vertex
-from separatrix.messages import warn
-from separatrix.optimize.duality import certify_primal_dual
-from separatrix.optimize.interior_point import interior_point
-from separatrix.optimize.losses import EpsilonInsensitive
-from separatrix.optimize.penalties import ElasticNet
+from separatrix.messages import InputError, warn
+from separatrix.optimize.interior_point import follow_central_path
 from separatrix.optimize.solution import Certificate, Solution, Status
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Block, Floats
 from separatrix.rows.rows import Rows
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.preconditioner import Preconditioner, precondition
+from separatrix.statistics.preconditioner import Preconditioner, column_scales, precondition
 
 EPS = float(np.finfo(float).eps)
 #: Change of a fitted value, in mean absolute residuals, from which on a second solution is warned
@@ -32,161 +34,162 @@ NOTICEABLE = 0.05
 
 
 @dataclass(frozen=True)
-class _Table:
-    """Preconditioned rows [z, 1] with least-squares residuals, of mean size 1, as targets.
+class TiltedOptions:
+    """Which loss and penalty, and how closely the program is to be solved.
 
-    ``start`` are the least-squares coefficients, ``unit`` and ``w_unit`` the units of residuals
-    and weights, ``noise`` the rounding error of a residual.
+    ``high`` and ``low`` are the slopes of a row of weight 1; ``alpha`` is λ by unit of weight, on
+    standardized columns if ``standardize`` is set. With ``mean`` the weights add up to one.
     """
 
-    z: Floats
-    y: Floats
-    w: Floats
-    start: Floats
-    unit: float
-    w_unit: float
-    loss: EpsilonInsensitive
-    noise: float
+    claim: str
+    high: float = 1.0
+    low: float = 1.0
+    epsilon: float = 0.0
+    alpha: float = 0.0
+    standardize: bool = False
+    fit_intercept: bool = True
+    mean: bool = False
+    tol: float = 1e-9
+    max_iter: int = 100
 
-    def residuals(self, beta: Floats) -> Floats:
-        """y − zβ, exactly at a kink of the loss where they are within rounding of it."""
-        r = self.y - self.z @ beta
-        at_kink = np.abs(np.abs(r) - self.loss.epsilon) <= self.noise
-        return np.where(at_kink, np.sign(r) * self.loss.epsilon, r)
-
-    def objective(self, beta: Floats) -> float:
-        """Σ w max(0, |r| − ε)."""
-        return float(self.w @ self.loss.value(self.residuals(beta)))
-
-    def feasible(self, u: Floats) -> Floats:
-        """The dual point u, made feasible: zᵀ(w u) = 0 first, then scaled to |u| ≤ 1."""
-        interior = np.maximum(1.0 - np.abs(u), 0.0) + 1e-12
-        weighted = self.z * (self.w * interior)[:, None]
-        imbalance = self.z.T @ (self.w * u)
-        correction = np.linalg.lstsq(self.z.T @ weighted, imbalance, rcond=None)[0]
-        u = u - interior * (self.z @ correction)
-        return np.asarray(u / max(1.0, float(np.abs(u).max(initial=0.0))))
-
-    def certify(self, beta: Floats, u: Floats, tol: float) -> Certificate:
-        """Certificate of β by a feasible dual point, in the units of y and of the weights."""
-        none = np.zeros(self.z.shape[1])
-        dual = self.w * u
-        found = certify_primal_dual(
-            self.loss,
-            ElasticNet(none, none),
-            self.w,
-            self.residuals(beta),
-            u,
-            beta,
-            self.z.T @ dual,
-            claim="Least absolute deviations: a linear program",
-            tolerance=tol,
-            v_scale=np.abs(self.z).T @ self.w,
-        )
-        unit = self.unit * self.w_unit
-        return replace(
-            found, primal=found.primal * unit, dual=found.dual * unit, gap=found.gap * unit
-        )
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0.0:
+            raise InputError(f"epsilon={self.epsilon!r} is negative.", remedy="Use 0 or more.")
 
 
-def solve_least_absolute(
-    rows: Rows,
-    moments: Moments,
-    *,
-    epsilon: float,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int,
-) -> Solution:
-    """Solve over all rows, which are collected in memory as one dense table."""
-    loss = EpsilonInsensitive(epsilon)
-    preconditioner = precondition(rows, moments, fit_intercept=fit_intercept)
-    table = _table(rows, moments, preconditioner, loss, fit_intercept)
+def solve_tilted(rows: Rows, moments: Moments, options: TiltedOptions) -> Solution:
+    """Solve over all rows, which stay in memory."""
+    preconditioner = _preconditioner(rows, moments, options)
+    table = _table(rows.collect(), moments, preconditioner, options)
     beta = np.zeros(table.z.shape[1])
     dual_points, vertex, iterations, history = [np.zeros(len(table.y))], None, 0, np.zeros(0)
     if table.objective(beta) > 0:
-        interior = interior_point(
-            table.z,
-            table.y,
-            table.w,
-            epsilon=table.loss.epsilon,
-            start=beta,
-            tol=0.01 * tol,
-            max_iter=max_iter,
+        problem = TiltedProblem(table)
+        interior = follow_central_path(
+            problem, beta, tol=0.01 * options.tol, max_iter=options.max_iter
         )
         vertex = optimal_vertex(
             table.z,
             table.y,
-            table.w,
-            epsilon=table.loss.epsilon,
+            (table.high, table.low),
+            epsilon=table.epsilon,
             diagonal=interior.diagonal,
             max_pivots=20 * len(beta) + 50,
         )
         beta, iterations, history = interior.beta, interior.iterations, interior.history
-        dual_points.append(table.feasible(interior.u / table.w))
+        dual_points.append(table.feasible(interior.u))
         if vertex is not None:
-            dual_points.append(table.feasible(vertex.u / table.w))
+            dual_points.append(table.feasible(vertex.u))
             if table.objective(vertex.beta) <= table.objective(beta) * (1.0 + 1e-9):
                 beta = vertex.beta
-    certificate = _certificate(table, preconditioner, beta, dual_points, vertex, tol)
-    _warn(certificate, vertex)
+    alternative = _width(table, beta) if vertex is None else vertex.alternative
+    certificate = _certificate(table, preconditioner, beta, dual_points, vertex, alternative)
+    certificate = replace(certificate, claim=options.claim + certificate.claim)
+    _warn(certificate, alternative)
     r = preconditioner.rank
     whole = (table.start + table.unit * beta)[:, None]
     coef, intercept = preconditioner.unscale(whole[:r], whole[r:].sum(axis=0))
+    if vertex is not None and options.alpha:  # rows of the penalty at their kink
+        coef[vertex.rows[vertex.rows >= table.z.own] - table.z.own] = 0.0
     status = Status.SOLVED if certificate.holds else Status.LIMIT
     return Solution(coef, intercept, certificate, status, iterations, history)
 
 
+def _preconditioner(rows: Rows, moments: Moments, options: TiltedOptions) -> Preconditioner:
+    """Standardization alone with a penalty: its rows make dependent columns independent."""
+    if not options.alpha:
+        return precondition(rows, moments, fit_intercept=options.fit_intercept)
+    m = moments if options.fit_intercept else moments.about_origin()
+    scale = column_scales(moments, m)
+    scale[scale == 0.0] = 1.0
+    return Preconditioner(m.mean[: m.d], scale, None, m.mean[m.d :], options.fit_intercept)
+
+
 def _table(
-    rows: Rows,
-    moments: Moments,
-    preconditioner: Preconditioner,
-    loss: EpsilonInsensitive,
-    fit_intercept: bool,
-) -> _Table:
-    """Collect the rows; subtract the least-squares fit so that residuals lose no digits."""
-    chunks = [chunk for block in rows.blocks() for chunk in preconditioner.chunks(block)]
-    z = np.concatenate([chunk[0] for chunk in chunks])
-    y = np.concatenate([chunk[1][:, 0] for chunk in chunks])
-    w = np.concatenate([chunk[2] for chunk in chunks])
+    block: Block, moments: Moments, preconditioner: Preconditioner, options: TiltedOptions
+) -> Table:
+    """The preconditioned table; subtract the least-squares fit so that residuals lose no digits."""
+    r, p = preconditioner.rank, preconditioner.rank + int(options.fit_intercept)
+    extra = np.eye(r, p) if options.alpha else np.zeros((0, p))
+    z = Design(block, preconditioner, extra)
+    keep = slice(None) if z.keep is None else z.keep
+    y = np.append(block.y[keep, 0] - preconditioner.y_center[0], np.zeros(len(extra)))
+    w = block.weights[keep]
+    if options.mean:
+        w = w / w.sum()
     largest = float(np.abs(y).max())
-    start = preconditioner.least_squares(moments)[:, 0]
+    start = np.zeros(p)
+    if options.alpha:
+        m = moments if options.fit_intercept else moments.about_origin()
+        cross = (preconditioner.matrix.T @ m.xy)[:, 0]
+        start[:r] = np.linalg.lstsq(preconditioner.gram(moments), cross, rcond=None)[0]
+    else:
+        start[:r] = preconditioner.least_squares(moments)[:, 0]
     y = y - z @ start
-    if fit_intercept:
-        z = np.column_stack([z, np.ones(len(y))])
-        start = np.append(start, 0.0)
     noise = 16 * EPS * largest
-    unit = float(np.abs(y).mean())
+    unit = float(np.abs(y[: z.own]).mean())
     unit = unit if unit > noise else (largest or 1.0)
     w_unit = float(w.mean())
-    scaled = EpsilonInsensitive(loss.epsilon / unit)
-    return _Table(z, y / unit, w / w_unit, start, unit, w_unit, scaled, noise / unit)
+    # λⱼ|bⱼ| = (λⱼ/sⱼ)|βⱼ|
+    scale = np.ones(len(extra)) if options.standardize else preconditioner.scale[: len(extra)]
+    penalty = options.alpha * (float(w.sum()) / w_unit) / scale
+    w = w / w_unit
+    return Table(
+        z=z,
+        y=y / unit,
+        high=np.append(options.high * w, penalty),
+        low=np.append(options.low * w, penalty),
+        epsilon=options.epsilon / unit,
+        start=start,
+        unit=unit,
+        w_unit=w_unit,
+        noise=noise / unit,
+        tol=options.tol,
+    )
+
+
+def _width(table: Table, beta: Floats) -> float:
+    """How far a fitted value can move without error, where none has one and ε > 0; a lower bound.
+
+    Inside the tube the plane may move until a row meets its wall. Where rows are at the wall, it
+    may move away from it, unless rows of both walls hold it: a linear program over those rows.
+    """
+    if not table.epsilon or table.objective(beta) > 0.0:
+        return 0.0
+    r = table.residuals(beta)
+    room = table.epsilon - np.abs(r)
+    at_wall = np.flatnonzero(room <= 0.0)
+    if len(at_wall):
+        z = table.z[at_wall] * np.sign(r[at_wall])[:, None]
+        found = optimize.linprog(-z.sum(axis=0), -z, np.zeros(len(z)), bounds=(-1.0, 1.0))
+        fixed = not found.success or -found.fun <= 1e-9 * max(1.0, float(np.abs(z).sum()))
+        if fixed and np.linalg.matrix_rank(z) == z.shape[1]:
+            return 0.0
+        return table.epsilon
+    return float(room.min())
 
 
 def _certificate(
-    table: _Table,
+    table: Table,
     preconditioner: Preconditioner,
     beta: Floats,
     dual_points: list[Floats],
     vertex: Vertex | None,
-    tol: float,
+    alternative: float,
 ) -> Certificate:
     """The certificate by the best dual point; u = 0 is always feasible.
 
     The KKT residual is measured at a vertex only: near one, u inside its box goes with residuals
     that are merely small.
     """
-    found = min((table.certify(beta, u, tol) for u in dual_points), key=lambda c: c.gap)
-    claim = "Least absolute deviations: a linear program, solved"
-    if table.loss.epsilon:
-        claim = "ε-insensitive regression: a linear program, solved"
+    found = min((table.certify(beta, u) for u in dual_points), key=lambda c: c.gap)
     end = " at a vertex" if vertex is not None else " by an interior-point method"
     notes: tuple[str, ...] = ()
-    if vertex is not None and vertex.alternative > 0.0:
-        notes = ("Another vertex has the same objective: the coefficients are not unique.",)
+    if alternative > 0.0:
+        notes = ("Other coefficients have the same objective: they are not unique.",)
     return replace(
         found,
-        claim=claim + (end if found.primal > 0 else " without error"),
+        claim=": a linear program, solved" + (end if found.primal > 0 else " without error"),
         kkt=np.nan if vertex is None else found.kkt,
         rank=preconditioner.rank,
         dependent=preconditioner.dependent,
@@ -195,13 +198,20 @@ def _certificate(
     )
 
 
-def _warn(certificate: Certificate, vertex: Vertex | None) -> None:
-    warn_if_not_unique(certificate)
+def _warn(certificate: Certificate, alternative: float) -> None:
+    if certificate.dependent:
+        shown = ", ".join(certificate.dependent[:5])
+        shown += ", …" if len(certificate.dependent) > 5 else ""
+        warn(
+            "SEP001",
+            f"linearly dependent columns: {shown}. Of all coefficients with the same fitted values "
+            "those of minimum norm were returned.",
+        )
     if not certificate.holds:
-        warn("SEP003", f"least absolute deviations: {certificate}")
-    elif vertex is not None and vertex.alternative > NOTICEABLE and not certificate.dependent:
+        warn("SEP003", f"{certificate}")
+    elif alternative > NOTICEABLE:
         warn(
             "SEP004",
-            "least absolute deviations: several planes have the same minimal sum of absolute "
-            "residuals; one at a vertex of the set of solutions was returned.",
+            "several planes have the same minimal sum of losses (residuals within the tube cost "
+            "nothing, an even number of rows has an interval of medians); one was returned.",
         )

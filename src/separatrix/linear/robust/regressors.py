@@ -1,4 +1,4 @@
-"""Robust regression: Huber's loss, absolute and ε-insensitive error."""
+"""Robust regression with Huber's loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.targets import one_number
 from separatrix.linear.robust.huber import HuberOptions, solve_huber
-from separatrix.linear.robust.least_absolute import solve_least_absolute
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.statistics.preparation import prepare
@@ -143,81 +142,3 @@ class HuberRegressor(RegressorMixin, LinearModel):
         if not self.warm_start or getattr(self, "coef_", np.zeros(0)).shape != (d,):
             return None
         return self.coef_, float(self.intercept_), self.scale_
-
-
-class LeastAbsoluteRegressor(RegressorMixin, LinearModel):
-    """Least absolute deviations, or regression with the ε-insensitive loss.
-
-        min over b, a of Σ w max(0, |y − a − b·x| − ε)
-
-    With ε = 0 the plane through the conditional medians: the size of an outlier has no influence,
-    only its side. With ε > 0 residuals up to ε cost nothing. A linear program, solved by an
-    interior-point method and simplex pivots to an exact vertex; the rows are stored in memory.
-
-    Parameters
-    ----------
-    epsilon : float, default=0.0
-        Residuals up to ε cost nothing; in the units of y.
-    fit_intercept : bool, default=True
-        Whether the model has an intercept ``a``.
-    tol : float, default=1e-9
-        Duality gap, relative to the objective, that counts as solved.
-    max_iter : int, default=100
-        Limit of interior-point steps; twenty are usual.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (d,)
-        Coefficients b.
-    intercept_ : float
-        Intercept a.
-    certificate_ : Certificate
-        Duality gap, and KKT residual at the vertex.
-    n_iter_ : int
-        Number of interior-point steps.
-
-    See Also
-    --------
-    HuberRegressor : Squared error for small residuals.
-    LinearSVR : The ε-insensitive loss with an ℓ₂ penalty.
-
-    References
-    ----------
-    Koenker and Bassett, Regression quantiles, 1978.
-
-    Examples
-    --------
-    >>> import separatrix as sx
-    >>> x = [[0.0], [1.0], [2.0], [3.0], [4.0]]
-    >>> model = sx.LeastAbsoluteRegressor().fit(x, [1.0, 3.0, 5.0, 7.0, 90.0])
-    >>> model.coef_.round(6), round(float(model.intercept_), 6)
-    (array([2.]), 1.0)
-    """
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-9,
-        max_iter: int = 100,
-    ) -> None:
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X, y`` or to :class:`~separatrix.rows.rows.Rows`."""
-        prepared = prepare(self._training_rows(X, y, sample_weight))
-        one_number(prepared.moments.targets)
-        solution = solve_least_absolute(
-            prepared.rows,
-            prepared.moments,
-            epsilon=self.epsilon,
-            fit_intercept=self.fit_intercept,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        self._accept(solution, prepared.encoding, flat=True)
-        return self

@@ -1,9 +1,9 @@
-"""From near the optimum to an exact optimal vertex, for the ε-insensitive loss.
+"""From near the optimum to an exact optimal vertex, for a tilted ε-insensitive loss.
 
-    f(β) = Σ w max(0, |r| − ε),     r = y − zβ
+    f(β) = Σ h max(0, r − ε) + l max(0, −r − ε),     r = y − zβ
 
 f is piecewise linear; some vertex, where p residuals equal ±ε (0 for ε = 0) and so determine the p
-coefficients, is a minimum. At a vertex the other rows have dual variables u = ±w or 0, and the p
+coefficients, is a minimum. At a vertex the other rows have dual variables h, −l or 0, and the p
 rows of the basis get those that make zᵀu = 0. If each of these lies within the subdifferential at
 its kink, the vertex is optimal: u is then a dual solution of the same value. If not, this is a
 simplex pivot: the row with the largest violation leaves the basis, and the ratio test along the
@@ -18,7 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from separatrix.linear.robust.design import Design
 from separatrix.rows.block import Floats, Ints
+
+#: Slopes of the loss above and below the tube, by row.
+Slopes = tuple[Floats, Floats]
 
 #: Random perturbation of y that breaks ties, in units of the mean absolute residual.
 TIE_BREAK = 1e-11
@@ -28,7 +32,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Vertex:
-    """Coefficients at an optimal vertex and dual variables u of all rows.
+    """Coefficients at an optimal vertex, its rows, and dual variables u of all rows.
 
     ``alternative`` is the largest change of a fitted value on the way to another optimal vertex:
     0 where the solution is unique.
@@ -38,6 +42,7 @@ class Vertex:
     u: Floats
     pivots: int
     alternative: float
+    rows: Ints
 
 
 @dataclass
@@ -51,8 +56,10 @@ class _Basis:
 class _PiecewiseLinear:
     """The function f with what its vertices and edges need."""
 
-    def __init__(self, z: Floats, y: Floats, w: Floats, epsilon: float) -> None:
-        self.z, self.w, self.epsilon, self.y = z, w, epsilon, y
+    def __init__(self, z: Design, y: Floats, slopes: Slopes, epsilon: float) -> None:
+        self.z, self.epsilon, self.y = z, epsilon, y
+        self.high, self.low = slopes
+        self.w = 0.5 * (self.high + self.low)
         noise = np.random.default_rng(0).uniform(-1.0, 1.0, len(y))
         self.perturbed = y + TIE_BREAK * noise
 
@@ -66,15 +73,15 @@ class _PiecewiseLinear:
 
     def dual_variables(self, edges: Floats, basis: _Basis, r: Floats) -> Floats:
         """u = w ℓ′(r) outside the basis, and what makes zᵀu = 0 inside it."""
-        u = self.w * np.sign(r) * (np.abs(r) > self.epsilon)
+        u = np.where(r > 0.0, self.high, -self.low) * (np.abs(r) > self.epsilon)
         u[basis.rows] = 0.0
         u[basis.rows] = -edges.T @ (self.z.T @ u)
         return u
 
     def bounds(self, basis: _Basis) -> tuple[Floats, Floats]:
         """The ends of the subdifferential at the kink of each row of the basis."""
-        w = self.w[basis.rows]
-        return np.where(basis.side > 0, 0.0, -w), np.where(basis.side < 0, 0.0, w)
+        high, low = self.high[basis.rows], self.low[basis.rows]
+        return np.where(basis.side > 0, 0.0, -low), np.where(basis.side < 0, 0.0, high)
 
     def ratio_test(
         self, basis: _Basis, leaving: int, edge: Floats, r: Floats, derivative: float
@@ -82,7 +89,7 @@ class _PiecewiseLinear:
         """Where f stops decreasing along an edge: (row, side); None if it never does.
 
         ``edge`` is the rate of change of every residual; ``derivative`` < 0 that of f at the
-        vertex, which increases by w·|rate| at each kink that is passed.
+        vertex, which increases by h or l times |rate| at each kink that is passed.
         """
         rate = edge.copy()
         rate[np.delete(basis.rows, leaving)] = 0.0
@@ -96,7 +103,8 @@ class _PiecewiseLinear:
         distance[~(distance > 0.0)] = np.inf
         order = np.argsort(distance, kind="stable")
         order = order[: np.searchsorted(distance[order], np.inf)]
-        derivatives = derivative + np.cumsum((self.w * np.abs(rate))[order % len(r)])
+        jumps = np.stack([self.high, self.low]).ravel()[order] * np.abs(rate)[order % len(r)]
+        derivatives = derivative + np.cumsum(jumps)
         stop = int(np.searchsorted(derivatives, 0.0))
         if stop == len(order):
             return None
@@ -106,13 +114,14 @@ class _PiecewiseLinear:
 
 
 def optimal_vertex(
-    z: Floats, y: Floats, w: Floats, *, epsilon: float, diagonal: Floats, max_pivots: int
+    z: Design, y: Floats, slopes: Slopes, *, epsilon: float, diagonal: Floats, max_pivots: int
 ) -> Vertex | None:
     """An optimal vertex near an interior solution, or None if the pivots do not reach one.
 
-    ``diagonal`` (boxes x n) is large for the rows whose residual is at a kink.
+    ``slopes`` are (h, l) of every row; ``diagonal`` (boxes x n) is large for the rows whose
+    residual is at a kink.
     """
-    f = _PiecewiseLinear(z, y, w, epsilon)
+    f = _PiecewiseLinear(z, y, slopes, epsilon)
     basis = _initial_basis(z, diagonal, epsilon)
     if basis is None:
         return None
@@ -126,7 +135,8 @@ def optimal_vertex(
         violated = _largest_violation(f, basis, u)
         if violated is None:
             beta = f.vertex(edges, basis, y)
-            return Vertex(beta, u, pivots, _alternative(f, basis, edges, u, y - z @ beta))
+            alternative = _alternative(f, basis, edges, u, y - z @ beta)
+            return Vertex(beta, u, pivots, alternative, basis.rows)
         leaving, derivative, direction = violated
         entering = f.ratio_test(basis, leaving, direction * (z @ edges[:, leaving]), r, derivative)
         if entering is None:
@@ -135,7 +145,7 @@ def optimal_vertex(
     return None
 
 
-def _initial_basis(z: Floats, diagonal: Floats, epsilon: float) -> _Basis | None:
+def _initial_basis(z: Design, diagonal: Floats, epsilon: float) -> _Basis | None:
     """p independent rows of large ``diagonal``, by QR with pivoting on the weighted rows."""
     n, p = z.shape
     best = diagonal.max(axis=0)
