@@ -7,8 +7,9 @@ values one more indicator that is 1 where the value is missing. Terms are the co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import Any
 
 
 class Kind(StrEnum):
@@ -82,6 +83,15 @@ class Column:
     notation: Notation = PLAIN
     display: str = ""
 
+    # Formats that write text for a kind give text back.
+    def __getstate__(self) -> list[Any]:
+        return [getattr(self, part.name) for part in fields(self)]
+
+    def __setstate__(self, state: list[Any]) -> None:
+        for part, value in zip(fields(self), state, strict=True):
+            restored = Kind(value) if part.name == "kind" else value
+            object.__setattr__(self, part.name, restored)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -135,6 +145,14 @@ class Terms:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", {term: i for i, term in enumerate(self.items)})
+
+    # Positions follow from the items; as a dict of terms they could not be written as JSON.
+    def __getstate__(self) -> dict[str, tuple[Term, ...]]:
+        return {"items": self.items}
+
+    def __setstate__(self, state: dict[str, tuple[Term, ...]]) -> None:
+        object.__setattr__(self, "items", tuple(state["items"]))
+        self.__post_init__()
 
     def __len__(self) -> int:
         return len(self.items)
