@@ -14,6 +14,7 @@ PAGES = [
     ROOT / "docs" / "guide" / "decisions.md",
     ROOT / "docs" / "guide" / "classes.md",
     ROOT / "docs" / "guide" / "logistic.md",
+    ROOT / "docs" / "guide" / "validation.md",
     ROOT / "docs" / "guide" / "command.md",
     ROOT / "docs" / "guide" / "clusters.md",
     ROOT / "docs" / "guide" / "kernels.md",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -38,6 +39,14 @@ def test_labels_come_back_as_they_were_given(row: Row) -> None:
         if not isinstance(model, sx.RejectOption):  # which has a third answer, -1
             assert predicted.dtype.kind == names.dtype.kind
         assert model.score(x, y) == np.mean(predicted == y)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=str)
+def test_a_missing_label_is_named_by_its_row(missing: object) -> None:
+    x, labels = np.arange(8.0)[:, None], ["a", "b", missing, "a", "b", "a", "b", "a"]
+    for y in (np.array(labels, dtype=object), pd.Series(labels), pd.Series(labels, dtype="string")):
+        with pytest.raises(sx.InputError, match="row 3: the label is missing"):
+            sx.NearestMean().fit(x, y)
 
 
 @classifier

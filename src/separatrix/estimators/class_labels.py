@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 from separatrix.estimators.base import RowsEstimator, check_sample_weight, require_labels
 from separatrix.estimators.class_tables import class_labels
 from separatrix.estimators.class_weights import weights_by_class
-from separatrix.estimators.targets import check_labels, classes
+from separatrix.estimators.targets import check_labels, classes, refuse_missing_labels
 from separatrix.kernels.base import take_items
 from separatrix.kernels.features import as_list
 from separatrix.messages import InputError
@@ -87,6 +87,7 @@ class ClassLabels(RowsEstimator):
             self.__dict__.pop("classes_", None)  # set from the table
         else:
             require_labels(self, y)
+            refuse_missing_labels(y)
 
     def _terms(self, column: str = "y") -> list[Term]:
         return [Term(column, str(label)) for label in self.classes_.tolist()]

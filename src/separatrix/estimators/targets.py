@@ -87,19 +87,27 @@ def check_labels(labels: NDArray[Any]) -> None:
     if labels.dtype.kind in "iub":  # integers are always class labels
         return
     if labels.dtype == object:
+        refuse_missing_labels(labels)
         items = labels.ravel().tolist()
-        lacking = [i for i, item in enumerate(items) if _is_missing(item)]
-        if lacking:
-            raise InputError(
-                "the label is missing.",
-                row=lacking[0] + 1,
-                remedy=f"Remove such rows ({len(lacking)}) first.",
-            )
         if len({isinstance(item, str) for item in items}) > 1:
             raise InputError(
                 "The labels mix texts with other values.", remedy="Make all of them texts."
             )
     check_classification_targets(labels)
+
+
+def refuse_missing_labels(labels: Any) -> None:
+    """Refuse None, NaN and pandas' NA among labels that are objects."""
+    kind = getattr(labels, "dtype", None)
+    if kind is None or (isinstance(kind, np.dtype) and kind.kind != "O"):
+        return
+    lacking = [i for i, item in enumerate(np.ravel(labels).tolist()) if _is_missing(item)]
+    if lacking:
+        raise InputError(
+            "the label is missing.",
+            row=lacking[0] + 1,
+            remedy=f"Remove such rows ({len(lacking)}) first.",
+        )
 
 
 def _is_missing(item: Any) -> bool:
