@@ -36,14 +36,14 @@ def main(quick: bool = False) -> None:
     for n, d in sizes:
         x, s = table(n, d)
         y = np.where(s > 0.0, 1, -1)
-        best = sx.LinearSVC(C).fit(x, y).certificate_.dual
+        best = sx.LinearSVC(loss="hinge", C=C).fit(x, y).certificate_.dual
 
         def loss(w: Any, b: float, x: Any = x, y: Any = y) -> Any:
             return np.maximum(0.0, 1.0 - y * (x @ w + b))
 
         race(
             f"Linear support vector machine, hinge, {n:,} × {d}",
-            ("separatrix", lambda x=x, y=y: sx.LinearSVC(C).fit(x, y)),
+            ("separatrix", lambda x=x, y=y: sx.LinearSVC(loss="hinge", C=C).fit(x, y)),
             {
                 f"liblinear, max_iter={most}": lambda x=x, y=y, most=most: LinearSVC(
                     loss="hinge", C=C, max_iter=most
@@ -56,14 +56,14 @@ def main(quick: bool = False) -> None:
         )
     n, d = (20_000, 20) if quick else (200_000, 20)
     x, s = table(n, d)
-    best = sx.LinearSVR(C, epsilon=0.5).fit(x, s).certificate_.dual
+    best = sx.LinearSVR(C=C, epsilon=0.5, intercept_scaling=np.inf).fit(x, s).certificate_.dual
 
     def outside(w: Any, b: float) -> Any:
         return np.maximum(0.0, np.abs(s - x @ w - b) - 0.5)
 
     race(
         f"Linear support vector regression, ε = 0.5, {n:,} × {d}",
-        ("separatrix", lambda: sx.LinearSVR(C, epsilon=0.5).fit(x, s)),
+        ("separatrix", lambda: sx.LinearSVR(C=C, epsilon=0.5, intercept_scaling=np.inf).fit(x, s)),
         {"liblinear": lambda: LinearSVR(C=C, epsilon=0.5, max_iter=1000).fit(x, s)},
         peer_rounds=1,
         note=lambda m: excess(m, outside, best),

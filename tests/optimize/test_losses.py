@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.messages import InputError
-from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Huber, Squared
+from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Huber, Squared, SquaredHinge
 from tests.registry import LOSSES
 
 NUMBERS = st.floats(-50, 50, allow_nan=False)
-each_loss = pytest.mark.parametrize("loss", [*LOSSES, Hinge()], ids=repr)
+each_loss = pytest.mark.parametrize("loss", [*LOSSES, Hinge(), SquaredHinge()], ids=repr)
 each_even_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 
 
 def kinks(loss) -> list[float]:
     if isinstance(loss, Squared):
         return []
-    return [1.0] if isinstance(loss, Hinge) else [-loss.epsilon, loss.epsilon]
+    return [1.0] if isinstance(loss, Hinge | SquaredHinge) else [-loss.epsilon, loss.epsilon]
 
 
 @each_loss
@@ -29,7 +29,7 @@ def test_gradient_is_the_finite_difference(loss):
         z = z[np.abs(z - kink) > 1e-3]
     value = (loss.value(z + h) - loss.value(z - h)) / (2 * h)
     np.testing.assert_allclose(loss.gradient(z), value, atol=1e-8)
-    if isinstance(loss, Huber):
+    if hasattr(loss, "second_derivative"):
         gradient = (loss.gradient(z + h) - loss.gradient(z - h)) / (2 * h)
         np.testing.assert_allclose(loss.second_derivative(z), gradient, atol=1e-8)
 
@@ -59,7 +59,7 @@ def test_violation_is_the_distance_to_the_graph_of_the_subdifferential(loss, z, 
     for kink in kinks(loss):
         grid = np.append(grid, kink)
     grid = np.sort(grid)
-    if isinstance(loss, Squared | Huber):  # measured along u
+    if hasattr(loss, "second_derivative") or isinstance(loss, Squared):  # measured along u
         brute = abs(float(loss.gradient(np.array([z]))[0]) - u) / unit
     else:
         gradient = loss.gradient(grid)
@@ -80,7 +80,7 @@ def test_conjugate_is_the_largest_difference(loss):
     """ℓ* by brute force on a grid, inside its domain."""
     grid = np.linspace(-30, 30, 200_001)
     for u in (-0.15, 0.0, 0.1, 0.19):
-        if isinstance(loss, Hinge) and u > 0:
+        if isinstance(loss, Hinge | SquaredHinge) and u > 0:
             assert loss.conjugate(np.array([u]))[0] == np.inf
             continue
         brute = np.max(u * grid - loss.value(grid))

@@ -6,7 +6,12 @@ hold only by definition of the model (an orthogonal distance has units, say).
 
 from __future__ import annotations
 
-from separatrix.optimize.losses import EpsilonInsensitive, Huber, Squared
+from separatrix.optimize.losses import (
+    EpsilonInsensitive,
+    Huber,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
 from tests.registry import (
     discriminant,
     estimators,
@@ -35,4 +40,5 @@ LOSSES = [
     Huber(0.2),
     EpsilonInsensitive(0.5),
     EpsilonInsensitive(0.0),
+    SquaredEpsilonInsensitive(0.3),
 ]

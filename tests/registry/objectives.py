@@ -73,9 +73,20 @@ def quantile(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
 
 
 def svr(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
-    """½ ‖s w‖² + C Σ max(0, |y − w·x − b| − ε)."""
+    """½ ‖s w‖² + ½ (b/s)² + C Σ max(0, |y − w·x − b| − ε), or of its square."""
     norm = 0.5 * float(np.sum((scale_of(model, x) * coef) ** 2))
+    norm += 0.5 * scaled_intercept(model, intercept) ** 2
+    if getattr(model, "loss", "").startswith("squared"):
+        over = np.maximum(np.abs(y - x @ coef - intercept) - model.epsilon, 0.0)
+        return norm + model.C * float(np.sum(over**2))
     return norm + model.C * epsilon_insensitive(model, coef, intercept, x, y)
+
+
+def scaled_intercept(model: Any, intercept: Any) -> Any:
+    """b/s where the intercept is penalized, else zero."""
+    if getattr(model, "standardize", False) or not hasattr(model, "intercept_scaling"):
+        return 0.0 * intercept
+    return intercept / model.intercept_scaling
 
 
 def orthogonal(_model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
@@ -120,6 +131,22 @@ def hinge(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
     short = np.maximum(1.0 - sign_of(model, y) * (x @ coef + intercept), 0.0)
     norm = np.sum((coef * scale_of(model, x)) ** 2)
     return 0.5 * float(norm) + C_of(model) * float(short.sum())
+
+
+def squared_hinge(model: Any, coef: Any, intercept: float, x: Any, y: Any) -> float:
+    """½ ‖s w‖² + ½ (b/s)² or ‖w‖₁ + |b|/s, and C Σ max(0, 1 − y (w·x + b))²."""
+    short = np.maximum(1.0 - sign_of(model, y) * (x @ coef + intercept), 0.0)
+    b = np.append(coef * scale_of(model, x), scaled_intercept(model, intercept))
+    norm = np.abs(b).sum() if model.penalty == "l1" else 0.5 * np.sum(b**2)
+    return float(norm + model.C * np.sum(short**2))
+
+
+def crammer_singer(model: Any, coef: Any, intercept: Any, x: Any, y: Any) -> float:
+    """½ Σ ‖w‖² + ½ Σ b² + C Σ max over k of ([k ≠ y] + fₖ − f_y)."""
+    own = y[:, None] == model.classes_
+    scores = x @ coef.T + intercept
+    slack = np.max(scores + ~own, axis=1) - scores[own]
+    return float(0.5 * (np.sum(coef**2) + np.sum(intercept**2)) + model.C * slack.sum())
 
 
 def dual_parameters(model: Any, x: Any, y: Any) -> tuple[Any, float]:

@@ -36,6 +36,10 @@ def overlapping(n: int = 200, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np
     return x, np.where(x @ slope + 1.5 * rng.standard_normal(n) > 0.5, "yes", "no")
 
 
+def hinge_svc(C: float = 1.0, **options) -> sx.LinearSVC:
+    return sx.LinearSVC(loss="hinge", C=C, **options)
+
+
 def hinge_problem(x, positive, C) -> LinearProblem:
     y = np.where(positive, 1.0, -1.0)
     return linear_problem(classification_problem(y, np.full(len(y), C)), x)
@@ -61,14 +65,14 @@ def by_quadratic_program(x: np.ndarray, sign: np.ndarray, C: np.ndarray) -> floa
 
 
 def test_hard_margin_of_three_points() -> None:
-    model = sx.LinearSVC(np.inf).fit(POINTS[:3], LABELS[:3])
+    model = hinge_svc(np.inf).fit(POINTS[:3], LABELS[:3])
     assert_allclose(model.coef_, [[0.0, -0.5]], atol=1e-9)
     assert_allclose(model.alpha_, [0.0, 1 / 8, 1 / 8], atol=1e-9)
     assert_allclose([model.t_, model.margin_], [0.0, 2.0], atol=1e-9)
 
 
 def test_hard_margin_of_four_points() -> None:
-    model = sx.LinearSVC(np.inf).fit(POINTS, LABELS)
+    model = hinge_svc(np.inf).fit(POINTS, LABELS)
     assert_allclose(model.coef_, [[3 / 5, -4 / 5]], atol=1e-9)
     assert_allclose(model.alpha_, [1 / 2, 0.0, 1 / 10, 2 / 5], atol=1e-9)
     assert_allclose(model.margin_, 1.0, atol=1e-9)
@@ -77,7 +81,7 @@ def test_hard_margin_of_four_points() -> None:
 
 
 def test_soft_margin_with_one_point_inside() -> None:
-    model = sx.LinearSVC(5 / 16).fit(POINTS, LABELS)
+    model = hinge_svc(5 / 16).fit(POINTS, LABELS)
     assert_allclose(model.coef_, [[3 / 8, -1 / 2]], atol=1e-9)
     assert_allclose(model.alpha_, [5 / 16, 0.0, 1 / 16, 1 / 4], atol=1e-9)
     assert_allclose(model.slack_, [3 / 4, 0.0, 0.0, 0.0], atol=1e-9)
@@ -87,7 +91,7 @@ def test_soft_margin_with_one_point_inside() -> None:
 
 
 def test_soft_margin_with_every_point_at_its_bound() -> None:
-    model = sx.LinearSVC(1 / 10).fit(POINTS, LABELS)
+    model = hinge_svc(1 / 10).fit(POINTS, LABELS)
     assert_allclose(model.coef_, [[1 / 5, -1 / 2]], atol=1e-9)
     assert_allclose(model.alpha_, 1 / 10, atol=1e-9)
     assert_allclose(model.slack_, [0.4, 0.0, 0.0, 0.7], atol=1e-9)
@@ -98,14 +102,14 @@ def test_small_C_points_along_the_class_means() -> None:
     x, y = overlapping(100)
     order = np.argsort(y, kind="stable")
     x, y = x[order], np.repeat(["no", "yes"], 50)
-    model = sx.LinearSVC(1e-5).fit(x, y)
+    model = hinge_svc(1e-5).fit(x, y)
     assert_allclose(model.alpha_, 1e-5)
     assert_allclose(model.coef_[0], 1e-5 * 50 * (x[50:].mean(axis=0) - x[:50].mean(axis=0)))
 
 
 def test_overlap_has_no_hard_margin_and_the_proof_is_in_the_message() -> None:
     with pytest.raises(sx.InputError, match=r"not separable.*the same point"):
-        sx.LinearSVC(np.inf).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"])
+        hinge_svc(np.inf).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"])
 
 
 # -- against other solvers -------------------------------------------------------------------------
@@ -118,7 +122,7 @@ def test_the_value_is_that_of_a_quadratic_program(seed: int, d: int, C: float) -
     if len(set(y)) < 2:
         return
     w = np.random.default_rng(seed).integers(1, 4, 30).astype(float)
-    model = sx.LinearSVC(C).fit(x, y, sample_weight=w)
+    model = hinge_svc(C).fit(x, y, sample_weight=w)
     best = by_quadratic_program(x, np.where(y == "yes", 1.0, -1.0), C * w)
     assert_allclose(model.certificate_.primal, best, rtol=1e-6)
     assert model.certificate_.gap <= 1e-9 * model.certificate_.primal
@@ -127,7 +131,7 @@ def test_the_value_is_that_of_a_quadratic_program(seed: int, d: int, C: float) -
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_the_hyperplane_is_that_of_scikit_learn(C: float) -> None:
     x, y = overlapping()
-    own = sx.LinearSVC(C).fit(x, y)
+    own = hinge_svc(C).fit(x, y)
     peer = SVC(C=C, kernel="linear", tol=1e-9).fit(x, y)
     assert_allclose(own.coef_, peer.coef_, rtol=1e-3)
     assert_allclose(own.intercept_, peer.intercept_, rtol=1e-3)
@@ -140,7 +144,7 @@ def test_the_hyperplane_is_that_of_scikit_learn(C: float) -> None:
 def test_regression_is_that_of_scikit_learn(epsilon: float) -> None:
     x, _ = overlapping()
     y = x @ [1.0, 2.0, 0.0, -1.0] + np.random.default_rng(1).standard_normal(len(x))
-    own = sx.LinearSVR(0.7, epsilon=epsilon).fit(x, y)
+    own = sx.LinearSVR(C=0.7, epsilon=epsilon, intercept_scaling=np.inf).fit(x, y)
     peer = SVR(C=0.7, epsilon=epsilon, kernel="linear", tol=1e-10).fit(x, y)
     assert_allclose(own.coef_, peer.coef_[0], rtol=1e-4, atol=1e-6)
     dual = np.zeros(len(x))
@@ -154,11 +158,11 @@ def test_regression_is_that_of_scikit_learn(epsilon: float) -> None:
 def test_each_class_against_the_rest() -> None:
     x, _ = overlapping(150)
     y = np.digitize(x[:, 0] + x[:, 1], [-0.5, 0.5])
-    model = sx.LinearSVC(0.5, class_weight="balanced").fit(x, y)
+    model = hinge_svc(0.5, class_weight="balanced").fit(x, y)
     assert model.coef_.shape == (3, 4)
     assert model.alpha_.shape == (150, 3)
     weight = len(y) / (3 * np.bincount(y))[y]
-    alone = sx.LinearSVC(0.5).fit(x, y == 1, sample_weight=weight)
+    alone = hinge_svc(0.5).fit(x, y == 1, sample_weight=weight)
     assert_allclose(model.coef_[1], alone.coef_[0], atol=1e-8)
 
 
@@ -167,10 +171,10 @@ def test_each_class_against_the_rest() -> None:
 
 def test_subsamples_do_not_change_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = overlapping(9_000, 5)
-    whole = sx.LinearSVC().fit(x, y)
+    whole = hinge_svc().fit(x, y)
     monkeypatch.setattr(active_set, "WHOLE", 400)
     monkeypatch.setattr(active_set, "BAND", 0.3)  # misclassified rows must be found
-    by_parts = sx.LinearSVC().fit(x, y)
+    by_parts = hinge_svc().fit(x, y)
     assert_allclose(by_parts.coef_, whole.coef_, rtol=1e-9)
     assert_allclose(by_parts.certificate_.primal, whole.certificate_.primal, rtol=1e-12)
     assert by_parts.certificate_.gap <= 1e-9 * by_parts.certificate_.primal
@@ -180,7 +184,7 @@ def test_coordinate_descent_agrees() -> None:
     x, y = overlapping(300, 12)
     problem = hinge_problem(x, y == "yes", 0.1)
     found = solve_coordinate_descent(problem, 1e-10, Budget(max_iter=4000))
-    expected = sx.LinearSVC(0.1).fit(x, y)
+    expected = hinge_svc(0.1).fit(x, y)
     assert found.status is Status.SOLVED
     assert_allclose(found.w, expected.coef_[0], atol=1e-7)
     assert_allclose(found.b, expected.intercept_[0], atol=1e-7)
@@ -220,19 +224,19 @@ def test_many_sparse_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     x = sparse.random(250, 900, density=0.02, random_state=3, format="csr")
     y = np.asarray(x @ rng.standard_normal(900)) > 0.0
-    in_span = sx.LinearSVC(2.0).fit(x, y)
+    in_span = hinge_svc(2.0).fit(x, y)
     monkeypatch.setattr(solver, "SPAN", 10)
-    by_epochs = sx.LinearSVC(2.0, tol=1e-9).fit(x, y)
+    by_epochs = hinge_svc(2.0, tol=1e-9).fit(x, y)
     assert in_span.certificate_.holds
     assert by_epochs.certificate_.holds
     assert_allclose(by_epochs.coef_, in_span.coef_, atol=1e-5)
-    dense = sx.LinearSVC(2.0).fit(x.toarray(), y)
+    dense = hinge_svc(2.0).fit(x.toarray(), y)
     assert_allclose(dense.coef_, in_span.coef_, atol=1e-7)
 
 
 def test_without_intercept() -> None:
     x, y = overlapping(120, 3)
-    model = sx.LinearSVC(fit_intercept=False).fit(x, y)
+    model = hinge_svc(fit_intercept=False).fit(x, y)
     sign = np.where(y == "yes", 1.0, -1.0)
     assert model.intercept_[0] == 0.0
     best = model.certificate_.primal
@@ -270,14 +274,14 @@ def test_awkward_tables_are_solved_to_a_certificate(kind: str, C: float) -> None
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = sx.LinearSVC(C).fit(x, y)
+        model = hinge_svc(C).fit(x, y)
     assert time.perf_counter() - start < 5.0
     assert model.certificate_.holds
     assert model.certificate_.gap <= 1e-8 * model.certificate_.primal
 
 
 def test_equal_points_have_zero_coefficients() -> None:
-    model = sx.LinearSVC().fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
+    model = hinge_svc().fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
     assert_allclose(model.coef_, 0.0, atol=1e-12)
     assert model.margin_ == np.inf
 
@@ -285,17 +289,17 @@ def test_equal_points_have_zero_coefficients() -> None:
 def test_time_and_iterations_run_out_with_a_valid_gap() -> None:
     x, y = overlapping(20_000, 20)
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
-        hurried = sx.LinearSVC(time_budget=1e-6).fit(x, y)
+        hurried = hinge_svc(time_budget=1e-6).fit(x, y)
     assert hurried.certificate_.gap > 0.0
     with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
-        short = sx.LinearSVC(max_iter=2).fit(x, y)
-    best = sx.LinearSVC().fit(x, y).certificate_.primal
+        short = hinge_svc(max_iter=2).fit(x, y)
+    best = hinge_svc().fit(x, y).certificate_.primal
     for model in (hurried, short):
         assert model.certificate_.dual <= best <= model.certificate_.primal
 
 
 def test_numbers_of_rows_are_not_stored(tmp_path) -> None:
-    model = sx.LinearSVC().fit(POINTS, LABELS)
+    model = hinge_svc().fit(POINTS, LABELS)
     sx.save(model, tmp_path / "a.sx")
     with pytest.raises(AttributeError, match="not stored"):
         _ = sx.load(tmp_path / "a.sx").alpha_
@@ -305,17 +309,19 @@ def test_rows_of_no_weight_have_no_alpha() -> None:
     x, y = overlapping(60)
     w = np.ones(60)
     w[::3] = 0.0
-    model = sx.LinearSVC().fit(x, y, sample_weight=w)
+    model = hinge_svc().fit(x, y, sample_weight=w)
     assert model.alpha_.shape == (60,)
     assert not model.alpha_[::3].any()
-    assert_allclose(model.coef_, sx.LinearSVC().fit(x[w > 0], y[w > 0]).coef_, rtol=1e-9)
+    assert_allclose(model.coef_, hinge_svc().fit(x[w > 0], y[w > 0]).coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("settings_", "match"),
     [
         ({"C": 0.0}, "C="),
-        ({"loss": "squared_hinge"}, "not offered"),
+        ({"loss": "squared"}, "loss"),
+        ({"penalty": "l1"}, "not offered"),
+        ({"loss": "squared_hinge", "C": np.inf}, "hard margin"),
         ({"max_iter": 0}, "max_iter"),
         ({"time_budget": -1}, "time_budget"),
         ({"class_weight": {"maybe": 2.0}}, "class_weight"),
@@ -325,7 +331,7 @@ def test_rows_of_no_weight_have_no_alpha() -> None:
 def test_invalid_parameters_are_refused(settings_: dict, match: str) -> None:
     x, y = overlapping(20)
     with pytest.raises(sx.InputError, match=match):
-        sx.LinearSVC(**settings_).fit(x, y)
+        sx.LinearSVC(**{"loss": "hinge"} | settings_).fit(x, y)
 
 
 def test_tables_with_text_columns(tmp_path) -> None:
@@ -335,7 +341,7 @@ def test_tables_with_text_columns(tmp_path) -> None:
     lines += [f"{r[0]},{r[1]},{c},{t}" for r, c, t in zip(x, colours, y, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     rows = sx.scan(tmp_path / "t.csv", target="y")
-    model = sx.LinearSVC().fit(rows)
+    model = hinge_svc().fit(rows)
     assert model.certificate_.holds
     assert model.score(rows, y) > 0.7
     number = sx.LinearSVR(epsilon=0.1).fit(sx.scan(tmp_path / "t.csv", target="a"))
@@ -347,7 +353,7 @@ def test_a_row_of_tiny_alpha_is_found_on_its_margin() -> None:
     centres = rng.normal(size=(100, 20))
     y = rng.integers(0, 100, 2000)
     x = centres[y] + rng.normal(size=(2000, 20))
-    model = sx.LinearSVC().fit(x, y == 45)
+    model = hinge_svc().fit(x, y == 45)
     assert model.certificate_.gap < 1e-10
     assert model.certificate_.kkt < 1e-10
     on_margin = model.group_ == "free"
@@ -358,15 +364,15 @@ def test_a_row_of_tiny_alpha_is_found_on_its_margin() -> None:
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_probabilities_from_cross_validated_scores_agree_with_predict(class_weight) -> None:
     x, y = overlapping(300)
-    plain = sx.LinearSVC(class_weight=class_weight).fit(x, y)
-    model = sx.LinearSVC(probability=True, class_weight=class_weight).fit(x, y)
+    plain = hinge_svc(class_weight=class_weight).fit(x, y)
+    model = hinge_svc(probability=True, class_weight=class_weight).fit(x, y)
     p = model.predict_proba(x)
     assert_allclose(model.coef_, plain.coef_)
     assert_allclose(model.alpha_, plain.alpha_)
     assert_allclose(p.sum(axis=1), 1.0)
     assert (model.classes_[p.argmax(axis=1)] == model.predict(x)).all()
     assert model.certificate_.gap < 1e-8
-    by_hand = sx.CalibratedClassifier(sx.LinearSVC(), method="platt").fit(
+    by_hand = sx.CalibratedClassifier(hinge_svc(), method="platt").fit(
         x, y, None if class_weight is None else weights(y)
     )
     assert_allclose(p, by_hand.predict_proba(x))
@@ -386,20 +392,18 @@ def test_probabilities_of_tables_count_classes_as_the_model_does(tmp_path) -> No
     ]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *lines]))
     rows = sx.scan(tmp_path / "t.csv", target="y")
-    even = sx.LinearSVC(probability=True, class_weight="balanced").fit(rows)
-    assert_allclose(even.coef_, sx.LinearSVC(class_weight="balanced").fit(rows).coef_)
+    even = hinge_svc(probability=True, class_weight="balanced").fit(rows)
+    assert_allclose(even.coef_, hinge_svc(class_weight="balanced").fit(rows).coef_)
     y = np.where(np.arange(160) % 4, "no", "yes")
     mean = np.average(even.predict_proba(rows)[:, 1], weights=weights(y))
     assert_allclose(mean, 0.5, atol=0.05)  # calibrated for rows that are counted alike
-    as_is = sx.LinearSVC(probability=True).fit(rows)
+    as_is = hinge_svc(probability=True).fit(rows)
     assert as_is.predict_proba(rows)[:, 1].mean() < 0.35
 
 
 def test_a_fit_without_time_has_a_useful_bound() -> None:
     x, y = overlapping(400)
     with pytest.warns(UserWarning, match="time budget used up"):
-        early = sx.LinearSVC(time_budget=1e-9).fit(x, y)
-    best = sx.LinearSVC().fit(x, y).certificate_.primal
+        early = hinge_svc(time_budget=1e-9).fit(x, y)
+    best = hinge_svc().fit(x, y).certificate_.primal
     assert 0.0 <= early.certificate_.dual <= best <= early.certificate_.primal
-    with pytest.warns(UserWarning, match="iteration limit reached"):
-        sx.LinearSVC(max_iter=1).fit(x, y)

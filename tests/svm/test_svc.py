@@ -409,7 +409,7 @@ def test_the_linear_kernel_of_few_columns_is_solved_for_w_and_b() -> None:
     y = rng.integers(0, 2, 4000)
     x = rng.standard_normal((2, 8))[y] + 4.0 * rng.standard_normal((4000, 8))
     model = sx.SVC(kernel="linear").fit(x, y)
-    peer = sx.LinearSVC().fit(x, y)
+    peer = sx.LinearSVC(loss="hinge").fit(x, y)
     assert_allclose(model.coef_, peer.coef_, rtol=1e-6, atol=1e-8)
     assert_allclose(model.alpha_, peer.alpha_, atol=1e-6)
     assert (model.group_ == peer.group_).all()

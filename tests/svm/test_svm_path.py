@@ -137,7 +137,7 @@ def test_separable_classes_end_at_the_hard_margin() -> None:
     x = x + 3.0 * y[:, None]
     path = sx.SVMPath(C=1.0).fit(x, y)
     assert path.paths_[0].end == np.inf
-    hard = sx.LinearSVC(np.inf).fit(x, y)
+    hard = sx.LinearSVC(loss="hinge", C=np.inf).fit(x, y)
     assert_allclose(path.at(2.0 * path.breakpoints_[-1]).coef, hard.coef_, rtol=1e-8)
 
 

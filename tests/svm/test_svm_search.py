@@ -55,7 +55,7 @@ def test_the_fit_is_that_of_the_chosen_pair(rings: tuple[np.ndarray, np.ndarray]
     assert model.certificate_.gap == pytest.approx(plain.certificate_.gap)
     assert "cross-validation on 200 rows" in str(model.certificate_)
     line = sx.LinearSVCSearch().fit(x, y)
-    same = sx.LinearSVC(line.C_, standardize=True).fit(x, y)
+    same = sx.LinearSVC(loss="hinge", C=line.C_, standardize=True).fit(x, y)
     assert line.coef_ == pytest.approx(same.coef_)
     assert line.alpha_ == pytest.approx(same.alpha_)
 

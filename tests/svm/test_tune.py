@@ -67,7 +67,7 @@ def test_predictions_out_of_fold_are_those_of_separate_fits(make, table, k, requ
         chosen = dict(tuning.grid[tuning.by_fold[f]])
         model: svm.SVC | svm.SVR | sx.LinearSVC
         if make is sx.LinearSVCSearch:
-            model = sx.LinearSVC(chosen["C"]).fit(z[train], y[train])
+            model = sx.LinearSVC(loss="hinge", C=chosen["C"]).fit(z[train], y[train])
             expected = model.decision_function(z[test])
         else:
             gamma = 0.5 / chosen["bandwidth"] ** 2

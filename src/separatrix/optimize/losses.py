@@ -188,6 +188,74 @@ class Hinge:
         )
 
 
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive:
+    """Squared error beyond ε, ℓ(z) = max(0, |z| − ε)², with ℓ*(u) = ε|u| + u²/4."""
+
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise InputError(f"epsilon={self.epsilon!r} is negative.", remedy="Use zero or more.")
+
+    def value(self, z: Floats) -> Floats:
+        """max(0, |z| − ε)²."""
+        return np.asarray(np.maximum(np.abs(z) - self.epsilon, 0.0) ** 2)
+
+    def gradient(self, z: Floats) -> Floats:
+        """2 sign(z) max(0, |z| − ε)."""
+        return np.asarray(2.0 * np.sign(z) * np.maximum(np.abs(z) - self.epsilon, 0.0))
+
+    def second_derivative(self, z: Floats) -> Floats:
+        """Two outside, zero inside."""
+        return np.where(np.abs(z) > self.epsilon, 2.0, 0.0)
+
+    def conjugate(self, u: Floats) -> Floats:
+        """ε|u| + u²/4."""
+        return np.asarray(self.epsilon * np.abs(u) + 0.25 * u * u)
+
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """((|z| − ε)₊ − |u|/2)² + |u|(ε − |z|)₊ + |u||z| − u·z."""
+        size, outside = np.abs(u), np.abs(z) - self.epsilon
+        square = (np.maximum(outside, 0.0) - 0.5 * size) ** 2
+        against = np.where(u * z < 0.0, 2.0 * size * np.abs(z), 0.0)
+        return np.asarray(square + size * np.maximum(-outside, 0.0) + against)
+
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """|ℓ′(z) − u|."""
+        return np.asarray(np.abs(self.gradient(z) - u) / unit)
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    """Squared hinge ℓ(z) = max(0, 1 − z)² of a margin, with ℓ*(u) = u + u²/4 for u ≤ 0."""
+
+    def value(self, z: Floats) -> Floats:
+        """max(0, 1 − z)²."""
+        return np.asarray(np.maximum(1.0 - z, 0.0) ** 2)
+
+    def gradient(self, z: Floats) -> Floats:
+        """−2 max(0, 1 − z)."""
+        return np.asarray(-2.0 * np.maximum(1.0 - z, 0.0))
+
+    def second_derivative(self, z: Floats) -> Floats:
+        """Two where z < 1, zero beyond."""
+        return np.where(z < 1.0, 2.0, 0.0)
+
+    def conjugate(self, u: Floats) -> Floats:
+        """U + u²/4 for u ≤ 0, infinite elsewhere."""
+        return np.where(u <= 0.0, u + 0.25 * u * u, np.inf)
+
+    def excess(self, z: Floats, u: Floats) -> Floats:
+        """((1 − z)₊ + u/2)² − u (z − 1)₊."""
+        inside = (np.maximum(1.0 - z, 0.0) + 0.5 * u) ** 2 - u * np.maximum(z - 1.0, 0.0)
+        return np.where(u <= 0.0, inside, np.inf)
+
+    def violation(self, z: Floats, u: Floats, unit: float) -> Floats:
+        """|ℓ′(z) − u|."""
+        return np.asarray(np.abs(self.gradient(z) - u) / unit)
+
+
 def _distance_to_segments(z: Floats, u: Floats, unit: float, *segments: Segment) -> Floats:
     """The smallest max(distance in z / unit, distance in u) to any of the segments."""
     nearest = np.full(np.shape(z), np.inf)

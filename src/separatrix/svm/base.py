@@ -26,6 +26,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
 from separatrix.svm.certificate import badness
 from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.linear_options import ACCURACY
 from separatrix.svm.problem import Status
 from separatrix.svm.solver import GROUPS, BinarySVM
 
@@ -114,6 +115,7 @@ class LinearSVM(SupportVectorModel, LinearModel):
     """A linear SVM: hyperplanes without a kernel. Numbers of rows are not stored with it."""
 
     standardize: bool
+    _accuracy: float = ACCURACY
     _svms: list[BinarySVM] | None = None
 
     @property
@@ -152,7 +154,7 @@ class LinearSVM(SupportVectorModel, LinearModel):
             np.stack([svm.coef for svm in svms], axis=1),
             np.array([svm.intercept for svm in svms]),
             svms[0].certificate,
-            iterations=sum(svm.n_iter for svm in svms),
+            iterations=max(svm.n_iter for svm in svms),
         )
         self._accept(solution, encoding, flat=flat)
         remedy = "Raise max_iter or time_budget; columns of very different size are slow"

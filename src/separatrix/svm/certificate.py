@@ -93,8 +93,12 @@ def certify_linear_svm(
     """
     size = _term_sizes(problem, np.abs(beta) + 1e-9 * _finite_cost(problem, beta))
     size += problem.ridge * np.abs(w)
-    scores, v = problem.scores(w, b), problem.gradient(beta)
-    penalty = ElasticNet(np.zeros_like(problem.ridge), problem.ridge)
+    scores, v, ridge = problem.scores(w, b), problem.gradient(beta), problem.ridge
+    if problem.intercept and not problem.balances:
+        w, v = np.append(w, b), np.append(v, beta.sum())
+        ridge = np.append(ridge, problem.intercept_ridge)
+        size = np.append(size, np.abs(beta).sum() + problem.intercept_ridge * abs(b))
+    penalty = ElasticNet(np.zeros_like(ridge), ridge)
     return _certify(problem, penalty, beta, scores, b, w, v, tolerance, claim, size)
 
 
@@ -126,7 +130,7 @@ def _certify(
         claim=claim,
         tolerance=tolerance,
         intercept=b,
-        imbalance=float(beta.sum()) if problem.intercept else 0.0,
+        imbalance=float(beta.sum()) if problem.balances else 0.0,
         v_scale=v_scale,
         z_scale=problem.unit,
         scale=_constant_objective(problem) if not problem.hard else np.nan,
@@ -158,7 +162,7 @@ def _loss(problem: SVMProblem, scores: Floats) -> float:
 def _constant_objective(problem: SVMProblem) -> float:
     """The objective of the best constant."""
     zero = np.zeros(problem.n)
-    b = problem.best_intercept(zero, zero) if problem.intercept else 0.0
+    b = problem.best_intercept(zero, zero) if problem.balances else 0.0
     return _loss(problem, zero + b)
 
 

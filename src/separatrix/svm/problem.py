@@ -54,6 +54,11 @@ class SVMProblem:
         return np.maximum(self.high, -self.low)
 
     @property
+    def balances(self) -> bool:
+        """Whether Σβ = 0: there is an intercept, and it has no penalty."""
+        return self.intercept
+
+    @property
     def hard(self) -> bool:
         """Whether the margin is hard: a coefficient has no finite bound."""
         return bool(np.isinf(self.cost).any())
@@ -115,7 +120,7 @@ class SVMProblem:
     def balanced(self, alpha: Floats) -> Floats:
         """α within its bounds with Σ s α = 0: the side of larger sum is scaled down."""
         alpha = np.clip(alpha, 0.0, self.cost)
-        if not self.intercept:
+        if not self.balances:
             return alpha
         up = self.sign > 0.0
         plus, minus = float(alpha[up].sum()), float(alpha[~up].sum())
@@ -152,7 +157,7 @@ class SVMProblem:
         beta = np.where(np.abs(beta) <= near, 0.0, beta)
         room = np.where(self.free(beta), np.minimum(beta - self.low, self.high - beta), 0.0)
         roomiest = int(np.argmax(room))
-        if self.intercept and room[roomiest] > 0.0:
+        if self.balances and room[roomiest] > 0.0:
             beta[roomiest] -= beta.sum()
         return np.asarray(np.clip(beta, self.low, self.high))
 
@@ -198,11 +203,18 @@ def _where_reached(kinks: Floats, c: Floats, goal: float, noise: float) -> tuple
 class LinearProblem(SVMProblem):
     """The problem with f(x) = w·x and ‖f‖² = Σ ρ w², so that K = X ρ⁻¹ Xᵀ.
 
-    Rows ``x`` (n x d), and the weight ρ of each column in ``ridge``.
+    Rows ``x`` (n x d), and the weight ρ of each column in ``ridge``. ``intercept_ridge`` ρ₀ adds
+    ½ ρ₀ b² to the objective: Σβ is then free, and b = Σβ/ρ₀.
     """
 
     x: Matrix
     ridge: Floats
+    intercept_ridge: float = 0.0
+
+    @property
+    def balances(self) -> bool:
+        """Whether Σβ = 0: there is an intercept, and it has no penalty."""
+        return self.intercept and self.intercept_ridge == 0.0
 
     def take(self, rows: Ints, fraction: float = 1.0) -> Self:
         """The problem of some of the rows, with costs divided by ``fraction``."""
@@ -222,8 +234,9 @@ class LinearProblem(SVMProblem):
         return np.asarray(self.x.T @ beta)
 
     def objective(self, w: Floats, b: float) -> float:
-        """½ Σ ρ w² + Σ c ξ."""
-        return 0.5 * float(self.ridge @ w**2) + float(self.cost @ self.slack(self.scores(w, b)))
+        """½ Σ ρ w² + ½ ρ₀ b² + Σ c ξ."""
+        norm = 0.5 * (float(self.ridge @ w**2) + self.intercept_ridge * b**2)
+        return norm + float(self.cost @ self.slack(self.scores(w, b)))
 
 
 def classification_problem(y: Floats, C: Floats) -> SVMProblem:
@@ -237,12 +250,19 @@ def regression_problem(y: Floats, C: Floats, epsilon: float) -> SVMProblem:
 
 
 def linear_problem(
-    problem: SVMProblem, x: Matrix, ridge: Floats | None = None, *, intercept: bool = True
+    problem: SVMProblem,
+    x: Matrix,
+    ridge: Floats | None = None,
+    *,
+    intercept: bool = True,
+    intercept_ridge: float = 0.0,
 ) -> LinearProblem:
     """The problem over the columns of x; ``ridge`` is 1 by default."""
     rho = np.ones(x.shape[1]) if ridge is None else ridge
     bounds = (problem.low, problem.high, problem.epsilon)
-    return LinearProblem(problem.t, *bounds, intercept, x=x, ridge=rho)
+    return LinearProblem(
+        problem.t, *bounds, intercept, x=x, ridge=rho, intercept_ridge=intercept_ridge
+    )
 
 
 # -- when to stop --------------------------------------------------------------------------------

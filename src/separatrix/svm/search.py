@@ -13,6 +13,7 @@ from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.svm.linear_options import STEPS
 from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.pairs import coupled_scores
 from separatrix.svm.parameter_search import ParameterSearch
@@ -196,6 +197,12 @@ class SVCSearch(ParameterSearch, SVC):
         return self._by_class(scores)
 
 
+class _RoughLinearSVC(LinearSVC):
+    """Fits whose scores are only compared."""
+
+    _accuracy = LINEAR_TOLERANCE
+
+
 class LinearSVCSearch(ParameterSearch, LinearSVC):
     """:class:`LinearSVC` with standardized columns, its C chosen by cross-validation.
 
@@ -213,7 +220,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     tol : float, default=1e-6
         Duality gap relative to the objective at which the final fit stops.
     max_iter : int, default=2000
-        Limit of iterations of the final fit, as in :class:`LinearSVC`.
+        Limit of interior-point steps or epochs of the final fit.
     time_budget : float or None, default=None
         Seconds: half of them for the search.
 
@@ -253,6 +260,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
     standardize = True
     fit_intercept = True
     probability = False
+    loss = "hinge"
 
     def __init__(
         self,
@@ -286,7 +294,7 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         codes, outputs = np.asarray(data.y, dtype=np.int64), len(outputs_of(data.n_classes))
 
         def scores(parameters: Mapping[str, Any], train: Ints, test: Ints) -> Floats:
-            svm = LinearSVC(parameters["C"], tol=LINEAR_TOLERANCE, max_iter=self.max_iter)
+            svm = _RoughLinearSVC(loss="hinge", C=parameters["C"], tol=LINEAR_TOLERANCE)
             svm.fit(data.z[train], codes[train], data.w[train])
             return svm.decision_function(data.z[test])
 
@@ -299,11 +307,12 @@ class LinearSVCSearch(ParameterSearch, LinearSVC):
         """Fit to all rows (or ``X`` with labels ``y``) with the C that was chosen."""
         self._choose(tuning)
         svm = LinearSVC(
-            self.C_,
+            loss="hinge",
+            C=self.C_,
             standardize=True,
             class_weight=self.class_weight,
             tol=self.tol,
-            max_iter=self.max_iter,
+            max_iter=-(-self.max_iter // STEPS),
             time_budget=self._time_for_fit,
         )
         return self._adopt(svm.fit(*self._fitted_rows(tuning, rows, y, sample_weight)))

@@ -17,7 +17,11 @@ from scipy import sparse
 
 from separatrix.optimize.interior_point import HingeProblem
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.primal.interior_point import solve_approximately, solve_exactly
+from separatrix.svm.primal.interior_point import (
+    solve_approximately,
+    solve_exactly,
+    spread_noise,
+)
 from separatrix.svm.problem import Budget, LinearProblem, Status
 from separatrix.threads import small_products
 
@@ -41,7 +45,8 @@ class LinearSolution:
 class StandardizedColumns:
     """The problem in coordinates z = (x − μ)/σ, with a column of ones for the intercept.
 
-    The intercept is free, so that centering changes nothing else; ρ/σ² keeps the penalty the same.
+    Where the intercept is free, centering changes nothing else; otherwise μ = 0. ρ/σ² keeps the
+    penalty the same.
     """
 
     problem: LinearProblem
@@ -50,9 +55,9 @@ class StandardizedColumns:
 
     @property
     def ridge(self) -> Floats:
-        """The penalty of each coefficient of z; none on the intercept."""
+        """The penalty of each coefficient of z, and of the intercept."""
         own = self.problem.ridge / self.scale**2
-        return np.append(own, 0.0) if self.problem.intercept else own
+        return np.append(own, self.problem.intercept_ridge) if self.problem.intercept else own
 
     def signed_rows(self, side: Ints, row: Ints) -> Floats:
         """s·z of the hinges (side, row), dense."""
@@ -85,7 +90,7 @@ def standardized_columns(problem: LinearProblem, sample: Ints) -> StandardizedCo
         whole = problem.x[:, [j]]
         column = np.ravel(whole.toarray() if sparse.issparse(whole) else whole)
         center[j], scale[j] = column.mean(), column.std()
-    if not problem.intercept:
+    if not problem.balances:
         scale, center = np.hypot(scale, center), np.zeros(d)
     constant = scale <= 1e-13 * np.abs(center)
     scale = np.where(constant, np.where(center == 0, 1, np.abs(center)), scale)
@@ -151,7 +156,7 @@ def _solve_active_set(
         coef = found.beta
         alpha[side, row] = found.alpha
         short = problem.shortfall(problem.scores(*columns.restore(coef)))
-        noise = 1e-3 * width if approximate else 1e-10 * (1.0 + np.abs(problem.offset))
+        noise = 1e-3 * width if approximate else _noise(columns, coef)
         wrong = (state * short < -noise) & (state != 0)
         if budget.exhausted or not wrong.any() or (approximate and wrong.sum() < 0.01 * problem.n):
             break
@@ -159,6 +164,12 @@ def _solve_active_set(
         state = np.where((state == 0) | wrong, 0, _states(short, width))
     solved = found.exact and not wrong.any()
     return coef, alpha, Status.SOLVED if solved else budget.status
+
+
+def _noise(columns: StandardizedColumns, coef: Floats) -> Floats:
+    """Shortfall that may be a rounding error: less where scores hardly differ between rows."""
+    spread = float(np.linalg.norm(coef[: len(columns.scale)]))
+    return spread_noise(spread, 1e-10) * (1.0 + np.abs(columns.problem.offset))
 
 
 def _states(short: Floats, width: float) -> NDArray[np.int8]:

@@ -2,6 +2,7 @@
 
 The intercept constrains all α, Σ s α = 0, so that no single one could change. Its multiplier b is
 found by the method of multipliers: b = b₀ + g Σ s α, and b₀ is updated until the sum vanishes.
+With a penalty ½ ρ₀ b² there is no constraint, and b = Σ s α / ρ₀.
 Epochs shrink hinges whose gradient points into their bound. At the end the free support vectors
 are solved for exactly, as one linear system.
 """
@@ -41,8 +42,11 @@ class _Descent:
         self.square = np.asarray(self.x.multiply(self.x).sum(axis=1)).ravel()
         self.order = np.arange(self.alpha.size)
         self.active = len(self.order)
-        step = float(self.square.mean()) if self.problem.intercept else 0.0
-        self.intercept_step = step if step > 0.0 or not self.problem.intercept else 1.0
+        p = self.problem
+        step = float(self.square.mean()) if p.intercept else 0.0
+        self.intercept_step = step if step > 0.0 or not p.intercept else 1.0
+        if p.intercept and not p.balances:
+            self.intercept_step = 1.0 / p.intercept_ridge
 
     def run(self, budget: Budget) -> None:
         """Epochs until the violation of the active hinges is reduced by ``REDUCTION``.
@@ -69,7 +73,7 @@ class _Descent:
                 self.threshold,
             )
             budget.n_iter += 1
-            if p.intercept and not turn % 2:
+            if p.balances and not turn % 2:
                 self.b += self.intercept_step * float(p.combine(self.alpha).sum())
             self.threshold = max(worst, 1e-12)
             first = max(first, worst)
@@ -79,7 +83,10 @@ class _Descent:
     def unshrink(self) -> None:
         """All hinges become active again; w is summed anew."""
         self.active, self.threshold = len(self.order), max(2.0 * self.threshold, 1e-12)
-        self.w = np.asarray(self.x.T @ self.problem.combine(self.alpha))
+        beta = self.problem.combine(self.alpha)
+        self.w = np.asarray(self.x.T @ beta)
+        if self.problem.intercept and not self.problem.balances:
+            self.b = float(beta.sum()) / self.problem.intercept_ridge
 
 
 def solve_coordinate_descent(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
@@ -125,15 +132,18 @@ def _candidate(
     problem: LinearProblem, x: sparse.csr_array, alpha: Floats, near: float
 ) -> _Candidate:
     alpha = problem.balanced(alpha)
-    w = np.asarray(x.T @ problem.combine(alpha))
+    beta = problem.combine(alpha)
+    w = np.asarray(x.T @ beta)
     scores = np.asarray(x @ w)
-    b = 0.0
-    if problem.intercept:
+    b, square = 0.0, float(w @ w)
+    if problem.intercept and not problem.balances:
+        b = float(beta.sum()) / problem.intercept_ridge
+        square += problem.intercept_ridge * b**2
+    elif problem.intercept:
         low, high = problem.intercept_interval(scores)
         b = min(max(near, low), high)
     short = problem.shortfall(scores + b)
     loss = float(problem.cost @ np.maximum(short, 0.0).sum(axis=0))
-    square = float(w @ w)
     gap = square + loss - float(np.vdot(problem.offset, alpha))
     return _Candidate(w, b, alpha, short, gap, 0.5 * square + loss)
 
@@ -150,12 +160,17 @@ def _exact_on_free(
         return None
     z = x[row].multiply(problem.sign[side, row][:, None]).tocsr()
     s = problem.sign[side, row]
-    solve = _bordered(np.asarray((z @ z.T).toarray()), s, problem.intercept)
+    gram = np.asarray((z @ z.T).toarray())
+    if problem.intercept and not problem.balances:
+        gram += s[:, None] * s / problem.intercept_ridge
+    solve = _bordered(gram, s, problem.balances)
     if solve is None:
         return None
     alpha, b = np.where(free, near.alpha, np.where(near.short > 0.0, c, 0.0)), near.b
     for _ in range(3):
         u = problem.combine(alpha)
+        if problem.intercept and not problem.balances:
+            b = float(u.sum()) / problem.intercept_ridge
         right = problem.offset[free] - np.asarray(z @ (x.T @ u)) - s * b
         step, shift = solve(right, -float(u.sum()))
         alpha[free] += step

@@ -96,7 +96,9 @@ def optimal_vertex(problem: HingeProblem, at: PrimalDualPoint) -> tuple[Floats, 
     v, s, q, c = at.v[0], at.s[0], problem.y, problem.upper[0]
     free = np.minimum(v, s) / c > np.maximum(at.p[0], at.q[0])
     top = v > s
-    noise = 1e-9 * (1.0 + np.abs(q))
+    penalized = problem.ridge > 0.0
+    spread = float(np.std(problem.z[:, penalized] @ at.beta[penalized]))
+    noise = spread_noise(spread, 1e-9) * (1.0 + np.abs(q))
     for _ in range(EXCHANGES):
         if free.sum() > 4 * len(at.beta) + 200:
             return None
@@ -113,6 +115,11 @@ def optimal_vertex(problem: HingeProblem, at: PrimalDualPoint) -> tuple[Floats, 
         top = np.where(beyond, alpha > c, top)
         free = (free & ~beyond) | violating
     return None
+
+
+def spread_noise(spread: float, most: float) -> float:
+    """A rounding error of scores: ``most``, or less where they spread little between rows."""
+    return min(most, max(1e-3 * spread, 4.0 * float(np.finfo(float).eps)))
 
 
 def _on_margin(

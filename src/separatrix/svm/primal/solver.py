@@ -35,7 +35,7 @@ def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSo
     alpha = problem.balanced(unit * found.alpha)
     if found.status != Status.SOLVED:
         alpha = _scaled_down(problem, alpha)
-    if problem.intercept:
+    if problem.balances:
         low, high = problem.intercept_interval(problem.scores(w, 0.0), b)
         b = min(max(b, low), high) if high - low <= 1e-9 * (1.0 + abs(b)) else 0.5 * (low + high)
     return LinearSolution(w, b, alpha, found.status)
@@ -48,7 +48,7 @@ def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, floa
     """
     if not problem.regression:
         return problem, 0.0, 1.0
-    center = float(np.average(problem.t, weights=problem.cost)) if problem.intercept else 0.0
+    center = float(np.average(problem.t, weights=problem.cost)) if problem.balances else 0.0
     unit = float(np.abs(problem.t - center).mean()) or 1.0
     return problem.rescaled(center, unit), center, unit
 
@@ -86,7 +86,10 @@ def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
 def _scaled_down(problem: LinearProblem, alpha: Floats) -> Floats:
     """α times the factor up to one of largest dual value: α of an early stop are too large."""
     linear = float(np.vdot(problem.offset, alpha))
-    square = float(np.sum(problem.gradient(problem.combine(alpha)) ** 2 / problem.ridge))
+    beta = problem.combine(alpha)
+    square = float(np.sum(problem.gradient(beta) ** 2 / problem.ridge))
+    if problem.intercept and not problem.balances:
+        square += float(beta.sum()) ** 2 / problem.intercept_ridge
     return alpha * max(linear / square, 0.0) if square > linear else alpha
 
 
