@@ -20,7 +20,9 @@ def scale_of(model: Any, x: Any) -> Any:
 
 
 def C_of(model: Any) -> float:
-    """C, or the one that was chosen."""
+    """C, the one that was chosen, or the one that belongs to ν."""
+    if not hasattr(model, "C") and not hasattr(model, "C_"):
+        return float(model.svms_[0].C[0])
     return float(getattr(model, "C_", None) or model.C)
 
 

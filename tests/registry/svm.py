@@ -50,6 +50,23 @@ ROWS: list[Row] = [
         objective=of.svr,
     ),
     Row(
+        "NuSVC",
+        lambda: sx.NuSVC(nu=0.6, standardize=True),
+        "classification",
+        additive=False,
+        precision=1e-6,
+        objective=of.kernel_hinge(of.rbf_scale),
+        parameters=of.dual_parameters,
+    ),
+    Row(
+        "NuSVR, standardized",
+        lambda: sx.NuSVR(C=10.0, standardize=True),
+        additive=False,
+        precision=1e-6,
+        objective=of.kernel_svr(of.rbf_scale),
+        parameters=of.dual_parameters_of_regression,
+    ),
+    Row(
         "LinearSVC",
         lambda: sx.LinearSVC(),
         "classification",

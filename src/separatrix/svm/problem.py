@@ -319,9 +319,10 @@ class SolverOptions:
 
     @classmethod
     def of(cls, model: Any, cache_size: float = 500.0) -> SolverOptions:
-        """The options of an estimator, checked; its C is checked as well."""
-        if not isinstance(model.C, Real) or not float(model.C) > 0.0:
-            raise InputError(f"C={model.C!r} must be a number greater than 0.")
+        """The options of an estimator, checked; its C, if it has one, is checked as well."""
+        cost = getattr(model, "C", 1.0)  # a ν-SVM has none
+        if not isinstance(cost, Real) or not float(cost) > 0.0:
+            raise InputError(f"C={cost!r} must be a number greater than 0.")
         if not model.tol > 0.0:
             raise InputError(f"tol={model.tol!r} must be greater than 0.")
         if not (model.max_iter >= 1 or model.max_iter == -1):

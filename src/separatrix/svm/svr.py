@@ -148,10 +148,15 @@ class SVR(KernelRegressor):
 
 def check_regression(model: Any) -> None:
     """Refuse C = ∞ and a negative ε."""
+    refuse_infinite_cost(model)
+    if not 0.0 <= model.epsilon < np.inf:
+        raise InputError(f"epsilon={model.epsilon!r} must be a number of at least 0.")
+
+
+def refuse_infinite_cost(model: Any) -> None:
+    """Refuse C = ∞."""
     if np.isinf(model.C):
         raise InputError(
             "C=inf allows no error beyond epsilon.",
             remedy="Choose a finite C; without penalty use LeastAbsoluteRegressor.",
         )
-    if not 0.0 <= model.epsilon < np.inf:
-        raise InputError(f"epsilon={model.epsilon!r} must be a number of at least 0.")

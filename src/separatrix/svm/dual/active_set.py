@@ -75,13 +75,18 @@ def solve_active_set(
     return violation
 
 
+def newton_rounds(size: int) -> int:
+    """How many systems of this size one round may solve."""
+    return int(np.clip(_WORK / size**3, 2, _STEPS))
+
+
 def _newton_steps(
     gram: Floats, problem: SVMProblem, beta: Floats, constant: Floats, budget: Budget
 ) -> bool:
     """Newton steps, each of which may put coefficients on bounds; whether any was taken."""
     moved, full = False, 0
     size = max(int(problem.free(beta).sum()), 1)
-    for _ in range(int(np.clip(_WORK / size**3, 2, _STEPS))):
+    for _ in range(newton_rounds(size)):
         free = np.flatnonzero(problem.free(beta))
         if not 2 <= len(free) <= MOST or budget.exhausted:
             return moved
@@ -89,7 +94,7 @@ def _newton_steps(
         if step is None:
             return moved
         moved = True
-        if not _step_to_bound(problem, beta, free, step):
+        if not step_to_bound(problem, beta, free, step):
             full += 1
             if full == _REPEATS:  # the ridge shortens each step a little
                 break
@@ -119,7 +124,7 @@ def _newton(
     return step if decrease > _NO_DECREASE * float(np.abs(problem.t) @ np.abs(beta)) else None
 
 
-def _step_to_bound(problem: SVMProblem, beta: Floats, free: Ints, step: Floats) -> bool:
+def step_to_bound(problem: SVMProblem, beta: Floats, free: Ints, step: Floats) -> bool:
     """β + s d with the largest feasible s ≤ 1; whether a bound was reached."""
     here, low, high = beta[free], problem.low[free], problem.high[free]
     if problem.epsilon > 0.0:  # the derivative jumps at zero

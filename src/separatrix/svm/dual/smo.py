@@ -152,7 +152,7 @@ def smo_working_sets(
         if violation <= tol:
             break
         stuck = stuck + 1 if violation >= before else 0
-        chosen = _working_set(up, down, WORKING_SET)
+        chosen = widest(up, down, WORKING_SET)
         gram = cache.square(chosen)
         part = problem.take(chosen)
         own, gradient = beta[chosen], f[chosen]
@@ -172,7 +172,7 @@ def smo_working_sets(
     return violation
 
 
-def _working_set(up: Floats, down: Floats, size: int) -> Ints:
+def widest(up: Floats, down: Floats, size: int) -> Ints:
     """The rows of least up and of greatest down gradient, in equal number; a row may be both."""
     half = size // 2
     if len(up) <= size:
