@@ -463,3 +463,14 @@ def test_pairs_in_threads_are_the_same_to_the_last_bit_however_many_threads_blas
             found.append(sx.SVC().fit(x, y).dual_coef_)
     for other in found[1:]:
         assert_array_equal(other, found[0])
+
+
+def test_pairs_of_four_classes_and_sparse_coefficients_are_stored(tmp_path) -> None:
+    x, y = noisy(80)
+    y = y + 2 * (x[:, 1] > 0)
+    for rows in (x, sparse.csr_array(x)):
+        model = sx.SVC(kernel="linear").fit(rows, y)
+        sx.save(model, tmp_path / "m.sx")
+        again = sx.load(tmp_path / "m.sx")
+        assert_array_equal(again.decision_function(x), model.decision_function(x))
+        assert again.coef_.shape == (6, x.shape[1])

@@ -8,6 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import OutlierMixin
 from sklearn.exceptions import NotFittedError
 
 from separatrix.messages import InputError
@@ -198,6 +200,7 @@ def _has_no_columns(model: Any) -> bool:
 def _shape_error(model: Any, columns: int) -> str:
     """Which of coefficients, intercepts and classes have wrong shapes; empty if none."""
     coef, intercept = model.coef_, np.asarray(model.intercept_)
+    coef = coef.toarray() if sparse.issparse(coef) else coef
     if not isinstance(coef, np.ndarray) or coef.dtype.kind != "f" or coef.ndim not in (1, 2):
         return "the coefficients are not numbers"
     if coef.shape[-1] != columns:
@@ -208,8 +211,9 @@ def _shape_error(model: Any, columns: int) -> str:
     classes = getattr(model, "classes_", None)
     if classes is None:
         return ""
-    expected = (2,) if planes == 1 else (planes,)  # two classes have one hyperplane
-    if not isinstance(classes, np.ndarray) or classes.shape not in {expected, (planes,)}:
+    k = len(np.atleast_1d(classes))
+    expected = (1, k * (k - 1) // 2, k)  # two classes have one hyperplane, or every pair has one
+    if not isinstance(classes, np.ndarray) or planes not in expected or (planes == 1 and k > 2):
         return "the classes do not match the coefficients"
     return ""
 
@@ -218,4 +222,5 @@ def _required(cls: type[Any]) -> list[str]:
     """The attributes without which an estimator of this class cannot predict."""
     declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
     required = [name for name in ("coef_", "intercept_") if name in declared]
-    return required + (["classes_"] if hasattr(cls, "decision_function") else [])
+    labels = hasattr(cls, "decision_function") and not issubclass(cls, OutlierMixin)
+    return required + (["classes_"] if labels else [])

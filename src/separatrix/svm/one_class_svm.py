@@ -16,7 +16,6 @@ from separatrix.svm.base import KernelSVM
 from separatrix.svm.nu.fit import check_nu, fit_one_class
 from separatrix.svm.problem import SolverOptions
 
-
 #: Scores closer to zero than this, relative to ρ, are on the boundary.
 _ROUNDING = 1e-10
 

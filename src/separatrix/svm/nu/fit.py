@@ -142,13 +142,13 @@ def _record(
         problem, beta, f, b, tolerance=options.tol, mercer=gram.mercer, claim=NU_CLAIM
     )
     total = nu * float(problem.cost.sum())
-    short = total - float(np.abs(beta).sum())
-    price = problem.epsilon if problem.regression else -1.0
-    away = max(short, 0.0) * price / (problem.unit * total) if problem.regression else short / total
+    short = abs(total - float(np.abs(beta).sum())) / total
+    if problem.regression:  # fewer than ν are support vectors where ε = 0
+        short *= problem.epsilon / problem.unit
     certificate = replace(
         certificate,
-        kkt=max(certificate.kkt, abs(away)),
-        gap=certificate.gap + abs(short * price),
+        kkt=max(certificate.kkt, short),
+        gap=certificate.gap + short * total * problem.unit,
         notes=(*certificate.notes, f"Coefficients sum to the fraction ν = {nu:g} of their bounds."),
     )
     status = str(Status.SOLVED if solved else budget.status)
