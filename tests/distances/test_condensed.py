@@ -22,3 +22,12 @@ def test_what_is_not_condensed_stays_and_wrong_lengths_are_refused() -> None:
     assert as_square(["ab", "cd"]) == ["ab", "cd"]
     with pytest.raises(sx.InputError, match=r"4 distances in a vector belong to no number"):
         as_square([1.0, 2.0, 3.0, 4.0])
+
+
+def test_condensed_distances_are_precomputed_distances() -> None:
+    x = np.random.default_rng(0).normal(size=(12, 2))
+    v, d = pdist(x), squareform(pdist(x))
+    assert sx.medoid(v, "precomputed").index == sx.medoid(x).index
+    assert sx.metric_axioms("precomputed", v).is_metric
+    concentration = [sx.distance_concentration(given, "precomputed").spread for given in (v, d)]
+    assert concentration[0] == concentration[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def test_graphs_equal_scikit_learn(mode: str, query: Any) -> None:
     assert own.n_samples_fit_ == 150
 
 
-def test_sparse_graphs_as_precomputed_distances() -> None:
+def test_sparse_graphs_as_precomputed_distances(tmp_path: Path) -> None:
     """A pipeline of a graph and a model equals the model; zeros that are stored are neighbors."""
     graph = sx.KNeighborsTransformer(n_neighbors=8).fit(X)
     train, new = graph.transform(X), graph.transform(NEW)
@@ -104,6 +105,9 @@ def test_sparse_graphs_as_precomputed_distances() -> None:
     dense = sx.KNeighborsClassifier(5, metric="precomputed")
     dense.fit(sx.Euclidean().distances(X), LABELS)
     np.testing.assert_array_equal(dense.predict_proba(new), direct.predict_proba(NEW))
+    sx.save(model, tmp_path / "m.sx")
+    stored = sx.load(tmp_path / "m.sx")
+    np.testing.assert_array_equal(stored.predict_proba(None), model.predict_proba(None))
     with pytest.raises(sx.InputError, match="12 neighbors per samples are required"):
         model.kneighbors(new, 12)
     near = sx.RadiusNeighborsTransformer(radius=0.9).fit(X)
@@ -131,7 +135,7 @@ def test_precomputed_distances_need_no_symmetry_and_the_right_shape() -> None:
         sx.NadarayaWatson(metric="precomputed").fit(sparse.csr_array(d), np.arange(6.0))
 
 
-def test_several_targets_of_classes() -> None:
+def test_several_targets_of_classes(tmp_path: Path) -> None:
     both = np.column_stack([LABELS, np.where(Y > 0, "up", "down")])
     for own, peer in (
         (sx.KNeighborsClassifier(4), peers.KNeighborsClassifier(4)),
@@ -144,6 +148,8 @@ def test_several_targets_of_classes() -> None:
             np.testing.assert_allclose(a, b, atol=1e-12)
         assert [c.tolist() for c in own.classes_] == [c.tolist() for c in peer.classes_]
         assert own.outputs_2d_
+        sx.save(own, tmp_path / "m.sx")
+        np.testing.assert_array_equal(sx.load(tmp_path / "m.sx").predict(NEW), own.predict(NEW))
     errors = [sx.KNeighborsClassifier("auto").fit(X, y).leave_one_out_.error for y in both.T]
     found = sx.KNeighborsClassifier("auto").fit(X, both).leave_one_out_.error
     np.testing.assert_allclose(found, np.mean(errors, axis=0), atol=1e-14)

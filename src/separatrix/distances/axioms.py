@@ -72,7 +72,8 @@ def metric_axioms(metric: Any, sample: Any) -> MetricAxioms:
     Parameters
     ----------
     metric : str, Metric or callable
-        The distance. With "precomputed" the sample is a square matrix of distances.
+        The distance. With "precomputed" the sample is a square matrix of distances, or these in
+        condensed form.
     sample : array-like or list
         The points. Of more than 400, as many evenly spaced ones are tested.
 

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from separatrix.distances.base import as_dense_matrix
-from separatrix.distances.names import metric_from
+from separatrix.distances.condensed import as_square
+from separatrix.distances.names import PrecomputedDistances, metric_from
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, check_sample_weight, unit_weights
@@ -125,7 +126,7 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     Parameters
     ----------
     X : array-like or list
-        The points.
+        The points; with "precomputed" their distances, a square matrix or in condensed form.
     metric : str, Metric or callable, default="euclidean"
         The distance d.
     sample_weight : array-like of shape (n,), optional
@@ -153,11 +154,14 @@ def medoid(X: Any, metric: Any = "euclidean", sample_weight: Any = None) -> Medo
     >>> sx.medoid(["abc", "abd", "xyz"], "edit").point
     'abc'
     """
+    chosen = metric_from(metric)
+    if isinstance(chosen, PrecomputedDistances):
+        X = as_square(X)
     n = n_items(X)
     if not n:
         raise InputError("No points: there is no medoid.")
     w = unit_weights(check_sample_weight(sample_weight, n), n)
-    points = metric_from(metric).fitted(X, w).prepare(X)
+    points = chosen.fitted(X, w).prepare(X)
     # a random order, so that the order of the table does not decide how many rows are measured
     order = np.random.default_rng(0).permutation(np.flatnonzero(w))
     bound, total = np.zeros(n), np.full(n, np.inf)

@@ -26,6 +26,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
     """
 
     _multi_output = True
+    classes_: Any
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
         self.outputs_2d_ = False
@@ -58,7 +59,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         positive = np.flatnonzero(w > 0.0)
         found = [np.unique(column, return_inverse=True) for column in y[positive].T]
         self.encoding_ = identity(rows.schema)
-        self.classes_: Any = [classes for classes, _ in found]
+        self.classes_ = [classes for classes, _ in found]
         self.codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
         self._fit_points(rows.block.x[positive], w[positive], positive, len(w))
 
