@@ -68,8 +68,10 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         k.
     points_ : ndarray of shape (n_samples, n_features) or list
         Training rows of positive weight, standardized if ``standardize``.
-    codes_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+    codes_ : ndarray of shape (n_samples,)
         Classes of the training rows, as positions in ``classes_``.
+    output_codes_ : ndarray of shape (n_samples, n_targets)
+        The same in place of ``codes_``, if there are several targets.
     sample_weight_ : ndarray of shape (n_samples,)
         Weights of the training rows.
     leave_one_out_ : LeaveOneOutErrors
@@ -149,7 +151,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     def _loss(self) -> CountLoss:
         if not self.outputs_2d_:
             return ZeroOneLoss(self.codes_, len(self.classes_))
-        columns = zip(self.codes_.T, self.classes_, strict=True)
+        columns = zip(self._codes.T, self.classes_, strict=True)
         return SeveralLosses(
             tuple(ZeroOneLoss(np.ascontiguousarray(c), len(of)) for c, of in columns)
         )

@@ -65,8 +65,10 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         The class of rows without a neighbor, for each target.
     points_ : ndarray of shape (n_samples, n_features) or list
         Training rows of positive weight, standardized if ``standardize``.
-    codes_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+    codes_ : ndarray of shape (n_samples,)
         Classes of the training rows, as positions in ``classes_``.
+    output_codes_ : ndarray of shape (n_samples, n_targets)
+        The same in place of ``codes_``, if there are several targets.
     sample_weight_ : ndarray of shape (n_samples,)
         Weights of the training rows.
     metric_ : Metric
@@ -133,7 +135,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
             return None
         outputs = self._outputs
         if isinstance(self.outlier_label, str) and self.outlier_label == "most_frequent":
-            codes = self.codes_.reshape(len(self.codes_), -1)
+            codes = self._codes
             return [
                 classes[np.bincount(codes[:, k], self.sample_weight_).argmax()]
                 for k, classes in enumerate(outputs)

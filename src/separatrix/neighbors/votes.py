@@ -22,14 +22,18 @@ from separatrix.rows.rows import ArrayRows, Rows
 class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
     """Neighbors vote for their classes; with several targets, for one class of each.
 
-    With several targets ``classes_`` is a list of arrays, and ``codes_`` has a column for each.
+    With several targets ``classes_`` is a list of arrays, and ``output_codes_`` has the place of
+    ``codes_``, with a column for each.
     """
 
     _multi_output = True
     classes_: Any
+    output_codes_: Ints
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
         self.outputs_2d_ = False
+        for name in ("codes_", "output_codes_"):
+            self.__dict__.pop(name, None)
         if not isinstance(X, Rows) and y is not None and np.asarray(y).ndim == 2:
             labels = np.asarray(y)
             if labels.shape[1] != 1:
@@ -60,7 +64,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         found = [np.unique(column, return_inverse=True) for column in y[positive].T]
         self.encoding_ = identity(rows.schema)
         self.classes_ = [classes for classes, _ in found]
-        self.codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
+        self.output_codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
         self._fit_points(rows.block.x[positive], w[positive], positive, len(w))
 
     @property
@@ -68,13 +72,18 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         """The classes of every target."""
         return self.classes_ if self.outputs_2d_ else [self.classes_]
 
+    @property
+    def _codes(self) -> Ints:
+        """The classes of the training rows, a column for every target."""
+        return self.output_codes_ if self.outputs_2d_ else self.codes_[:, None]
+
     def _votes(self, rows: Ints, indices: Ints, weights: Floats, n: int) -> Floats:
         """Σ weight by row and class, the classes of all targets side by side.
 
         ``rows``, ``indices`` and ``weights`` are flat: a training row votes in a row.
         """
         sizes = [len(classes) for classes in self._outputs]
-        codes = self.codes_.reshape(len(self.codes_), -1)
+        codes = self._codes
         sums = [
             np.bincount(rows * size + codes[indices, k], weights, n * size).reshape(n, size)
             for k, size in enumerate(sizes)

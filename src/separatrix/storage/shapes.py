@@ -36,7 +36,7 @@ RECORDS = {
 ATTRIBUTES = (
     *("classes_ k", "class_prior_ k", "priors_ k", "means_ k d finite", "class_means_ k d finite"),
     *("theta_ k d finite", "var_ k d", "xbar_ d finite", "scalings_ d * finite"),
-    *("points_ n *", "sample_weight_ n", "codes_ n <k", "targets_ n * finite"),
+    *("points_ n *", "sample_weight_ n", "codes_ n <k", "output_codes_ n k", "targets_ n * finite"),
     *("X_fit_ n *", "weights_fit_ n", "norms_ c", "labels_fit_ n <c"),
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),
     *("exponents_ b d", "basis_coef_ b t finite", "basis_intercept_ t finite", "center_ d"),
