@@ -113,7 +113,7 @@ def test_the_command_skips_missing_values() -> None:
     frame["c"] = np.repeat(["u", "v"], 40)
     frame.loc[rng.random(80) < 0.2, "a"] = None
     frame.loc[rng.random(80) < 0.2, "c"] = None
-    study = sx.run_clusters(sx.scan(frame), method="kmedoids", metric="gower")
+    study = sx.run_clusters(sx.scan(frame), max_clusters=3, method="kmedoids", metric="gower")
     assert study.k == 2
     assert any("skipped wherever two rows are compared" in line for line in study.messages)
     assert len(set(study.model.labels_[:40])) == len(set(study.model.labels_[40:])) == 1

@@ -266,9 +266,13 @@ def test_distances_of_very_large_and_very_small_numbers(scale: float, d: int) ->
     assert large == pytest.approx(1e200 * np.sqrt(d))
     given = sx.Mahalanobis(np.eye(d))
     np.testing.assert_allclose(given.distances(x * scale), given.distances(x) * scale, rtol=1e-9)
-    if scale > 1:
-        with pytest.raises(sx.InputError, match="larger than any number"):
-            sx.Mahalanobis().fitted(x * scale)
+    for metric in (sx.Mahalanobis(), sx.StandardizedEuclidean()):
+        with pytest.raises(sx.InputError, match="er than any number"):
+            metric.fitted(x * scale)
+    spread = sx.distance_concentration(x * scale).spread
+    assert spread == pytest.approx(sx.distance_concentration(x).spread)
+    model = sx.NearestExemplar().fit(x * scale, np.arange(12) % 2)
+    assert model.certificate_.holds
 
 
 def test_bad_input_is_refused() -> None:

@@ -94,5 +94,5 @@ def distance_concentration(X: Any, metric: Any = "euclidean") -> DistanceConcent
     np.fill_diagonal(square, np.inf)
     mean = float(pairs.mean()) or 1.0
     return DistanceConcentration(
-        pairs, float(pairs.std()) / mean, float(np.median(square.min(axis=1))) / mean
+        pairs, float((pairs / mean).std()), float(np.median(square.min(axis=1))) / mean
     )

@@ -15,6 +15,8 @@ from separatrix.rows.block import Floats, unit_weights
 
 #: Eigenvalues below this fraction of the largest (unit diagonal) are treated as zero.
 ZERO_EIGENVALUE = 1e-12
+#: Variances below this have lost digits.
+SMALLEST_VARIANCE = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +134,8 @@ class Mahalanobis(Euclidean):
         centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
         with np.errstate(over="ignore", invalid="ignore"):
             covariance = (centered.T * w) @ centered / w.sum()
-        return Mahalanobis(_representable(covariance, "covariance"))
+        _representable(np.diag(covariance), centered, "variance")
+        return Mahalanobis(covariance)
 
     def transform(self, centered: Floats) -> Floats:
         """Whitening."""
@@ -193,7 +196,7 @@ class StandardizedEuclidean(Euclidean):
         centered[:, np.ptp(x[w > 0], axis=0) == 0] = 0.0  # a mean of equal numbers may round
         with np.errstate(over="ignore"):
             v = w @ centered**2 / max(w.sum() - 1.0, 1.0)
-        return StandardizedEuclidean(_representable(v, "variance"))
+        return StandardizedEuclidean(_representable(v, centered, "variance"))
 
     def transform(self, centered: Floats) -> Floats:
         """Columns divided by their standard deviations."""
@@ -208,11 +211,14 @@ class StandardizedEuclidean(Euclidean):
         return np.asarray(centered / np.sqrt(np.where(v > 0.0, v, 1.0)) * (v > 0.0))
 
 
-def _representable(spread: Floats, name: str) -> Floats:
-    if not np.isfinite(spread).all():
+def _representable(spread: Floats, centered: Floats, name: str) -> Floats:
+    """The variances, refused where those of columns that vary over- or underflow."""
+    lost = centered.any(axis=0) & (spread < SMALLEST_VARIANCE)
+    if not np.isfinite(spread).all() or lost.any():
+        size = "smaller" if lost.any() else "larger"
         raise InputError(
-            f"A {name} of these columns is larger than any number.",
-            remedy="Give the columns in larger units.",
+            f"A {name} of these columns is {size} than any number.",
+            remedy="Give the columns in other units.",
         )
     return spread
 

@@ -142,5 +142,8 @@ class NearestExemplar(ClassifierMixin, InstanceBasedClassifier):
 
 def _mean_residual(x: Floats, w: Floats, mean: Floats) -> float:
     """‖Σ w (x − m)‖ / Σ w ‖x‖: the relative gradient of the total squared distance at m."""
-    size = float(w @ np.linalg.norm(x, axis=1))
-    return float(np.linalg.norm(w @ (x - mean))) / size if size > 0 else 0.0
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    x, mean = x / largest, mean / largest  # no square over- or underflows
+    return float(np.linalg.norm(w @ (x - mean))) / float(w @ np.linalg.norm(x, axis=1))
