@@ -45,7 +45,9 @@ def by_definition(estimator: Any) -> dict[str, str]:
         likelier = {"check_classifiers_train": "the most probable class, not the score's side"}
         return held_out | (likelier if isinstance(estimator, sx.LinearSVC) else {})
     if isinstance(estimator, sx.NuSVC):
-        return {"check_class_weight_classifiers": "nu is infeasible for such weights"}
+        return dict.fromkeys(
+            ("check_class_weight_classifiers", *REPEATED), "nu is infeasible for such weights"
+        )
     own = isinstance(estimator, sx.QuadraticDiscriminantAnalysis) or (
         isinstance(estimator, sx.GaussianDiscriminant)
         and not estimator.alpha

@@ -474,3 +474,20 @@ def test_pairs_of_four_classes_and_sparse_coefficients_are_stored(tmp_path) -> N
         again = sx.load(tmp_path / "m.sx")
         assert_array_equal(again.decision_function(x), model.decision_function(x))
         assert again.coef_.shape == (6, x.shape[1])
+
+
+@pytest.mark.parametrize("model", [sx.SVC(kernel="poly"), sx.SVR(kernel="poly")])
+def test_kernels_too_large_for_a_number_are_refused(model) -> None:
+    x, y = noisy(40)
+    with pytest.raises(sx.InputError, match="row 2"):
+        model.fit(x, y).predict(np.stack([x[0], 1e200 * x[1]]))
+    for kernel in ("linear", "rbf", "poly"):
+        with pytest.raises(sx.InputError, match="too large"):
+            model.set_params(kernel=kernel).fit(1e200 * x, y)
+        with pytest.raises(sx.InputError, match="too large"):
+            sx.SVMPath(kernel, C=1.0).fit(1e200 * x, y)
+
+
+def test_feature_maps_that_do_not_fit_into_memory_are_refused() -> None:
+    with pytest.raises(sx.InputError, match="75,394,027,566 columns"):
+        sx.Polynomial(10).feature_map(np.ones((1, 50)))

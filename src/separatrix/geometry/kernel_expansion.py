@@ -100,7 +100,16 @@ class KernelExpansion:
         x = as_matrix(x) if self.kernel.of_vectors else x
         if len(self) == 0:
             return np.tile(self.intercept, (n_items(x), 1))
-        return np.asarray(self._prepared.dot(x, self.weights) + self.intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(self._prepared.dot(x, self.weights) + self.intercept)
+        finite = np.isfinite(scores).all(axis=1)
+        if not finite.all():
+            raise InputError(
+                "The kernel of the row with the training rows is too large for a number.",
+                row=int(np.argmin(finite)) + 1,
+                remedy="Give rows in the units of the training rows.",
+            )
+        return scores
 
     def _scores_precomputed(self, x: Items) -> Floats:
         x = as_matrix(x)

@@ -240,6 +240,20 @@ def take_items(items: Items, indices: Any) -> Items:
     return [items[i] for i in np.atleast_1d(np.arange(len(items))[indices])]
 
 
+def finite_diagonal(kernel: Kernel, x: Items) -> NDArray[np.float64]:
+    """κ(xᵢ, xᵢ) of every item, refused where it is too large for a number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diagonal(x), dtype=float)
+    finite = np.isfinite(diagonal)
+    if not finite.all():
+        raise InputError(
+            "The kernel of the row with itself is too large for a number.",
+            row=int(np.argmin(finite)) + 1,
+            remedy="Divide the columns by their size, or use standardize=True where it is offered.",
+        )
+    return diagonal
+
+
 def mirror_lower(square: Array, diagonal: Array) -> Array:
     """Copy the lower triangle to the upper in place, tile by tile, and set the diagonal."""
     n, step = len(square), 128

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from math import factorial
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,10 @@ class PreparedInnerProducts(PreparedTiles):
         tile = block[top : top + x.shape[0], left : left + columns.stop - columns.start]
         product_into(x, self.centers[columns].T, tile)
         self.kernel._apply(tile)
+
+
+#: Numbers that an explicit feature map may have.
+MOST_FEATURES = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,7 @@ class Polynomial(InnerProductKernel):
                 remedy="The constant and the scale of a polynomial must not be negative.",
             )
         x = np.asarray(as_matrix(x))
+        self._refuse_many_monomials(*x.shape)
         columns = []
         for size in range(self.degree, -1 if self.constant > 0.0 else self.degree - 1, -1):
             for factors in _monomials(x.shape[1], size):
@@ -187,6 +192,16 @@ class Polynomial(InnerProductKernel):
                 weight = np.sqrt(multinomial * self.constant**rest * self.scale**size)
                 columns.append(weight * x[:, list(factors)].prod(axis=1))
         return np.column_stack(columns).astype(x.dtype)
+
+    def _refuse_many_monomials(self, n: int, d: int) -> None:
+        """Refuse a feature map that would not fit into memory, before it is begun."""
+        count = comb(d + self.degree - (self.constant <= 0.0), self.degree)
+        if max(n, 1) * count > MOST_FEATURES:
+            raise InputError(
+                f"The feature map of degree {self.degree} has {count:,} columns for {d} columns of "
+                f"x: {8e-9 * n * count:,.0f} GB for {n} rows.",
+                remedy="Use the kernel itself, which needs no feature map, or a lower degree.",
+            )
 
 
 @dataclass(frozen=True)

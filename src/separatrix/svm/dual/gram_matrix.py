@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.kernels import Custom, Gaussian, Kernel, Linear, Precomputed, PreparedKernel
-from separatrix.kernels.base import n_items, take_items
+from separatrix.kernels.base import finite_diagonal, n_items, take_items
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.smo import accumulate
 
@@ -38,7 +38,7 @@ class GramMatrix:
         self.n = n_items(x)
         self.precomputed = isinstance(kernel, Precomputed)
         self.linear = isinstance(kernel, Linear)
-        self.diagonal: Floats = np.asarray(kernel.diagonal(x), dtype=float)
+        self.diagonal: Floats = finite_diagonal(kernel, x)
         self.single = self._allows_single()
         self._x32: Any = None
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from separatrix.estimators.class_labels import CodedRows, outputs_of
 from separatrix.kernels import Kernel, Linear, Precomputed
+from separatrix.kernels.base import finite_diagonal
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import training_gram
 from separatrix.messages import InputError
@@ -81,6 +82,7 @@ def path_training(data: CodedRows, kernel: Kernel) -> PathTraining:
     x = data.x
     if isinstance(kernel, Precomputed):
         x = training_gram(x, data.rows, data.n_samples)
+    finite_diagonal(kernel, x)
     mercer = check_mercer(kernel, x)
     center = _distant_center(x) if isinstance(kernel, Linear) else None
     gram = np.asarray(kernel.gram(x if center is None else x - center), dtype=np.float64)
