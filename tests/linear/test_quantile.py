@@ -61,7 +61,7 @@ def test_a_quantile_without_penalty_in_any_units() -> None:
             sx.QuantileRegressor(quantile=level).fit(x, y)
 
 
-def test_a_plane_that_may_move_is_said_not_to_be_unique() -> None:
+def test_a_plane_that_may_move_is_not_unique() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
     with pytest.warns(sx.SeparatrixWarning, match="SEP004"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn import config_context
 from sklearn import linear_model as reference
 from sklearn.base import clone
-from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit
 
 import separatrix as sx
 
@@ -234,3 +237,54 @@ def test_no_penalty_at_the_end_of_a_wide_path():
     path = sx.RidgePath([1.0, 0.0]).fit(x, y)
     assert path.gaps_.max() < 1e-12
     assert_allclose(path.coefs_[1], np.linalg.pinv(x - x.mean(axis=0)) @ (y - y.mean()), atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-30, 1e-17, 1e-13])
+def test_a_penalty_below_rounding_is_that_of_minimum_norm(alpha):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 2))
+    columns, y = np.column_stack([x, x[:, 0], x.sum(axis=1)]), rng.normal(size=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ridge = sx.Ridge(alpha=alpha).fit(columns, y)
+        warnings.simplefilter("ignore")
+        plain = sx.LinearRegression().fit(columns, y)
+    assert_allclose(ridge.coef_, plain.coef_, atol=1e-10)
+
+
+def test_scoring_targets_and_stored_results_as_in_scikit_learn():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 4))
+    y = x @ rng.normal(size=(4, 2)) + rng.normal(size=(30, 2)) * [0.1, 3.0]
+    for options in (
+        {"store_cv_results": True},
+        {"alpha_per_target": True},
+        {"scoring": "neg_mean_absolute_error", "store_cv_results": True},
+        {"scoring": "r2", "cv": 4},
+        {"scoring": "neg_mean_absolute_error", "cv": 4},
+        {"cv": 3},
+    ):
+        ours = sx.RidgeCV(ALPHAS, **options).fit(x, y)
+        theirs = reference.RidgeCV(ALPHAS, **options).fit(x, y)
+        assert_allclose(ours.alpha_, theirs.alpha_)
+        assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-7)
+        assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6)
+        if "store_cv_results" in options:
+            assert_allclose(ours.cv_results_, theirs.cv_results_, rtol=1e-6)
+    assert sx.RidgeCV().fit(x, y).alphas_.tolist() == [0.1, 1.0, 10.0]
+    with pytest.raises(sx.InputError, match="incompatible"):
+        sx.RidgeCV(cv=3, alpha_per_target=True).fit(x, y)
+
+
+def test_groups_are_routed_to_the_splitter():
+    rng = np.random.default_rng(0)
+    x, groups = rng.normal(size=(30, 3)), np.repeat(np.arange(6), 5)
+    y = x @ [1.0, 2.0, 0.0] + rng.normal(size=30)
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        sx.RidgeCV(cv=GroupKFold(3)).fit(x, y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        for ours, theirs in ((sx.RidgeCV, reference.RidgeCV), (sx.LassoCV, reference.LassoCV)):
+            cv = GroupKFold(3).set_split_request(groups=True)
+            a, b = (m(cv=cv).fit(x, y, groups=groups) for m in (ours, theirs))
+            assert_allclose(a.alpha_, b.alpha_)
+            assert_allclose(a.coef_, b.coef_, atol=1e-3)

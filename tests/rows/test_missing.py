@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
+import separatrix as sx
 from separatrix import InputError, Moments, scan
 from separatrix.messages import SeparatrixWarning
 from separatrix.rows.parts import Parts
@@ -177,3 +180,19 @@ def test_moments_of_two_tables_add_up_after_restating_their_placeholders():
     assert encoding.names == whole.encoding.names
     np.testing.assert_allclose(got.mean, whole.moments.mean, rtol=1e-12)
     np.testing.assert_allclose(got.scatter, whole.moments.scatter, rtol=1e-8, atol=1e-8)
+
+
+def test_regression_imputation_in_mixed_units_is_quiet() -> None:
+    rng = np.random.default_rng(0)
+    unit = np.array([1e8, 1e-8, 1.0])
+    x = rng.normal(size=(100, 3)) + rng.normal(size=(100, 1))
+    x[rng.uniform(size=x.shape) < 0.1] = np.nan
+    y = rng.normal(size=100)
+    found = []
+    for scale in (np.ones(3), unit):
+        columns = {f"c{j}": x[:, j] * scale[j] for j in range(3)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rows = scan(columns | {"y": y}, target="y", missing="regress")
+            found.append(sx.LinearRegression().fit(rows).coef_ * scale)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)

@@ -76,7 +76,10 @@ class Imputation:
             return
         k = self.precision
         rhs = (x[np.ix_(rows, o)] - self.mean[o]) @ k[np.ix_(o, m)]
-        x[np.ix_(rows, m)] = self.mean[m] - linalg.solve(k[np.ix_(m, m)], rhs.T, assume_a="pos").T
+        inner = k[np.ix_(m, m)]
+        unit = np.sqrt(np.diag(inner))  # equilibrated: units of columns differ by any power of ten
+        factor = linalg.cho_factor(inner / np.outer(unit, unit))
+        x[np.ix_(rows, m)] = self.mean[m] - linalg.cho_solve(factor, rhs.T / unit[:, None]).T / unit
 
     def _classify(self, x: Floats, rows: NDArray[np.intp], name: str) -> None:
         """The level of the largest conditional mean."""

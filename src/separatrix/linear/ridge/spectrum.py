@@ -149,7 +149,14 @@ def ridge_from_moments(m: Moments, alpha: Floats) -> Solution:
 def _solve(m: Moments, alpha: float, right: Floats) -> Floats:
     scale = np.sqrt(np.diag(m.xx) + alpha)
     matrix = (m.xx + alpha * np.eye(m.d)) / np.outer(scale, scale)
-    return np.asarray(linalg.solve(matrix, right / scale, assume_a="pos") / scale)
+    factor, info = linalg.lapack.dpotrf(matrix, lower=False, clean=False)
+    if info or np.diag(factor).min() ** 2 <= 10 * m.d * np.finfo(float).eps:
+        # the columns are dependent, and α is below the rounding of XᵀX: as α → 0
+        values, vectors = linalg.eigh(m.xx)
+        kept = values > 10 * m.d * np.finfo(float).eps * values[-1]
+        inner = vectors[:, kept].T @ right / (values[kept] + alpha)
+        return np.asarray(vectors[:, kept] @ inner)
+    return np.asarray(linalg.cho_solve((factor, False), right / scale) / scale)
 
 
 def certify_ridge_moments(m: Moments, coef: Floats, alpha: Floats) -> Certificate:
