@@ -15,7 +15,7 @@ SAME = same_named()
 OTHER_DEFAULTS: dict[str, set[str]] = {}
 
 #: Classes that do not yet follow.
-PENDING = {"Perceptron"}
+PENDING: set[str] = set()
 
 
 def parameters(cls: type) -> list[inspect.Parameter]:

@@ -38,8 +38,15 @@ def by_definition(estimator: Any) -> dict[str, str]:
     if type(estimator) is sx.Ridge:
         iterations = "closed form: n_iter_ is None, as scikit-learn's"
         return {"check_non_transformer_estimators_n_iter": iterations}
-    if isinstance(estimator, ON_LINE) and not getattr(estimator, "pocket", False):
-        return dict.fromkeys(REPEATED, "a weight multiplies a step")
+    if isinstance(estimator, ON_LINE):
+        steps = "a weight multiplies a step"
+        pocket = getattr(estimator, "pocket", False)
+        ends = (
+            pocket or getattr(estimator, "order", None) == "given"
+        )  # at no mistake, or the fewest
+        factors = isinstance(estimator, sx.Perceptron) and ends
+        repeats = {} if pocket else dict.fromkeys(REPEATED, steps)
+        return repeats | ({"check_class_weight_classifiers": steps} if factors else {})
     if isinstance(estimator, sx.SVC | sx.LinearSVC) and estimator.probability is True:
         held_out = dict.fromkeys(REPEATED, "a class of one row cannot be held out")
         likelier = {"check_classifiers_train": "the most probable class, not the score's side"}

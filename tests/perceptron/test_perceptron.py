@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.linear_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -106,15 +107,15 @@ def test_pocket_returns_the_weights_with_the_fewest_mistakes() -> None:
 def test_sample_weight_multiplies_the_update_and_zero_removes_the_row() -> None:
     x, y = table(noise=12.0)
     w = np.random.default_rng(1).integers(0, 3, len(x)).astype(float)
-    model = sx.Perceptron(0.5, max_epochs=5).fit(x, y, sample_weight=w)
+    model = sx.Perceptron(eta0=0.5, max_epochs=5).fit(x, y, sample_weight=w)
     positive = w > 0
     seen, _ = plain_loop(x[positive], y[positive], rate=0.5, weights=w[positive], epochs=5)
     assert_array_equal(model.coef_[0], seen[-1][1:])
 
 
-def test_from_zero_the_learning_rate_only_sets_the_norm() -> None:
+def test_from_zero_the_eta0_only_sets_the_norm() -> None:
     x, y = table(noise=12.0)
-    one, half = (sx.Perceptron(rate, max_epochs=9).fit(x, y) for rate in (1.0, 0.25))
+    one, half = (sx.Perceptron(eta0=rate, max_epochs=9).fit(x, y) for rate in (1.0, 0.25))
     assert_array_equal(half.coef_ * 4, one.coef_)
     assert_array_equal(half.trace_.mistakes, one.trace_.mistakes)
 
@@ -127,7 +128,7 @@ def test_start_from_the_class_means() -> None:
     assert model.mistakes_.sum() == 0
     assert_allclose(model.coef_, basic.coef_, rtol=1e-10)
     assert_allclose(model.intercept_, basic.intercept_, rtol=1e-10)
-    moved = sx.Perceptron(0.1, start="means", max_epochs=3).fit(*table(noise=12.0))
+    moved = sx.Perceptron(eta0=0.1, start="means", max_epochs=3).fit(*table(noise=12.0))
     up, down = (table(noise=12.0)[0][table(noise=12.0)[1] == s].mean(axis=0) for s in (1, -1))
     start = np.append(-(up - down) @ (up + down) / 2, up - down)
     seen, _ = plain_loop(*table(noise=12.0), rate=0.1, epochs=3, w=start)
@@ -205,7 +206,7 @@ def test_standardize_is_training_on_standardized_columns() -> None:
     x, y = table(noise=12.0)
     x = x * np.array([1e-6, 1.0, 1e6]) + np.array([0.0, 50.0, 0.0])
     z = sx.Standardize().fit(x).transform(x)
-    model, other = sx.Perceptron(standardize=True).fit(x, y), sx.Perceptron().fit(z, y)
+    model, other = sx.Perceptron(standardize=True).fit(x, y), sx.Perceptron(order="given").fit(z, y)
     assert_array_equal(model.trace_.mistakes, other.trace_.mistakes)
     assert_allclose(model.decision_function(x), other.decision_function(z), rtol=1e-8, atol=1e-8)
 
@@ -226,7 +227,7 @@ def test_table_with_a_discrete_column(tmp_path) -> None:
 @pytest.mark.parametrize("size", [1, 7, 90])
 def test_partial_fit_in_batches_of_any_size_is_one_epoch(size: int, average: bool) -> None:
     x, y = three()
-    model = sx.Perceptron(average=average)
+    model = sx.Perceptron(average=average, order="given")
     for at in range(0, len(x), size):
         model.partial_fit(x[at : at + size], y[at : at + size], classes=["a", "b", "c"])
     once = sx.Perceptron(average=average, max_epochs=1).fit(x, y)
@@ -250,11 +251,13 @@ def test_saved_model_continues_training(tmp_path) -> None:
 def test_partial_fit_needs_all_classes_in_the_first_call() -> None:
     x, y = three()
     with pytest.raises(sx.InputError, match="Call fit for a table"):
-        sx.Perceptron().partial_fit(ArrayRows(x, (y[:, None] == ["a", "b", "c"]).astype(float)))
+        sx.Perceptron(order="given").partial_fit(
+            ArrayRows(x, (y[:, None] == ["a", "b", "c"]).astype(float))
+        )
     with pytest.raises(sx.InputError, match="only one class"):
-        sx.Perceptron().partial_fit(x[:1], y[:1])
+        sx.Perceptron(order="given").partial_fit(x[:1], y[:1])
     two = y != "c"
-    model = sx.Perceptron().partial_fit(x[two], y[two])
+    model = sx.Perceptron(order="given").partial_fit(x[two], y[two])
     before = model.coef_.copy()
     with pytest.raises(sx.InputError, match="Class 'c' is new"):
         model.partial_fit(x, y)
@@ -273,8 +276,8 @@ def test_options_that_need_all_rows_have_no_partial_fit(name: dict[str, object])
 @pytest.mark.parametrize(
     "bad",
     [
-        {"learning_rate": 0.0},
-        {"learning_rate": np.inf},
+        {"eta0": 0.0},
+        {"eta0": np.inf},
         {"start": "there"},
         {"order": "any"},
         {"max_epochs": 0},
@@ -283,7 +286,7 @@ def test_options_that_need_all_rows_have_no_partial_fit(name: dict[str, object])
 )
 def test_invalid_parameters(bad: dict[str, object]) -> None:
     with pytest.raises(sx.InputError):
-        sx.Perceptron(**bad).fit(*table())
+        sx.Perceptron(**{"max_epochs": 20} | bad).fit(*table())
 
 
 def test_display_shows_the_counted_mistakes() -> None:
@@ -292,3 +295,39 @@ def test_display_shows_the_counted_mistakes() -> None:
     assert f"{model.mistakes_.sum():,} mistakes in {model.n_iter_} epochs" in picture.description
     line = picture.plot().ax_.lines[0]
     assert_array_equal(line.get_ydata(), model.trace_.mistakes.sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"shuffle": False, "tol": None, "max_iter": 7, "eta0": 0.3},
+        {"penalty": "elasticnet", "alpha": 1e-3, "random_state": 5},
+        {"early_stopping": True, "class_weight": "balanced"},
+    ],
+    ids=str,
+)
+def test_training_is_that_of_scikit_learn(options: dict) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 3))
+    y = np.array(["a", "b", "c"])[np.digitize(x[:, 0] + 0.5 * rng.normal(size=120), [-0.4, 0.4])]
+    w = rng.uniform(0.5, 2.0, 120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = sx.Perceptron(**options).fit(x, y, sample_weight=w)
+        theirs = sklearn.linear_model.Perceptron(**options).fit(x, y, sample_weight=w)
+    assert_allclose(own.coef_, theirs.coef_)
+    assert_allclose(own.intercept_, theirs.intercept_)
+    assert own.n_iter_ == theirs.n_iter_
+    assert not hasattr(own, "trace_")
+    if "early_stopping" not in options:
+        for part in (slice(0, 50), slice(50, 120)):
+            own.partial_fit(x[part], y[part])
+            theirs.partial_fit(x[part], y[part])
+        assert_allclose(own.coef_, theirs.coef_)
+    assert_allclose(own.sparsify().decision_function(x), theirs.decision_function(x))
+
+
+def test_the_textbook_has_no_penalty() -> None:
+    with pytest.raises(sx.InputError, match="textbooks"):
+        sx.Perceptron(order="given", penalty="l2").fit([[0.0], [1.0]], [0, 1])

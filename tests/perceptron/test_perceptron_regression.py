@@ -111,3 +111,27 @@ def test_through_the_origin(standardize: bool) -> None:
 def test_invalid_parameters(bad: dict[str, object]) -> None:
     with pytest.raises(sx.InputError):
         sx.PerceptronRegressor(**bad).fit(*table())
+
+
+def test_divergence_returns_the_best_finite_epoch_or_the_start() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3)) * 10.0
+    y = x @ [1.0, 2.0, 3.0]
+    with pytest.warns(sx.SeparatrixWarning, match="SEP003"):
+        model = sx.PerceptronRegressor(5.0, standardize=False).fit(x, y)
+    assert np.sum((y - model.predict(x)) ** 2) <= np.sum(y**2) * (1 + 1e-9) + np.sum(y) ** 2
+    assert np.abs(model.coef_).max() < 10.0
+    assert not model.certificate_.holds
+
+
+def test_partial_fit_in_batches_is_one_epoch() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    y = x @ [1.0, 2.0, 3.0] + 1.0
+    whole = sx.PerceptronRegressor(0.05, standardize=False).partial_fit(x, y)
+    parts = sx.PerceptronRegressor(0.05, standardize=False)
+    for start in range(0, 60, 20):
+        parts.partial_fit(x[start : start + 20], y[start : start + 20])
+    np.testing.assert_allclose(parts.coef_, whole.coef_)
+    np.testing.assert_allclose(parts.intercept_, whole.intercept_)
+    assert not hasattr(sx.PerceptronRegressor(), "partial_fit")

@@ -16,6 +16,15 @@ ROWS: list[Row] = [
         order_free=False,
     ),
     Row(
+        "Perceptron of the textbooks",
+        lambda: sx.Perceptron(order="given"),
+        "classification",
+        converges=False,
+        unit_free=False,
+        additive=False,
+        order_free=False,
+    ),
+    Row(
         "Perceptron, standardized, shuffled, averaged",
         lambda: sx.Perceptron(
             order="shuffled", average=True, standardize=True, max_epochs=50, random_state=0

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators.base import LinearModel
 from separatrix.estimators.standard_design import StandardDesign, standard_design
@@ -16,7 +17,10 @@ from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.perceptron.loops import train_regression
 from separatrix.perceptron.training import TrainingOptions, epoch_orders
+from separatrix.perceptron.training_rows import PerceptronState
 from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import identity
+from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.preparation import prepare
 
 #: Default learning rate, as a fraction of the largest that cannot overshoot at any row.
@@ -49,8 +53,8 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
 
     At a constant learning rate it ends near the least-squares solution, not at it; ``average=True``
     averages the noise of the steps. A rate above 2/‖x‖² overshoots; where that makes the residuals
-    grow without bound it warns (SEP003) and returns the best epoch. :class:`LinearRegression` finds
-    the least-squares solution itself.
+    grow it warns (SEP003) and returns the best epoch, which may be the start.
+    :class:`LinearRegression` finds the least-squares solution itself.
 
     A sample weight, divided by the largest, multiplies the step of its row.
 
@@ -84,6 +88,8 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         Squared residuals by epoch.
     certificate_ : Certificate
         How training ended; no optimality is claimed, and after divergence it does not hold.
+    state_ : PerceptronState
+        What ``partial_fit`` continues from.
     n_iter_ : int
         Epochs.
 
@@ -107,6 +113,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
     """
 
     _sparse_ok = False
+    state_: PerceptronState
 
     def __init__(
         self,
@@ -150,6 +157,53 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
         self._accept(solution, prepared.encoding, flat=True)
         return self
 
+    @available_if(lambda self: self._trains_online())  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """One pass over these rows from the present weights; needs ``standardize=False``.
+
+        Without ``learning_rate``, η is that of the rows given.
+        """
+        self._options()
+        begun = hasattr(self, "state_")
+        rows = self._training_rows(X, y, sample_weight, reset=not begun)
+        assert isinstance(rows, ArrayRows)
+        block = _positive_weight(rows.block)
+        x, target = np.ascontiguousarray(block.dense()), np.ascontiguousarray(block.y[:, 0])
+        constant, rate = float(self.fit_intercept), self._rate(x, block)
+        w, sums, seen = np.zeros(1 + x.shape[1]), np.zeros(1 + x.shape[1]), 0
+        if begun:
+            w, sums = self.state_.weights[0].copy(), self.state_.step_sums[0].copy()
+            seen = self.state_.seen
+        order = np.arange(block.n)
+        met = float(train_regression(x, target, rate, order, constant, w, sums, float(seen)))
+        seen += block.n
+        if not np.isfinite(w).all():
+            raise InputError(
+                "The weights overflow.", remedy="Use a smaller learning_rate, or scale columns."
+            )
+        self.state_ = PerceptronState(w[None], sums[None], seen)
+        self.trace_ = ResidualTrace(np.array([met]), Status.LIMIT, float(rate.max()))
+        final = w - sums / seen if self.average else w
+        residual = target - final[0] - x @ final[1:]
+        certificate = _certificate(self.trace_, residual, block)
+        solution = Solution(final[1:, None], final[:1], certificate, Status.LIMIT, 1)
+        self._accept(solution, identity(rows.schema), flat=True)
+        return self
+
+    def _trains_online(self) -> bool:
+        if self.standardize:
+            raise AttributeError(
+                "partial_fit cannot do standardize=True, which needs all rows. Use "
+                "standardize=False, or fit."
+            )
+        return True
+
+    def _rate(self, x: Floats, block: Block) -> Floats:
+        """The learning rate of every row."""
+        longest = float((np.einsum("ij,ij->i", x, x) + float(self.fit_intercept)).max()) or 1.0
+        step = RATE_FRACTION / longest if self.learning_rate is None else float(self.learning_rate)
+        return np.asarray(step * block.weights / block.weights.max())
+
     def _options(self) -> TrainingOptions:
         for name, value in (("learning_rate", self.learning_rate), ("bound", self.bound)):
             if value is not None and not 0.0 < value < np.inf:
@@ -161,28 +215,37 @@ class PerceptronRegressor(RegressorMixin, LinearModel):
     ) -> tuple[Floats, ResidualTrace]:
         x = np.ascontiguousarray(design.z[:, 1:])
         constant = float(self.fit_intercept)
-        longest = float((np.einsum("ij,ij->i", x, x) + constant).max()) or 1.0
-        step = RATE_FRACTION / longest if self.learning_rate is None else float(self.learning_rate)
-        rate = step * block.weights / block.weights.max()
+        rate = self._rate(x, block)
+        step = float(rate.max())
         y = np.ascontiguousarray(block.y[:, 0])
         random = check_random_state(self.random_state)
         w, step_sums = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1)
         squares: list[float] = []
+        start = least = _sum_of_squares(x, y, rate, w)
         best, status, seen = w.copy(), Status.LIMIT, 0
         for order in epoch_orders(options, block.n, random):
             met = float(train_regression(x, y, rate, order, constant, w, step_sums, float(seen)))
             seen += len(order)
-            first = squares[0] if squares and squares[0] > 0.0 else max(met, 1.0)
-            if not (np.isfinite(met) and np.isfinite(w).all() and met < DIVERGED * first):
+            now = _sum_of_squares(x, y, rate, w)
+            if not (np.isfinite(met) and now <= DIVERGED * max(start, least)):
                 return best, ResidualTrace(np.array(squares), Status.DIVERGED, step)
             squares.append(met)
-            if met <= min(squares):
-                best = w.copy()
+            if now <= least:
+                best, least = w.copy(), now
             if self.bound is not None and met <= self.bound:
                 status = Status.BOUND
                 break
         final = w - step_sums / seen if self.average else w
+        if not _sum_of_squares(x, y, rate, final) <= start * (1.0 + 1e-9):
+            return best, ResidualTrace(np.array(squares), Status.DIVERGED, step)
         return final, ResidualTrace(np.array(squares), status, step)
+
+
+def _sum_of_squares(x: Floats, y: Floats, rate: Floats, w: Floats) -> float:
+    """The weighted squared residuals of all rows; infinite where weights are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(rate @ (y - w[0] - x @ w[1:]) ** 2)
+    return total if np.isfinite(total) and np.isfinite(w).all() else np.inf
 
 
 def _positive_weight(block: Block) -> Block:

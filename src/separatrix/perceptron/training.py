@@ -18,6 +18,7 @@ from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Certificate, Status
 from separatrix.perceptron.training_rows import PerceptronState, TrainingRows
 from separatrix.rows.block import Floats, Ints
+from separatrix.statistics.standardizer import Standardizer
 
 
 @dataclass(frozen=True)
@@ -169,3 +170,26 @@ def class_mean_weights(rows: TrainingRows) -> Floats:
         weights[k, 1:] = normal
         weights[k, 0] = -0.5 * float(normal @ (up + down)) * rows.constant
     return weights
+
+
+def training_certificate(result: TrainingResult, rows: TrainingRows, bound: float) -> Certificate:
+    """The misclassified rows of a training, with notes on how it ended."""
+    wrong = int(rows.misclassified(result.weights).any(axis=1).sum())
+    epochs = len(result.mistakes)
+    notes = [f"{int(result.mistakes.sum())} mistakes in {epochs} epoch{'s' * (epochs > 1)}."]
+    if wrong:
+        notes.append(
+            "The limit of epochs was reached; linear_separability(X, y) proves whether any "
+            "hyperplane separates these rows."
+            if result.status is not Status.CONVERGED
+            else "The last weights misclassified none, their average does."
+        )
+    return certify_mistakes("Perceptron", wrong, rows.n, notes, bound, len(rows.output_class))
+
+
+def unscaled(weights: Floats, standardizer: Standardizer | None) -> tuple[Floats, Floats]:
+    """Coefficients (outputs x d) and intercepts of x from the weights of (1, (x − μ)/σ)."""
+    coef, intercept = weights[:, 1:], weights[:, 0]
+    if standardizer is None:
+        return coef.copy(), intercept.copy()
+    return standardizer.unscale(coef, intercept)
