@@ -26,7 +26,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
 from separatrix.svm.certificate import badness
 from separatrix.svm.dual.gram_matrix import GramMatrix
-from separatrix.svm.linear_options import ACCURACY
+from separatrix.svm.primal.options import ACCURACY
 from separatrix.svm.problem import Status
 from separatrix.svm.solver import GROUPS, BinarySVM
 

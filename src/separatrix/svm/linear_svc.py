@@ -15,8 +15,8 @@ from separatrix.messages import InputError, check_option
 from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats
 from separatrix.svm.base import LinearSVM
-from separatrix.svm.linear_options import STEPS, check_dual, intercept_scaling, linear_options
 from separatrix.svm.primal.crammer_singer import multiclass_problem
+from separatrix.svm.primal.options import STEPS, check_dual, intercept_scaling, linear_options
 from separatrix.svm.primal.squared_problem import squared_problem
 from separatrix.svm.problem import SolverOptions, classification_problem, linear_problem
 from separatrix.svm.solver import BinarySVM, fit_linear_svm

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.svm.base import LinearSVM
-from separatrix.svm.linear_options import STEPS, check_dual, intercept_scaling, linear_options
+from separatrix.svm.primal.options import STEPS, check_dual, intercept_scaling, linear_options
 from separatrix.svm.primal.squared_problem import squared_problem
 from separatrix.svm.problem import SolverOptions, linear_problem, regression_problem
 from separatrix.svm.solver import BinarySVM, fit_linear_svm

@@ -13,10 +13,10 @@ from separatrix.estimators.class_weights import weights_by_class
 from separatrix.kernels import Gaussian
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.svm.linear_options import STEPS
 from separatrix.svm.linear_svc import LinearSVC
 from separatrix.svm.pairs import coupled_scores
 from separatrix.svm.parameter_search import ParameterSearch
+from separatrix.svm.primal.options import STEPS
 from separatrix.svm.probabilities import DEPRECATED
 from separatrix.svm.svc import SVC
 from separatrix.svm.tuning.classes import gaussian_classes, linear_classes, require_classes
