@@ -205,6 +205,12 @@ WARNINGS: dict[str, WarningEntry] = {
             "The prior probabilities of the classes do not add up to 1; they were divided by their "
             "sum.",
         ),
+        WarningEntry(
+            "SEP015",
+            "graph in parts",
+            "The graph of points that may merge is not connected; the nearest points of every two "
+            "parts were joined, so that the tree has one root.",
+        ),
     )
 }
 

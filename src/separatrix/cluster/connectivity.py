@@ -54,7 +54,7 @@ class ConnectedPoints:
         first, second = graph.row[keep].astype(np.int64), graph.col[keep].astype(np.int64)
         if self.n_components > 1:
             warn(
-                "SEP004",
+                "SEP015",
                 f"the number of connected components of connectivity is {self.n_components}; "
                 "the nearest points of every two are joined.",
             )
