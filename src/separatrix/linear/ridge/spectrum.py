@@ -153,9 +153,9 @@ def _solve(m: Moments, alpha: float, right: Floats) -> Floats:
     if info or np.diag(factor).min() ** 2 <= 10 * m.d * np.finfo(float).eps:
         # the columns are dependent, and α is below the rounding of XᵀX: as α → 0
         values, vectors = linalg.eigh(m.xx)
-        kept = values > 10 * m.d * np.finfo(float).eps * values[-1]
-        inner = vectors[:, kept].T @ right / (values[kept] + alpha)
-        return np.asarray(vectors[:, kept] @ inner)
+        positive = values > 10 * m.d * np.finfo(float).eps * values[-1]
+        inner = vectors[:, positive].T @ right / (values[positive] + alpha)
+        return np.asarray(vectors[:, positive] @ inner)
     return np.asarray(linalg.cho_solve((factor, False), right / scale) / scale)
 
 
