@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.linear_model import LogisticRegressionCV as PeerCV
@@ -188,3 +189,10 @@ def test_defaults_of_cross_validation_are_about_to_change():
     for bad in ({"Cs": [0.0]}, {"penalty": None}, {"penalty": "elasticnet"}, {"solver": "x"}):
         with pytest.raises(sx.InputError):
             sx.LogisticRegressionCV(**bad).fit(X, Y)
+
+
+def test_metadata_routing_without_metadata():
+    with config_context(enable_metadata_routing=True):
+        sx.LogisticRegressionCV(
+            Cs=[1.0], cv=2, l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False
+        ).fit(X, Y)

@@ -35,6 +35,8 @@ def routed(model: Any, params: Mapping[str, Any], sample_weight: Any) -> dict[st
             )
         return {"split": {}, "score": {}}
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not weights and not params:  # what scikit-learn returns then cannot be searched
+        return {"split": {}, "score": {}}
     found = process_routing(model, "fit", **weights, **params)
     scorer = found["scorer"]["score"] if "scorer" in found else {}
     return {"split": dict(found["splitter"]["split"]), "score": dict(scorer)}
