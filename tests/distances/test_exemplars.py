@@ -17,18 +17,15 @@ def total_distance(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.linalg.norm(x - y, axis=1).sum())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(arrays(float, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.integers(-5, 5)))
 def test_median_of_degenerate_points(x: np.ndarray) -> None:
     """Ties, repeats, lines, single points: nothing that a minimiser finds is shorter."""
     found = sx.geometric_median(x)
     assert found.residual <= 1e-7
     assert found.total == pytest.approx(total_distance(x, found.point), rel=1e-9, abs=1e-12)
-    starts = [x.mean(axis=0), *x]
-    best = min(
-        minimize(lambda y: total_distance(x, y), s, method="Nelder-Mead").fun for s in starts
-    )
-    assert found.total <= best + 1e-6
+    other = minimize(lambda y: total_distance(x, y), x.mean(axis=0), method="Nelder-Mead").fun
+    assert found.total <= min([other, *(total_distance(x, row) for row in x)]) + 1e-6
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])

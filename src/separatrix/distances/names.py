@@ -99,8 +99,14 @@ class PrecomputedDistances(Metric):
                 remedy="Give a full matrix of distances.",
             )
         x = np.asarray(as_square(x), dtype=np.float64)
-        if x.ndim != 2 or not np.isfinite(x).all() or (x < 0).any():
+        if x.ndim != 2 or not np.isfinite(x).all():
             raise InputError("Distances form a matrix of finite numbers, none negative.")
+        if (x < 0).any():
+            row, column = np.argwhere(x < 0)[0]
+            raise InputError(
+                f"Negative values in data: the distance from row {row + 1} to row {column + 1} is "
+                f"{x[row, column]:g}, and distances form a matrix of finite numbers, none negative."
+            )
         return np.asarray(x)
 
     def precompute(self, z: Floats) -> Floats:
