@@ -83,6 +83,16 @@ def test_ledoit_wolf_counts_weights_as_repeats_and_knows_no_units():
     assert not hasattr(make(), "partial_fit")
 
 
+def test_classes_that_do_not_vary_at_all_are_separated_by_their_means():
+    x, y = np.repeat([[0.0, 1.0], [1.0, 1.0]], 5, axis=0), np.repeat([0, 1], 5)
+    for options in ({}, {"solver": "lsqr"}, {"solver": "eigen", "shrinkage": "auto"}):
+        model = sx.LinearDiscriminantAnalysis(**options).fit(x, y)
+        assert model.score(x, y) == 1.0
+        assert "no class varies" in str(model.certificate_)
+    with pytest.raises(np.linalg.LinAlgError, match="do not vary"):
+        sx.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(x, y)
+
+
 @pytest.mark.parametrize(
     "make", [sx.LinearDiscriminantAnalysis, sx.QuadraticDiscriminantAnalysis, sx.GaussianNB]
 )

@@ -101,6 +101,7 @@ def _basis(problem: GaussianProblem, standardizer: Standardizer, covariance: Flo
             return basis
     elif problem.given is not None:  # what was estimated may vary where the rows do not
         scale = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2).mean(axis=0))
+        scale = np.where(scale > 0.0, scale, standardizer.scale)
         return span_basis(m, Standardizer(m.grand_mean, scale), whole=True)
     return span_basis(
         m,
