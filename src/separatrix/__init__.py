@@ -7,7 +7,10 @@ Public names are imported on first use, so that ``import separatrix`` is fast; t
 from __future__ import annotations
 
 import importlib
-from typing import Any
+
+TYPE_CHECKING = False  # typing itself is not imported: the command starts sooner
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 

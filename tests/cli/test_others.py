@@ -244,3 +244,25 @@ def test_help_is_fast() -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     assert min(once() for _ in range(3)) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (ImportError("libarrow.so.26: failed to map segment from shared object"), "A library"),
+        (OSError("libopenblas.so: cannot allocate memory"), "A library"),
+        (OSError(12, "Cannot allocate memory"), "not enough memory"),
+        (RuntimeError("can't start new thread"), "not enough memory"),
+        (MemoryError(), "not enough memory"),
+        (EOFError("Compressed file ended"), "The input cannot be read"),
+    ],
+)
+def test_limits_of_the_system_are_told_apart(command, monkeypatch, problem, words) -> None:
+    import separatrix.storage
+
+    def fail(_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(separatrix.storage, "load_moments", fail)
+    ran = command("merge", "a.moments", "-o", "b.moments")
+    assert (ran.code, words in ran.err) == (2, True), ran.err

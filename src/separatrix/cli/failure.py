@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from separatrix.cli import ENDING, end_at_once
 from separatrix.cli.options import with_flags
 
 #: Version of every JSON document that the command prints or writes.
@@ -56,12 +57,6 @@ def describe(kind: str, message: str, as_json: bool, **place: Any) -> None:
         sys.stderr.flush()
 
 
-#: The signals that end a command; not every system has them all.
-ENDING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-
-
 #: Seconds until an interruption that could not be raised is sent again.
 AGAIN = 0.02
 
@@ -82,7 +77,7 @@ class Interruptions:
         self._waited = False
 
     def __enter__(self) -> Interruptions:
-        usual = (signal.SIG_DFL, signal.default_int_handler)
+        usual = (signal.SIG_DFL, signal.default_int_handler, end_at_once)
         mortal = (number for number in ENDING if signal.getsignal(number) in usual)
         self._before = _handled_by(self._interrupt, mortal)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._not_raised
@@ -92,7 +87,9 @@ class Interruptions:
         if self._again is not None:
             self._again.cancel()
         sys.unraisablehook = self._hook
-        _restore(self._before)
+        # what is done is done: later signals end the process without words
+        early = {n: signal.SIG_DFL for n, old in self._before.items() if old is end_at_once}
+        _restore(self._before | early)
 
     def _interrupt(self, number: int, _: object) -> None:
         self.code = 128 + number

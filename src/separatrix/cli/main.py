@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 import click
 
 from separatrix import __version__
+from separatrix.cli import NO_RESULTS
 from separatrix.cli.cluster import cluster
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
@@ -93,11 +95,15 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
         describe("input", str(problem), as_json, remedy=problem.remedy, **place)
         return 2
     except MemoryError:
-        describe("input", "There is not enough memory for this. Use a smaller table.", as_json)
+        describe("input", NO_MEMORY, as_json)
         return 2
-    except OSError as problem:
-        return _broken_off(problem, as_json)
     except Exception as problem:
+        limit = _limit(problem)
+        if limit and not interruptions.happened:
+            describe("input", limit, as_json)
+            return 2
+        if isinstance(problem, OSError):
+            return _broken_off(problem, as_json)
         if interruptions.happened:  # what the interruption broke is no defect
             return _interrupted(interruptions, problem, as_json)
         traceback.print_exc()
@@ -107,12 +113,25 @@ def _outcome(given: list[str], interruptions: Interruptions) -> int:
     return code if isinstance(code, int) else 0
 
 
+NO_MEMORY = "There is not enough memory for this. Use a smaller table."
+
+
+def _limit(problem: Exception) -> str:
+    """What a limit of the system says that is no defect, nor a fault of the input; or nothing."""
+    text = str(problem)
+    if getattr(problem, "errno", None) == errno.ENOMEM or "can't start new thread" in text:
+        return NO_MEMORY
+    if isinstance(problem, ImportError | OSError) and re.search(r"\.(so|dylib|dll|pyd)\b", text):
+        return f"A library cannot be loaded ({text}). Raise the memory limit, or install it again."
+    return ""
+
+
 def _interrupted(interruptions: Interruptions, end: BaseException, as_json: bool) -> int:
     """What is left of an interrupted command."""
     if isinstance(end, Interrupted):
         describe("interrupted", str(end), as_json, **end.found)
     else:
-        describe("interrupted", "Interrupted; no partial results were written.", as_json)
+        describe("interrupted", NO_RESULTS, as_json)
     return interruptions.code
 
 

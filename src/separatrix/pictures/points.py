@@ -44,12 +44,22 @@ def scatter(
 
 def _density(ax: Any, x: Floats, y: Floats, color: str, cells: tuple[int, int]) -> None:
     """A two-dimensional histogram, shaded by log counts."""
-    counts, x_edges, y_edges = np.histogram2d(x, y, bins=cells)
+    edges = [bin_edges(x, cells[0]), bin_edges(y, cells[1])]
+    counts, x_edges, y_edges = np.histogram2d(x, y, bins=edges)
     level = np.log(np.maximum(counts, 1)) / np.log(max(counts.max(), 2))
     shade = np.minimum((level * len(_SHADES)).astype(int), len(_SHADES) - 1)
     for i, alpha in enumerate(_SHADES):
         fill_boxes(ax, _runs((counts > 0) & (shade == i), x_edges, y_edges), color, alpha)
     ax.autoscale_view()
+
+
+def bin_edges(values: Floats, bins: int) -> Floats:
+    """Equal bins over the range of the values, which is widened where they hardly differ."""
+    low, high = float(values.min()), float(values.max())
+    least = 1e-9 * max(abs(low), abs(high)) or 1.0
+    if high - low < least:
+        low, high = low - least / 2, high + least / 2
+    return np.linspace(low, high, bins + 1)
 
 
 def _runs(cells: NDArray[np.bool_], x_edges: Floats, y_edges: Floats) -> Floats:

@@ -29,12 +29,14 @@ _SHAPES = {
 }
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _COLOR = re.compile("|".join(VARIABLES), re.IGNORECASE)
+#: Characters that no XML document may hold, even escaped; names of columns may.
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
 def to_svg(display: Display, prefix: str) -> str:
     """The plot as an ``<svg role="img">`` with ``<title>`` and ``<desc>``."""
-    root = ET.fromstring(_matplotlib_svg(display))
+    root = ET.fromstring(printable(_matplotlib_svg(display)))
     _strip_namespaces(root)
     for points in [g for g in root.iter("g") if g.get("id", "").startswith("dots-")]:
         _merge_points(points)
@@ -55,9 +57,14 @@ def to_svg(display: Display, prefix: str) -> str:
     }
     for tag, text in (("desc", display.description), ("title", display.heading)):
         node = ET.Element(tag, {"id": f"{prefix}-{tag}"})
-        node.text = text
+        node.text = printable(text)
         root.insert(0, node)
     return ET.tostring(root, encoding="unicode")
+
+
+def printable(text: str) -> str:
+    """The text with a replacement character for each that XML has no place for."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def _matplotlib_svg(display: Display) -> str:

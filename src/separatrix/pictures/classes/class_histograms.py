@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from separatrix.messages import InputError
 from separatrix.pictures.display import Display
 from separatrix.pictures.formatting import number, plural
-from separatrix.pictures.points import BESIDE, annotate
+from separatrix.pictures.points import BESIDE, annotate, bin_edges
 from separatrix.pictures.style import MUTED, SERIES, WIDTH, label_text, style_axes, text_color
 from separatrix.rows.block import Floats
 
@@ -40,6 +40,10 @@ class ClassHistogramDisplay(Display):
 
     axis: ClassVar[str]
     definitions: ClassVar[tuple[str, str]]
+
+    def __post_init__(self) -> None:
+        if not self.values.size:  # refused here, where a page can still do without the picture
+            raise InputError("There are no rows to draw.")
 
     def wrong(self, i: int) -> int:
         """Misclassified rows of class i: those on the other side of zero."""
@@ -81,11 +85,9 @@ class ClassHistogramDisplay(Display):
         return WIDTH, 0.7 + strips * (1.15 if strips < 4 else 0.6)
 
     def _draw(self, ax: Any) -> None:
-        if not self.values.size:
-            raise InputError("There are no rows to draw.")
         labels = list(self.labels)[:_MAX_CLASSES]
         bins = int(np.clip(2 * np.sqrt(self.values.size), 8, BINS))
-        edges = np.histogram_bin_edges(self.values, bins)
+        edges = bin_edges(self.values, bins)
         ax.axvline(0.0, color=text_color(ax), linewidth=1.0)
         on_right = -edges[0] < edges[-1]  # the side with more room
         for i, label in enumerate(labels):

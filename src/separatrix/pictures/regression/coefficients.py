@@ -68,6 +68,10 @@ class CoefficientDisplay(Display):
 
     title: ClassVar[str] = "Coefficients"
 
+    def __post_init__(self) -> None:
+        if not self.estimates.size:
+            raise InputError("Coefficients are not drawn: none of them has a finite estimate.")
+
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, max_shown: int = 20) -> Self:
         """From a fitted linear model; with the design ``X`` coefficients are standardized."""

@@ -30,7 +30,8 @@ def coefficients(study: Study) -> Gallery:
     if found is not None and found.estimates.size:
         if scale is None:
             scale = _scale_by_name(study, found.names)
-        gallery.pictures.append(_coefficients(*_finite(study, found, scale), _unit(study)))
+        finite, own = _finite(study, found, scale)
+        gallery.add(lambda: _coefficients(finite, own, _unit(study)))
     path = model.path or study.ridge_path
     if path is not None and found is not None:
         gallery.add(lambda: _path(study, path, found, scale))
@@ -52,7 +53,7 @@ def _finite(
     some = {name: v[at] for name in arrays if (v := getattr(found, name)) is not None}
     names = tuple(found.names[j] for j in at)
     fits = scale is not None and scale.size == len(found.names)
-    return replace(found, names=names, **some), scale[at] if fits and scale is not None else scale
+    return replace(found, names=names, **some), scale[at] if fits and scale is not None else None
 
 
 def _unit(study: Study) -> str:

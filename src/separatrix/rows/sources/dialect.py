@@ -117,7 +117,8 @@ def _with_names(
     if header:
         names = tuple(name.strip() for name in first)
         if names != tuple(first):  # "x, y": the spaces are no part of the names
-            return Dialect(encoding, delimiter, skip + 1, names, names, tuple(notes))
+            height = 1 + sum(name.count("\n") for name in first)  # lines of the header
+            return Dialect(encoding, delimiter, skip + height, names, names, tuple(notes))
         return Dialect(encoding, delimiter, skip, names, None, tuple(notes))
     names = tuple(column_name(j) for j in range(len(first)))
     if options.header is None:
@@ -218,7 +219,9 @@ def _commented_header(
 
 
 def _records(lines: list[str], delimiter: str) -> list[list[str]]:
-    return [record for record in csv.reader(lines, delimiter=delimiter) if record]
+    """The records of some lines; a name or value in quotes may break a line."""
+    whole = (line + "\n" for line in lines)
+    return [record for record in csv.reader(whole, delimiter=delimiter) if record]
 
 
 def _delimiter(lines: list[str]) -> str:

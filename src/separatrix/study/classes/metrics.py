@@ -123,6 +123,8 @@ def _areas(truth: Ints, probabilities: Floats, w: Floats) -> Floats:
     if probabilities.shape[1] == 2:
         return _area(truth == 1, probabilities[:, 1], w)
     present = np.unique(truth[(w > 0) & (truth >= 0)])
+    if not len(present):  # no row of a class that training had
+        return np.full(len(truth), math.nan)
     return _mean_over(present, lambda code: _area(truth == code, probabilities[:, code], w))
 
 
