@@ -257,7 +257,7 @@ def test_help_is_fast() -> None:
         (EOFError("Compressed file ended"), "The input cannot be read"),
     ],
 )
-def test_limits_of_the_system_are_told_apart(command, monkeypatch, problem, words) -> None:
+def test_limits_of_the_system_in_words(command, monkeypatch, problem, words) -> None:
     import separatrix.storage
 
     def fail(_: object) -> None:
