@@ -116,6 +116,17 @@ def test_priors_that_do_not_add_up_to_one():
         sx.LinearDiscriminantAnalysis(priors=[-0.5, 1.5]).fit(x, y)
 
 
+def test_models_without_full_rank_are_stored(tmp_path):
+    x, y = gaussian_classes(k=2)
+    x[:, 1] = 5.0  # no direction of its own
+    for make in (sx.QuadraticDiscriminantAnalysis, sx.LinearDiscriminantAnalysis, sx.GaussianNB):
+        model = make().fit(x, y)
+        sx.save(model, tmp_path / "m.sx")
+        loaded = sx.load(tmp_path / "m.sx")
+        assert np.array_equal(loaded.predict_proba(x), model.predict_proba(x))
+        assert len(loaded.normals_) == 2
+
+
 # -- Gaussian naive Bayes -------------------------------------------------------------------------
 
 

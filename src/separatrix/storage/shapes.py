@@ -19,7 +19,7 @@ RECORDS = {
     "Hyperplane": ("coef c d finite", "intercept c finite"),
     "LinearScores": ("coef k d finite", "center d finite", "offset k", "common d finite"),
     "DiagonalScores": ("means k d finite", "scale k d", "offset k"),
-    "QuadraticScores": ("center d finite", "means k d finite", "maps k d d", "offset k"),
+    "QuadraticScores": ("center d finite", "means k r finite", "maps k d r", "offset k"),
     "KernelExpansion": ("centers m *", "weights m c finite", "intercept c finite"),
     "IsotonicMap": ("low m", "high m", "value m finite"),
     "NaiveBayesDensity": ("mean k d", "variance k d", "probabilities k *"),
@@ -35,7 +35,8 @@ RECORDS = {
 #: Schema of fitted attributes, in all estimators; d is the number of columns, k that of classes.
 ATTRIBUTES = (
     *("classes_ k", "class_prior_ k", "priors_ k", "means_ k d finite", "class_means_ k d finite"),
-    *("theta_ k d finite", "var_ k d", "xbar_ d finite", "scalings_ d * finite"),
+    *("theta_ k q finite", "var_ k q", "xbar_ d finite", "scalings_ d * finite"),
+    "range_ * d finite",
     *("points_ n *", "sample_weight_ n", "codes_ n <k", "output_codes_ n k", "targets_ n * finite"),
     *("X_fit_ n *", "weights_fit_ n", "norms_ c", "labels_fit_ n <c"),
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),
