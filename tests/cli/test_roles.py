@@ -55,3 +55,9 @@ def test_what_cannot_be(command, here, table) -> None:
     assert command(*summary, "--group", "site").code == 0
     fixed = command("fit", "t.moments", "--id", "code")
     assert "--id was fixed when the table was summarized" in fixed.err
+
+
+def test_the_kind_of_a_column_without_a_name_can_be_given() -> None:
+    from separatrix.cli.options import kinds_of
+
+    assert kinds_of(("=numeric", "a=b=discrete")) == {"": "numeric", "a=b": "discrete"}

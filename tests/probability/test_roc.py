@@ -9,6 +9,7 @@ from scipy.spatial import ConvexHull
 from scipy.stats import mannwhitneyu
 from sklearn import metrics
 
+import separatrix as sx
 from separatrix.messages import InputError
 from separatrix.probability.roc import roc_curve
 
@@ -91,10 +92,21 @@ def test_weight_is_repetition_and_zero_weight_is_absence():
     [
         ([1, 1], [0, 1], "two classes"),
         ([0, 1, 2], [0, 1, 2], "rest"),
-        ([0, 1], [0, np.nan], "row 1"),
+        ([0, 1], [0, np.nan], "row 2"),
         ([0, 1], [[0, 1]], "one score per row"),
     ],
 )
 def test_refusals_teach(y, score, text):
     with pytest.raises(InputError, match=text):
         roc_curve(y, score)
+
+
+def test_rows_are_counted_from_one() -> None:
+    scores = [0.1, np.nan, 0.3]
+    for refused in (
+        lambda: sx.roc_curve([0, 1, 1], scores),
+        lambda: sx.reliability([0, 1, 1], scores),
+        lambda: sx.LogisticCalibration().fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1]).predict(scores),
+    ):
+        with pytest.raises(sx.InputError, match="row 2"):
+            refused()

@@ -150,8 +150,8 @@ def kinds_of(given: tuple[str, ...]) -> dict[str, str]:
     """``("zip=discrete",)`` as a mapping; a column's name may contain ``=`` itself."""
     kinds = {}
     for text in given:
-        column, equals, kind = text.rpartition("=")
-        if not equals or not column:
+        column, equals, kind = text.rpartition("=")  # the column may have no name
+        if not equals or not kind:
             raise InputError(
                 f"--kind {text!r} has no kind.", remedy="Write it as --kind COLUMN=discrete."
             )

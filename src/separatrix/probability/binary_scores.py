@@ -65,7 +65,7 @@ def _checked(y: Any, score: Any, sample_weight: Any) -> tuple[NDArray[Any], Floa
         raise InputError(f"y has shape {truth.shape} and score {s.shape}: one score per row.")
     if not np.isfinite(s).all():
         row = int(np.flatnonzero(~np.isfinite(s))[0])
-        raise InputError(f"The score is {s[row]}, which cannot be ranked.", row=row)
+        raise InputError(f"The score is {s[row]}, which cannot be ranked.", row=row + 1)
     w = check_sample_weight(sample_weight, s.size)
     if w is None or w.all():
         return truth, s, w

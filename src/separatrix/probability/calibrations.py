@@ -43,7 +43,7 @@ class Calibration(BaseEstimator):
         s = _vector(scores)
         if np.isnan(s).any():
             row = int(np.flatnonzero(np.isnan(s))[0])
-            raise InputError("The score is not a number.", row=row)
+            raise InputError("The score is not a number.", row=row + 1)
         return self.map_.probability(s)
 
     def __sklearn_tags__(self) -> Any:
@@ -268,7 +268,7 @@ def _table(scores: Any) -> Floats:
         raise InputError(f"scores has shape {s.shape}: a column for each class is needed.")
     if not np.isfinite(s).all():
         row = int(np.flatnonzero(~np.isfinite(s).all(axis=1))[0])
-        raise InputError("A score is not a finite number.", row=row)
+        raise InputError("A score is not a finite number.", row=row + 1)
     return s
 
 

@@ -201,7 +201,8 @@ class ScaleLocationDisplay(FittedValueDisplay):
             return f"Too few rows for a trend in the size of the residuals. Largest: {far}."
         from scipy.stats import spearmanr
 
-        rho = float(spearmanr(self.fitted, self.values).statistic)
+        constant = np.ptp(self.fitted) == 0 or np.ptp(self.values) == 0
+        rho = 0.0 if constant else float(spearmanr(self.fitted, self.values).statistic)
         verdict = "grow" if rho > 0.15 else "shrink" if rho < -0.15 else "keep their size"
         return (
             f"The residuals {verdict} with the fitted value (rank correlation {number(rho, 2)}): "

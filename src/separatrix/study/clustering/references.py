@@ -52,7 +52,7 @@ def marginal(column: Floats) -> Marginal:
     """
     values, counts = np.unique(column, return_counts=True)
     n = len(column)
-    if len(values) <= min(FEW_VALUES, n // ROWS_PER_VALUE):
+    if len(values) <= max(1, min(FEW_VALUES, n // ROWS_PER_VALUE)):
         return Marginal(values, np.cumsum(counts) / n, True)
     middle = (np.cumsum(counts) - counts / 2) / n
     empirical = (middle - middle[0]) / (middle[-1] - middle[0])
