@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -103,3 +105,17 @@ def test_tests_of_the_whole_model_are_those_of_statsmodels() -> None:
     assert_allclose(found.quality.bic, theirs.bic)
     assert found.variance_inflation is not None
     assert found.variance_inflation.shape == found.estimates.shape
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_a_sum_of_columns_far_from_zero_is_dependent_too(offset):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(50, 2)) + offset, rng.normal(size=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = sx.LinearRegression().fit(np.column_stack([x, x.sum(axis=1)]), y)
+    alone = sx.LinearRegression().fit(x, y)
+    assert found.certificate_.dependent == ("x2",)
+    assert_allclose(found.predict(np.column_stack([x, x.sum(axis=1)])), alone.predict(x), atol=1e-6)
+    errors = found.summary().standard_errors
+    assert_allclose(errors[0], alone.summary().standard_errors[0], rtol=1e-6)

@@ -90,10 +90,25 @@ def from_extended_moments(scatter: Floats, m: Moments) -> BasicSolution:
     """
     tolerance = (max(m.count, m.d) * EPS) ** 2
     found = _in_double_double(scatter, m, tolerance)
-    while found.condition > 0.1 / EPS and tolerance < EPS:
+    while (found.condition > 0.1 / EPS or _within_rounding(found, m)) and tolerance < EPS:
         tolerance *= 1e4
         found = _in_double_double(scatter, m, tolerance)
     return found
+
+
+def _within_rounding(found: BasicSolution, m: Moments) -> bool:
+    """Whether a column's distance from the others is the rounding of entries far from zero.
+
+    The residual of column j on the others is Σ cₗxₗ with cₗ = [(XᵀX)⁻¹]ⱼₗ / [(XᵀX)⁻¹]ⱼⱼ, its length
+    is 1/√[(XᵀX)⁻¹]ⱼⱼ, and each xₗ is rounded by up to ε|xₗ|.
+    """
+    inverse = found.inverse
+    diagonal = np.diag(inverse)
+    if not len(diagonal) or not (np.isfinite(diagonal) & (diagonal > 0.0)).all():
+        return False
+    c = inverse / diagonal[:, None]
+    rounding = 4.0 * EPS * np.sqrt(m.weight * (c**2 @ m.x_mean[found.independent] ** 2))
+    return bool((rounding * np.sqrt(diagonal) >= 1.0).any())
 
 
 def from_moments_only(m: Moments) -> BasicSolution:

@@ -97,7 +97,7 @@ def _solution(basic: BasicSolution, m: Moments, mean: Floats, fit_intercept: boo
         certificate,
         rss=basic.rss,
         inverse=_inverse(basic, m, mean[:, : m.d], fit_intercept),
-        identified=_identified(basic, mean[0, : m.d] if fit_intercept else None),
+        identified=_identified(basic, mean[0, : m.d] if fit_intercept else None, m.weight),
         rank=rank,
     )
 
@@ -140,7 +140,7 @@ def _projected_mean(root: Floats, center: Floats) -> Floats:
     return np.array([sum(dd.dot(column, center)) for column in columns])
 
 
-def _identified(basic: BasicSolution, center: Floats | None) -> NDArray[np.bool_]:
+def _identified(basic: BasicSolution, center: Floats | None, count: float) -> NDArray[np.bool_]:
     """Coefficients that are unique: independent, and part of no dependent column.
 
     The intercept is unique (without one, ``center`` is None) if no dependent column is a
@@ -152,10 +152,12 @@ def _identified(basic: BasicSolution, center: Floats | None) -> NDArray[np.bool_
         weight = np.abs(basic.combination) / np.sqrt(np.diag(basic.inverse))[:, None]
         involved = (weight > 1e-9 * weight.max(axis=0)).any(axis=1)
         unique[np.flatnonzero(basic.independent)[involved]] = False
-    return unique if center is None else np.append(_intercept_identified(basic, center), unique)
+    return (
+        unique if center is None else np.append(_intercept_identified(basic, center, count), unique)
+    )
 
 
-def _intercept_identified(basic: BasicSolution, center: Floats) -> bool:
+def _intercept_identified(basic: BasicSolution, center: Floats, count: float) -> bool:
     """Whether x_D = X_I T holds without a constant, up to the digits of T."""
     combined = basic.combination.any(axis=0)
     if not combined.any():
@@ -164,4 +166,6 @@ def _intercept_identified(basic: BasicSolution, center: Floats) -> bool:
     constant = own - center[basic.independent] @ t
     size = np.abs(own) + np.abs(center[basic.independent]) @ np.abs(t)
     tolerance = min(1e2 * 10.0**-basic.digits, 1e-9)
-    return bool((np.abs(constant) <= tolerance * size).all())
+    # entries rounded by ε|x| leave the constant uncertain by that times √[(XᵀX)⁻¹]₀₀, times √n
+    lever = np.sqrt(1.0 + count * np.sum((center[basic.independent] @ basic.inverse_root[0]) ** 2))
+    return bool((np.abs(constant) <= max(tolerance, 10.0 * EPS * lever) * size).all())
