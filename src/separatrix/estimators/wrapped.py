@@ -229,7 +229,8 @@ def _parts_in_words(known: Sequence[Certificate], count: int) -> list[str]:
 
 def _violation(certificate: Certificate) -> float:
     """The KKT residual in units of the tolerance; 0 where there is none."""
-    return float(np.nan_to_num(certificate.kkt / certificate.tolerance, nan=0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nan_to_num(np.divide(certificate.kkt, certificate.tolerance), nan=0.0))
 
 
 class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

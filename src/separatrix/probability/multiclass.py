@@ -5,141 +5,32 @@ The columns of a table are encoded once, and every binary classifier works on th
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import type_of_target
 
-from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.class_labels import outputs_of
 from separatrix.estimators.wrapped import (
     LabeledRows,
-    decision_scores,
     fitted,
-    joint_certificate,
-    log_odds,
     require_classifier,
     warn_once,
 )
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
+from separatrix.probability.binary_ensemble import BinaryEnsemble, gives_probabilities
 from separatrix.probability.calibrated import normalized
 from separatrix.probability.coupling import couple
-from separatrix.probability.reject import labels_with_reject
+from separatrix.probability.label_columns import label_columns
 from separatrix.rows.block import Floats
-from separatrix.rows.encoding import Encoding, identity
-from separatrix.rows.rows import Rows
-from separatrix.statistics.preparation import prepare
-
-
-class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
-    """Binary classifiers that vote among several classes."""
-
-    estimators_: list[Any]
-    encoding_: Encoding
-    certificate_: Certificate
-
-    def __init__(self, estimator: Any, *, reject: bool = False, reject_label: Any = None) -> None:
-        self.estimator = estimator
-        self.reject = reject
-        self.reject_label = reject_label
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-        require_classifier(self.estimator)
-        rows = self._coded(X, y, sample_weight)
-        if self.reject:
-            labels_with_reject(self.classes_, self.reject_label)
-        if len(self.classes_) == 2:
-            self.estimators_ = [fitted(self.estimator, rows)]
-        else:
-            with warn_once():
-                self.estimators_ = [fitted(self.estimator, part) for part in self._parts(rows)]
-        self.certificate_ = joint_certificate(
-            f"{len(self.estimators_)} binary classifiers for {len(self.classes_)} classes",
-            self.estimators_,
-        )
-        return self
-
-    def _coded(self, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
-        """Design, class codes and weights of the rows with positive weight."""
-        if isinstance(X, Rows):
-            table = self._class_rows(X, y, sample_weight)
-            prepared = prepare(table)
-            terms = self._class_terms(table, prepared.moments.targets)
-            block = prepared.rows.collect()
-            block = block.aligned(block.terms, terms)
-            self.encoding_, codes = prepared.encoding, block.y.argmax(axis=1)
-        else:
-            rows = self._coded_rows(X, y, sample_weight)
-            block, self.encoding_ = rows.block, identity(rows.schema)
-            assert block.parts is not None
-            codes = block.parts
-        all_rows = LabeledRows(block.x, codes, block.w)
-        weighted = all_rows.positive_weight
-        return all_rows if len(weighted) == len(codes) else all_rows.take(weighted)
-
-    @abstractmethod
-    def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
-        """The rows of each binary classifier, labeled 0 and 1."""
-
-    def _scores(self, X: Any) -> Floats:
-        """One column for each binary classifier, positive for its class 1."""
-        check_is_fitted(self)
-        x = self._design(X)
-        if hasattr(self.estimators_[0], "predict_proba"):
-            columns = [log_odds(model.predict_proba(x)) for model in self.estimators_]
-        else:
-            columns = [decision_scores(model, x) for model in self.estimators_]
-        return np.stack(columns, axis=1)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else self._by_class(scores)
-
-    @abstractmethod
-    def _by_class(self, scores: Floats) -> Floats:
-        """One score for each class from those of the binary classifiers."""
-
-    @abstractmethod
-    def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
-        """Which classes accept a row (n x K)."""
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the largest score; with ``reject``, the only one that accepts the row."""
-        scores = self._scores(X)
-        if len(self.classes_) == 2:
-            chosen = (scores[:, 0] > 0).astype(np.int64)
-        else:
-            chosen = self._by_class(scores).argmax(axis=1)
-        if not self.reject:
-            return np.asarray(self.classes_[chosen])
-        if len(self.classes_) > 2:
-            accepted = self._accepted(scores)
-            one = accepted.sum(axis=1) == 1
-            chosen = np.where(one, accepted.argmax(axis=1), len(self.classes_))
-        return np.asarray(labels_with_reject(self.classes_, self.reject_label)[chosen])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Fraction of rows predicted right; a rejected row is not."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        return tags
-
-
-def _gives_probabilities(ensemble: BinaryEnsemble) -> bool:
-    members = getattr(ensemble, "estimators_", [ensemble.estimator])
-    return hasattr(members[0], "predict_proba")
+from separatrix.rows.encoding import identity
 
 
 class OneVsRest(BinaryEnsemble):
@@ -163,7 +54,9 @@ class OneVsRest(BinaryEnsemble):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The class labels in order.
+        The class labels in order; with several labels a row, their column numbers.
+    multilabel_ : bool
+        Whether a row may have several labels.
     estimators_ : list of classifiers
         In the order of ``classes_`` (one for two classes).
     certificate_ : Certificate
@@ -183,6 +76,65 @@ class OneVsRest(BinaryEnsemble):
     [0, 2, -1]
     """
 
+    multilabel_: bool = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        A matrix ``y`` of zeros and ones has a column for each label that a row may have.
+        """
+        several = sparse.issparse(y) or np.ndim(y) == 2
+        self.multilabel_ = bool(several and type_of_target(y) == "multilabel-indicator")
+        if not self.multilabel_:
+            return super().fit(X, y, sample_weight)
+        require_classifier(self.estimator)
+        x, labels, w = label_columns(self, X, y, sample_weight, structures=self._structures)
+        self.classes_, self.pairwise_indices_ = np.arange(labels.shape[1]), None
+        with warn_once():
+            self.estimators_ = [fitted(self.estimator, LabeledRows(x, own, w)) for own in labels.T]
+        return self._certified()
+
+    @available_if(lambda self: hasattr(self.estimator, "partial_fit"))  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Train every classifier on these rows too; the first call names the classes."""
+        begun = hasattr(self, "estimators_")
+        before = self.classes_ if begun else None
+        rows = self._coded_rows(X, y, None, known=self._known_classes(X, classes), reset=not begun)
+        if before is not None and len(before) != len(self.classes_):
+            self.classes_ = before
+            raise InputError(
+                "A class is new, and training began without it.",
+                remedy="Name all classes in the first call: partial_fit(X, y, classes=…).",
+            )
+        own = outputs_of(len(self.classes_))
+        if not begun:
+            self.estimators_ = [clone(self.estimator) for _ in own]
+        self.encoding_ = identity(rows.schema)
+        for k, model in zip(own, self.estimators_, strict=True):
+            model.partial_fit(
+                rows.block.x, (rows.block.parts == k).astype(np.int64), classes=[0, 1]
+            )
+        return self._certified()
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: one score, positive for ``classes_[1]``. More: one score for each class."""
+        return self._scores(X) if self.multilabel_ else super().decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest score; with ``reject``, the only one that accepts the row.
+
+        Of several labels a row: a matrix of zeros and ones.
+        """
+        if self.multilabel_:
+            return (self._scores(X) > 0.0).astype(np.int64)
+        return super().predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Fraction of rows predicted right, in all of their labels; a rejected row is not."""
+        if self.multilabel_:
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        return super().score(X, y, sample_weight)
+
     def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
         for k in range(len(self.classes_)):
             yield LabeledRows(rows.x, (rows.y == k).astype(np.int64), rows.w)
@@ -193,11 +145,22 @@ class OneVsRest(BinaryEnsemble):
     def _accepted(self, scores: Floats) -> NDArray[np.bool_]:
         return scores > 0
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of each class against the rest, normalized to sum to one."""
-        x = self._design(X)
-        p = np.stack([m.predict_proba(x)[:, 1] for m in self.estimators_], axis=1)
+        """Probabilities of each class against the rest, normalized to sum to one.
+
+        Of several labels a row: the probability of each.
+        """
+        pairs = zip(self.estimators_, self._inputs(X), strict=True)
+        p = np.stack([m.predict_proba(x)[:, 1] for m, x in pairs], axis=1)
+        if self.multilabel_:
+            return p
         if len(self.classes_) == 2:
             return np.column_stack([1.0 - p, p])
         return normalized(p)
@@ -273,10 +236,15 @@ class OneVsOne(BinaryEnsemble):
         order = np.argsort(rows.y, kind="stable")
         own = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
         for i, j in combinations(range(k), 2):
-            pair = rows.take(np.sort(np.concatenate([own[i], own[j]])))
-            yield LabeledRows(pair.x, (pair.y == j).astype(np.int64), pair.w)
+            both = np.sort(np.concatenate([own[i], own[j]]))
+            pair = rows.take(both)
+            x = pair.x
+            if self._pairwise:
+                self.pairwise_indices_ = [*(self.pairwise_indices_ or []), both]
+                x = x[:, both]
+            yield LabeledRows(x, (pair.y == j).astype(np.int64), pair.w)
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities by pairwise coupling."""
         return couple(self._scores(X), len(self.classes_))
@@ -293,7 +261,7 @@ class OneVsOne(BinaryEnsemble):
 
     def _by_class(self, scores: Floats) -> Floats:
         """Coupled probabilities; or votes, plus less than half a vote for the sum of the scores."""
-        if _gives_probabilities(self):
+        if gives_probabilities(self):
             return couple(scores, len(self.classes_))
         first, second = self._pairs()
         total = scores @ (second - first)

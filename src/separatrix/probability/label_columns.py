@@ -1,0 +1,35 @@
+"""Targets of several labels a row: a matrix of zeros and ones, a column for each label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from separatrix.estimators.base import check_sample_weight
+from separatrix.messages import InputError
+from separatrix.rows.block import Floats, Ints
+
+
+def label_columns(
+    model: Any, X: Any, y: Any, sample_weight: Any, *, structures: bool
+) -> tuple[Any, Ints, Floats | None]:
+    """Rows, labels (n x L) and weights; ``structures`` are lists of objects."""
+    labels = np.asarray(y.toarray() if sparse.issparse(y) else y)
+    check_consistent_length(X, labels)
+    labels = (labels > 0).astype(np.int64)
+    constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
+    if len(constant):
+        raise InputError(
+            f"Label {int(constant[0])} is {int(labels[0, constant[0]])} in every row.",
+            column=str(int(constant[0])),
+            remedy="Leave its column out of y.",
+        )
+    model.__dict__.pop("encoding_", None)
+    if structures:
+        model.n_features_in_ = 1
+        return list(X), labels, check_sample_weight(sample_weight, len(labels))
+    x = validate_data(model, X, accept_sparse="csr", dtype=np.float64)
+    return x, labels, check_sample_weight(sample_weight, len(labels))
