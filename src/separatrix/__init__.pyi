@@ -180,9 +180,9 @@ from separatrix.study.hyperplane_views import hyperplane_views as hyperplane_vie
 from separatrix.study.run import run_study as run_study
 from separatrix.svm.linear_svc import LinearSVC as LinearSVC
 from separatrix.svm.linear_svr import LinearSVR as LinearSVR
-from separatrix.svm.nu_svc import NuSVC as NuSVC
-from separatrix.svm.nu_svr import NuSVR as NuSVR
-from separatrix.svm.one_class_svm import OneClassSVM as OneClassSVM
+from separatrix.svm.nu.nu_svc import NuSVC as NuSVC
+from separatrix.svm.nu.nu_svr import NuSVR as NuSVR
+from separatrix.svm.nu.one_class_svm import OneClassSVM as OneClassSVM
 from separatrix.svm.svc import SVC as SVC
 from separatrix.svm.search import LinearSVCSearch as LinearSVCSearch, SVCSearch as SVCSearch
 from separatrix.svm.svm_path import SVMPath as SVMPath
