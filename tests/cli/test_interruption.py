@@ -175,3 +175,24 @@ def test_what_an_interruption_breaks_is_no_defect(command, here, table, monkeypa
     assert "Interrupted" in ran.err
     assert "Traceback" not in ran.err
     assert "defect" not in ran.err
+
+
+def test_an_interruption_before_the_command_is_loaded_shows_no_traceback() -> None:
+    import subprocess
+
+    code = (
+        "import signal, sys\n"
+        "import separatrix.cli as cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'separatrix.cli.main':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "cli.main(['merge'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        130,
+        "interrupted: Interrupted; no partial results were written.\n",
+    )
