@@ -14,9 +14,6 @@ SAME = same_named()
 #: Defaults that differ, each with its reason on the page for users of scikit-learn.
 OTHER_DEFAULTS: dict[str, set[str]] = {}
 
-#: Classes that do not yet follow.
-PENDING: set[str] = set()
-
 
 def parameters(cls: type) -> list[inspect.Parameter]:
     found = list(inspect.signature(cls.__init__).parameters.values())[1:]
@@ -28,9 +25,7 @@ def equal(a: object, b: object) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(SAME))
-def test_signature(name: str, request: pytest.FixtureRequest) -> None:
-    if name in PENDING:
-        request.applymarker(pytest.mark.xfail(reason="does not yet follow"))
+def test_signature(name: str) -> None:
     theirs, ours = (parameters(cls) for cls in SAME[name])
     positional = [p.name for p in theirs if p.kind is p.POSITIONAL_OR_KEYWORD]
     assert [p.name for p in ours if p.kind is p.POSITIONAL_OR_KEYWORD] == positional
@@ -41,9 +36,7 @@ def test_signature(name: str, request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SAME))
-def test_signature_of_fit(name: str, request: pytest.FixtureRequest) -> None:
-    if name in PENDING:
-        request.applymarker(pytest.mark.xfail(reason="does not yet follow"))
+def test_signature_of_fit(name: str) -> None:
     theirs, ours = SAME[name]
     public = [m for m in dir(theirs) if not m.startswith("_") and callable(getattr(theirs, m))]
     lacking = [m for m in public if not hasattr(ours, m)]
