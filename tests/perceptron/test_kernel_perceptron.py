@@ -171,3 +171,29 @@ def test_an_indefinite_kernel_has_no_mistake_bound_even_where_all_rows_are_corre
     assert model.certificate_.holds
     assert model.mistake_bound_ == np.inf
     assert "no margin" in str(model.certificate_)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_portions_of_rows_train_as_the_linear_perceptron_does(classes: int) -> None:
+    x, y = table(classes=classes)
+    primal = sx.Perceptron(order="given")
+    dual = sx.KernelPerceptron(Linear())
+    for part in (slice(0, 30), slice(30, 55), slice(55, 80), slice(0, 80)):
+        primal.partial_fit(x[part], y[part], classes=range(classes))
+        dual.partial_fit(x[part], y[part], classes=range(classes))
+        assert_array_equal(dual.decision_function(x), primal.decision_function(x))
+    assert_array_equal(dual.mistakes_, primal.mistakes_)
+    assert "of the last 80 rows" in dual.certificate_.claim
+    assert sx.KernelPerceptron(Linear()).fit(x, y).alpha_.shape[0] == len(x)
+
+
+def test_portions_of_texts_and_new_classes() -> None:
+    words, y = ["aab", "bba", "aaa", "bbb"], [0, 1, 0, 1]
+    model = sx.KernelPerceptron(Spectrum(1)).partial_fit(words[:1], y[:1], classes=[0, 1])
+    for _ in range(3):
+        model.partial_fit(words, y)
+    assert_array_equal(model.predict(words), y)
+    with pytest.raises(ValueError, match="do not exist"):
+        model.partial_fit(words, [0, 1, 0, 2])
+    assert not hasattr(sx.KernelPerceptron(pocket=True), "partial_fit")
+    assert not hasattr(sx.KernelPerceptron("precomputed"), "partial_fit")

@@ -220,9 +220,14 @@ def coded_rows(
 
 
 def coded_items(
-    model: ClassLabels, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+    model: ClassLabels,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weight: Any = None,
+    known: Any = None,
 ) -> CodedRows:
-    """Coded Python objects, for a kernel on structures; sets ``classes_``."""
+    """Coded Python objects, for a kernel on structures; sets ``classes_``, which may be known."""
     model._expect_labels(X, y)
     if isinstance(X, Rows):
         raise InputError("A kernel on structures takes lists of objects, no tables.")
@@ -230,13 +235,12 @@ def coded_items(
         model.__dict__.pop(name, None)
     model.n_features_in_ = 1  # one object for each row
     labels = column_or_1d(y)
-    check_labels(labels)
     check_consistent_length(X, labels)
-    w = check_sample_weight(sample_weight, len(labels))
-    w = unit_weights(w, len(labels))
-    rows = np.flatnonzero(w > 0.0)
-    model.classes_, codes = np.unique(labels[rows], return_inverse=True)
+    model.classes_ = _present(labels, sample_weight, known, closed=known is not None)
     two_or_more(model.classes_.tolist())
+    w = unit_weights(check_sample_weight(sample_weight, len(labels)), len(labels))
+    rows = np.flatnonzero(w > 0.0)
+    codes = _positions(labels, model.classes_)[rows]
     items: Any = take_items(as_list(X), rows)
     no_columns: Any = None
     codes, w_positive, n = codes.astype(np.int64), w[rows], len(w)

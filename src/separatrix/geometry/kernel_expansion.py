@@ -14,6 +14,7 @@ from separatrix.kernels.base import (
     Items,
     Kernel,
     PreparedKernel,
+    join_items,
     n_items,
     take_items,
 )
@@ -88,6 +89,18 @@ class KernelExpansion:
         object.__setattr__(self, "centers", centers)
         object.__setattr__(self, "weights", np.ascontiguousarray(weights))
         object.__setattr__(self, "intercept", intercept.copy())
+
+    def __add__(self, other: KernelExpansion) -> KernelExpansion:
+        """f + g of functions with the same kernel."""
+        if self.kernel is not other.kernel or isinstance(self.kernel, Precomputed):
+            raise InputError("Only expansions in one kernel of rows can be added.")
+        return KernelExpansion(
+            self.kernel,
+            join_items(self.centers, other.centers),
+            np.concatenate([self.weights, other.weights]),
+            self.intercept + other.intercept,
+            self.n_train + other.n_train,
+        )
 
     def __len__(self) -> int:
         """The number of centers."""

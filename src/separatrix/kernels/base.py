@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from separatrix.messages import InputError, did_you_mean
 
@@ -238,6 +239,15 @@ def take_items(items: Items, indices: Any) -> Items:
     if hasattr(items, "shape"):
         return items[indices]
     return [items[i] for i in np.atleast_1d(np.arange(len(items))[indices])]
+
+
+def join_items(first: Items, second: Items) -> Items:
+    """The rows of two matrices, or the items of two lists."""
+    if not hasattr(first, "shape"):
+        return [*first, *second]
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.vstack([first, second], format="csr")
+    return np.concatenate([first, second])
 
 
 def finite_diagonal(kernel: Kernel, x: Items) -> NDArray[np.float64]:

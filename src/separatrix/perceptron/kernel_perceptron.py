@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base import KernelModel
 from separatrix.estimators.class_labels import (
     ClassLabels,
     CodedRows,
+    coded_arrays,
     coded_items,
     coded_rows,
     outputs_of,
@@ -117,6 +120,9 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
     'converged'
     """
 
+    expansion_: KernelExpansion
+    mistakes_: Ints
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -173,6 +179,63 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
             warn("SEP003", f"{self.certificate_}")
         return self
 
+    @available_if(lambda self: self._trains_online())  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Train one epoch on these rows from the present f; the first call names the classes.
+
+        Rows with a mistake join the model, so that it grows with every call. ``alpha_``,
+        ``support_`` and ``trace_`` are those of the last rows; γ given as "scale" is that of the
+        first ones.
+        """
+        begun = hasattr(self, "expansion_")
+        known = self._known_classes(X, classes)
+        if self._structures:
+            coded = coded_items(self, X, y, sample_weight, known=known)
+        else:
+            coded = coded_arrays(
+                self._coded_rows(
+                    X, y, sample_weight, known=known, closed=known is not None, reset=not begun
+                )
+            )
+            self.encoding_ = coded.encoding
+        before = self.expansion_ if begun else None
+        if before is None:
+            self._set_kernel(coded.x)
+        output_class = outputs_of(len(self.classes_))
+        gram = GramCache(self.kernel_.prepare(coded.x), self.cache_size, float(self.fit_intercept))
+        start = None if before is None else before.scores(coded.x)
+        once = TrainingOptions(max_epochs=1)
+        result = train_kernel(gram, coded.codes, output_class, coded.w, once, start=start)
+        mistakes = self.mistakes_ if begun else 0
+        self._store(result, gram, coded.x, coded)
+        if before is not None:
+            self.expansion_ = before + self.expansion_
+        self.mistakes_ = self.mistakes_ + mistakes
+        self.mistake_bound_ = np.inf
+        signs = np.where(coded.codes[:, None] == output_class, 1.0, -1.0)
+        wrong = int((signs * result.scores <= 0.0).any(axis=1).sum())
+        notes = [f"{int(self.mistakes_.sum())} mistakes in all."]
+        self.certificate_ = replace(
+            certify_mistakes("Kernel perceptron", wrong, gram.n, notes, np.inf, 1),
+            claim=f"Kernel perceptron: {wrong} of the last {gram.n} rows are misclassified",
+        )
+        return self
+
+    def _trains_online(self) -> bool:
+        """Whether rows may come in portions; an AttributeError says why not."""
+        for reason, word in (
+            (self.average, "average=True"),
+            (self.pocket, "pocket=True"),
+            (self._precomputed, "a precomputed kernel"),
+        ):
+            if reason:
+                raise AttributeError(
+                    f"partial_fit cannot do {word}, which needs all rows: use fit."
+                )
+        return True
+
     def _store(
         self, result: KernelTrainingResult, gram: GramCache, items: Any, coded: CodedRows
     ) -> None:
@@ -186,7 +249,7 @@ class KernelPerceptron(ClassifierMixin, KernelModel, ClassLabels):
         self.expansion_ = KernelExpansion(self.kernel_, centers, result.coefficients, intercept, n)
         empty = np.zeros(0)
         self.trace_ = MistakeTrace(result.mistakes, gram.n, result.status, empty, empty)
-        self.mistakes_: Ints = result.mistakes.sum(axis=0)
+        self.mistakes_ = result.mistakes.sum(axis=0)
         self.n_kernel_rows_, self.cache_megabytes_ = gram.computed, gram.peak_megabytes
         self.n_iter_ = len(result.mistakes)
 

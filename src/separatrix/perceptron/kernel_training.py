@@ -75,12 +75,18 @@ class _DualVariables:
     """Coefficients αy and scores of all rows (outputs x n), and those that will be returned."""
 
     def __init__(
-        self, codes: Ints, output_class: Ints, rate: Floats, options: TrainingOptions
+        self,
+        codes: Ints,
+        output_class: Ints,
+        rate: Floats,
+        options: TrainingOptions,
+        start: Floats | None = None,
     ) -> None:
         self.rate, self.options = rate, options
         self.signs = np.where(codes == output_class[:, None], 1.0, -1.0)
         shape = self.signs.shape
-        self.coefficients, self.scores = np.zeros(shape), np.zeros(shape)
+        self.coefficients = np.zeros(shape)
+        self.scores = np.zeros(shape) if start is None else np.ascontiguousarray(start.T)
         # averaging: sums of steps times rows seen before them; pocket: the best so far
         self.other_coefficients, self.other_scores = np.zeros(shape), np.zeros(shape)
         self.fewest = np.full(shape[0], np.inf)
@@ -126,9 +132,13 @@ def train_kernel(
     rate: Floats,
     options: TrainingOptions,
     random: np.random.RandomState | None = None,
+    start: Floats | None = None,
 ) -> KernelTrainingResult:
-    """Epochs from zero until one is without mistake, or the limit is reached."""
-    dual = _DualVariables(codes, output_class, rate, options)
+    """Epochs until one is without mistake, or the limit is reached.
+
+    They begin at zero, or at the scores ``start`` (n x outputs) by what was learned before.
+    """
+    dual = _DualVariables(codes, output_class, rate, options, start)
     history: list[Ints] = []
     status, seen = Status.LIMIT, 0
     for order in epoch_orders(options, gram.n, random):
