@@ -16,7 +16,9 @@ $(VENV)/installed: pyproject.toml
 demo: $(VENV)/installed
 	$(BIN)/separatrix fit sample:diabetes --target progression --out demo
 
-test: lint types layers unit
+# The checks of the text need one processor and the tests the others, so they run together.
+test: $(VENV)/installed
+	@$(MAKE) --no-print-directory -j 4 lint types layers unit
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .

@@ -85,7 +85,9 @@ OF_A_CLASS = {
         "estimators_partial_fit_n_features", "classifiers_regression_target",
         "supervised_y_no_nan", "parameters_default_constructible", "get_params_invariance",
         "set_params", "dict_unchanged", "fit_check_is_fitted", "n_features_in", "fit1d",
-        "fit2d_predict1d", "requires_y_none",
+        "fit2d_predict1d", "requires_y_none", "fit_score_takes_y", "sample_weights_shape",
+        "sample_weights_not_overwritten", "supervised_y_2d", "pipeline_consistency",
+        "estimator_sparse_tag", "non_transformer_estimators_n_iter",
     )
 }  # fmt: skip
 
