@@ -19,6 +19,7 @@ from separatrix.estimators.wrapped import (
     joint_certificate,
     labeled_rows,
     numbered_rows,
+    takes_structures,
     warn_once,
 )
 from separatrix.messages import InputError
@@ -67,11 +68,16 @@ class _Averaged(MetaEstimatorMixin, BaseEstimator):
             )
         return list(self.estimators)
 
+    @property
+    def _structures(self) -> bool:
+        return any(takes_structures(model) for model in self.estimators or ())
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = [get_tags(model).input_tags for model in self.estimators or ()]
         tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
         tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
+        tags.input_tags.pairwise = any(each.pairwise for each in inner)
         return tags
 
 
@@ -136,9 +142,11 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         folds = folds_of(self.cv, len(codes), rows=used, codes=codes[used])
 
         def true_class(train: Any, test: Any) -> Floats:
-            part = rows.take(used[test])
-            found = [fitted(model, rows.take(used[train])) for model in models]
-            columns = [_aligned(model, part.x, classes) for model in found]
+            parts = [rows.split(model, used[train], used[test]) for model in models]
+            columns = [
+                _aligned(fitted(model, own), outside.x, classes)
+                for model, (own, outside) in zip(models, parts, strict=True)
+            ]
             own = codes[used[test]]
             return np.stack([p[np.arange(len(own)), own] for p in columns], axis=1)
 
@@ -222,8 +230,11 @@ class AveragedRegressor(RegressorMixin, _Averaged):
         folds = folds_of(self.cv, len(rows.y), rows=used)
 
         def predictions(train: Any, test: Any) -> Floats:
-            part, outside = rows.take(used[train]), rows.take(used[test])
-            columns = [fitted_to_numbers(model, part).predict(outside.x) for model in models]
+            parts = [rows.split(model, used[train], used[test]) for model in models]
+            columns = [
+                fitted_to_numbers(model, own).predict(outside.x)
+                for model, (own, outside) in zip(models, parts, strict=True)
+            ]
             return np.stack(columns, axis=1)
 
         with warn_once():

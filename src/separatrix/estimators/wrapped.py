@@ -50,10 +50,40 @@ class LabeledRows:
         x = self.x.take(index) if isinstance(self.x, InMemory) else _safe_indexing(self.x, index)
         return LabeledRows(x, self.y[index], None if self.w is None else self.w[index])
 
+    def split(
+        self, estimator: Any, train: NDArray[Any], test: NDArray[Any]
+    ) -> tuple[LabeledRows, LabeledRows]:
+        """Training and test rows as the estimator takes them: compared with its training rows."""
+        parts = self.take(train), self.take(test)
+        if not is_pairwise(estimator):
+            return parts
+        own, other = (replace(part, x=columns_of(part.x, train)) for part in parts)
+        return own, other
+
     @property
     def positive_weight(self) -> NDArray[np.int64]:
         """Positions of the rows with positive weight."""
         return np.flatnonzero(np.ones(len(self.y), dtype=bool) if self.w is None else self.w > 0)
+
+
+def is_pairwise(estimator: Any) -> bool:
+    """Whether ``X`` compares rows with the training rows: a Gram matrix, or distances."""
+    return bool(get_tags(estimator).input_tags.pairwise)
+
+
+def takes_structures(estimator: Any) -> bool:
+    """Whether the estimator compares Python objects: strings, sets, trees, graphs."""
+    return bool(getattr(estimator, "_structures", False))
+
+
+def columns_of(x: Any, index: NDArray[Any]) -> Any:
+    """Some columns of a matrix, by position: one for each training row."""
+    if isinstance(x, Rows):
+        raise InputError(
+            "Folds of a Gram matrix or of distances need a matrix, and a table was given.",
+            remedy="Give X and y.",
+        )
+    return _safe_indexing(x if hasattr(x, "shape") else np.asarray(x), index, axis=1)
 
 
 def labeled_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows:
@@ -250,9 +280,14 @@ class WrappedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 setattr(self, name, getattr(model, name))
         return self
 
+    @property
+    def _structures(self) -> bool:
+        return takes_structures(self.estimator)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
+        tags.input_tags.pairwise = inner.input_tags.pairwise
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags

@@ -15,11 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.class_labels import ClassLabels, coded_items
 from separatrix.estimators.wrapped import (
     LabeledRows,
+    columns_of,
     decision_scores,
     fitted,
+    is_pairwise,
     joint_certificate,
     log_odds,
     require_classifier,
+    takes_structures,
     warn_once,
 )
 from separatrix.kernels.features import as_list
@@ -66,13 +69,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
 
     @property
     def _structures(self) -> bool:
-        """Whether the classifiers compare Python objects: strings, sets, trees, graphs."""
-        return bool(getattr(self.estimator, "_structures", False))
-
-    @property
-    def _pairwise(self) -> bool:
-        """Whether ``X`` compares rows with the training rows: a Gram matrix, or distances."""
-        return bool(get_tags(self.estimator).input_tags.pairwise)
+        return takes_structures(self.estimator)
 
     @property
     def n_classes_(self) -> int:
@@ -99,7 +96,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             codes = block.parts
         all_rows = LabeledRows(block.x, codes, block.w)
         weighted = all_rows.positive_weight
-        if self._pairwise or len(weighted) == len(codes):
+        if is_pairwise(self.estimator) or len(weighted) == len(codes):
             return all_rows
         return all_rows.take(weighted)
 
@@ -108,7 +105,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         check_is_fitted(self)
         x: Any = as_list(X) if self._structures else self._design(X)
         own = getattr(self, "pairwise_indices_", None) or [None] * len(self.estimators_)
-        return [x if columns is None else x[:, columns] for columns in own]
+        return [x if columns is None else columns_of(x, columns) for columns in own]
 
     @abstractmethod
     def _parts(self, rows: LabeledRows) -> Iterator[LabeledRows]:
@@ -159,7 +156,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
-        tags.input_tags.pairwise = self._pairwise
+        tags.input_tags.pairwise = is_pairwise(self.estimator)
         return tags
 
 

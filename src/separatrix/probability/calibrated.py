@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import two_or_more
@@ -135,11 +133,7 @@ class CalibratedClassifier(WrappedClassifier):
 
     def _test_scores(self, rows: LabeledRows, train: Ints, test: Ints) -> Floats:
         """Scores of the test rows of a fold by the estimator fitted to its training rows."""
-        train_rows, test_rows = rows.take(train), rows.take(test)
-        if get_tags(self.estimator).input_tags.pairwise:  # one column for each training row
-            train_rows, test_rows = (
-                replace(part, x=part.x[:, train]) for part in (train_rows, test_rows)
-            )
+        train_rows, test_rows = rows.split(self.estimator, train, test)
         model = fitted(self.estimator, train_rows)
         if len(model.classes_) != len(self.classes_):
             known = set(model.classes_.tolist())

@@ -21,6 +21,7 @@ from separatrix.estimators.class_labels import outputs_of
 from separatrix.estimators.wrapped import (
     LabeledRows,
     fitted,
+    is_pairwise,
     require_classifier,
     warn_once,
 )
@@ -237,12 +238,10 @@ class OneVsOne(BinaryEnsemble):
         own = np.split(order, np.cumsum(np.bincount(rows.y, minlength=k))[:-1])
         for i, j in combinations(range(k), 2):
             both = np.sort(np.concatenate([own[i], own[j]]))
-            pair = rows.take(both)
-            x = pair.x
-            if self._pairwise:
+            if is_pairwise(self.estimator):
                 self.pairwise_indices_ = [*(self.pairwise_indices_ or []), both]
-                x = x[:, both]
-            yield LabeledRows(x, (pair.y == j).astype(np.int64), pair.w)
+            pair, _ = rows.split(self.estimator, both, both[:0])
+            yield LabeledRows(pair.x, (pair.y == j).astype(np.int64), pair.w)
 
     @available_if(gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:

@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -114,11 +113,7 @@ class CalibratedPairs(KernelClassifier):
     ) -> Floats:
         """Scores of the test rows; ±1 where only one side of a binary SVM has training rows."""
         present = np.unique(codes[train])
-        train_rows, test_rows = rows.take(train), rows.take(test)
-        if get_tags(self).input_tags.pairwise:  # one column for each training row
-            train_rows, test_rows = (
-                replace(part, x=part.x[:, train]) for part in (train_rows, test_rows)
-            )
+        train_rows, test_rows = rows.split(self, train, test)
         if len(present) == len(self.classes_):
             return np.asarray(fitted(plain, train_rows)._scores(test_rows.x))
         sides = [  # +1 or −1 if only that class of the pair has rows, 0 for neither
