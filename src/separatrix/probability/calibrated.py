@@ -81,7 +81,7 @@ class CalibratedClassifier(WrappedClassifier):
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0]], [0, 0, 0, 1, 0, 1, 1, 1]
     >>> model = sx.CalibratedClassifier(sx.LinearSVC(), cv=4).fit(X, y)
     >>> model.predict_proba([[0.0], [7.0]])[:, 1].round(1)
-    array([0.2, 0.8])
+    array([0.1, 0.9])
     """
 
     calibrations_: list[Any]
