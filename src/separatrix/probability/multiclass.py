@@ -84,7 +84,7 @@ class OneVsRest(BinaryEnsemble):
 
         A matrix ``y`` of zeros and ones has a column for each label that a row may have.
         """
-        several = sparse.issparse(y) or np.ndim(y) == 2
+        several = sparse.issparse(y) or np.asarray(y).ndim == 2
         self.multilabel_ = bool(several and type_of_target(y) == "multilabel-indicator")
         if not self.multilabel_:
             return super().fit(X, y, sample_weight)
