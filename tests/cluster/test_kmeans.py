@@ -312,14 +312,35 @@ def test_initial_centers_by_a_function() -> None:
 
 def test_large_tables_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kmeans, "MAX_COPIED", 1000)
-    x = np.random.default_rng(0).standard_normal((400_000, 20))
+    monkeypatch.setattr(kmeans, "SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(solver, "LARGE", 1000)
+    x = np.random.default_rng(0).standard_normal((200_000, 50))
     model = sx.KMeans(4, max_iter=2, tol=10.0, random_state=0)
     tracemalloc.start()
     model.fit(x)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 0.6 * x.nbytes
+    assert peak < 0.2 * x.nbytes
     assert_array_equal(model.labels_, model.predict(x))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_neither_batches_nor_layout_change_the_result(
+    standardize: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    x, w = rng.standard_normal((3000, 4)), rng.uniform(0.5, 2.0, 3000)
+    monkeypatch.setattr(solver, "SMALL", 0)
+    plain = sx.KMeans(20, init=x[:20], standardize=standardize).fit(x, sample_weight=w)
+    monkeypatch.setattr(kmeans, "MAX_COPIED", 0)
+    monkeypatch.setattr(solver, "LARGE", 0)
+    monkeypatch.setattr(solver, "BATCH_NUMBERS", 1000)
+    other = sx.KMeans(20, init=x[:20], standardize=standardize)
+    other.fit(np.asfortranarray(x), sample_weight=w)
+    assert_array_equal(other.labels_, plain.labels_)
+    assert_allclose(other.cluster_centers_, plain.cluster_centers_, rtol=1e-12, atol=1e-13)
+    assert other.n_iter_ == plain.n_iter_
+    assert other.certificate_.holds
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])

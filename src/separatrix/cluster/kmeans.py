@@ -33,7 +33,7 @@ from separatrix.statistics.standardizer import Standardizer
 SAMPLE_ROWS = 50_000
 #: A sparse table in memory with more numbers than this stays sparse.
 MAX_DENSE = 50_000_000
-#: A table with more numbers than this is read block by block at every iteration, without a copy.
+#: A table with more numbers than this is not copied: initial centers are drawn from a sample.
 MAX_COPIED = 2**25
 INITIALIZATIONS = {"k-means++": kmeans_plusplus, "random": random_centers}
 
@@ -182,8 +182,9 @@ default="k-means++"
         """Lloyd iterations from every initialization."""
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rng = np.random.default_rng(seeds[1])
-        if isinstance(rows, ArrayRows) and _may_be_copied(rows.block.x):
-            x, w = rows.block.x, rows.block.weights
+        block = rows.block if isinstance(rows, ArrayRows) else None
+        if block is not None and _may_be_copied(block.x):
+            x, w = block.x, block.weights
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
             x = np.ascontiguousarray(self._standardized(x))
@@ -195,6 +196,16 @@ default="k-means++"
         # Block after block: samples of all chunks at once would hold the whole of a table.
         sample = Rows.reduce(rows, sample)
         starts = self._initial_centers(self._standardized(sample.rows), sample.weight, rng)
+        if (
+            block is not None
+            and not sparse.issparse(block.x)
+            and (block.w is None or block.w.all())
+        ):
+            transform = None if self.standardizer_ is None else self._standardized
+            return [
+                lloyd(block.x, block.w, start, max_iter=self.max_iter, transform=transform)
+                for start in starts
+            ]
         return [
             streaming_lloyd(
                 rows, self.standardizer_, start, max_iter=self.max_iter, variance=variance

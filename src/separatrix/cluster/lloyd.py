@@ -6,31 +6,37 @@ An iteration assigns every row to its nearest center and moves every center to t
 Neither step can raise the inertia, and there are finitely many partitions, so the iterations end,
 in a local optimum. Sums are updated by the rows that moved, and recomputed from all rows before the
 end, so that no rounding errors accumulate in the means.
+
+Rows are read where they lie, and centered batch by batch: memory holds the table once, and of every
+row a label and the bounds of its distances.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.cluster.center_layout import MAX_GROUPS, center_layout, fill_tiles
 from separatrix.cluster.loops import assignments as row_loops
 from separatrix.cluster.loops import kmeans as kmeans_loops
 from separatrix.cluster.loops import small_tables
-from separatrix.cluster.loops.kmeans import Centers, Points, State
-from separatrix.cluster.loops.tiles import LANES
-from separatrix.rows.block import Floats, Ints
+from separatrix.cluster.loops.kmeans import Points, State
+from separatrix.rows.block import Floats, Ints, unit_weights
 
 #: Rows that are summed together. Fixed, so that results do not depend on the number of threads.
 ROWS_PER_CHUNK = 16_384
-#: Groups of centers with a lower bound each.
-MAX_GROUPS = 16
+#: Numbers in a batch of rows that is centered: it stays in the cache.
+BATCH_NUMBERS = 2**16
+#: Bytes of a row's bounds, as a fraction of those of the row, in a large table.
+BOUNDS_FRACTION = 0.15
+#: Numbers in a large table.
+LARGE = 2**25
 #: Rows times columns times centers up to which plain distances are faster than bounds.
 SMALL = 1_000_000
 
@@ -47,14 +53,22 @@ class LloydResult:
     converged: bool
 
 
-def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int) -> LloydResult:
+def lloyd(
+    x: Floats,
+    w: Floats | None,
+    start: Floats,
+    *,
+    max_iter: int,
+    transform: Callable[[Floats], Floats] | None = None,
+) -> LloydResult:
     """Lloyd iterations from the centers ``start`` (k x d) until no row moves.
 
-    Weights must be positive.
+    Weights must be positive; None is one for every row. Rows are taken through ``transform``
+    whenever they are read.
     """
     if x.size * len(start) <= SMALL:
-        return _small(x, w, start, max_iter)
-    with _Lloyd(x, w, start) as state:
+        return _small(x if transform is None else transform(x), w, start, max_iter)
+    with _Lloyd(_Table(x, w, transform), start) as state:
         iterations, converged = 0, False
         while iterations < max_iter:
             iterations += 1
@@ -68,22 +82,52 @@ def lloyd(x: Floats, w: Floats, start: Floats, *, max_iter: int) -> LloydResult:
         return state.result(iterations, converged)
 
 
-def _origin_and_unit(x: Floats, w: Floats) -> tuple[Floats, float]:
-    """The mean, and the largest distance from it in any column: rows are scaled to at most 1."""
-    mean = (w @ x) / w.sum()
-    return mean, float(max((x.max(axis=0) - mean).max(), (mean - x.min(axis=0)).max())) or 1.0
+@dataclass(frozen=True)
+class _Table:
+    """Rows and weights, of which a batch at a time is laid out for the loops."""
+
+    x: Floats
+    w: Floats | None
+    transform: Callable[[Floats], Floats] | None = None
+
+    def batches(self, start: int, stop: int) -> Iterator[tuple[slice, Floats, Floats]]:
+        """(positions, rows, weights) of the rows ``start:stop``; a view where there can be one."""
+        step = min(ROWS_PER_CHUNK, max(64, BATCH_NUMBERS // max(self.x.shape[1], 1)))
+        for first in range(start, stop, step):
+            at = slice(first, min(first + step, stop))
+            x = self.x[at] if self.transform is None else self.transform(self.x[at])
+            w = np.ones(len(x)) if self.w is None else np.ascontiguousarray(self.w[at])
+            yield at, np.ascontiguousarray(x), w
+
+    def origin_and_unit(self) -> tuple[Floats, float]:
+        """The mean, and a power of two near the largest distance from it in any column.
+
+        Scaling by a power of two does not round.
+        """
+        d = self.x.shape[1]
+        total, weight = np.zeros(d), 0.0
+        low, high = np.full(d, np.inf), np.full(d, -np.inf)
+        for _, x, w in self.batches(0, len(self.x)):
+            total += w @ x
+            weight += float(w.sum())
+            np.minimum(low, x.min(axis=0), out=low)
+            np.maximum(high, x.max(axis=0), out=high)
+        mean = total / weight
+        largest = float(max((high - mean).max(), (mean - low).max())) or 1.0
+        exponent = int(np.frexp(largest)[1]) - 1
+        return mean, 2.0 ** min(max(exponent, -1000), 1000)
 
 
-def _small(x: Floats, w: Floats, start: Floats, max_iter: int) -> LloydResult:
+def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydResult:
     """The same iterations with every distance, in one compiled loop."""
-    mean, unit = _origin_and_unit(x, w)
-    z = (x - mean) / unit
+    mean, unit = _Table(x, w).origin_and_unit()
+    z = np.ascontiguousarray((x - mean) / unit)
     centers, label = (start - mean) / unit, np.empty(len(x), dtype=np.int32)
     cluster_weights = np.empty(len(start))
     iterations, converged, inertia = small_tables.lloyd(
         z,
         np.ascontiguousarray(z.T),
-        w,
+        unit_weights(w, len(z)),
         centers,
         max_iter,
         label,
@@ -96,21 +140,26 @@ def _small(x: Floats, w: Floats, start: Floats, max_iter: int) -> LloydResult:
 
 
 class _Lloyd:
-    """State of the iterations: rows and centers relative to the mean, scaled to at most 1."""
+    """State of the iterations: centers are relative to the mean, rows scaled to less than 2."""
 
-    def __init__(self, x: Floats, w: Floats, start: Floats) -> None:
-        n, d = x.shape
-        self.cuts = [*range(0, n, ROWS_PER_CHUNK), n]
-        self.mean, self.unit = _origin_and_unit(x, w)
-        single, square = np.empty((n, d), np.float32), np.empty(n, np.float32)
-        self.x, self.points = x, Points(np.empty((n, d)), single, square, w)
-        self.centers = center_layout(np.ascontiguousarray((start - self.mean) / self.unit))
+    def __init__(self, table: _Table, start: Floats) -> None:
+        n, d = table.x.shape
+        self.table, self.cuts = table, [*range(0, n, ROWS_PER_CHUNK), n]
+        self.mean, self.unit = table.origin_and_unit()
+        max_groups = MAX_GROUPS
+        if table.x.size > LARGE:
+            max_groups = max(1, min(MAX_GROUPS, int(BOUNDS_FRACTION * 8 * d / 4) - 3))
+        self.centers = center_layout(
+            np.ascontiguousarray((start - self.mean) / self.unit), max_groups
+        )
         groups = len(self.centers.group_drift) - 1
+        lower = np.full((n, groups), -np.inf, dtype=np.float32)
         self.state = State(
             np.zeros(n, dtype=np.int32),
             np.full(n, np.inf, dtype=np.float32),
-            np.full((n, groups), -np.inf, dtype=np.float32),
-            np.full(n, -np.inf, dtype=np.float32),
+            lower,
+            # the bound of a single group is that of all centers
+            lower[:, 0] if groups == 1 else np.full(n, -np.inf, dtype=np.float32),
         )
         self.rounding = (2 * d + 16) * 2.0**-24
         k, chunks = len(start), -(-n // ROWS_PER_CHUNK)
@@ -123,16 +172,16 @@ class _Lloyd:
         workers = min(os.cpu_count() or 1, len(self.cuts) - 1)
         self.pool = ThreadPoolExecutor(workers) if workers > 1 else None
         self.tasks = np.array_split(np.arange(len(self.cuts) - 1), 4 * workers)
-
-        def work(start: int, stop: int, *_: Any) -> None:
-            row_loops.center_rows(self.x, self.mean, self.unit, start, stop, *self.points[:3])
-
-        self._map_chunks(work)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.pool is not None:
             self.pool.shutdown()
+
+    def _centered(self, start: int, stop: int) -> Iterator[tuple[slice, Floats, Floats]]:
+        """(positions, rows, weights) of the rows ``start:stop``, a batch at a time."""
+        for at, x, w in self.table.batches(start, stop):
+            yield at, (x - self.mean) / self.unit, w
 
     def _map_chunks(self, work: Callable[..., Any]) -> list[Any]:
         """``work(start, stop, sums, cluster_weights, count)`` of every chunk, on threads."""
@@ -157,18 +206,34 @@ class _Lloyd:
 
     def assign(self) -> int:
         """Assign every row to its nearest center; the number of rows that moved."""
-
-        def work(start: int, stop: int, *parts: Any) -> int:
-            rows = (self.points, self.centers, self.state, self.rounding, start, stop)
-            return int(kmeans_loops.assign_rows(*rows, *parts))
-
-        moved = sum(self._map_chunks(work))
+        moved = sum(self._map_chunks(self._assign_chunk))
         if self.first:  # there were no labels before
             self.first = False
             self._recompute_sums()
             return len(self.state.label)
         self._collect_sums()
         return int(moved)
+
+    def _assign_chunk(self, start: int, stop: int, *parts: Any) -> int:
+        moved, points = 0, None
+        drift, total_drift = self.centers.drift, self.centers.group_drift[-1]
+        for at, x, w in self.table.batches(start, stop):
+            if points is None or len(points.square) < len(x):
+                points = Points(
+                    np.empty(x.shape),
+                    np.empty(x.shape, np.float32),
+                    np.empty(len(x), np.float32),
+                    w,
+                )
+            own = self.state
+            state = State(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
+            row_loops.center_rows(
+                x, self.mean, self.unit, state.label, state.upper, state.lowest, drift,
+                total_drift, *points[:3],
+            )  # fmt: skip
+            rows = (points._replace(weight=w), self.centers, state, self.rounding, 0, len(x))
+            moved += int(kmeans_loops.assign_rows(*rows, *parts))
+        return moved
 
     def update_centers(self) -> None:
         """Move centers to means, those of empty clusters to far rows."""
@@ -192,9 +257,8 @@ class _Lloyd:
             total[:] = 0
 
         def work(start: int, stop: int, *parts: Any) -> None:
-            row_loops.add_rows(
-                self.points.exact, self.points.weight, self.state.label, start, stop, *parts
-            )
+            for at, x, w in self._centered(start, stop):
+                row_loops.add_rows(x, w, self.state.label[at], 0, len(x), *parts)
 
         self._map_chunks(work)
         self._collect_sums()
@@ -213,11 +277,12 @@ class _Lloyd:
 
     def _fill_empty_cluster(self, j: int) -> None:
         """Move the row that adds most to the inertia to the empty cluster j."""
-        loss = self.points.weight * self.squares_to_own_center()
-        i = int(loss.argmax())
-        if loss[i] <= 0.0:
+        loss, i = max(self._map_chunks(self._largest_loss), key=lambda found: found[0])
+        if loss <= 0.0:
             return  # every row equals its center
-        a, w, x = int(self.state.label[i]), self.points.weight[i], self.points.exact[i]
+        a = int(self.state.label[i])
+        _, rows, weights = next(self._centered(i, i + 1))
+        x, w = rows[0], float(weights[0])
         self.state.label[i] = j
         self.state.upper[i] = np.inf
         self.state.lower[i], self.state.lowest[i] = -np.inf, -np.inf
@@ -231,22 +296,25 @@ class _Lloyd:
 
     # -- the result ----------------------------------------------------------------------------
 
-    def squares_to_own_center(self) -> Floats:
-        """‖x − c‖² of every row to its own center, in the scaled units."""
-        out = np.empty(len(self.state.label))
-
-        def work(start: int, stop: int, *_: Any) -> None:
+    def _losses(self, start: int, stop: int) -> Floats:
+        """w ‖x − c‖² of rows to their own centers, in the scaled units."""
+        out = np.empty(stop - start)
+        for at, x, w in self._centered(start, stop):
+            square = out[at.start - start : at.stop - start]
             row_loops.squares_to_own_center(
-                self.points.exact, self.centers.exact, self.state.label, start, stop, out
+                x, self.centers.exact, self.state.label[at], 0, len(x), square
             )
-
-        self._map_chunks(work)
+            square *= w
         return out
+
+    def _largest_loss(self, start: int, stop: int, *_: Any) -> tuple[float, int]:
+        loss = self._losses(start, stop)
+        i = int(loss.argmax())
+        return float(loss[i]), start + i
 
     def result(self, iterations: int, converged: bool) -> LloydResult:
         """The result in the units of the rows."""
-        squares = self.points.weight * self.squares_to_own_center()
-        parts = [float(squares[a:b].sum()) for a, b in pairwise(self.cuts)]
+        parts = self._map_chunks(lambda a, b, *_: float(self._losses(a, b).sum()))
         return LloydResult(
             self.centers.exact * self.unit + self.mean,
             self.state.label,
@@ -255,56 +323,3 @@ class _Lloyd:
             iterations,
             converged,
         )
-
-
-# -- the layout of centers ---------------------------------------------------------------------
-
-
-def center_layout(centers: Floats) -> Centers:
-    """Centers in groups of near ones, each group an integral number of tiles."""
-    k, d = centers.shape
-    tiles = -(-k // LANES)
-    per_group = -(-tiles // MAX_GROUPS)
-    groups = -(-tiles // per_group)
-    lanes = groups * per_group * LANES
-    order = proximity_order(centers, np.arange(k), per_group * LANES)
-    lane_of, center_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
-    lane_of[order] = np.arange(k)
-    center_of[:k] = order
-    layout = Centers(
-        np.zeros((k, d)),
-        np.zeros((k, d), dtype=np.float32),
-        np.zeros(k, dtype=np.float32),
-        np.zeros((lanes // LANES, d, LANES), dtype=np.float32),
-        np.full((lanes // LANES, LANES), np.inf, dtype=np.float32),
-        lane_of,
-        center_of,
-        lane_of // (per_group * LANES),
-        np.zeros(k),
-        np.zeros(groups + 1),
-        float((centers**2).sum(axis=1).max()),
-    )
-    fill_tiles(layout, centers)
-    return layout
-
-
-def fill_tiles(layout: Centers, centers: Floats) -> None:
-    """Write the centers into their lanes."""
-    layout.exact[:] = layout.single[:] = centers
-    layout.halves[:] = 0.5 * (centers**2).sum(axis=1)
-    tile, lane = np.divmod(layout.lane_of, LANES)
-    layout.tiles[tile, :, lane] = centers
-    layout.norms[tile, lane] = layout.halves
-
-
-def proximity_order(centers: Floats, index: Ints, size: int) -> Ints:
-    """Order by recursive bisection along the widest column, into runs of ``size``."""
-    if len(index) <= size:
-        return index
-    chosen = centers[index]
-    order = index[np.argsort(chosen[:, chosen.var(axis=0).argmax()], kind="stable")]
-    runs = -(-len(index) // size)
-    half = (runs // 2) * size
-    return np.concatenate(
-        [proximity_order(centers, order[:half], size), proximity_order(centers, order[half:], size)]
-    )

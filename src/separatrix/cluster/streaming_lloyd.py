@@ -28,7 +28,7 @@ from separatrix.rows.rows import Rows
 from separatrix.statistics.standardizer import Standardizer
 
 #: Numbers in a block of distances or rows.
-BLOCK_NUMBERS = 1_000_000
+BLOCK_NUMBERS = 250_000
 #: A step below this fraction of the typical distance to a center is rounding.
 ROUNDING = 1e-12
 

@@ -29,14 +29,22 @@ def squared_distance(x, i, centers, a):
 
 
 @njit(cache=True, nogil=True)
-def center_rows(x, mean, unit, start, stop, exact, single, square):
-    """(x − mean)/unit in double and in single precision, and its squared norm."""
-    for i in range(start, stop):
+def center_rows(
+    x, mean, unit, label, upper, lowest, drift, total_drift, exact, single, square
+):  # fmt: skip
+    """(x − mean)/unit in double and in single precision, and its squared norm.
+
+    Rows whose bounds (see :mod:`separatrix.cluster.loops.kmeans`) keep their center are left out.
+    """
+    inverse = 1.0 / unit  # a power of two
+    for i in range(x.shape[0]):
+        if not upper[i] + drift[label[i]] >= lowest[i] - total_drift:
+            continue
+        for f in range(x.shape[1]):
+            exact[i, f] = (x[i, f] - mean[f]) * inverse
         total = np.float32(0.0)
         for f in range(x.shape[1]):
-            value = (x[i, f] - mean[f]) / unit
-            exact[i, f] = value
-            small = np.float32(value)
+            small = np.float32(exact[i, f])
             single[i, f] = small
             total += small * small
         square[i] = total
