@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.linear_model import LogisticRegressionCV as PeerCV
+from sklearn.model_selection import KFold
 
 import separatrix as sx
 
@@ -196,3 +197,42 @@ def test_metadata_routing_without_metadata():
         sx.LogisticRegressionCV(
             Cs=[1.0], cv=2, l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False
         ).fit(X, Y)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.5])
+def test_a_fold_without_a_class_is_the_fit_of_the_others(ratio):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c", "d"], 10)
+    x = rng.normal(size=(40, 2)) + np.repeat(np.arange(4.0), 10)[:, None] * [[1.0, 0.3]]
+    train = np.arange(10, 40)
+    model = sx.LogisticRegressionCV(
+        Cs=[0.1, 10.0],
+        l1_ratios=(ratio,),
+        cv=[(train, np.arange(10)), (np.arange(40), train)],
+        scoring="neg_log_loss",
+        use_legacy_attributes=False,
+    ).fit(x, y)
+    for i, C in enumerate(model.Cs_):
+        alone = sx.LogisticRegression(C=C, l1_ratio=ratio).fit(x[train], y[train])
+        found = model.coefs_paths_[0, 0, i]
+        assert_allclose(found[0, :-1], 0.0, atol=1e-6)
+        assert_allclose(found[1:, :-1], alone.coef_, atol=1e-5)
+        assert_allclose(np.diff(found[1:, -1]), np.diff(alone.intercept_), atol=1e-5)
+    assert (model.scores_[0] < -20.0).all()  # no test row was thought possible
+
+
+@pytest.mark.parametrize("scoring", ["neg_brier_score", "f1", "neg_log_loss"])
+def test_folds_of_one_class(scoring):
+    common = {
+        "Cs": [0.1, 10.0],
+        "l1_ratios": (0.0,),
+        "cv": KFold(2),
+        "scoring": scoring,
+        "use_legacy_attributes": False,
+    }
+    x, y = np.arange(4.0)[:, None], np.array(["n", "n", "y", "y"])
+    ours, theirs = (model(**common).fit(x, y) for model in (sx.LogisticRegressionCV, PeerCV))
+    assert ours.C_ == 0.1
+    assert_allclose(ours.coefs_paths_[..., 0], 0.0, atol=1e-12)
+    if scoring != "neg_log_loss":  # infinite but for rounding
+        assert_allclose(ours.scores_, theirs.scores_, atol=1e-2)

@@ -9,13 +9,18 @@ from separatrix.logistic.parameters import UNSET
 
 #: scikit-learn's mark of a default that will change.
 LATER = "warn"
+_CHANGES = {
+    "l1_ratios": "from None to (0.0,)",
+    "scoring": "from None, i.e. accuracy, to 'neg_log_loss'",
+    "use_legacy_attributes": "from True to False",
+}
 
 
 def warn_of_defaults(model: Any) -> None:
     """scikit-learn's defaults are about to change: the same warnings, in one."""
     unset = [
         name
-        for name in ("l1_ratios", "scoring", "use_legacy_attributes")
+        for name in _CHANGES
         if isinstance(getattr(model, name), str) and getattr(model, name) == LATER
     ]
     if model.penalty != UNSET:
@@ -23,8 +28,7 @@ def warn_of_defaults(model: Any) -> None:
     elif model.l1_ratios is None:
         _future("'l1_ratios=None' was deprecated: use numbers from 0 to 1.")
     for name in unset:
-        later = {"l1_ratios": "(0.0,)", "scoring": "'neg_log_loss'"}.get(name, "False")
-        _future(f"The default value of {name} will change to {later}, as in scikit-learn.")
+        _future(f"The default value of {name} will change {_CHANGES[name]}, as in scikit-learn.")
 
 
 def _future(text: str) -> None:

@@ -11,14 +11,16 @@ import numpy as np
 from separatrix.logistic.fit import LogisticRows, fit_logistic, starting_point
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.path import solve_path
-from separatrix.logistic.problem import LogisticOptions
-from separatrix.messages import InputError
+from separatrix.logistic.problem import LogisticOptions, constant_start
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
 
+#: A class without training rows has an intercept of −∞: that of this probability stands for it,
+#: since the log loss of scikit-learn counts none below it.
+LEAST_PRIOR = float(np.finfo(float).eps)
 #: (model, X, y, row numbers) → score.
 Score = Callable[[Any, Any, Any, Ints], float]
 
@@ -69,14 +71,13 @@ def _points(
     """Coefficients (scores x d), intercepts, status and passes at every C, in the order given."""
     found: dict[float, tuple[Floats, Floats, Status, int]] = {}
     finite = np.unique(Cs[np.isfinite(Cs)])
+    start = starting_point(data, targets, options)
+    present = np.count_nonzero(start.priors)
+    start = replace(start, priors=np.maximum(start.priors, LEAST_PRIOR))
+    if present == 1 and options.centered:  # the free intercept alone explains one class
+        coef, intercept = start.problem.unscale(constant_start(start.problem, start.priors))
+        return [(coef.T, intercept, Status.SOLVED, 1)] * len(Cs)
     if len(finite):
-        start = starting_point(data, targets, options)
-        if not (start.priors > 0.0).all():
-            missing = targets.items[int(np.argmin(start.priors))].level
-            raise InputError(
-                f"A fold leaves no row of class {missing!r} to train on.",
-                remedy="Use stratified folds, such as cv=5.",
-            )
         for C, (problem, at) in zip(finite, solve_path(start, finite, options), strict=True):
             coef, intercept = problem.unscale(at.theta - at.step)
             found[float(C)] = coef.T, intercept, at.status, at.passes

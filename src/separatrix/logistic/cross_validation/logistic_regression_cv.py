@@ -14,6 +14,7 @@ from separatrix.estimators.base import check_sample_weight
 from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.cross_validation.defaults import LATER, warn_of_defaults
 from separatrix.logistic.cross_validation.fold_paths import FoldPath, fold_path
+from separatrix.logistic.cross_validation.scoring import scorer_of_classes
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.parameters import LIBLINEAR, UNSET, check_parameters
 from separatrix.messages import InputError, warn
@@ -192,7 +193,7 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         labels = self.classes_[rows.block.codes(targets)]
         splitter = check_cv(self.cv, labels, classifier=True)
         folds = list(splitter.split(np.empty((len(labels), 1)), labels, **found["split"]))
-        scorer, more = self._scorer(), found["score"]
+        scorer, more = scorer_of_classes(self._scorer(), self.classes_), found["score"]
 
         def score(fitted: Any, x: Any, y: Any, test: Ints) -> float:
             extra = {} if weights is None else {"sample_weight": weights[test]}
