@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 
 def scorer_of_classes(scorer: Any, classes: NDArray[Any]) -> Any:
-    """The scorer, told of all classes if its measure can be: test rows may not hold them all."""
+    """The scorer with all classes named, if its measure takes them: test rows may lack some."""
     measure = getattr(scorer, "_score_func", None)
     taken = () if measure is None else signature(measure).parameters
     if "labels" not in taken:
         return scorer
-    told = {"labels": classes}
+    named: dict[str, Any] = {"labels": classes}
     if len(classes) == 2 and "pos_label" in taken:
-        told["pos_label"] = classes[-1]
+        named["pos_label"] = classes[-1]
     own = copy(scorer)
-    own._kwargs = {**told, **scorer._kwargs}
+    own._kwargs = {**named, **scorer._kwargs}
     return own
