@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as TheirLDA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis as TheirQDA
 from sklearn.naive_bayes import GaussianNB as TheirNB
@@ -268,3 +269,13 @@ def test_signed_distance_and_projection_between_pairs_of_classes():
         assert ((model.margin(x, y) > 0) == (model.predict(x) == y)).all()
     with pytest.raises(sx.InputError, match="not both among"):
         model.pair_hyperplane("a", "z")
+
+
+@pytest.mark.parametrize("size", [1e200, 1e308])
+def test_rows_however_far_have_probabilities(size: float) -> None:
+    x, y = load_iris(return_X_y=True)
+    far = np.array([[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, -1.0, 0.0]])
+    for model in (sx.QuadraticDiscriminantAnalysis(), sx.LinearDiscriminantAnalysis()):
+        found = model.fit(x, y).predict_proba(size * far)
+        assert_allclose(found, model.predict_proba(1e9 * far), atol=1e-12)
+        assert np.isfinite(model.decision_function(size * far)).any(axis=1).all()

@@ -61,3 +61,17 @@ def test_a_frame_is_fitted_as_scan_reads_it(row: Row) -> None:
         assert np.isin(model.predict(frame[::-1]), [0, 1, 99]).all()
     expected = outcome(row, scanned, frame)
     assert_allclose(outcome(row, model, frame[frame.columns[::-1]]), expected, atol=1e-9)
+
+
+def test_what_no_encoding_can_mend_is_refused_by_its_place() -> None:
+    frame = mixed_frame()
+    plain = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, np.inf, 6.0]})
+    with pytest.raises(sx.InputError, match="row 2, column 'b': Input X contains infinity"):
+        sx.Ridge().fit(plain, [1.0, 2.0, 3.0])
+    model = sx.Ridge().fit(plain[["a"]], [1.0, 2.0, 3.0])
+    with pytest.raises(sx.InputError, match="column 'a'"):
+        model.predict(plain[["b"]].rename(columns={"b": "a"}))
+    texts = pd.Series(["u", "v"] * (len(frame) // 2) + ["u"] * (len(frame) % 2), name="kind")
+    for x in (frame, np.arange(len(frame), dtype=float)[:, None]):
+        with pytest.raises(sx.InputError, match="row 1, column 'kind': The target is 'u'"):
+            sx.Ridge().fit(x, texts)

@@ -65,6 +65,8 @@ def test_nested_models() -> None:
     assert_allclose(found.p_value, peer().compare_f_test(peer([0]))[1], rtol=1e-5)
     with pytest.raises(sx.InputError, match="nested"):
         smaller.f_test(larger)
+    with pytest.raises(sx.InputError, match="compares summaries"):
+        larger.f_test(sx.LinearRegression())
 
 
 def test_rows_that_were_changed_in_place_are_noticed() -> None:

@@ -341,3 +341,12 @@ def test_a_column_that_varies_by_rounding_alone_does_not_spoil_the_certificate(s
     model = sx.Lasso(0.05, standardize=True).fit(x, y)
     assert model.coef_[1] == 0.0
     assert model.certificate_.holds
+
+
+def test_paths_take_the_older_name_of_a_number_of_penalties() -> None:
+    x, y = table(40, 3)
+    assert len(sx.Lasso.path(x, y, n_alphas=7)[0]) == 7
+    assert len(sx.ElasticNet.path(x, y, alphas=[0.1, 0.01], n_alphas=7)[0]) == 2
+    ours, theirs = (of.Lasso.path(x, y, l1_ratio=0.5, alphas=5) for of in (sx, sk))
+    assert np.allclose(ours[0], theirs[0])
+    assert np.allclose(ours[1], theirs[1], atol=1e-3)

@@ -491,3 +491,16 @@ def test_kernels_too_large_for_a_number_are_refused(model) -> None:
 def test_feature_maps_that_do_not_fit_into_memory_are_refused() -> None:
     with pytest.raises(sx.InputError, match="75,394,027,566 columns"):
         sx.Polynomial(10).feature_map(np.ones((1, 50)))
+
+
+def test_distances_and_margins_to_linear_boundaries() -> None:
+    x, y = load_iris(return_X_y=True)
+    two, three = sx.SVC(kernel="linear").fit(x[:100], y[:100]), sx.SVC(kernel="linear").fit(x, y)
+    scores = two.decision_function(x) / np.linalg.norm(two.coef_)
+    assert_allclose(two.signed_distance(x), scores)
+    assert_allclose(two.margin(x[:100], y[:100]), scores[:100] * np.repeat([-1.0, 1.0], 50))
+    assert three.signed_distance(x).shape == (150, 3)
+    margin = three.margin(x, y)
+    assert_allclose(margin[:50], three.signed_distance(x)[:50, :2].min(axis=1))
+    assert ((margin > 0) == (three.predict(x) == y)).all()
+    assert not hasattr(sx.SVC().fit(x, y), "margin")

@@ -39,6 +39,9 @@ FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
 
 Statistics = tuple[ClassMoments, Encoding, Floats | None]
 
+#: Rows whose scores overflow are moved towards the origin by this factor, at most so many times.
+SHRINKAGE, SHRINKAGES = 2.0**-256, 8
+
 
 class GaussianClassifier(ClassifierMixin, ClassLabels):
     """Fits Gaussian classes from class moments; probabilities by Bayes' rule."""
@@ -143,7 +146,18 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     def _scores(self, X: Any, postprocess: Postprocess = None) -> Floats:
         check_is_fitted(self)
-        return self.scores_.score(self._design(X), postprocess)
+        x = self._design(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self.scores_.score(x, postprocess)
+            for _ in range(SHRINKAGES):
+                lost = np.isnan(scores).any(axis=1) | ~np.isfinite(scores).any(axis=1)
+                if not lost.any():
+                    break
+                # the squares of rows this far away overflow; nearer by in the same direction the
+                # same class wins
+                x = x * np.where(lost, SHRINKAGE, 1.0)[:, None]
+                scores[lost] = self.scores_.score(x[lost], postprocess)
+        return scores
 
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from separatrix.estimators.frames import as_matrix, like_training, reads_tables
+from separatrix.estimators.targets import refuse_texts
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.messages import InputError
@@ -21,7 +22,12 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.mapped import EncodedRows
 from separatrix.rows.rows import ArrayRows, InMemory, Rows, column_means
 from separatrix.rows.schema import Term
-from separatrix.rows.sources.frames import is_frame, odd_column, refuse_odd_column
+from separatrix.rows.sources.frames import (
+    is_frame,
+    odd_column,
+    refuse_infinite,
+    refuse_odd_column,
+)
 from separatrix.rows.sources.new_rows import rows_like
 from separatrix.statistics.moments import Moments
 
@@ -95,6 +101,10 @@ class RowsEstimator(BaseEstimator):
         if frame and odd_column(X, nan=self._missing_ok) is not None:
             return self._odd_rows(X, y, sample_weight)
         later = self._checks_sums and sample_weight is None and not sparse.issparse(X)
+        if encode_target is None:
+            refuse_texts(y)
+        if frame:
+            refuse_infinite(X)
         X, y = validate_data(
             self,
             X,
@@ -162,6 +172,7 @@ class RowsEstimator(BaseEstimator):
         odd = is_frame(X) and odd_column(X, nan=self._missing_ok) is not None
         if odd and encoding is not None and self._use_of_frames() == "encode":
             return as_matrix(X, encoding.schema, named=hasattr(self, "feature_names_in_"))
+        refuse_infinite(X)
         return validate_data(
             self,
             X,

@@ -18,7 +18,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.class_tables import indicators, label_type, with_classes
-from separatrix.estimators.targets import check_labels
+from separatrix.estimators.targets import check_labels, refuse_texts
 from separatrix.messages import InputError, warn
 from separatrix.rows.block import Floats, check_sample_weight
 from separatrix.rows.mapped import EncodedRows
@@ -119,6 +119,7 @@ def _classes(y: Any) -> Target:
 
 def _numbers(model: Any, y: Any) -> Target:
     """Numbers as they are: one column, or several where the model predicts several."""
+    refuse_texts(y)
     if not model._multi_output:
         y = column_or_1d(y, warn=True)
     values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

@@ -25,6 +25,30 @@ def numeric(targets: Iterable[Term]) -> None:
         )
 
 
+def refuse_texts(y: Any) -> None:
+    """Raise if targets in memory are texts, which this model cannot predict."""
+    values = np.asarray(y) if hasattr(y, "dtype") or isinstance(y, (list, tuple)) else None
+    if values is None or values.dtype.kind not in "OU" or values.ndim != 1:
+        return
+    row = next((i for i, value in enumerate(values.tolist()) if isinstance(value, str)), None)
+    if row is None or _is_number(values[row]):
+        return
+    raise InputError(
+        f"The target is {values[row]!r}, and this model predicts numbers.",
+        row=row + 1,
+        column=getattr(y, "name", None),
+        remedy="Use a classifier, or give numbers.",
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def one_number(targets: Iterable[Term]) -> None:
     """Raise unless the target is one numeric column."""
     terms = tuple(targets)

@@ -105,6 +105,11 @@ class Summary(CoefficientTable):
 
         F = (RSS₀ − RSS₁)/q / σ̂², with q coefficients fewer in the smaller model of the same rows.
         """
+        if not isinstance(smaller, Summary):
+            raise InputError(
+                f"f_test compares summaries, and {type(smaller).__name__} is none.",
+                remedy="Call larger.summary().f_test(smaller.summary()).",
+            )
         q = smaller.degrees_of_freedom - self.degrees_of_freedom
         rss, larger_rss = (m.sigma**2 * m.degrees_of_freedom for m in (self, smaller))
         same = np.isclose(self.observations, smaller.observations, rtol=1e-12)

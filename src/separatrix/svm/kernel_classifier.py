@@ -10,9 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows, outputs_of
+from separatrix.estimators.targets import known_codes
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import KernelSVM
@@ -24,6 +26,10 @@ from separatrix.threads import one_blas_thread
 
 #: Classes of which every pair may have a binary SVM.
 MOST_CLASSES = 300
+
+
+def _has_hyperplane(estimator: Any) -> bool:
+    return "hyperplane_" in vars(estimator)
 
 
 class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
@@ -148,6 +154,34 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
                 remedy="break_ties must be False when decision_function_shape is 'ovo'.",
             )
         return self._predicted(self._ranked(self._scores(X)))
+
+    @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
+    def signed_distance(self, X: Any) -> Floats:
+        """Distance of every row to the hyperplane, in the units of the columns; linear kernel only.
+
+        Two classes: positive for ``classes_[1]``. More: a column for each binary SVM, that of
+        classes i < j positive for i.
+        """
+        distances = self.hyperplane_.signed_distance(self._design(X))
+        return distances[:, 0] if len(self.classes_) == 2 else distances
+
+    @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
+    def margin(self, X: Any, y: Any) -> Floats:
+        """Distance of every row to the boundary of its class ``y``; linear kernel only.
+
+        Negative if misclassified. Of several classes: the smallest one among its pairs.
+        """
+        x, codes, k = self._design(X), known_codes(y, self.classes_), len(self.classes_)
+        if k == 2:
+            return self.hyperplane_.margin(x, np.where(codes == 1, 1.0, -1.0))
+        if not self._has_pairs:
+            return self.hyperplane_.class_margin(x, codes)
+        nearest = np.full(len(codes), np.inf)
+        distances = self.hyperplane_.signed_distance(x)
+        for d, (i, j) in zip(distances.T, combinations(range(k), 2), strict=True):
+            side = np.where(codes == i, d, np.where(codes == j, -d, np.inf))
+            nearest = np.minimum(nearest, side)
+        return nearest
 
     def _class_scores(self, X: Any) -> Floats:
         return self._by_class(self._scores(X))

@@ -25,11 +25,11 @@ from separatrix.statistics.moments import Moments
 ACCURACY = 1e-8
 
 
-def lasso_path(X: Any, y: Any, *, eps: float = 1e-3, alphas: Any = 100, **options: Any) -> Any:
+def lasso_path(
+    X: Any, y: Any, *, l1_ratio: float = 1.0, eps: float = 1e-3, alphas: Any = 100, **options: Any
+) -> Any:
     """Lasso coefficients at every penalty of a grid: :func:`elastic_net_path` with ρ = 1."""
-    if options.pop("l1_ratio", 1.0) != 1.0:
-        raise InputError("The lasso has l1_ratio=1.", remedy="Use ElasticNet.path.")
-    return elastic_net_path(X, y, l1_ratio=1.0, eps=eps, alphas=alphas, **options)
+    return elastic_net_path(X, y, l1_ratio=l1_ratio, eps=eps, alphas=alphas, **options)
 
 
 def elastic_net_path(
@@ -48,8 +48,9 @@ def elastic_net_path(
 
     ``alphas`` are the penalties, or how many to place between the least one that sets all
     coefficients to zero and ``eps`` times it. Returns (alphas, coefs (d x m), gaps (m)), and the
-    numbers of sweeps with ``return_n_iter``. Of the ``options``, ``tol`` and ``max_iter`` count;
-    others of scikit-learn's (precompute, Xy, copy_X, verbose, check_input, …) have no effect.
+    numbers of sweeps with ``return_n_iter``. Of the ``options``, ``tol``, ``max_iter`` and
+    ``n_alphas``, an older name of the number of ``alphas``, count; others of scikit-learn's
+    (precompute, Xy, copy_X, verbose, check_input, …) have no effect.
     """
     x, target = check_X_y(X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
     if target.ndim == 2 and target.shape[1] > 1:
@@ -57,8 +58,9 @@ def elastic_net_path(
             "A path is that of one target.", remedy="Call it for every column of y by itself."
         )
     if isinstance(alphas, str) or alphas is None:  # scikit-learn's "warn"
-        alphas = options.get("n_alphas", 100)
-        alphas = 100 if isinstance(alphas, str) else alphas
+        alphas = 100
+    if np.ndim(alphas) == 0 and not isinstance(options.get("n_alphas", "deprecated"), str):
+        alphas = options["n_alphas"]
     single = x.dtype == np.float32
     x = sparse.csr_array(x, dtype=float) if sparse.issparse(x) else np.asarray(x, dtype=float)
     rows = ArrayRows(x, column_or_1d(target).astype(float), None)

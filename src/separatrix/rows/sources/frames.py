@@ -70,6 +70,22 @@ def refuse_odd_column(x: Any, why: str, remedy: str, *, nan: bool = False) -> No
         raise InputError(f"{odd[1]}, and {why}.", column=odd[0], remedy=remedy)
 
 
+def refuse_infinite(x: Any) -> None:
+    """Refuse a frame of plain numbers of which one is infinite, by row and column."""
+    values = np.asarray(x) if is_frame(x) else np.empty(0)
+    if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=float)):
+        return
+    row, column = (found[:1].tolist() for found in np.nonzero(np.isinf(values)))
+    if row:
+        names = x.column_names if hasattr(x, "column_names") else list(x.columns)
+        raise InputError(
+            "Input X contains infinity.",
+            row=row[0] + 1,
+            column=str(names[column[0]]),
+            remedy="Correct the value, or leave it empty as missing.",
+        )
+
+
 def items_of(x: Any) -> list[Any]:
     """The objects of a collection; those of a frame are the values of its one column."""
     if not is_frame(x):
