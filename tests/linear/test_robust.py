@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -333,3 +334,15 @@ def test_inference_and_bare_moments_are_refused_with_the_reason(model):
         model.fit(x, y).summary()
     with pytest.raises(sx.InputError, match="needs rows, and moments were given"):
         model.fit(sx.scan(x, target=y).reduce(sx.Moments()))
+
+
+def test_absolute_error_takes_few_vectors_beside_the_table() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((60_000, 30))
+    y = x[:, 0] + rng.standard_t(2, size=len(x))
+    tracemalloc.start()
+    model = LeastAbsoluteRegressor().fit(x, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.certificate_.holds
+    assert peak < 18 * y.nbytes

@@ -7,11 +7,13 @@ With ε = 0 the dual variables u = v − w need one box 0 ≤ v ≤ 2w; otherwis
 boxes 0 ≤ v ≤ w. A hinge, max(0, q − zβ), has the one box 0 ≤ v ≤ w, and a quadratic ½ βᵀPβ − h·β
 may be added to the losses: then Pβ = h + zᵀu. Either way one step solves (P + zᵀ D z) δ = …, a
 single weighted Gram matrix of the rows, and some twenty steps suffice for any number of rows. Steps
-are Mehrotra's predictor-corrector steps.
+are Mehrotra's predictor-corrector steps. What a step needs of single rows is computed in slices: of
+a step only the change of v is stored, from which those of the other variables follow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +23,8 @@ from separatrix.rows.block import Floats
 
 #: Fraction of the distance to the boundary that a step may go.
 STEP_FRACTION = 0.9995
+#: Rows in a slice, whose numbers stay in the cache.
+SLICE_ROWS = 8192
 #: Gap, as a fraction of the first, that is nothing where the objective itself goes to zero.
 NOTHING = 1e-20
 
@@ -40,6 +44,10 @@ class InteriorSolution:
     history: Floats
 
 
+#: v, s, p and q of some rows.
+Slices = tuple[Floats, Floats, Floats, Floats]
+
+
 @dataclass
 class PrimalDualPoint:
     """Dual variables v with slacks s = upper − v, multipliers p (of v ≥ 0) and q (of s ≥ 0), β."""
@@ -54,15 +62,11 @@ class PrimalDualPoint:
         """p·v + q·s, the duality gap of a feasible point."""
         return float(np.vdot(self.p, self.v) + np.vdot(self.q, self.s))
 
-    def moved(self, step: PrimalDualPoint, dual: float, primal: float) -> PrimalDualPoint:
-        """The point after a step of the given lengths in (v, s) and in (p, q, β)."""
-        return PrimalDualPoint(
-            self.v + dual * step.v,
-            self.s + dual * step.s,
-            self.p + primal * step.p,
-            self.q + primal * step.q,
-            self.beta + primal * step.beta,
-        )
+    def slices(self) -> Iterator[tuple[slice, Slices]]:
+        """(positions, (v, s, p, q)) of the rows, some at a time."""
+        for start in range(0, self.v.shape[1], SLICE_ROWS):
+            at = slice(start, start + SLICE_ROWS)
+            yield at, (self.v[:, at], self.s[:, at], self.p[:, at], self.q[:, at])
 
 
 class EpsilonInsensitiveProblem:
@@ -125,28 +129,70 @@ class HingeProblem(EpsilonInsensitiveProblem):
         self.ridge, self.linear = ridge, linear
 
 
+@dataclass
+class _Step:
+    """The changes of v (that of s is its negative) and of β; without a predictor, one itself."""
+
+    v: Floats
+    beta: Floats
+    predictor: _Step | None = None
+    centering: float = 0.0
+
+    def targets(self, at: slice, values: Slices) -> tuple[Floats, Floats]:
+        """By how much v·p and s·q are to change, to first order."""
+        v, s, p, q = values
+        low, high = -p * v, -q * s
+        if self.predictor is not None:
+            change, change_p, change_q = self.predictor.changes(at, values)
+            low += self.centering - change * change_p
+            high += self.centering + change * change_q
+        return low, high
+
+    def changes(self, at: slice, values: Slices) -> tuple[Floats, Floats, Floats]:
+        """The changes of v, p and q."""
+        v, s, p, q = values
+        low, high = self.targets(at, values)
+        change = self.v[:, at]
+        return change, (low - p * change) / v, (high + q * change) / s
+
+
 class _NormalEquations:
     """The linear system at a point, factorized once for predictor and corrector."""
 
     def __init__(self, problem: EpsilonInsensitiveProblem, at: PrimalDualPoint) -> None:
         self.problem, self.at = problem, at
-        self.d = 1.0 / (at.p / at.v + at.q / at.s)
-        gram = problem.weighted_gram(self.d.sum(axis=0))
+        self.d = np.empty_like(at.v)
+        for rows, (v, s, p, q) in at.slices():
+            self.d[:, rows] = 1.0 / (p / v + q / s)
+        one_box = len(self.d) == 1
+        gram = problem.weighted_gram(self.d[0] if one_box else self.d.sum(axis=0))
         if problem.ridge is not None:
             gram.flat[:: len(gram) + 1] += problem.ridge
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-14
         self.factor = linalg.cho_factor(gram, check_finite=False)
         self.dual_residual = problem.dual_residual(at)
-        self.primal_residual = problem.reduced_cost(at.beta) - at.p + at.q
+        self.primal_residual = problem.reduced_cost(at.beta)
+        self.primal_residual -= at.p
+        self.primal_residual += at.q
 
-    def step(self, low: Floats, high: Floats) -> PrimalDualPoint:
-        """The step for which v·p changes by ``low`` and s·q by ``high``, to first order."""
-        at, problem = self.at, self.problem
-        g = low / at.v - high / at.s - self.primal_residual
-        right = self.dual_residual + problem.z.T @ (problem.sign * self.d * g).sum(axis=0)
-        beta = linalg.cho_solve(self.factor, right, check_finite=False)
-        v = self.d * (g - problem.sign * (problem.z @ beta))
-        return PrimalDualPoint(v, -v, (low - at.p * v) / at.v, (high + at.q * v) / at.s, beta)
+    def step(self, predictor: _Step | None = None, centering: float = 0.0) -> _Step:
+        """The step to the optimum, or with a predictor the one that it corrects."""
+        problem = self.problem
+        step = _Step(np.empty_like(self.d), np.zeros(0), predictor, centering)
+        weighted = np.empty(self.d.shape[1])
+        for rows, values in self.at.slices():
+            low, high = step.targets(rows, values)
+            g = low / values[0] - high / values[1] - self.primal_residual[:, rows]
+            step.v[:, rows] = g
+            weighted[rows] = (problem.sign * self.d[:, rows] * g).sum(axis=0)
+        right = self.dual_residual + problem.z.T @ weighted
+        del weighted
+        step.beta = np.asarray(linalg.cho_solve(self.factor, right, check_finite=False))
+        fitted = problem.z @ step.beta
+        for rows, _ in self.at.slices():
+            step.v[:, rows] -= problem.sign * fitted[rows]
+        step.v *= self.d
+        return step
 
 
 def interior_point(
@@ -186,28 +232,48 @@ def predictor_corrector_step(
 ) -> PrimalDualPoint:
     """One step of Mehrotra's method."""
     equations = _NormalEquations(problem, at)
-    low, high = -at.p * at.v, -at.q * at.s
-    predictor = equations.step(low, high)
-    lengths = _step_lengths(problem, at, predictor)
-    gap, predicted = at.complementarity(), at.moved(predictor, *lengths).complementarity()
+    predictor = equations.step()
+    gap = at.complementarity()
+    predicted = _predicted_gap(at, predictor, *_step_lengths(problem, at, predictor))
     centering = (predicted / gap) ** 3 * gap / (2 * at.v.size)
-    corrected = equations.step(
-        centering + low - predictor.v * predictor.p, centering + high - predictor.s * predictor.q
-    )
-    return at.moved(corrected, *_step_lengths(problem, at, corrected))
+    corrected = equations.step(predictor, centering)
+    del equations
+    dual, primal = _step_lengths(problem, at, corrected)
+    v, s, p, q = (np.empty_like(at.v) for _ in range(4))
+    for rows, values in at.slices():
+        change, change_p, change_q = corrected.changes(rows, values)
+        v[:, rows] = values[0] + dual * change
+        s[:, rows] = values[1] - dual * change
+        p[:, rows] = values[2] + primal * change_p
+        q[:, rows] = values[3] + primal * change_q
+    return PrimalDualPoint(v, s, p, q, at.beta + primal * corrected.beta)
+
+
+def _predicted_gap(at: PrimalDualPoint, step: _Step, dual: float, primal: float) -> float:
+    """The complementarity after a step of the given lengths in (v, s) and in (p, q)."""
+    total = 0.0
+    for rows, (v, s, p, q) in at.slices():
+        change, change_p, change_q = step.changes(rows, (v, s, p, q))
+        total += float(np.vdot(p + primal * change_p, v + dual * change))
+        total += float(np.vdot(q + primal * change_q, s - dual * change))
+    return total
 
 
 def _step_lengths(
-    problem: EpsilonInsensitiveProblem, at: PrimalDualPoint, step: PrimalDualPoint
+    problem: EpsilonInsensitiveProblem, at: PrimalDualPoint, step: _Step
 ) -> tuple[float, float]:
     """Step lengths in (v, s) and in (p, q, β) that stay inside; equal where P couples the two."""
-    dual = min(_step_to_boundary(at.v, step.v), _step_to_boundary(at.s, step.s))
-    primal = min(_step_to_boundary(at.p, step.p), _step_to_boundary(at.q, step.q))
+    fastest = np.full(4, -np.inf)
+    for rows, (v, s, p, q) in at.slices():
+        change, change_p, change_q = step.changes(rows, (v, s, p, q))
+        ratios = (-change / v, change / s, -change_p / p, -change_q / q)
+        np.maximum(fastest, [np.max(ratio) for ratio in ratios], out=fastest)
+    dual = min(_length(fastest[0]), _length(fastest[1]))
+    primal = min(_length(fastest[2]), _length(fastest[3]))
     if problem.ridge is None:
         return dual, primal
     return min(dual, primal), min(dual, primal)
 
 
-def _step_to_boundary(value: Floats, change: Floats) -> float:
-    fastest = float(np.max(-change / value))
-    return min(1.0, STEP_FRACTION / fastest) if fastest > 0 else 1.0
+def _length(fastest: float) -> float:
+    return min(1.0, STEP_FRACTION / float(fastest)) if fastest > 0 else 1.0

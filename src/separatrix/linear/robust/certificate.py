@@ -13,7 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.linear.robust.design import Design
-from separatrix.optimize.interior_point import EpsilonInsensitiveProblem, PrimalDualPoint
+from separatrix.optimize.interior_point import (
+    SLICE_ROWS,
+    EpsilonInsensitiveProblem,
+    PrimalDualPoint,
+)
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 
@@ -63,20 +67,31 @@ class Table:
         outside = np.maximum(u / self.high, -u / self.low)
         return np.asarray(u / max(1.0, float(outside.max(initial=0.0))))
 
+    def _certify_rows(
+        self, r: Floats, u: Floats, high: Floats, low: Floats
+    ) -> tuple[float, float, float]:
+        """Loss, gap, and how far u is from ∂loss(r) relative to the weight, of some rows."""
+        losses = np.where(r > 0.0, high, low) * np.maximum(np.abs(r) - self.epsilon, 0.0)
+        excess = np.maximum(losses + self.epsilon * np.abs(u) - u * r, 0.0)
+        most = np.where(r >= self.epsilon, high, 0.0)
+        least = np.where(r <= -self.epsilon, -low, 0.0)
+        least = np.where(r > self.epsilon, high, least)
+        most = np.where(r < -self.epsilon, -low, most)
+        off = np.maximum(np.maximum(u - most, least - u), 0.0) / (0.5 * (high + low))
+        return float(losses.sum()), float(excess.sum()), float(np.max(off, initial=0.0))
+
     def certify(self, beta: Floats, u: Floats) -> Certificate:
         """Certificate of β by a feasible dual point, in the units of y and of the weights."""
         r, balance = self.residuals(beta), self.z.T @ u
-        losses, weight = self.losses(r), 0.5 * (self.high + self.low)
-        excess = np.maximum(losses + self.epsilon * np.abs(u) - u * r, 0.0)
-        gap = float(excess.sum()) + float(np.abs(balance * beta).sum())
-        primal, unit = float(losses.sum()), self.unit * self.w_unit
-        # u ∈ ∂loss(r), by row and relative to its weight; Zᵀu = 0 relative to its terms
-        above, below = r >= self.epsilon, r <= -self.epsilon
-        most = np.where(above, self.high, 0.0)
-        least = np.where(below, -self.low, 0.0)
-        least = np.where(r > self.epsilon, self.high, least)
-        most = np.where(r < -self.epsilon, -self.low, most)
-        off = np.maximum(np.maximum(u - most, least - u), 0.0) / weight
+        primal, gap, off = 0.0, float(np.abs(balance * beta).sum()), 0.0
+        for start in range(0, len(r), SLICE_ROWS):
+            rows = slice(start, start + SLICE_ROWS)
+            found = self._certify_rows(r[rows], u[rows], self.high[rows], self.low[rows])
+            primal, gap, off = primal + found[0], gap + found[1], max(off, found[2])
+        unit = self.unit * self.w_unit
+        # Zᵀu = 0 relative to its terms
+        weight = self.high + self.low
+        weight *= 0.5
         size = self.z.sizes(weight)
         imbalance = np.abs(balance) / np.maximum(size, np.finfo(float).tiny)
         return Certificate(
@@ -84,7 +99,7 @@ class Table:
             primal=primal * unit,
             dual=(primal - gap) * unit,
             gap=gap * unit,
-            kkt=float(max(off.max(initial=0.0), imbalance.max(initial=0.0))),
+            kkt=float(max(off, imbalance.max(initial=0.0))),
             tolerance=self.tol,
         )
 

@@ -56,13 +56,18 @@ class Design:
             yield slice(done, done + len(self.extra)), self.extra
 
     def __matmul__(self, beta: Any) -> Floats:
-        found, r = np.empty(self.shape[0]), self.preconditioner.rank
+        r = self.preconditioner.rank
         if self.near_zero:
             b = beta[:r] / self.preconditioner.scale
-            own = self.block.matvec(b) + (beta[r:].sum() - self.preconditioner.center @ b)
+            own = self.block.matvec(b)
+            own += beta[r:].sum() - self.preconditioner.center @ b
+            if self.keep is None and not len(self.extra):
+                return own
+            found = np.empty(self.shape[0])
             found[: self.own] = own if self.keep is None else own[self.keep]
             found[self.own :] = self.extra @ beta
             return found
+        found = np.empty(self.shape[0])
         for at, z in self.chunks():
             found[at] = z @ beta
         return found

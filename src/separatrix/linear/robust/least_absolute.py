@@ -62,11 +62,15 @@ def solve_tilted(rows: Rows, moments: Moments, options: TiltedOptions) -> Soluti
     preconditioner = _preconditioner(rows, moments, options)
     table = _table(rows.collect(), moments, preconditioner, options)
     beta = np.zeros(table.z.shape[1])
-    dual_points, vertex, iterations, history = [np.zeros(len(table.y))], None, 0, np.zeros(0)
+    dual_points, vertex, iterations, history = (
+        [np.broadcast_to(0.0, len(table.y))],
+        None,
+        0,
+        np.zeros(0),
+    )
     if table.objective(beta) > 0:
-        problem = TiltedProblem(table)
         interior = follow_central_path(
-            problem, beta, tol=0.01 * options.tol, max_iter=options.max_iter
+            TiltedProblem(table), beta, tol=0.01 * options.tol, max_iter=options.max_iter
         )
         vertex = optimal_vertex(
             table.z,
@@ -134,11 +138,13 @@ def _table(
     scale = np.ones(len(extra)) if options.standardize else preconditioner.scale[: len(extra)]
     penalty = options.alpha * (float(w.sum()) / w_unit) / scale
     w = w / w_unit
+    high = np.append(options.high * w, penalty)
+    even = options.high == options.low
     return Table(
         z=z,
         y=y / unit,
-        high=np.append(options.high * w, penalty),
-        low=np.append(options.low * w, penalty),
+        high=high,
+        low=high if even else np.append(options.low * w, penalty),
         epsilon=options.epsilon / unit,
         start=start,
         unit=unit,

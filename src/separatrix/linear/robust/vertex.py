@@ -59,9 +59,13 @@ class _PiecewiseLinear:
     def __init__(self, z: Design, y: Floats, slopes: Slopes, epsilon: float) -> None:
         self.z, self.epsilon, self.y = z, epsilon, y
         self.high, self.low = slopes
-        self.w = 0.5 * (self.high + self.low)
-        noise = np.random.default_rng(0).uniform(-1.0, 1.0, len(y))
-        self.perturbed = y + TIE_BREAK * noise
+        self.perturbed = np.random.default_rng(0).uniform(-1.0, 1.0, len(y))
+        self.perturbed *= TIE_BREAK
+        self.perturbed += y
+
+    def weights(self, basis: _Basis) -> Floats:
+        """The weights of the rows of the basis."""
+        return np.asarray(0.5 * (self.high[basis.rows] + self.low[basis.rows]))
 
     def edges(self, basis: _Basis) -> Floats:
         """Z_B⁻¹: its columns are the edges that leave the vertex."""
@@ -84,14 +88,13 @@ class _PiecewiseLinear:
         return np.where(basis.side > 0, 0.0, -low), np.where(basis.side < 0, 0.0, high)
 
     def ratio_test(
-        self, basis: _Basis, leaving: int, edge: Floats, r: Floats, derivative: float
+        self, basis: _Basis, leaving: int, rate: Floats, r: Floats, derivative: float
     ) -> tuple[int, float] | None:
         """Where f stops decreasing along an edge: (row, side); None if it never does.
 
-        ``edge`` is the rate of change of every residual; ``derivative`` < 0 that of f at the
-        vertex, which increases by h or l times |rate| at each kink that is passed.
+        ``rate``, which is written to, is that of every residual's change; ``derivative`` < 0 that
+        of f at the vertex, which increases by h or l times |rate| at each kink that is passed.
         """
-        rate = edge.copy()
         rate[np.delete(basis.rows, leaving)] = 0.0
         rate[np.abs(rate) <= 1e-13 * np.abs(rate).max()] = 0.0
         kinks = np.stack([r - self.epsilon, r + self.epsilon])
@@ -99,11 +102,14 @@ class _PiecewiseLinear:
         # the kink of the leaving row lies at distance zero, up to rounding
         kinks[np.abs(kinks[:, own]).argmin() if self.epsilon else slice(None), own] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            distance = np.where(rate != 0.0, -kinks / rate, np.inf).ravel()
-        distance[~(distance > 0.0)] = np.inf
-        order = np.argsort(distance, kind="stable")
-        order = order[: np.searchsorted(distance[order], np.inf)]
-        jumps = np.stack([self.high, self.low]).ravel()[order] * np.abs(rate)[order % len(r)]
+            kinks /= -rate
+        kinks[:, rate == 0.0] = np.inf
+        distance = kinks.ravel()
+        order = np.flatnonzero((distance > 0.0) & (distance < np.inf))
+        order = order[np.argsort(distance[order], kind="stable")]
+        del kinks, distance
+        jumps = np.where(order < len(r), self.high[order % len(r)], self.low[order % len(r)])
+        jumps *= np.abs(rate[order % len(r)])
         derivatives = derivative + np.cumsum(jumps)
         stop = int(np.searchsorted(derivatives, 0.0))
         if stop == len(order):
@@ -176,7 +182,7 @@ def _largest_violation(
     The direction is the sign in which its residual changes.
     """
     low, high = f.bounds(basis)
-    inside, w = u[basis.rows], f.w[basis.rows]
+    inside, w = u[basis.rows], f.weights(basis)
     over, under = (inside - high) / w, (low - inside) / w
     violation = np.maximum(over, under)
     leaving = int(violation.argmax())
@@ -191,7 +197,7 @@ def _largest_violation(
 def _alternative(f: _PiecewiseLinear, basis: _Basis, edges: Floats, u: Floats, r: Floats) -> float:
     """The largest change of a fitted value along an edge on which f is constant."""
     low, high = f.bounds(basis)
-    inside, slack = u[basis.rows], SLACK * f.w[basis.rows]
+    inside, slack = u[basis.rows], SLACK * f.weights(basis)
     kinks = np.stack([r - f.epsilon, r + f.epsilon])
     kinks[:, basis.rows] = np.nan  # rows of the basis stay at their kinks, or leave them at once
     kinks[np.abs(kinks) <= 1e-9] = 0.0
