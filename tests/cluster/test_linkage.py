@@ -82,7 +82,7 @@ def test_with_ties_every_merge_joins_the_closest_clusters(case, method: str) -> 
     table = linkage(x, method)
     assert table.shape == (n - 1, 4)
     shape = Dendrogram(table)  # refuses anything that is no tree
-    if method != "centroid":
+    if method not in ("centroid", "median"):  # which have inversions
         assert (np.diff(shape.heights) >= 0).all()
     assert certify_linkage(x, metric_from("euclidean"), method, table).holds
 

@@ -189,7 +189,6 @@ def test_files_that_are_no_text_tables(tmp_path):
     damaged = packed[:300] + bytes(20) + packed[320:]
     for name, content in (
         ("mark.csv", b"\xef\xbb\xbf"),
-        ("header.csv", b'"x\nx",y\n1,2\n'),
         ("plain.csv.gz", table),
         ("cut.csv.gz", packed[: len(packed) // 2]),
         ("damaged.csv.gz", damaged),

@@ -27,13 +27,13 @@ def rows(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
 def path(gram: np.ndarray, problems: Problems, tol: float) -> FoldPath:
     """All rows for training, and all of them scored."""
     every = np.arange(len(gram))
-    return FoldPath(np.asarray(gram, dtype=np.float64), problems, every, every, tol)
+    return FoldPath(np.asarray(gram, dtype=np.float32), problems, every, every, tol)
 
 
 @pytest.mark.parametrize("make", [pair_problems, rest_problems])
 def test_every_point_is_the_svm_of_its_C(make) -> None:
     x, codes = rows()
-    gram = np.asarray(Gaussian(1.2).gram(x), dtype=float)
+    gram = np.asarray(Gaussian(1.2).gram(x), dtype=np.float32)
     along = path(gram, make(codes, 2, np.ones(len(codes))), 1e-6)
     for C in (0.01, 0.3, 1.0, 20.0):
         along.solve(C)
@@ -51,7 +51,7 @@ def test_every_point_is_the_svm_of_its_C(make) -> None:
 
 def test_rows_that_are_not_for_training_have_no_say() -> None:
     x, codes = rows()
-    gram = np.asarray(Gaussian(1.2).gram(x), dtype=float)
+    gram = np.asarray(Gaussian(1.2).gram(x), dtype=np.float32)
     train, test = np.flatnonzero(np.arange(90) % 3), np.flatnonzero(np.arange(90) % 3 == 0)
     fold = FoldPath(gram, pair_problems(codes, 2, np.ones(90)), train, test, 1e-6)
     fold.solve(0.1)
@@ -64,7 +64,7 @@ def test_every_pair_of_three_classes() -> None:
     rng = np.random.default_rng(5)
     codes = np.repeat(np.arange(3), [30, 20, 40])
     x = rng.standard_normal((90, 2)) + 1.5 * np.array([[0, 0], [1, 0], [0, 1]])[codes]
-    gram = np.asarray(Gaussian(1.0).gram(x), dtype=float)
+    gram = np.asarray(Gaussian(1.0).gram(x), dtype=np.float32)
     train, test = np.flatnonzero(np.arange(90) % 4), np.flatnonzero(np.arange(90) % 4 == 0)
     fold = FoldPath(gram, pair_problems(codes, 3, np.ones(90)), train, test, 1e-6)
     fold.solve(2.0)
@@ -81,7 +81,7 @@ def test_every_pair_of_three_classes() -> None:
 def test_regression() -> None:
     x, _ = rows()
     y = 30.0 * np.sin(x[:, 0])
-    gram = np.asarray(Gaussian(1.0).gram(x), dtype=float)
+    gram = np.asarray(Gaussian(1.0).gram(x), dtype=np.float32)
     along = path(gram, regression_problems(y, np.ones(len(y)), 2.0), 1e-6)
     for C in (1.0, 10.0, 50.0):
         along.solve(C)
@@ -91,7 +91,7 @@ def test_regression() -> None:
 
 def test_weights_multiply_C_and_one_class_alone_has_no_support_vectors() -> None:
     x, codes = rows(40)
-    gram = np.asarray(Gaussian(1.0).gram(x), dtype=float)
+    gram = np.asarray(Gaussian(1.0).gram(x), dtype=np.float32)
     twice = np.sort(np.r_[np.arange(40), np.arange(10)])
     w = np.r_[np.full(10, 2.0), np.ones(30)]
     heavy = path(gram, pair_problems(codes, 2, w), 1e-8)

@@ -192,7 +192,7 @@ class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
 
     def _labeled_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Rows with an indicator per class, or with the given columns if multilabel."""
-        if not isinstance(X, Rows) and np.ndim(y) == 1:
+        if not isinstance(X, Rows) and np.asarray(y).ndim == 1:
             check_labels(np.asarray(y))
         kind = "" if isinstance(X, Rows) or y is None else type_of_target(y)
         self.multilabel_ = kind == "multilabel-indicator"
