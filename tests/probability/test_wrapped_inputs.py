@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics import pairwise_distances
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import GroupKFold, cross_val_predict, cross_validate
 from sklearn.utils import get_tags
 
 import separatrix as sx
@@ -94,3 +96,24 @@ def test_texts(wrap: Callable[[Any], Any]) -> None:
     assert (cross_val_predict(model, texts, labels, cv=2) == labels).all()
     votes = sx.OneVsRest(model).fit(texts, labels)
     assert votes.predict(["aaaa", "cc"]).tolist() == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sx.CalibratedClassifier(sx.LinearSVC()),
+        sx.AveragedClassifier([sx.GaussianNB()]),
+        sx.AveragedRegressor([sx.LinearRegression(), sx.KNeighborsRegressor()]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_groups_make_the_folds(model: Any) -> None:
+    groups, folds = np.arange(len(Y)) % 5, GroupKFold(3)
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        clone(model).fit(X, Y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        own = clone(model).set_params(cv=folds).fit(X, Y, groups=groups)
+        searched = cross_validate(own, X, Y, params={"groups": groups}, cv=folds)
+    named = clone(model).set_params(cv=list(folds.split(X, Y, groups))).fit(X, Y)
+    assert_allclose(own.predict(X), named.predict(X))
+    assert np.isfinite(searched["test_score"]).all()

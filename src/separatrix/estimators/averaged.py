@@ -27,6 +27,7 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, unit_weights
 from separatrix.selection.averaging import Average, log_loss_average, squared_error_average
 from separatrix.selection.folds import folds_of
+from separatrix.selection.routing import fold_router, named_folds, routed
 
 #: A bound on the loss left to gain, relative to the loss, at which weights count as optimal.
 TOLERANCE = 1e-5
@@ -40,6 +41,10 @@ class _Averaged(MetaEstimatorMixin, BaseEstimator):
     estimators_: list[Any]
     weights_: Floats
     certificate_: Certificate
+
+    def get_metadata_routing(self) -> Any:
+        """Which arguments of ``fit`` go to the splitter."""
+        return fold_router(self)
 
     def from_fitted(self, models: Sequence[Any], average: Average) -> Self:
         """Average models that are fitted already, with weights that were found before."""
@@ -129,17 +134,23 @@ class AveragedClassifier(ClassifierMixin, _Averaged):
         self.estimators = estimators
         self.cv = cv
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        """
+        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
         models, rows = self._models(), labeled_rows(self, X, y, sample_weight)
         with warn_once():
             whole = [fitted(model, rows) for model in models]
-            average = self._average(models, rows, whole[0].classes_)
+            average = self._average(models, rows, whole[0].classes_, cv)
         return self.from_fitted(whole, average)
 
-    def _average(self, models: list[Any], rows: LabeledRows, classes: NDArray[Any]) -> Average:
+    def _average(
+        self, models: list[Any], rows: LabeledRows, classes: NDArray[Any], cv: Any
+    ) -> Average:
         used, codes = rows.positive_weight, codes_of(rows.y, classes)
-        folds = folds_of(self.cv, len(codes), rows=used, codes=codes[used])
+        folds = folds_of(cv, len(codes), rows=used, codes=codes[used])
 
         def true_class(train: Any, test: Any) -> Floats:
             parts = [rows.split(model, used[train], used[test]) for model in models]
@@ -223,11 +234,15 @@ class AveragedRegressor(RegressorMixin, _Averaged):
         self.estimators = estimators
         self.cv = cv
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X`` and numbers ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        """
+        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
         models, rows = self._models(), numbered_rows(self, X, y, sample_weight)
         used = rows.positive_weight
-        folds = folds_of(self.cv, len(rows.y), rows=used)
+        folds = folds_of(cv, len(rows.y), rows=used)
 
         def predictions(train: Any, test: Any) -> Floats:
             parts = [rows.split(model, used[train], used[test]) for model in models]

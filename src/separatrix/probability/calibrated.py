@@ -30,6 +30,7 @@ from separatrix.probability.calibrations import (
 )
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.folds import folds_of
+from separatrix.selection.routing import fold_router, named_folds, routed
 
 _METHODS: dict[str, type[Calibration]] = {
     "logistic": LogisticCalibration,
@@ -91,15 +92,23 @@ class CalibratedClassifier(WrappedClassifier):
         self.method = method
         self.cv = cv
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
+
+        ``params`` such as ``groups`` go to the splitter by scikit-learn's metadata routing.
+        """
         check_option("method", self.method, (*_METHODS, JOINT))
+        cv = named_folds(self.cv, X, y, routed(self, params, None)["split"])
         rows = labeled_rows(self, X, y, sample_weight)
         two_or_more(np.unique(rows.y[rows.positive_weight]).tolist())
         with warn_once():
             self._expose(fitted(self.estimator, rows))
-            scores, codes, w = self._out_of_fold(rows)
+            scores, codes, w = self._out_of_fold(rows, cv)
         return self.from_fitted(self.estimator_, scores, codes, w)
+
+    def get_metadata_routing(self) -> Any:
+        """Which arguments of ``fit`` go to the splitter."""
+        return fold_router(self)
 
     def from_fitted(self, model: Any, scores: Floats, codes: Ints, w: Floats | None = None) -> Self:
         """Calibrate a classifier that is fitted already on out-of-fold scores.
@@ -119,12 +128,12 @@ class CalibratedClassifier(WrappedClassifier):
         )
         return self
 
-    def _out_of_fold(self, rows: LabeledRows) -> tuple[Floats, Ints, Floats | None]:
+    def _out_of_fold(self, rows: LabeledRows, cv: Any) -> tuple[Floats, Ints, Floats | None]:
         """Scores of each fold by a model fitted to the others, class codes and weights."""
         weighted, codes = rows.positive_weight, codes_of(rows.y, self.classes_)
-        if self.cv is None or isinstance(self.cv, int | np.integer):
+        if cv is None or isinstance(cv, int | np.integer):
             _require_two_of_each(codes[weighted], self.classes_)
-        folds = folds_of(self.cv, len(codes), rows=weighted, codes=codes[weighted])
+        folds = folds_of(cv, len(codes), rows=weighted, codes=codes[weighted])
         scores = folds.map(
             lambda train, test: self._test_scores(rows, weighted[train], weighted[test])
         )
