@@ -195,6 +195,7 @@ def test_files_that_are_no_text_tables(tmp_path):
     ):
         path = csv(tmp_path, content, name)
         refused([name], lambda path=path: read(path))
+    read(csv(tmp_path, b'"x\nx",y\n1,2\n', "header.csv"))  # a name may break a line
 
 
 def test_the_target_cannot_be_ignored(tmp_path):
