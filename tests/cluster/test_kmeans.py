@@ -355,3 +355,12 @@ def test_scatter_matrices_add_up(offset: float) -> None:
     assert_allclose(inside.sum(axis=0) + between, expected, rtol=1e-6, atol=1e-6)
     assert_allclose(np.trace(inside, axis1=1, axis2=2), parts.within, rtol=1e-6)
     assert_allclose(np.trace(between), parts.between, rtol=1e-6)
+
+
+def test_weights_by_position_in_every_way_to_fit() -> None:
+    x = np.random.default_rng(0).standard_normal((30, 2))
+    w = np.arange(1.0, 31.0)
+    model = sx.KMeans(3, random_state=0).fit(x, None, w)
+    assert (sx.KMeans(3, random_state=0).fit_predict(x, None, w) == model.labels_).all()
+    found = sx.KMeans(3, random_state=0).fit_transform(x, None, w)
+    assert np.array_equal(found, model.transform(x))

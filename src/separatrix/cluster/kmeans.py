@@ -280,6 +280,14 @@ default="k-means++"
         """The nearest center of every row."""
         return self._nearest(self._design(X))[0]
 
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
+        """Fit, and the label of every row."""
+        return self.fit(X, y, sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
+        """Fit, and the distance of every row to every center."""
+        return self.fit(X, y, sample_weight).transform(X)
+
     def transform(self, X: Any) -> Floats:
         """Distance of every row to every center."""
         x = self._design(X)
