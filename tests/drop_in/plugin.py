@@ -85,7 +85,7 @@ class DropIn:
         self.built.clear()
         try:
             yield
-        except pytest.skip.Exception:
+        except (pytest.skip.Exception, pytest.xfail.Exception):
             raise
         except BaseException as error:
             for name in self.built:

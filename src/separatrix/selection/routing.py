@@ -10,6 +10,8 @@ from sklearn import get_config
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from separatrix.rows.block import Ints
+
 
 def fold_router(model: Any, **others: Any) -> MetadataRouter:
     """The router of a model whose ``fit`` splits rows by ``cv``, and scores by ``others``."""
@@ -48,3 +50,11 @@ def named_folds(cv: Any, X: Any, y: Any, split: Mapping[str, Any]) -> Any:
         return cv
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     return list(check_cv(cv).split(np.empty((n, 1)) if y is None else X, y, **split))
+
+
+def of_rows(params: Mapping[str, Any], n: int, rows: Ints) -> dict[str, Any]:
+    """Metadata of some of the n rows; what is not one value for each row is passed on whole."""
+    return {
+        name: np.asarray(value)[rows] if np.ndim(value) and len(value) == n else value
+        for name, value in params.items()
+    }

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
@@ -22,7 +23,7 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.selection.folds import folding
-from separatrix.selection.routing import fold_router, routed
+from separatrix.selection.routing import fold_router, of_rows, routed
 
 
 class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
@@ -195,9 +196,11 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         folds = list(splitter.split(np.empty((len(labels), 1)), labels, **found["split"]))
         scorer, more = scorer_of_classes(self._scorer(), self.classes_), found["score"]
 
+        if weights is not None and not get_config().get("enable_metadata_routing", False):
+            more = {"sample_weight": weights}
+
         def score(fitted: Any, x: Any, y: Any, test: Ints) -> float:
-            extra = {} if weights is None else {"sample_weight": weights[test]}
-            return float(scorer(fitted, x, y, **{**extra, **more}))
+            return float(scorer(fitted, x, y, **of_rows(more, len(labels), test)))
 
         paths = [
             [
