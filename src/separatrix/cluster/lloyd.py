@@ -7,8 +7,8 @@ Neither step can raise the inertia, and there are finitely many partitions, so t
 in a local optimum. Sums are updated by the rows that moved, and recomputed from all rows before the
 end, so that no rounding errors accumulate in the means.
 
-Rows are read where they lie, and centered batch by batch: memory holds the table once, and of every
-row a label and the bounds of its distances.
+Rows of a large table are read where they lie, and centered batch by batch: memory holds the table
+once, and of every row a label and the bounds of its distances. Those of others are centered once.
 """
 
 from __future__ import annotations
@@ -161,6 +161,7 @@ class _Lloyd:
             # the bound of a single group is that of all centers
             lower[:, 0] if groups == 1 else np.full(n, -np.inf, dtype=np.float32),
         )
+        self.points = None if table.x.size > LARGE else self._all_centered()
         self.rounding = (2 * d + 16) * 2.0**-24
         k, chunks = len(start), -(-n // ROWS_PER_CHUNK)
         self.sums, self.cluster_weights = np.zeros((k, d)), np.zeros(k)
@@ -180,8 +181,30 @@ class _Lloyd:
 
     def _centered(self, start: int, stop: int) -> Iterator[tuple[slice, Floats, Floats]]:
         """(positions, rows, weights) of the rows ``start:stop``, a batch at a time."""
+        if self.points is not None:
+            yield slice(start, stop), self.points.exact[start:stop], self.points.weight[start:stop]
+            return
         for at, x, w in self.table.batches(start, stop):
             yield at, (x - self.mean) / self.unit, w
+
+    def _all_centered(self) -> Points:
+        """All rows, laid out for the loops."""
+        n, d = self.table.x.shape
+        points = Points(
+            np.empty((n, d)), np.empty((n, d), np.float32), np.empty(n, np.float32), np.empty(n)
+        )
+        for at, x, w in self.table.batches(0, n):
+            self._center(at, x, *(part[at] for part in points[:3]))
+            points.weight[at] = w
+        return points
+
+    def _center(self, at: slice, x: Floats, *out: Any) -> None:
+        """Center the rows that the bounds do not decide."""
+        own = self.state
+        row_loops.center_rows(
+            x, self.mean, self.unit, own.label[at], own.upper[at], own.lowest[at],
+            self.centers.drift, self.centers.group_drift[-1], *out,
+        )  # fmt: skip
 
     def _map_chunks(self, work: Callable[..., Any]) -> list[Any]:
         """``work(start, stop, sums, cluster_weights, count)`` of every chunk, on threads."""
@@ -215,8 +238,10 @@ class _Lloyd:
         return int(moved)
 
     def _assign_chunk(self, start: int, stop: int, *parts: Any) -> int:
+        if self.points is not None:
+            every = (self.points, self.centers, self.state, self.rounding, start, stop)
+            return int(kmeans_loops.assign_rows(*every, *parts))
         moved, points = 0, None
-        drift, total_drift = self.centers.drift, self.centers.group_drift[-1]
         for at, x, w in self.table.batches(start, stop):
             if points is None or len(points.square) < len(x):
                 points = Points(
@@ -225,12 +250,9 @@ class _Lloyd:
                     np.empty(len(x), np.float32),
                     w,
                 )
+            self._center(at, x, *points[:3])
             own = self.state
             state = State(own.label[at], own.upper[at], own.lower[at], own.lowest[at])
-            row_loops.center_rows(
-                x, self.mean, self.unit, state.label, state.upper, state.lowest, drift,
-                total_drift, *points[:3],
-            )  # fmt: skip
             rows = (points._replace(weight=w), self.centers, state, self.rounding, 0, len(x))
             moved += int(kmeans_loops.assign_rows(*rows, *parts))
         return moved
