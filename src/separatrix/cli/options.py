@@ -274,6 +274,8 @@ FLAGS = {
     "task": "--task",
     "models": "--models",
     "metric": "--metric",
+    "rule": "--rule",
+    "effort": "--effort",
     "costs": "--costs",
     "reject": "--reject",
     "seed": "--seed",
