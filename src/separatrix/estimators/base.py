@@ -12,6 +12,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 
 from separatrix.estimators.frames import as_matrix, like_training, reads_tables
 from separatrix.estimators.targets import refuse_texts
+from separatrix.estimators.targets import require_labels as require_labels
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.kernels import Kernel, Precomputed, kernel_from
 from separatrix.messages import InputError
@@ -38,15 +39,6 @@ def refuse_targets(y: Any, sample_weight: Any) -> None:
         raise InputError(
             "Rows carry their own target and weights.",
             remedy="Name them in scan(…, target=…, weight=…) and call fit(rows).",
-        )
-
-
-def require_labels(model: object, y: Any) -> None:
-    """Refuse to fit without targets, in the words of scikit-learn."""
-    if y is None:
-        raise ValueError(
-            f"This {type(model).__name__} estimator requires y to be passed, "
-            "but the target y is None."
         )
 
 

@@ -18,7 +18,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.estimators.class_tables import indicators, label_type, with_classes
-from separatrix.estimators.targets import check_labels, refuse_texts
+from separatrix.estimators.targets import check_labels, refuse_texts, require_labels
 from separatrix.messages import InputError, warn
 from separatrix.rows.block import Floats, check_sample_weight
 from separatrix.rows.mapped import EncodedRows
@@ -82,11 +82,7 @@ def with_target(model: Any, rows: InMemory, y: Any, sample_weight: Any) -> Rows:
     block = replace(rows.block, w=check_sample_weight(sample_weight, len(rows)))
     if not isinstance(model, ClassifierMixin | RegressorMixin):
         return InMemory(rows.schema, block)
-    if y is None:
-        name = type(model).__name__
-        raise ValueError(
-            f"This {name} estimator requires y to be passed, but the target y is None."
-        )
+    require_labels(model, y)
     check_consistent_length(np.empty((len(rows), 0)), y)
     values, columns, terms = (
         _classes(y) if isinstance(model, ClassifierMixin) else _numbers(model, y)

@@ -83,6 +83,15 @@ def codes_of(labels: Any, known: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(codes[inverse])
 
 
+def require_labels(model: object, y: Any) -> None:
+    """Refuse to fit without targets, in the words of scikit-learn."""
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+
+
 def with_every_class(p: Any, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
     """Probabilities of the ``known`` classes with a column for each of ``classes``; zero if new."""
     found: Floats = np.asarray(p, dtype=float)

@@ -18,9 +18,21 @@ from separatrix.neighbors.queries import (
 )
 
 
-class KNeighborsTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KNeighborsQueries, UnlabeledNeighbors
-):
+class _GraphTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """A transformer whose columns are the training rows."""
+
+    n_samples_fit_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
+        """Index ``X``, and the graph of its rows."""
+        return self.fit(X).transform(X)
+
+
+class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeighbors):
     """The graph of the k nearest training rows, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if zⱼ is among the nearest training rows of xᵢ
@@ -108,24 +120,14 @@ class KNeighborsTransformer(
         self._fit_unlabeled(X)
         return self
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_samples_fit_
-
     def transform(self, X: Any) -> Any:
         """The graph from the rows of X to their nearest training rows."""
         check_is_fitted(self, "points_")
         k = check_n_neighbors(self.n_neighbors) + (self.mode == "distance")
         return self.kneighbors_graph(X, k, self.mode)
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Index ``X``, and the graph of its rows."""
-        return self.fit(X).transform(X)
 
-
-class RadiusNeighborsTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, RadiusQueries, UnlabeledNeighbors
-):
+class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeighbors):
     """The graph of all training rows within a radius, as a sparse matrix.
 
         A[i, j] = d(xᵢ, zⱼ) if d(xᵢ, zⱼ) ≤ radius
@@ -212,15 +214,7 @@ class RadiusNeighborsTransformer(
         self._fit_unlabeled(X)
         return self
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_samples_fit_
-
     def transform(self, X: Any) -> Any:
         """The graph from the rows of X to all training rows within the radius."""
         check_is_fitted(self, "points_")
         return self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Index ``X``, and the graph of its rows."""
-        return self.fit(X).transform(X)
