@@ -22,6 +22,7 @@ from separatrix.discriminant.gaussian_options import (
 )
 from separatrix.discriminant.gaussian_problem import GaussianProblem
 from separatrix.estimators.class_labels import ClassLabels
+from separatrix.estimators.precision import number_type
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
 from separatrix.geometry.normal import MultivariateNormal
 from separatrix.geometry.quadric import Quadric, real_roots
@@ -272,14 +273,6 @@ class IncrementalGaussianClassifier(GaussianClassifier):
             moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
         self._fit_moments(moments, identity(rows.schema))
         return self
-
-
-def number_type(x: Any) -> Any:
-    """Single precision for arrays, sparse matrices and frames of it, else double."""
-    types = getattr(x, "dtypes", None)
-    types = [getattr(x, "dtype", None)] if types is None else list(types)
-    single = bool(types) and all(isinstance(t, np.dtype) and t == np.float32 for t in types)
-    return np.float32 if single else np.float64
 
 
 def _thresholds(scores: ClassScores, m: ClassMoments) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.precision import number_type
 from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.fit import LogisticRows, LogisticSolution, solve_logistic, starting_point
 from separatrix.logistic.parameters import LIBLINEAR, check_parameters, penalty_of, warn_as_there
@@ -17,7 +18,6 @@ from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, 
 from separatrix.logistic.tuning import FIT_POINTS, fold_fits
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
-from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
 
@@ -174,7 +174,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         solution = self._solve(data, targets, options, before)
         self._store(solution, data.encoding)
         self.n_iter_ = np.array([min(max(solution.iterations - 1, 1), self.max_iter)], np.int32)
-        if single_precision(X) and self.solver != LIBLINEAR:
+        if number_type(X) is np.float32 and self.solver != LIBLINEAR:
             self.coef_ = self.coef_.astype(np.float32)
             self.intercept_ = self.intercept_.astype(np.float32)
         self.fit_statistics_ = LogisticFitStatistics.of(solution, self.fit_intercept)
@@ -237,11 +237,3 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.solver != LIBLINEAR
         return tags
-
-
-def single_precision(X: Any) -> bool:
-    """Whether an array, a sparse matrix or every column of a data frame has 32-bit numbers."""
-    if isinstance(X, Rows):
-        return False
-    kinds = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
-    return bool(kinds) and all(kind == np.float32 for kind in kinds)
