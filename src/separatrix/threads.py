@@ -1,26 +1,267 @@
-"""Limits on the threads of BLAS.
+"""How many threads any work may use, and work on that many.
 
-A BLAS that splits a product of microseconds over processors spends its time waiting for them.
-Solvers that need thousands of such products limit BLAS to one thread meanwhile, and split what is
-large themselves.
+The number is the fewest of: the processors this process may run on, the quota of its container,
+``SEPARATRIX_THREADS``, the limits that ``joblib`` and Dask set for their workers
+(``OMP_NUM_THREADS``, ``NUMBA_NUM_THREADS``), a limit of ``threadpoolctl`` in force, and ``n_jobs``
+of an estimator (:func:`thread_limit`). A process of a pool uses one thread unless
+``SEPARATRIX_THREADS`` says more.
+
+:func:`parallel_map` runs the pieces of a piece of work. Pieces never depend on the number of
+threads, and BLAS has one thread meanwhile, so results are the same bits for any number of threads.
+All calls of a process share one budget: fits side by side, or folds within a fit, do not multiply.
 """
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from functools import cache
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+from separatrix.messages import InputError
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+#: Pieces that a large piece of work is cut into, at least: 16 threads then wait little at the end.
+MIN_PIECES = 64
+#: Variables by which ``joblib`` and Dask tell their workers how many threads to use.
+WORKER_LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 _lock = Lock()
 _limits: list[Any] = []
 _depth = 0
-
-
 _controllers: dict[bool, ThreadpoolController] = {}
+
+
+# -- how many ----------------------------------------------------------------------------------
+
+
+def available_threads() -> int:
+    """How many threads this process may use now, all limits considered."""
+    asked = _environment("SEPARATRIX_THREADS")
+    limits = [_processors(), *(_environment(name) for name in WORKER_LIMITS), asked, _blas_limit()]
+    if asked is None and multiprocessing.parent_process() is not None:
+        limits.append(1)  # its siblings have the other processors
+    return max(1, min(limit for limit in limits if limit is not None))
+
+
+@cache
+def _processors() -> int:
+    """The processors this process may run on, or the quota of its container if that is less."""
+    if hasattr(os, "sched_getaffinity"):
+        affinity = len(os.sched_getaffinity(0))
+    else:
+        affinity = os.cpu_count() or 1
+    return max(1, min(affinity, _quota()))
+
+
+def _quota() -> int:
+    """Whole processors that control groups leave this process; very many without a quota."""
+    quotas = [sys.maxsize]
+    for folder in _control_groups():
+        try:
+            if (folder / "cpu.max").exists():
+                amount, period = (folder / "cpu.max").read_text().split()
+            else:
+                amount = (folder / "cpu.cfs_quota_us").read_text().strip()
+                period = (folder / "cpu.cfs_period_us").read_text().strip()
+            if amount not in ("max", "-1"):
+                quotas.append(-(-int(amount) // int(period)))
+        except (OSError, ValueError):
+            continue
+    return min(quotas)
+
+
+def _control_groups(root: Path = Path("/sys/fs/cgroup")) -> list[Path]:
+    """The folders of this process's control groups and of those above them."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    folders: dict[Path, None] = {}
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        base = root / controllers if controllers else root
+        own = base / path.lstrip("/")
+        for folder in (own, *own.parents):
+            if folder == base or base in folder.parents:
+                folders[folder] = None
+    return list(folders)
+
+
+def _environment(name: str) -> int | None:
+    """A positive whole number from the environment; None if there is none."""
+    text = os.environ.get(name, "").split(",")[0].strip()
+    if not text:
+        return None
+    if text.isdigit() and int(text) > 0:
+        return int(text)
+    if name == "SEPARATRIX_THREADS":
+        raise InputError(
+            f"SEPARATRIX_THREADS is {text!r}, which is not a number of threads.",
+            remedy="Set it to a positive whole number, or leave it unset.",
+        )
+    return None
+
+
+def _blas_limit() -> int | None:
+    """The threads of BLAS, where they are fewer than it would take by itself: a limit in force."""
+    with _lock:
+        if _depth:  # our own limit: what counts is the number before it
+            libraries = _limits[0]._original_info
+            counts = [info["num_threads"] for info in libraries if info["user_api"] == "blas"]
+        else:
+            libraries = _controller().lib_controllers
+            counts = [lib.num_threads for lib in libraries if lib.user_api == "blas"]
+    own = [_environment(name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")]
+    usual = min(count for count in (_processors(), *own) if count is not None)
+    return min((count for count in counts if count < usual), default=None)
+
+
+class _Budget:
+    """Threads in use out of ``limit``; None for what the process has available."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit, self.used = limit, 0
+
+    def free(self) -> int:
+        limit = available_threads() if self.limit is None else self.limit
+        return limit - self.used
+
+
+_budget_lock = Lock()
+_process_budget = _Budget()
+_budgets: ContextVar[tuple[_Budget, ...]] = ContextVar("budgets", default=(_process_budget,))
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+@contextmanager
+def thread_limit(n_jobs: int | None) -> Iterator[None]:
+    """Limit the threads of everything within, as scikit-learn's ``n_jobs`` does.
+
+    None sets no limit of its own, -1 stands for all, -2 for all but one.
+    """
+    if n_jobs is None or n_jobs == -1:
+        yield
+        return
+    if n_jobs == 0:
+        raise InputError("n_jobs is 0.", remedy="Give a number of threads, -1 for all, or None.")
+    limit = n_jobs if n_jobs > 0 else max(1, available_threads() + 1 + n_jobs)
+    token = _budgets.set((*_budgets.get(), _Budget(limit)))
+    try:
+        yield
+    finally:
+        _budgets.reset(token)
+
+
+def thread_count() -> int:
+    """How many threads a call of :func:`parallel_map` would use here and now, at most."""
+    with _budget_lock:
+        free = min(budget.free() for budget in _budgets.get())
+    return max(1, free + 1 if _inside.get() else free)
+
+
+@contextmanager
+def _taken(wanted: int) -> Iterator[int]:
+    """Take up to ``wanted`` threads from every budget; yield how many, the caller among them."""
+    budgets, nested = _budgets.get(), _inside.get()
+    with _budget_lock:
+        free = min(budget.free() for budget in budgets)
+        granted = max(1, min(wanted, free + 1 if nested else free))
+        counted = granted - 1 if nested else granted
+        for budget in budgets:
+            budget.used += counted
+    token = _inside.set(True)
+    try:
+        yield granted
+    finally:
+        _inside.reset(token)
+        with _budget_lock:
+            for budget in budgets:
+                budget.used -= counted
+
+
+# -- work on threads ---------------------------------------------------------------------------
+
+
+def parallel_map(work: Callable[[A], T], items: Sequence[A]) -> list[T]:
+    """``[work(item) for item in items]`` on as many threads as are free, the caller among them.
+
+    Threads take the next piece from a counter: no lock, no queue. ``work`` should release the
+    interpreter (compiled loops with ``nogil``, BLAS), and write only where no other piece does.
+    Of several errors that of the first item is raised.
+    """
+    count = len(items)
+    results: list[Any] = [None] * count
+    with one_blas_thread():
+        if count < 2:
+            return [work(item) for item in items]
+        with _taken(count) as granted:
+            if granted < 2:
+                return [work(item) for item in items]
+            turn, errors = itertools.count(), dict[int, BaseException]()
+
+            def run() -> None:
+                while not errors and (i := next(turn)) < count:
+                    try:
+                        results[i] = work(items[i])
+                    except BaseException as error:
+                        errors[i] = error
+
+            helpers = [_pool().submit(copy_context().run, run) for _ in range(granted - 1)]
+            run()
+            for helper in helpers:
+                if not helper.cancel():  # one that has not started yet is no longer needed
+                    helper.result()
+            if errors:
+                raise errors[min(errors)]
+    return results
+
+
+def pieces(n: int, smallest: int = 1, most: int = MIN_PIECES) -> list[slice]:
+    """Cut ``n`` rows into at most ``most`` equal slices of at least ``smallest`` rows.
+
+    The cuts depend on ``n`` alone, never on the number of threads.
+    """
+    count = max(1, min(most, n // max(smallest, 1)))
+    cuts = [n * i // count for i in range(count + 1)]
+    return [slice(start, stop) for start, stop in itertools.pairwise(cuts)]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Waiting threads, started as needed: starting new ones takes longer than small work."""
+    return ThreadPoolExecutor(512, "separatrix")
+
+
+def _after_fork() -> None:
+    """A forked process has none of the threads of its parent, and none of their locks."""
+    global _lock, _budget_lock, _depth
+    _lock, _budget_lock = Lock(), Lock()
+    _depth, _process_budget.used = 0, 0
+    _limits.clear()
+    _pool.cache_clear()
+    _processors.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+# -- BLAS --------------------------------------------------------------------------------------
 
 
 def _controller() -> ThreadpoolController:
@@ -33,7 +274,11 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread; nested and concurrent limits are set and restored once."""
+    """Limit BLAS to one thread; nested and concurrent limits are set and restored once.
+
+    A BLAS that splits a product of microseconds over processors spends its time waiting for them,
+    and sums in an order that depends on their number.
+    """
     global _depth
     with _lock:
         _depth += 1

@@ -27,16 +27,24 @@ from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.sources.dataframes import as_table
 from separatrix.rows.sources.frames import is_frame, items_of, odd_column, refuse_odd_column
 from separatrix.rows.sources.new_rows import rows_like
+from separatrix.threads import thread_limit
 
 Fit = Callable[..., Any]
 
 
 def reads_tables(fit: Fit) -> Fit:
-    """``fit`` that takes data frames of any columns too, and whole numbers of tables as classes."""
+    """``fit`` that takes data frames of any columns too, and whole numbers of tables as classes.
+
+    An ``n_jobs`` of the estimator limits the threads of everything within.
+    """
     parameters = signature(fit)
 
     @wraps(fit)
     def fit_table(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        with thread_limit(getattr(self, "n_jobs", None)):
+            return fit_any(self, X, *args, **kwargs)
+
+    def fit_any(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(X, Rows):
             is_class = isinstance(self, ClassifierMixin)
             return fit(self, with_classes(X) if is_class else X, *args, **kwargs)

@@ -7,9 +7,7 @@ The quadratic forms are stored factored, so that they do not cancel for rows far
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.rows.block import Floats, Matrix, to_array
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 #: Numbers of a chunk of rows, so that it stays in the cache.
 CHUNK_NUMBERS = 131_072
@@ -63,8 +61,7 @@ def _scores_by_chunk(
         for start in starts:
             score_chunk(start)
     else:
-        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(score_chunk, starts))
+        parallel_map(score_chunk, starts)
     return out
 
 

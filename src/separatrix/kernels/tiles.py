@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +11,7 @@ from scipy import sparse
 
 from separatrix.kernels.base import Array, Items, PreparedKernel, mirror_tile
 from separatrix.messages import InputError
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 #: Entries and rows of one tile: multiplied, then transformed while it is still in the cache.
 TILE_ENTRIES = 1 << 17
@@ -107,26 +103,11 @@ def lower_tiles(n: int) -> list[Tile]:
 def for_each_tile(fill: Callable[[slice, slice], None], todo: list[Tile], depth: int) -> None:
     """Call ``fill`` for every tile, on several threads if there is enough work."""
     entries = sum((r.stop - r.start) * (c.stop - c.start) for r, c in todo)
-    threads = min(os.cpu_count() or 1, len(todo))
-    if threads < 2 or entries * (depth + 16) < MIN_PARALLEL_WORK:
+    if entries * (depth + 16) < MIN_PARALLEL_WORK:
         for tile in todo:
             fill(*tile)
         return
-    queue, lock = iter(todo), Lock()
-
-    def work() -> None:
-        while True:
-            with lock:
-                tile = next(queue, None)
-            if tile is None:
-                return
-            fill(*tile)
-
-    with one_blas_thread():
-        futures = [_pool().submit(work) for _ in range(threads - 1)]
-        work()
-        for future in futures:
-            future.result()
+    parallel_map(lambda tile: fill(*tile), todo)
 
 
 def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array, x: Any) -> Array:
@@ -148,16 +129,6 @@ def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array
     todo = [(slice(top, min(top + STRIP_ROWS, n)), slice(0, m)) for top in range(0, n, STRIP_ROWS)]
     for_each_tile(strip, todo, int(x.shape[1]))
     return sums
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    """A pool of waiting threads: starting new ones takes longer than many a small matrix."""
-    return ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), "separatrix-tiles")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def product_into(x: Any, columns: Any, block: Array) -> None:

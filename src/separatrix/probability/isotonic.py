@@ -9,8 +9,6 @@ pieces probabilities are interpolated linearly.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +16,7 @@ import numpy as np
 from separatrix.optimize.solution import Certificate
 from separatrix.probability.binary_scores import BinaryScores, unit_of
 from separatrix.rows.block import Floats
+from separatrix.threads import parallel_map
 
 #: Rows from which the two classes are sorted on two threads.
 MANY = 50_000
@@ -44,9 +43,9 @@ def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
 
     if rows.w is not None:
         rows = replace(rows, w=rows.w / unit_of(rows.w))
-    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        run = pool.map if rows.score.size >= MANY else map
-        pos, neg = run(_sorted, *zip(rows.of_class(True), rows.of_class(False), strict=True))
+    classes = (rows.of_class(True), rows.of_class(False))
+    many = rows.score.size >= MANY
+    pos, neg = parallel_map(_sorted, classes) if many else map(_sorted, classes)
     low, high, up, right = hull_edges(*pos, *neg)
     fitted = IsotonicMap(low, high, up / (up + right))
     certificate = Certificate(
@@ -60,8 +59,9 @@ def fit_isotonic(rows: BinaryScores) -> tuple[IsotonicMap, Certificate]:
     return fitted, certificate
 
 
-def _sorted(score: Floats, w: Floats | None) -> tuple[Floats, Floats]:
+def _sorted(scores: tuple[Floats, Floats | None]) -> tuple[Floats, Floats]:
     """Sorted scores with their weights; a plain sort takes half the time of an argsort."""
+    score, w = scores
     if w is None:
         return np.sort(score), _NONE
     order = np.argsort(score, kind="stable")

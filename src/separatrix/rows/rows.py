@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar
@@ -17,7 +15,7 @@ from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
 from separatrix.rows.parts import Hashes, Parts, hash_block
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
 from separatrix.rows.split import Keys, split_rows
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 
 class Addable(Protocol):
@@ -243,10 +241,9 @@ class ArrayRows(InMemory):
 
 
 def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]]) -> S:
-    """Reduce the chunks on as many threads as there are cores; add up in the order of the chunks.
+    """Reduce the chunks on threads; add up in the order of the chunks.
 
-    Neither the chunks nor the order depend on the number of cores, so the result does not either.
-    BLAS is limited to one thread meanwhile: two levels of threads would wait for each other.
+    Neither the chunks nor the order depend on the number of threads: the result does not either.
     """
 
     def one(chunk: Callable[[], Iterator[Block]]) -> S:
@@ -257,8 +254,7 @@ def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]])
 
     if len(chunks) == 1:
         return one(chunks[0])
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(one, chunks))
+    parts = parallel_map(one, chunks)
     total = parts[0]
     for part in parts[1:]:
         total = total + part

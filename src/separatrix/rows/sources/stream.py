@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,7 @@ from separatrix.rows.schema import Schema
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
 from separatrix.rows.sources.unseen import Counts, added, warn_unseen
-from separatrix.threads import one_blas_thread
+from separatrix.threads import one_blas_thread, thread_count
 
 BLOCK_ROWS = 65_536
 
@@ -160,7 +159,7 @@ class TableRows(BatchedRows):
             return part, decoded.dropped, decoded.unseen
 
         total, dropped, unseen = statistic.fresh(), 0, Counts()
-        workers = os.cpu_count() or 1
+        workers = thread_count()
         waiting: deque[Future[tuple[S, int, Counts]]] = deque()
         with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
             for located in self._batches(reader):

@@ -1,0 +1,47 @@
+"""Products of compressed rows with dense vectors; compressed columns are the rows of Xᵀ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+Array = Any
+
+
+@njit(cache=True, nogil=True)
+def rows_times(
+    start: int, stop: int, indptr: Array, indices: Array, data: Array, v: Array, out: Array
+) -> None:
+    """out[i] = Σⱼ xᵢⱼ vⱼ for the rows start to stop."""
+    for i in range(start, stop):
+        total = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            total += data[at] * v[indices[at]]
+        out[i] = total
+
+
+@njit(cache=True, nogil=True)
+def rows_times_columns(
+    start: int, stop: int, indptr: Array, indices: Array, data: Array, v: Array, out: Array
+) -> None:
+    """out[i, :] = Σⱼ xᵢⱼ v[j, :] for the rows start to stop."""
+    for i in range(start, stop):
+        row = out[i]
+        row[:] = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            value, other = data[at], v[indices[at]]
+            for k in range(row.shape[0]):
+                row[k] += value * other[k]
+
+
+@njit(cache=True, nogil=True)
+def weighted_squares(
+    start: int, stop: int, indptr: Array, indices: Array, data: Array, w: Array, out: Array
+) -> None:
+    """out[i] = Σⱼ wⱼ xᵢⱼ² for the rows start to stop."""
+    for i in range(start, stop):
+        total = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            total += w[indices[at]] * data[at] * data[at]
+        out[i] = total

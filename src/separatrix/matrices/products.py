@@ -1,0 +1,177 @@
+"""A matrix that solvers multiply with, dense or sparse: X v, Xᵀ r, Σ w x², some of its columns.
+
+Work is cut by rows or columns at places that depend on the shape alone, and every entry of a
+product is summed by one thread in one order: results are the same bits on any number of threads.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.matrices.loops.sparse import rows_times, rows_times_columns, weighted_squares
+from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.threads import parallel_map, pieces
+
+#: Multiplications that are worth another thread.
+MIN_WORK = 100_000
+
+
+class Products(Protocol):
+    """What a solver needs of a matrix X (n x d); ``v`` and ``r`` may have several columns."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        ...
+
+    def times(self, v: Floats) -> Floats:
+        """X v."""
+        ...
+
+    def transposed_times(self, r: Floats) -> Floats:
+        """Xᵀ r."""
+        ...
+
+    def weighted_squares(self, w: Floats) -> Floats:
+        """Σᵢ wᵢ xᵢⱼ² of every column j."""
+        ...
+
+    def columns(self, index: Ints) -> Floats:
+        """Some columns, dense and contiguous each (Fortran order)."""
+        ...
+
+
+def products(x: Matrix) -> Products:
+    """The products of a dense or sparse matrix; a sparse one is never filled in."""
+    return SparseProducts(x) if sparse.issparse(x) else DenseProducts(np.asarray(x))
+
+
+class DenseProducts:
+    """A dense matrix in C or Fortran order, in float64 or float32."""
+
+    def __init__(self, x: Floats) -> None:
+        self.x = x
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.x.shape[0], self.x.shape[1]
+
+    def times(self, v: Floats) -> Floats:
+        """X v, rows on threads."""
+        n, d = self.shape
+        out = np.empty((n, *v.shape[1:]), dtype=np.result_type(self.x, v))
+
+        def part(rows: slice) -> None:
+            np.matmul(self.x[rows], v, out=out[rows])
+
+        parallel_map(part, pieces(n, _smallest(d * _width(v))))
+        return out
+
+    def transposed_times(self, r: Floats) -> Floats:
+        """Xᵀ r: rows of a C-ordered matrix on threads, their sums added in order; else columns."""
+        n, d = self.shape
+        if self.x.flags.f_contiguous:
+            out = np.empty((d, *r.shape[1:]), dtype=np.result_type(self.x, r))
+
+            def part(columns: slice) -> None:
+                np.matmul(self.x[:, columns].T, r, out=out[columns])
+
+            parallel_map(part, pieces(d, _smallest(n * _width(r))))
+            return out
+        sums = parallel_map(
+            lambda rows: self.x[rows].T @ r[rows], pieces(n, _smallest(d * _width(r)))
+        )
+        total = sums[0]
+        for one in sums[1:]:
+            total += one
+        return np.asarray(total)
+
+    def weighted_squares(self, w: Floats) -> Floats:
+        """Σᵢ wᵢ xᵢⱼ² of every column j."""
+        n, d = self.shape
+        sums = parallel_map(
+            lambda rows: np.einsum("i,ij,ij->j", w[rows], self.x[rows], self.x[rows]),
+            pieces(n, _smallest(d)),
+        )
+        return np.asarray(np.sum(sums, axis=0))
+
+    def columns(self, index: Ints) -> Floats:
+        """Some columns, dense and contiguous each."""
+        return np.asfortranarray(self.x[:, index], dtype=np.float64)
+
+
+class SparseProducts:
+    """A sparse matrix, by compressed rows for X v and by compressed columns for Xᵀ r.
+
+    The second copy is made when it is first needed: twice the memory of the data at most.
+    """
+
+    def __init__(self, x: Any) -> None:
+        self.by_row = sparse.csr_array(x)
+        self.by_row.sum_duplicates()
+
+    @cached_property
+    def by_column(self) -> Any:
+        """Compressed columns."""
+        return self.by_row.tocsc()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n, d = self.by_row.shape
+        return n, d
+
+    def times(self, v: Floats) -> Floats:
+        """X v, rows on threads."""
+        return _compressed_times(self.by_row, self.shape[0], v)
+
+    def transposed_times(self, r: Floats) -> Floats:
+        """Xᵀ r, columns on threads."""
+        return _compressed_times(self.by_column, self.shape[1], r)
+
+    def weighted_squares(self, w: Floats) -> Floats:
+        """Σᵢ wᵢ xᵢⱼ² of every column j."""
+        out = np.empty(self.shape[1])
+        _on_threads(weighted_squares, self.by_column, np.ascontiguousarray(w), out, 1)
+        return out
+
+    def columns(self, index: Ints) -> Floats:
+        """Some columns, dense and contiguous each."""
+        return np.asfortranarray(self.by_column[:, index].toarray(), dtype=np.float64)
+
+
+def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:
+    v = np.ascontiguousarray(v)
+    out = np.empty((count, *v.shape[1:]))
+    loop = rows_times if v.ndim == 1 else rows_times_columns
+    _on_threads(loop, compressed, v, out, _width(v))
+    return out
+
+
+def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) -> None:
+    """Run a loop over compressed rows, cut so that every piece has about as many entries."""
+    indptr, count = compressed.indptr, len(out)
+    cuts = [
+        int(np.searchsorted(indptr, at.start)) for at in pieces(int(indptr[-1]), _smallest(width))
+    ]
+    bounds = np.unique([0, *np.clip(cuts, 0, count), count])
+
+    def part(at: int) -> None:
+        start, stop = int(bounds[at]), int(bounds[at + 1])
+        loop(start, stop, indptr, compressed.indices, compressed.data, v, out)
+
+    parallel_map(part, range(len(bounds) - 1))
+
+
+def _width(v: Floats) -> int:
+    return 1 if v.ndim == 1 else v.shape[1]
+
+
+def _smallest(work: int) -> int:
+    """Rows of so much work that are worth a piece of their own."""
+    return max(1, MIN_WORK // max(work, 1))
