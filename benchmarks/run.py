@@ -27,6 +27,9 @@ RACES = (
     "linear_svm",
     "svm",
     "svm_path",
+    "wide",
+    "sparse",
+    "classes",
     "study",
 )
 
