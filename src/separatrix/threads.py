@@ -3,8 +3,8 @@
 The number is the fewest of: the processors this process may run on, the quota of its container,
 ``SEPARATRIX_THREADS``, the limits that ``joblib`` and Dask set for their workers
 (``OMP_NUM_THREADS``, ``NUMBA_NUM_THREADS``), a limit of ``threadpoolctl`` in force, and ``n_jobs``
-of an estimator (:func:`thread_limit`). A process of a pool uses one thread unless
-``SEPARATRIX_THREADS`` says more.
+of an estimator (:func:`thread_limit`). A process of a pool that was given none of these uses one
+thread.
 
 :func:`parallel_map` runs the pieces of a piece of work. Pieces never depend on the number of
 threads, and BLAS has one thread meanwhile, so results are the same bits for any number of threads.
@@ -49,11 +49,11 @@ _controllers: dict[bool, ThreadpoolController] = {}
 
 def available_threads() -> int:
     """How many threads this process may use now, all limits considered."""
-    asked = _environment("SEPARATRIX_THREADS")
-    limits = [_processors(), *(_environment(name) for name in WORKER_LIMITS), asked, _blas_limit()]
-    if asked is None and multiprocessing.parent_process() is not None:
-        limits.append(1)  # its siblings have the other processors
-    return max(1, min(limit for limit in limits if limit is not None))
+    given = [_environment(name) for name in ("SEPARATRIX_THREADS", *WORKER_LIMITS)]
+    limits = [limit for limit in (*given, _blas_limit()) if limit is not None]
+    if not any(given) and multiprocessing.parent_process() is not None:
+        limits.append(1)  # a worker that nobody told its part: its siblings have the others
+    return min(_processors(), *limits) if limits else _processors()
 
 
 @cache
@@ -126,7 +126,8 @@ def _blas_limit() -> int | None:
         else:
             libraries = _controller().lib_controllers
             counts = [lib.num_threads for lib in libraries if lib.user_api == "blas"]
-    own = [_environment(name) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")]
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    own = [_environment(name) for name in names]
     usual = min(count for count in (_processors(), *own) if count is not None)
     return min((count for count in counts if count < usual), default=None)
 
