@@ -19,7 +19,7 @@ TILE_ROWS = 128
 #: Rows of a square tile of a Gram matrix, mirrored while it is in the cache.
 SQUARE_TILE_ROWS = 256
 #: Rows of a strip whose weighted sums are accumulated without storing the kernel matrix.
-STRIP_ROWS = 64
+STRIP_ROWS, MAX_STRIP_ROWS = 64, 512
 #: Multiplications below which a second thread costs more than it saves.
 MIN_PARALLEL_WORK = 1 << 21
 
@@ -85,7 +85,7 @@ Tile = tuple[slice, slice]
 
 def tiles(n: int, m: int) -> list[Tile]:
     """Tiles of about equal size; long rows are split, so that few rows still make many tiles."""
-    height = max(1, min(n, TILE_ROWS))
+    height = max(1, min(n, max(TILE_ROWS, TILE_ENTRIES // max(m, 1))))
     width = max(256, TILE_ENTRIES // height)
     return [
         (slice(top, min(top + height, n)), slice(left, min(left + width, m)))
@@ -116,9 +116,10 @@ def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array
     sums = np.zeros((n, weights.shape[1]))
     weights = weights.astype(x.dtype, copy=False)
     width = max(1, min(m, TILE_ENTRIES // STRIP_ROWS))
+    tall = max(STRIP_ROWS, min(MAX_STRIP_ROWS, TILE_ENTRIES // width))
 
     def strip(rows: slice, _: slice) -> None:
-        buffer = np.empty(STRIP_ROWS * width, dtype=x.dtype)
+        buffer = np.empty((rows.stop - rows.start) * width, dtype=x.dtype)
         height = rows.stop - rows.start
         for left in range(0, m, width):
             columns = slice(left, min(left + width, m))
@@ -126,7 +127,7 @@ def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array
             compute(rows, columns, tile)
             sums[rows] += tile @ weights[columns]
 
-    todo = [(slice(top, min(top + STRIP_ROWS, n)), slice(0, m)) for top in range(0, n, STRIP_ROWS)]
+    todo = [(slice(top, min(top + tall, n)), slice(0, m)) for top in range(0, n, tall)]
     for_each_tile(strip, todo, int(x.shape[1]))
     return sums
 

@@ -240,10 +240,10 @@ class KernelSVM(KernelModel, SupportVectorModel):
         ``rows`` are those of positive weight among ``n``. Support vectors are in order of their
         class ``codes``; ``weights`` are dual coefficients of pairs of classes, a row for each row.
         """
-        each = _by_row(svms, [svm.beta for svm in svms], gram.n)
         self.intercept_ = np.array([svm.intercept for svm in svms])
         pairs = weights is not None
-        weights = each if weights is None else weights
+        if weights is None:
+            weights = _by_row(svms, [svm.beta for svm in svms], gram.n)
         support = np.flatnonzero(weights.any(axis=1))
         if codes is not None:
             support = support[np.argsort(codes[support], kind="stable")]
@@ -257,8 +257,10 @@ class KernelSVM(KernelModel, SupportVectorModel):
         self.expansions_ = [
             self._expansion(gram, part, rows, n, weights[part], b) for part in parts
         ]
-        self._set_hyperplane(gram, svms, each)
-        self.svms_, self.n_samples_fit_ = [replace(m, rows=rows[m.rows]) for m in svms], n
+        self._set_hyperplane(gram, svms)
+        if len(rows) < n:
+            svms = [replace(svm, rows=rows[svm.rows]) for svm in svms]
+        self.svms_, self.n_samples_fit_ = svms, n
         self.fit_status_ = int(any(svm.status != Status.SOLVED for svm in svms))
         self._certify(svms, lambda: _cause_of_inaccuracy(gram, svms))
         return support
@@ -272,14 +274,13 @@ class KernelSVM(KernelModel, SupportVectorModel):
         centers = rows[index] if gram.precomputed else gram.items(index)
         return KernelExpansion(self.kernel_, centers, weights, b, n if gram.precomputed else 0)
 
-    def _set_hyperplane(self, gram: GramMatrix, svms: list[BinarySVM], weights: Floats) -> None:
+    def _set_hyperplane(self, gram: GramMatrix, svms: list[BinarySVM]) -> None:
         """``hyperplane_`` and ``intercept_`` in the units of the table, for the linear kernel."""
         self.__dict__.pop("hyperplane_", None)
         if not self._is_linear:
             return
-        sums = np.asarray(weights.T @ gram.x)
         coef = np.stack(
-            [svm.coef if len(svm.coef) else w for svm, w in zip(svms, sums, strict=True)]
+            [svm.coef if len(svm.coef) else svm.beta @ gram.items(svm.rows) for svm in svms]
         )
         if self.standardizer_ is not None:
             coef, self.intercept_ = self.standardizer_.unscale(coef, self.intercept_)

@@ -145,7 +145,8 @@ def _certify(
 
 def badness(proof: Certificate) -> tuple[bool, float, float]:
     """A key that sorts certificates, the worst last."""
-    return not proof.holds, float(np.nan_to_num(proof.relative_gap)), proof.kkt
+    gap = proof.relative_gap
+    return not proof.holds, gap if np.isfinite(gap) else 0.0, proof.kkt
 
 
 def _finite_cost(problem: SVMProblem, beta: Floats) -> Floats:

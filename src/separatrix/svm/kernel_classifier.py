@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Self
 
@@ -15,17 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows, outputs_of
 from separatrix.estimators.targets import known_codes
+from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.base import KernelSVM
 from separatrix.svm.dual.gram_matrix import GramMatrix
+from separatrix.svm.pairs import count_votes, dual_coef_of_pairs, pair_scores, vote_scores
 from separatrix.svm.primal.solver import few_columns
 from separatrix.svm.problem import SolverOptions
 from separatrix.svm.solver import BinarySVM
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map, pieces
 
 #: Classes of which every pair may have a binary SVM.
 MOST_CLASSES = 300
+#: Scores of pairs of classes that a thread computes at a time.
+ENTRIES = 1 << 20
 
 
 def _has_hyperplane(estimator: Any) -> bool:
@@ -73,7 +77,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         svms = self._fit_svms(gram, data.codes, data.w, options)
         codes, k, weights = data.codes, len(self.classes_), None
         if k > 2 and self.decision == "ovo":
-            weights = _dual_coef_one_vs_one(svms, codes, k)
+            weights = dual_coef_of_pairs(svms, codes, k)
         support = self._expose(gram, svms, data.rows, data.n_samples, codes, weights)
         self.n_support_ = np.bincount(codes[support], minlength=k).astype(np.int32)
         self.n_iter_ = np.array([max(1, svm.n_iter) for svm in svms], dtype=np.int32)
@@ -95,24 +99,43 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         if k > 2 and not (gram.linear and few_columns(gram.x)):
             gram = gram.computed(options.cache_size)
 
+        if k > 2 and self.decision == "ovo":
+            return self._fit_pairs(gram, codes, w, options, names)
+
         def against_rest(c: int) -> BinarySVM:
             y, every = np.where(codes == c, 1.0, -1.0), np.arange(gram.n)
             return self._fit_binary(gram, y, w, every, options, (names[c], rest))
 
+        return [against_rest(c) for c in outputs_of(k)]
+
+    def _fit_pairs(
+        self, gram: GramMatrix, codes: Ints, w: Floats, options: SolverOptions, names: list[str]
+    ) -> list[BinarySVM]:
+        """The binary SVM of every pair of classes; rows of the first, then of the second."""
+        by_class = [np.flatnonzero(codes == c) for c in range(len(names))]
+        known = self._fit_together(gram, codes, w, options)
+
         def of_pair(pair: tuple[int, int]) -> BinarySVM:
-            rows = np.sort(np.concatenate([by_class[pair[0]], by_class[pair[1]]]))
-            y, classes = (
-                np.where(codes[rows] == pair[0], 1.0, -1.0),
-                (names[pair[0]], names[pair[1]]),
-            )
+            i, j = pair
+            rows = np.concatenate([by_class[i], by_class[j]])
+            y, classes = np.where(codes[rows] == i, 1.0, -1.0), (names[i], names[j])
             return self._fit_binary(gram.subset(rows), y, w[rows], rows, options, classes)
 
-        if k == 2 or self.decision == "ovr":
-            return [against_rest(c) for c in outputs_of(k)]
-        by_class = [np.flatnonzero(codes == c) for c in range(k)]
-        # one BLAS thread for all pairs: else the end of one would change the sums of another
-        with one_blas_thread(), ThreadPoolExecutor(2) as pool:
-            return list(pool.map(of_pair, combinations(range(k), 2)))
+        pairs = list(combinations(range(len(names)), 2))
+        left = [p for p, svm in enumerate(known) if svm is None] if known else range(len(pairs))
+        found = parallel_map(of_pair, [pairs[p] for p in left])
+        solved = dict(zip(left, found, strict=True))
+        return [solved[p] if p in solved else known[p] for p in range(len(pairs))]
+
+    def _fit_together(
+        self,
+        gram: GramMatrix,  # noqa: ARG002
+        codes: Ints,  # noqa: ARG002
+        w: Floats,  # noqa: ARG002
+        options: SolverOptions,  # noqa: ARG002
+    ) -> list[Any]:
+        """The binary SVMs of all pairs at once, None for one that is not solved; or nothing."""
+        return []
 
     # -- predictions -----------------------------------------------------------------------------
 
@@ -123,16 +146,27 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
 
     def _scores(self, X: Any) -> Floats:
         """A column for each binary SVM."""
+        return self._from_scores(X, lambda scores: scores)
+
+    def _from_scores(self, X: Any, finish: Callable[[Floats], Floats]) -> Floats:
+        """A function of the scores of every row; those of many pairs some rows at a time."""
         check_is_fitted(self)
         if self._is_linear:
-            return self.hyperplane_.score(self._design(X))
+            return finish(self.hyperplane_.score(self._design(X)))
         x, k = self._kernel_input(X), len(self.classes_)
         if not self._has_pairs:
-            return self.expansions_[0].scores(x)
-        parts = [expansion.scores(x) for expansion in self.expansions_]
-        pairs = combinations(range(k), 2)
-        scores = np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], axis=1)
-        return np.asarray(scores + self.intercept_)
+            return finish(self.expansions_[0].scores(x))
+        n, rows = n_items(x), max(64, min(512, ENTRIES // (k * (k - 1) // 2)))
+        if n <= rows:
+            return finish(pair_scores(self.expansions_, x, self.intercept_))
+
+        def piece(part: slice) -> Floats:
+            return finish(pair_scores(self.expansions_, take_items(x, part), self.intercept_))
+
+        try:
+            return np.concatenate(parallel_map(piece, pieces(n, rows, n // rows)))
+        except InputError:  # all rows once more, to name the row among all
+            return finish(pair_scores(self.expansions_, x, self.intercept_))
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: one score, positive for ``classes_[1]``. More: one score for each class.
@@ -140,10 +174,9 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         With ``decision_function_shape="ovo"`` one for each binary SVM: that of classes i < j is
         positive for i.
         """
-        scores = self._scores(X)
         if len(self.classes_) > 2 and self.decision_function_shape == "ovo":
-            return scores
-        return self._by_class(scores)
+            return self._scores(X)
+        return self._from_scores(X, self._by_class)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row: by the sign of the score, most votes, or the largest score."""
@@ -153,7 +186,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
                 "break_ties=True with decision_function_shape='ovo': pairs have no ties.",
                 remedy="break_ties must be False when decision_function_shape is 'ovo'.",
             )
-        return self._predicted(self._ranked(self._scores(X)))
+        return self._predicted(self._from_scores(X, self._ranked))
 
     @available_if(_has_hyperplane)  # type: ignore[untyped-decorator]
     def signed_distance(self, X: Any) -> Floats:
@@ -184,13 +217,13 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         return nearest
 
     def _class_scores(self, X: Any) -> Floats:
-        return self._by_class(self._scores(X))
+        return self._from_scores(X, self._by_class)
 
     def _by_class(self, scores: Floats) -> Floats:
         """One score for the second of two classes, or one for each class."""
         if len(self.classes_) == 2:
             return np.asarray(scores[:, 0])
-        return _votes(scores, len(self.classes_)) if self._has_pairs else scores
+        return vote_scores(scores, len(self.classes_)) if self._has_pairs else scores
 
     def _ranked(self, scores: Floats) -> Floats:
         """Scores whose largest is the class predicted; the first of several with most votes.
@@ -201,32 +234,4 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
             return np.where(scores[:, 0] >= 0.0, 1.0, -1.0)
         if self.break_ties or not self._has_pairs:
             return self._by_class(scores)
-        return _count(scores, len(self.classes_), scores > 0.0)[0]
-
-
-def _dual_coef_one_vs_one(svms: list[BinarySVM], codes: Ints, k: int) -> Floats:
-    """β against each other class, (n x k − 1): a row takes part in the pairs of its own class."""
-    weights = np.zeros((len(codes), k - 1))
-    for svm, (i, j) in zip(svms, combinations(range(k), 2), strict=True):
-        own = codes[svm.rows]
-        weights[svm.rows[own == i], j - 1] = svm.beta[own == i]
-        weights[svm.rows[own == j], i] = svm.beta[own == j]
-    return weights
-
-
-def _count(scores: Floats, k: int, first: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Votes of the pairs, for the ``first`` class of each or the other, and sums of scores."""
-    count, total = np.zeros((len(scores), k)), np.zeros((len(scores), k))
-    votes = zip(scores.T, first.T, combinations(range(k), 2), strict=True)
-    for s, for_first, (i, j) in votes:
-        count[:, i] += for_first
-        count[:, j] += ~for_first
-        total[:, i] += s
-        total[:, j] -= s
-    return count, total
-
-
-def _votes(scores: Floats, k: int) -> Floats:
-    """Votes; ties are broken by sums of scores, which count less than half a vote."""
-    count, total = _count(scores, k, scores >= 0.0)
-    return count + total / (3.0 * (np.abs(total) + 1.0))
+        return count_votes(scores, len(self.classes_), scores > 0.0)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.rows.block import Floats, Ints
+from separatrix.svm.dual.class_pairs import fit_class_pairs, suitable
 from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.probabilities import DEPRECATED, CalibratedPairs
 from separatrix.svm.problem import SolverOptions, classification_problem
@@ -174,6 +175,16 @@ class SVC(CalibratedPairs):
         self.standardize = standardize
         self.decision = decision
         self.time_budget = time_budget
+
+    def _fit_together(
+        self, gram: GramMatrix, codes: Ints, w: Floats, options: SolverOptions
+    ) -> list[Any]:
+        cost = float(self.C) * w
+        return (
+            fit_class_pairs(gram, codes, cost, options)
+            if suitable(gram, codes, cost, options)
+            else []
+        )
 
     def _fit_binary(
         self,

@@ -6,7 +6,6 @@ evicts the rows that were used least recently.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from separatrix.kernels import Custom, Gaussian, Kernel, Linear, Precomputed, Pr
 from separatrix.kernels.base import finite_diagonal, n_items, take_items
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.smo import accumulate
+from separatrix.threads import parallel_map, pieces
 
-_WORKERS = 2
-_pool = ThreadPoolExecutor(_WORKERS)
 #: Largest kernel value for which single precision is used.
-_LARGE = 1e30
+LARGE = 1e30
 #: Megabytes beyond which allocating memory for vector kernels costs more than computing rows again.
 _WORTHWHILE = 160.0
+#: Numbers that are added up on one thread, and the fewest columns of a piece.
+_SERIAL, _COLUMNS = 200_000, 128
 #: Rows that the cache holds in any case.
 _LEAST = 64
 
@@ -47,7 +47,7 @@ class GramMatrix:
         if not isinstance(self.x, np.ndarray) or not self.kernel.of_vectors:
             return False
         ours = not any(isinstance(leaf, Custom | Precomputed) for leaf in _leaves(self.kernel))
-        return bool(ours and np.abs(self.diagonal).max(initial=0.0) < _LARGE)
+        return bool(ours and np.abs(self.diagonal).max(initial=0.0) < LARGE)
 
     def items(self, index: NDArray[Any] | slice, single: bool = False) -> Any:
         """Some of the rows of x, as float32 if wanted and allowed."""
@@ -69,6 +69,14 @@ class GramMatrix:
         """All pairs of some rows, exactly symmetric."""
         gram = self.prepare(index, single).gram()
         return np.ascontiguousarray(gram) if self.single else np.asarray(gram, dtype=float)
+
+    def between(self, at: Ints, of: Ints) -> Floats:
+        """κ of the rows ``at`` (rows of the result) with the rows ``of``, in double precision."""
+        if self.precomputed:
+            block = self.x[np.ix_(at, of)]
+        else:
+            block = self.kernel.prepare(self.items(of)).rows(self.items(at))
+        return np.ascontiguousarray(block, dtype=float)
 
     def product(self, at: Ints, of: Ints, beta: Floats, single: bool = False) -> Floats:
         """Σ κ(x, z) β over the rows z of ``of``, for every row x of ``at``; block by block."""
@@ -148,7 +156,7 @@ class RowCache:
         return self.gram.prepare(self.columns[chosen], self.single).take(every, block)
 
     def add_to(self, f: Floats, changed: Ints, change: Floats) -> None:
-        """f += Σ change · rows of what changed, half of the columns on each processor."""
+        """f += Σ change · rows of what changed, pieces of the columns on each processor."""
         step = len(self.store)
         for start in range(0, len(changed), step):
             slots = self._slots(changed[start : start + step])
@@ -191,14 +199,11 @@ class RowCache:
         return places
 
     def _accumulate(self, f: Floats, slots: Ints, change: Floats) -> None:
-        width = len(f)
-        if width * len(slots) < 200_000:
-            accumulate(self.store, slots, change, f, 0, width)
+        if len(f) * len(slots) < _SERIAL:
+            accumulate(self.store, slots, change, f, 0, len(f))
             return
-        cut = [width * k // _WORKERS for k in range(_WORKERS + 1)]
-        halves = [
-            _pool.submit(accumulate, self.store, slots, change, f, cut[k], cut[k + 1])
-            for k in range(_WORKERS)
-        ]
-        for half in halves:
-            half.result()
+
+        def add(part: slice) -> None:
+            accumulate(self.store, slots, change, f, part.start, part.stop)
+
+        parallel_map(add, pieces(len(f), _COLUMNS))

@@ -1,0 +1,172 @@
+"""Binary SVMs of all pairs of many classes, a class and its kernel rows at a time.
+
+A row takes part in K − 1 pairs. The kernel of two rows of one class serves all of these pairs: it
+is computed once, in single precision. That of rows of two classes serves one pair, and is forgotten
+with it; rounded, SMO reads it, and f = Kβ is summed from it in double precision. Memory is 4 Σ n_c²
+bytes for classes of n_c rows, 16 n K for coefficients and gradients, and a pair on every thread.
+
+Pairs that single precision does not solve are left to :mod:`separatrix.svm.solver`.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats, Ints
+from separatrix.svm.certificate import INDEFINITE_CLAIM, KERNEL_CLAIM
+from separatrix.svm.dual.gram_matrix import LARGE, GramMatrix
+from separatrix.svm.primal.solver import few_columns
+from separatrix.svm.problem import SolverOptions, Status
+from separatrix.svm.solver import DIRECT, BinarySVM
+from separatrix.threads import parallel_map
+
+#: Rows of the largest pair.
+LARGEST = 2500
+#: Classes up to which few rows are solved pair by pair, exactly up to rounding.
+FEW_CLASSES = 10
+#: Bytes for the kernel within classes.
+MEMORY = 1 << 29
+#: Kernel values between classes that are computed at a time.
+_BLOCK = 1 << 19
+#: Iterations of SMO per row of a pair, and the violation at which it ends, in tolerances.
+_ITERATIONS, _REDUCTION = 100, 0.8
+
+
+def suitable(gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> bool:
+    """Whether all pairs are small enough, and neither exact nor limited solutions are wanted."""
+    sizes = np.sort(np.bincount(codes))[::-1]
+    few = gram.n <= DIRECT and len(sizes) <= FEW_CLASSES
+    large = sizes[:2].sum() > LARGEST or 4 * int((sizes.astype(float) ** 2).sum()) > MEMORY
+    primal = gram.linear and few_columns(gram.x)
+    limited = options.max_iter >= 1 or np.isfinite(options.deadline)
+    size = float(np.abs(gram.diagonal).max(initial=0.0)) * max(1.0, float(cost.max(initial=0.0)))
+    return not (few or large or limited or primal) and size < LARGE
+
+
+class ClassPairs:
+    """The rows in order of their classes, and the state of all pairs."""
+
+    def __init__(self, gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> None:
+        self.k = k = int(codes.max()) + 1
+        self.order = np.argsort(codes, kind="stable")
+        self.gram, self.options = gram if gram.precomputed else gram.subset(self.order), options
+        self.sizes = np.bincount(codes, minlength=k)
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.places = np.concatenate([[0], np.cumsum(self.sizes**2)])
+        self.cost, self.diagonal = cost[self.order], gram.diagonal[self.order]
+        self.beta, self.f = np.zeros((k, gram.n)), np.zeros((k, gram.n))
+        self.counts = np.zeros((k, k), dtype=np.int64)
+        self.figures = np.zeros((k, k, 7))
+
+    def rows(self, first: int, stop: int) -> Any:
+        """The rows of some classes: in the order of classes unless the kernel is precomputed."""
+        part = slice(int(self.starts[first]), int(self.starts[stop]))
+        return self.order[part] if self.gram.precomputed else part
+
+    def solve(self) -> None:
+        """β, f and the figures of the certificates of all pairs."""
+        from separatrix.svm.loops.class_pairs import certify_pairs, solve_pairs
+
+        within = np.empty(self.places[-1], dtype=np.float32)
+        classes = range(self.k)
+
+        def inside(c: int) -> None:
+            rows, place = self.rows(c, c + 1), slice(self.places[c], self.places[c + 1])
+            within[place] = self.gram.square(rows).ravel()
+
+        def solve(block: tuple[int, int, int]) -> None:
+            i, j, stop = block
+            cross = self.gram.between(self.rows(j, stop), self.rows(i, i + 1))
+            solve_pairs(
+                cross,
+                within,
+                self.places,
+                self.starts,
+                *block,
+                self.diagonal,
+                self.cost,
+                _REDUCTION * self.options.tol,
+                _ITERATIONS,
+                self.beta,
+                self.f,
+                self.counts,
+            )
+
+        def complete(c: int) -> None:
+            own = slice(self.starts[c], self.starts[c + 1])
+            square = np.asarray(self.gram.square(self.rows(c, c + 1)), dtype=float)
+            self.f[:, own] += self.beta[:, own] @ square
+
+        def certify(i: int) -> None:
+            data = (self.starts, self.cost, self.beta, self.f)
+            certify_pairs(*data, i, i + 1, self.k, self.figures[i])
+
+        parallel_map(inside, classes)
+        parallel_map(solve, self._blocks())
+        parallel_map(complete, classes)
+        parallel_map(certify, classes)
+
+    def _blocks(self) -> list[tuple[int, int, int]]:
+        """A class i and the classes from j to stop that it is paired with at a time."""
+        blocks = []
+        for i in range(self.k - 1):
+            most = max(1, _BLOCK // max(int(self.sizes[i]), 1))
+            j = i + 1
+            for c in range(i + 1, self.k):
+                if c > j and self.starts[c + 1] - self.starts[j] > most:
+                    blocks.append((i, j, c))
+                    j = c
+            blocks.append((i, j, self.k))
+        return blocks
+
+    def record(self, i: int, j: int) -> BinarySVM | None:
+        """The binary SVM of a pair; None where it is not solved."""
+        b, square, primal, gap, kkt, violation, scale = self.figures[i, j].tolist()
+        tol = self.options.tol
+        if not violation <= tol:
+            return None
+        first, second = slice(*self.starts[i : i + 2]), slice(*self.starts[j : j + 2])
+        if self.gram.mercer:
+            certificate = Certificate(
+                KERNEL_CLAIM,
+                primal,
+                primal - gap,
+                gap,
+                kkt,
+                tol,
+                scale,
+                statistic="the rows",
+            )
+        else:
+            certificate = Certificate(
+                INDEFINITE_CLAIM, primal, kkt=kkt, tolerance=tol, promised=("kkt",)
+            )
+
+        def both(values: NDArray[Any]) -> NDArray[Any]:
+            return np.concatenate([values[first], values[second]])
+
+        return BinarySVM(
+            both(self.order),
+            np.concatenate([self.beta[j, first], self.beta[i, second]]),
+            both(self.cost),
+            np.concatenate([self.f[j, first], self.f[i, second]]),
+            b,
+            square,
+            certificate,
+            int(self.counts[i, j]),
+            str(Status.SOLVED),
+        )
+
+
+def fit_class_pairs(
+    gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions
+) -> list[BinarySVM | None]:
+    """The binary SVM of every pair of classes i < j; None where single precision is too little."""
+    pairs = ClassPairs(gram, codes, cost, options)
+    pairs.solve()
+    return [pairs.record(i, j) for i, j in combinations(range(pairs.k), 2)]
