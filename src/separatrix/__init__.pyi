@@ -15,11 +15,14 @@ from separatrix.discriminant.gaussian_discriminant import (
     GaussianDiscriminant as GaussianDiscriminant,
     NearestMean as NearestMean,
 )
-from separatrix.discriminant.gaussian_nb import GaussianNB as GaussianNB
+from separatrix.discriminant.naive_bayes.gaussian_nb import GaussianNB as GaussianNB
 from separatrix.discriminant.linear_discriminant import (
     LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
 )
-from separatrix.discriminant.naive_bayes import NaiveBayes as NaiveBayes
+from separatrix.discriminant.naive_bayes.bernoulli_nb import BernoulliNB as BernoulliNB
+from separatrix.discriminant.naive_bayes.complement_nb import ComplementNB as ComplementNB
+from separatrix.discriminant.naive_bayes.multinomial_nb import MultinomialNB as MultinomialNB
+from separatrix.discriminant.naive_bayes.naive_bayes import NaiveBayes as NaiveBayes
 from separatrix.discriminant.quadratic_discriminant import (
     QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis,
 )

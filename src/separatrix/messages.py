@@ -201,9 +201,9 @@ WARNINGS: dict[str, WarningEntry] = {
         ),
         WarningEntry(
             "SEP014",
-            "priors rescaled",
-            "The prior probabilities of the classes do not add up to 1; they were divided by their "
-            "sum.",
+            "parameter adjusted",
+            "The prior probabilities of the classes do not add up to 1 and were divided by their "
+            "sum; or a smoothing below 1e-10 was raised to it (force_alpha=False).",
         ),
         WarningEntry(
             "SEP015",

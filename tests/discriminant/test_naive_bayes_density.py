@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.discriminant.naive_bayes_density import lookup_scores
+from separatrix.discriminant.naive_bayes.density import lookup_scores
 
 
 def mixed(n=400, seed=0):

@@ -59,7 +59,7 @@ def test_what_is_no_label_is_refused(row: Row) -> None:
         with pytest.raises(sx.InputError, match="class"):
             model.fit(x, np.zeros(len(x), dtype=int))
     with pytest.raises(ValueError, match=r"(?i)unknown label type|continuous"):
-        model.fit(x, x[:, 0])
+        model.fit(x, x[:, 0] + 0.25)
     if not model.__sklearn_tags__().classifier_tags.multi_label:
         with pytest.raises(ValueError, match=r"1d array|multilabel|label"):
             model.fit(x, np.column_stack([y, 1 - y]))

@@ -48,6 +48,8 @@ def target(row: Row, frame: pd.DataFrame) -> Any:
 def test_a_frame_is_fitted_as_scan_reads_it(row: Row) -> None:
     frame = mixed_frame()
     y = target(row, frame)
+    if row.counts:
+        frame["height"] = frame["height"].abs()
     model, scanned = row.make().fit(frame, y), row.make().fit(sx.scan(frame, target=y).read())
     assert list(model.feature_names_in_) == list(frame.columns)
     assert model.n_features_in_ == frame.shape[1]

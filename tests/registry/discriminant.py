@@ -82,4 +82,19 @@ ROWS: list[Row] = [
         "classification",
         missing=True,
     ),
+    *(
+        Row(
+            name,
+            make,
+            "classification",
+            unit_free=False,
+            shift_free=False,
+            counts=True,
+        )
+        for name, make in (
+            ("MultinomialNB", lambda: sx.MultinomialNB()),
+            ("ComplementNB", lambda: sx.ComplementNB()),
+            ("BernoulliNB", lambda: sx.BernoulliNB(binarize=1.0)),
+        )
+    ),
 ]

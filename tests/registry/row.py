@@ -34,6 +34,8 @@ class Row:
     learns: bool = True
     #: Ends at a solution on any table (a perceptron need not, unless classes are separable).
     converges: bool = True
+    #: Takes counts only: whole numbers, none below zero.
+    counts: bool = False
     #: NaN is a missing value, not an error.
     missing: bool = False
     #: Relative agreement required of refits (row order, repeats, units).

@@ -38,15 +38,16 @@ def _parameters(model) -> dict:
 @pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row.name)
 def test_every_estimator_predicts_the_same_after_the_journey(row, tmp_path) -> None:
     y = np.where(np.median(Y) < Y, "up", "down") if row.task == "classification" else Y
-    fitted = row.make().fit(X, y)
+    x = np.abs(X) if row.counts else X
+    fitted = row.make().fit(x, y)
     save(fitted, tmp_path / "a.sx")
     back = load(tmp_path / "a.sx")
     assert type(back) is type(fitted)
     assert _parameters(back) == _parameters(fitted)
     if hasattr(fitted, "predict"):
-        assert (back.predict(X) == fitted.predict(X)).all()
+        assert (back.predict(x) == fitted.predict(x)).all()
     else:
-        assert (back.transform(X) == fitted.transform(X)).all()
+        assert (back.transform(x) == fitted.transform(x)).all()
     assert str(getattr(back, "certificate_", "")) == str(getattr(fitted, "certificate_", ""))
     save(back, tmp_path / "b.sx")
     assert (tmp_path / "a.sx").read_bytes() == (tmp_path / "b.sx").read_bytes()

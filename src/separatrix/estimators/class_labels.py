@@ -48,7 +48,7 @@ class ClassLabels(RowsEstimator):
         self._expect_labels(X, y)
 
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
-            self.classes_ = _present(labels, sample_weight, known, closed)
+            self.classes_ = present_labels(labels, sample_weight, known, closed)
             hot = (np.asarray(labels)[:, None] == self.classes_).astype(np.float64)
             return hot, self._terms()
 
@@ -73,9 +73,9 @@ class ClassLabels(RowsEstimator):
 
         def encode(labels: Any) -> tuple[Floats, list[Term]]:
             nonlocal codes
-            self.classes_ = _present(labels, sample_weight, known, closed)
+            self.classes_ = present_labels(labels, sample_weight, known, closed)
             two_or_more(self.classes_.tolist())
-            codes = _positions(labels, self.classes_)
+            codes = label_positions(labels, self.classes_)
             return np.empty((len(labels), 0)), []
 
         rows = self._training_rows(X, y, sample_weight, encode_target=encode, reset=reset)
@@ -123,7 +123,7 @@ class ClassLabels(RowsEstimator):
         return stated
 
 
-def _present(
+def present_labels(
     labels: NDArray[Any], sample_weight: Any, known: Any, closed: bool = False
 ) -> NDArray[Any]:
     """Sorted labels of the rows with positive weight, and those ``known`` before."""
@@ -152,7 +152,7 @@ def _distinct(labels: NDArray[Any]) -> NDArray[Any]:
     return (np.flatnonzero(there) + low).astype(labels.dtype)
 
 
-def _positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+def label_positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     """The position of each label among the sorted classes; any position for a label of none."""
     low = _smallest_of_range(labels) if classes.dtype == labels.dtype else None
     if low is None:
@@ -236,11 +236,11 @@ def coded_items(
     model.n_features_in_ = 1  # one object for each row
     labels = column_or_1d(y)
     check_consistent_length(X, labels)
-    model.classes_ = _present(labels, sample_weight, known, closed=known is not None)
+    model.classes_ = present_labels(labels, sample_weight, known, closed=known is not None)
     two_or_more(model.classes_.tolist())
     w = unit_weights(check_sample_weight(sample_weight, len(labels)), len(labels))
     rows = np.flatnonzero(w > 0.0)
-    codes = _positions(labels, model.classes_)[rows]
+    codes = label_positions(labels, model.classes_)[rows]
     items: Any = take_items(as_list(X), rows)
     no_columns: Any = None
     codes, w_positive, n = codes.astype(np.int64), w[rows], len(w)

@@ -113,7 +113,9 @@ class SparseProducts:
 
     def __init__(self, x: Any) -> None:
         self.by_row = sparse.csr_array(x)
-        self.by_row.sum_duplicates()
+        if not self.by_row.has_canonical_format:  # the arrays are the caller's
+            self.by_row = self.by_row.copy()
+            self.by_row.sum_duplicates()
 
     @cached_property
     def by_column(self) -> Any:

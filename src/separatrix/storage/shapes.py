@@ -37,6 +37,7 @@ ATTRIBUTES = (
     *("classes_ k", "class_prior_ k", "priors_ k", "means_ k d finite", "class_means_ k d finite"),
     *("theta_ k q finite", "var_ k q", "xbar_ d finite", "scalings_ d * finite"),
     "range_ * d finite",
+    *("feature_count_ k d finite", "feature_log_prob_ k d", "class_log_prior_ k", "class_count_ k"),
     *("points_ n *", "sample_weight_ n", "codes_ n <k", "output_codes_ n k", "targets_ n * finite"),
     *("X_fit_ n *", "weights_fit_ n", "norms_ c", "labels_fit_ n <c"),
     *("cluster_centers_ c d finite", "sizes_ c", "medoid_indices_ c", "exemplar_indices_ *"),

@@ -14,10 +14,10 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from separatrix.discriminant.class_column_moments import ClassColumnMoments, with_missing
 from separatrix.discriminant.class_posterior import prior_by_column
 from separatrix.discriminant.gaussian_options import class_priors
-from separatrix.discriminant.naive_bayes_density import NaiveBayesDensity, lookup_scores
+from separatrix.discriminant.naive_bayes.column_moments import ClassColumnMoments, with_missing
+from separatrix.discriminant.naive_bayes.density import NaiveBayesDensity, lookup_scores
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.messages import InputError

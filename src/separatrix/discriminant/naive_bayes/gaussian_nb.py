@@ -9,6 +9,7 @@ import numpy as np
 from separatrix.discriminant.gaussian_classifier import IncrementalGaussianClassifier, Statistics
 from separatrix.discriminant.gaussian_options import GaussianOptions
 from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
+from separatrix.discriminant.naive_bayes.portions import stated_classes
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding
@@ -103,16 +104,7 @@ class GaussianNB(IncrementalGaussianClassifier):
 
         ``classes`` lists all possible labels, and is required in the first call.
         """
-        before = getattr(self, "classes_", None)
-        stated = None if classes is None else np.unique(np.asarray(classes))
-        if before is None and stated is None:
-            raise InputError("classes must be passed on the first call to partial_fit.")
-        if before is not None and stated is not None and not np.array_equal(before, stated):
-            raise InputError(
-                f"classes={stated.tolist()} is not the same as on last call to partial_fit, "
-                f"{before.tolist()}."
-            )
-        return super().partial_fit(X, y, before if stated is None else stated, sample_weight)
+        return super().partial_fit(X, y, stated_classes(self, classes), sample_weight)
 
     def _fit_moments(
         self,

@@ -1,0 +1,1 @@
+"""Naive Bayes: columns independent within classes."""
