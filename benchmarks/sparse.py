@@ -8,8 +8,8 @@ import numpy as np
 import sklearn.naive_bayes
 from scipy import sparse
 
-import race
 import separatrix as sx
+from race import race
 
 
 def texts(n: int, d: int, k: int) -> tuple[sparse.csr_matrix, np.ndarray]:
@@ -33,7 +33,7 @@ def naive_bayes(quick: bool) -> None:
     for name in ("MultinomialNB", "ComplementNB", "BernoulliNB"):
         own, peer = getattr(sx, name), getattr(sklearn.naive_bayes, name)
         for table, kind in ((x, "sparse"), (dense, "dense")):
-            race.race(
+            race(
                 f"{name}, {kind} counts {table.shape[0]} x {table.shape[1]}, 20 classes",
                 ("separatrix", lambda own=own, table=table: own().fit(table, y)),
                 {"scikit-learn": lambda peer=peer, table=table: peer().fit(table, y)},

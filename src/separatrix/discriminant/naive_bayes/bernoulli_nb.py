@@ -128,7 +128,7 @@ class BernoulliNB(CountNaiveBayes):
         zero = np.zeros(len(constant))
         coef = np.where(never, 0.0, true) - np.where(always, 0.0, false)
         scores = linear_scores(rows, coef, constant)
-        against = linear_scores(rows, never * 1.0 - always, zero) + always.sum(axis=1)
+        against = linear_scores(rows, never.astype(np.float64) - always, zero) + always.sum(axis=1)
         possible = np.where(np.isneginf(constant), np.inf, against)
         scores[against > possible.min(axis=1, keepdims=True)] = -np.inf
         return scores

@@ -143,10 +143,8 @@ class CountNaiveBayes(ClassifierMixin, ClassLabels):
                 f"{np.shape(a)[0]} elements instead of {d}."
             )
         if np.min(a) < SMALLEST_ALPHA and not self.force_alpha:
-            warn(
-                "SEP014",
-                f"alpha too small will result in numeric errors, setting alpha = {SMALLEST_ALPHA:.1e}.",
-            )
+            text = "alpha too small will result in numeric errors"
+            warn("SEP014", f"{text}, setting alpha = {SMALLEST_ALPHA:.1e}.")
             a = np.maximum(a, SMALLEST_ALPHA)
         return float(a) if np.ndim(a) == 0 else np.asarray(a, dtype=np.float64)
 
