@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from separatrix.distances.extent import extent
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
+from separatrix.threads import parallel_map, pieces
 
-#: Coordinate differences below which a second thread costs more than it saves.
-MIN_PARALLEL_WORK = 1_000_000
+#: Coordinate differences below which a second thread costs more than it saves, and of a piece.
+MIN_PARALLEL_WORK, PIECE_WORK = 1_000_000, 200_000
 
 
 class Metric(ABC):
@@ -91,7 +92,7 @@ class PreparedMetric:
             yield part, self.validated_rows(x[part])
 
     def validated_rows(self, x: Any) -> Floats:
-        """Distances of rows that the metric has validated already; large blocks on two threads."""
+        """Distances of rows that the metric has validated already; large blocks on threads."""
         self._check_columns(x)
         n = n_items(x)
         out = np.empty((n, len(self)))
@@ -99,11 +100,12 @@ class PreparedMetric:
         if n < 2 or n * len(self) * columns < MIN_PARALLEL_WORK:
             self.metric.fill(x, self.state, out)
             return out
-        half = n // 2
-        with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(self.metric.fill, x[half:], self.state, out[half:])
-            self.metric.fill(x[:half], self.state, out[:half])
-            other.result()
+        smallest = max(1, PIECE_WORK // max(1, len(self) * columns))
+
+        def fill(part: slice) -> None:
+            self.metric.fill(x[part], self.state, out[part])
+
+        parallel_map(fill, pieces(n, smallest))
         return out
 
     def _check_columns(self, x: Any) -> None:
@@ -138,7 +140,9 @@ def as_dense_matrix(x: Any, *, allow_missing: bool = False) -> Floats:
             f"Points are the rows of a matrix; this has {x.ndim} dimension(s).",
             remedy="A single column of numbers: x.reshape(-1, 1).",
         )
-    if np.isinf(x).any() or (not allow_missing and np.isnan(x).any()):
+    if not np.isfinite(extent(x)).all() and (
+        np.isinf(x).any() or (not allow_missing and np.isnan(x).any())
+    ):
         row, column = np.argwhere(~np.isfinite(x))[0]
         raise InputError(
             f"Row {row}, column {column} is {x[row, column]}: no distance to it exists.",

@@ -29,7 +29,7 @@ from separatrix.distances.vectors import (
 )
 from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, did_you_mean
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,7 @@ class PrecomputedDistances(Metric):
 
 def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floats]:
     """At most ``max_points`` evenly spaced, validated points, and their distance matrix."""
-    n = n_items(x)
-    rows = np.unique(np.linspace(0, n - 1, min(n, max_points)).round().astype(int))
+    rows = evenly_spaced(n_items(x), max_points)
     if isinstance(metric, PrecomputedDistances):
         require_square(x)
         sample = x[np.ix_(rows, rows)]
@@ -142,6 +141,11 @@ def sample_distances(metric: Metric, x: Any, max_points: int) -> tuple[Any, Floa
     distances = np.empty((len(rows), len(rows)))
     metric.fill(sample, metric.precompute(sample), distances)
     return sample, distances
+
+
+def evenly_spaced(n: int, most: int) -> Ints:
+    """At most ``most`` of n positions, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
 def require_square(distances: Any) -> None:

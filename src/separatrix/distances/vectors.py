@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.distances.base import Metric, as_dense_matrix
+from separatrix.distances.extent import largest_magnitude
 from separatrix.distances.loops import distances as loops
 from separatrix.distances.loops.point_distances import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from separatrix.messages import InputError
@@ -22,7 +23,7 @@ LARGEST, SMALLEST = 1e150, 1e-140
 
 def beyond_squares(*points: Floats) -> bool:
     """Whether the largest coordinate is so large or so small that its square leaves the range."""
-    largest = max((float(np.abs(x).max(initial=0.0)) for x in points), default=0.0)
+    largest = max(map(largest_magnitude, points), default=0.0)
     return largest > LARGEST or 0.0 < largest < SMALLEST
 
 

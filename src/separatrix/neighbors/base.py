@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
 from separatrix.distances.base import Metric
-from separatrix.distances.concentration import distance_concentration
+from separatrix.distances.concentration import MAX_POINTS, distance_concentration
 from separatrix.distances.missing import NanEuclidean
-from separatrix.distances.names import PrecomputedDistances, metric_from
+from separatrix.distances.names import PrecomputedDistances, evenly_spaced, metric_from
 from separatrix.distances.search.given import as_graph
 from separatrix.distances.search.sparse_rows import stays_sparse
 from separatrix.estimators.class_labels import ClassLabels, coded_items, coded_rows
@@ -67,7 +67,8 @@ class InstanceBasedModel(PointsEstimator):
         if isinstance(x, np.ndarray) and min(x.shape) >= MANY_COLUMNS:
             if isinstance(metric, NanEuclidean):
                 return
-            found = distance_concentration(self.points_, self.metric_)
+            sample = self.points_[evenly_spaced(len(x), MAX_POINTS)]
+            found = distance_concentration(sample, self.metric_)
             if found.concentrated:
                 warn("SEP008", str(found))
 
@@ -100,6 +101,11 @@ def stored_points(X: Any) -> Any:
     if isinstance(X, InstanceBasedModel):
         return X.points_
     return np.asarray(X.data) if type(X).__name__ in _TREES else X
+
+
+def chosen_items(x: Any, rows: Ints) -> Any:
+    """The items at ``rows``; all of them without a copy."""
+    return x if len(rows) == n_items(x) else take_items(x, rows)
 
 
 class InstanceBasedClassifier(ClassLabels, InstanceBasedModel):
@@ -149,7 +155,7 @@ class InstanceBasedRegressor(InstanceBasedModel):
             x, w, targets = block.x, block.weights, block.y
         rows = np.flatnonzero(w > 0)
         self.targets_ = targets[rows].copy()
-        self._fit_points(take_items(x, rows), w[rows], rows, len(w))
+        self._fit_points(chosen_items(x, rows), w[rows], rows, len(w))
 
     def _shaped(self, predicted: Floats) -> Floats:
         """1-D if the training targets were."""

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.estimators.metric_inputs import holds_objects
-from separatrix.kernels.base import n_items, take_items
-from separatrix.neighbors.base import stored_points
+from separatrix.kernels.base import n_items
+from separatrix.neighbors.base import chosen_items, stored_points
 from separatrix.neighbors.queries import (
     KNeighborsQueries,
     NeighborsModel,
@@ -30,7 +30,7 @@ class UnlabeledNeighbors(NeighborsModel):
         x, given = self._read_points(X, None, objects=objects)
         w = unit_weights(given, n_items(x))
         rows = np.flatnonzero(w > 0)
-        self._fit_points(take_items(x, rows), w[rows], rows, n_items(x))
+        self._fit_points(chosen_items(x, rows), w[rows], rows, n_items(x))
         self._build_search()
         self.certificate_ = Certificate(
             f"The search among {n_items(self.points_)} rows is exact", promised=()

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.estimators.metric_inputs import holds_objects
 from separatrix.messages import InputError
-from separatrix.neighbors.base import InstanceBasedClassifier, stored_points
+from separatrix.neighbors.base import InstanceBasedClassifier, chosen_items, stored_points
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, Rows
@@ -65,7 +65,7 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         self.encoding_ = identity(rows.schema)
         self.classes_ = [classes for classes, _ in found]
         self.output_codes_ = np.column_stack([codes for _, codes in found]).astype(np.int64)
-        self._fit_points(rows.block.x[positive], w[positive], positive, len(w))
+        self._fit_points(chosen_items(rows.block.x, positive), w[positive], positive, len(w))
 
     @property
     def _outputs(self) -> list[NDArray[Any]]:

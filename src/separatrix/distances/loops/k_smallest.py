@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 
 from separatrix.distances.loops.extremes import some_within
@@ -83,26 +82,3 @@ def push_columns(scores, offset, distances, indices, sizes):
                 if size < k or row[j] <= distances[i, 0]:
                     size = push(distances[i], indices[i], size, row[j], offset + j)
         sizes[i] = size
-
-
-@njit(cache=True, nogil=True)
-def exact_distances(x, z, indices, limits, distances, nearest, uncertain):
-    """Squared distances of the candidates in double precision; the k nearest of each row.
-
-    ``limits[i]`` is a lower bound on the distance of every point that is no candidate of row i. If
-    the k-th nearest candidate is not below it, the row is marked as ``uncertain``.
-    """
-    k = distances.shape[1]
-    m = indices.shape[1]
-    found = np.empty(m)
-    for i in range(x.shape[0]):
-        for c in range(m):
-            total = 0.0
-            for j in range(x.shape[1]):
-                t = x[i, j] - z[indices[i, c], j]
-                total += t * t
-            found[c] = total
-        sort_heap(found, indices[i], m)
-        for c in range(k):
-            distances[i, c], nearest[i, c] = found[c], indices[i, c]
-        uncertain[i] = found[k - 1] >= limits[i]

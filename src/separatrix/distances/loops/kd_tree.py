@@ -49,10 +49,13 @@ def split(z, order, starts, low, high, root, deepest):
 
 
 @njit(cache=True, nogil=True)
-def shrink_boxes(columns, starts, low, high):
-    """Shrink every cell to the bounding box of its points, from the leaves up."""
+def shrink_boxes(columns, starts, low, high, first, stop):
+    """Shrink the cells of the nodes first … stop to the bounding boxes of their points, last first.
+
+    The boxes of their children, if not among them, are shrunk before.
+    """
     nodes, d = low.shape
-    for node in range(nodes - 1, -1, -1):
+    for node in range(stop - 1, first - 1, -1):
         left, right = 2 * node + 1, 2 * node + 2
         for j in range(d):
             if left < nodes:

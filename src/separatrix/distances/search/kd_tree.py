@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 from separatrix.distances.loops import kd_tree, point_distances
 from separatrix.distances.search import NeighborLists, Neighbors
 from separatrix.rows.block import Floats
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 #: Points of a leaf, about: enough for whole vectors, few enough to prune most leaves.
 LEAF_SIZE = 64
-#: Queries below which one thread is enough.
-MIN_PARALLEL_QUERIES = 200
+#: Queries of a piece, at least, and points of a subtree that one thread builds.
+MIN_QUERIES, MIN_POINTS = 32, 4096
 
 METRICS = {
     "euclidean": point_distances.EUCLIDEAN,
@@ -36,22 +36,32 @@ class KDTree:
         self._low, self._high = np.empty((nodes, d)), np.empty((nodes, d))
         points = np.ascontiguousarray(points, dtype=np.float64)
         self._build(points, levels)
-        self._columns = np.ascontiguousarray(points[self._order].T)
-        kd_tree.shrink_boxes(self._columns, self._starts, self._low, self._high)
+        self._columns = np.empty((d, n))
+
+        def gather(part: slice) -> None:
+            self._columns[:, part] = points[self._order[part]].T
+
+        parallel_map(gather, pieces(n, MIN_POINTS))
+        boxes = (self._columns, self._starts, self._low, self._high)
+        leaves = pieces(2**levels, 1 + MIN_POINTS // LEAF_SIZE)
+        inner = 2**levels - 1
+        parallel_map(
+            lambda part: kd_tree.shrink_boxes(*boxes, inner + part.start, inner + part.stop), leaves
+        )
+        kd_tree.shrink_boxes(*boxes, 0, inner)
 
     def _build(self, points: Floats, levels: int) -> None:
-        """Split the root, then both halves in parallel."""
+        """Split level by level, nodes side by side, until there are enough subtrees of one each."""
         self._order[:] = np.arange(len(points))
         self._starts[0] = 0, len(points)
         if len(points):
             self._low[0], self._high[0] = points.min(axis=0), points.max(axis=0)
         tree = (points, self._order, self._starts, self._low, self._high)
-        kd_tree.split(*tree, 0, min(levels, 1))
-        if levels > 1:
-            with ThreadPoolExecutor(1) as pool:
-                other = pool.submit(lambda: kd_tree.split(*tree, 2, levels - 1))
-                kd_tree.split(*tree, 1, levels - 1)
-                other.result()
+        first, last = 0, 0
+        while levels > 1 and first < min(MIN_PIECES - 1, len(points) // MIN_POINTS):
+            parallel_map(lambda node: kd_tree.split(*tree, node, 1), range(first, last + 1))
+            first, last, levels = 2 * first + 1, 2 * last + 2, levels - 1
+        parallel_map(lambda node: kd_tree.split(*tree, node, levels), range(first, last + 1))
 
     def nearest(self, x: Floats, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
@@ -82,13 +92,7 @@ class KDTree:
         def query(part: slice) -> Any:
             return kd_tree.query_radius(x[part], *self.arrays, self.metric, reach)
 
-        half = len(x) // 2
-        if len(x) < MIN_PARALLEL_QUERIES:
-            parts = [query(slice(None))]
-        else:
-            with ThreadPoolExecutor(1) as pool:
-                other = pool.submit(query, slice(half, None))
-                parts = [query(slice(None, half)), other.result()]
+        parts = parallel_map(query, pieces(len(x), MIN_QUERIES))
         counts, indices, distances = (np.concatenate(found) for found in zip(*parts, strict=True))
         if euclidean:
             np.sqrt(distances, out=distances)
@@ -105,11 +109,5 @@ class KDTree:
                 kd_tree.query(x[part], *self.arrays, self.metric, distances[part], indices[part])
             )
 
-        half = len(x) // 2
-        if len(x) < MIN_PARALLEL_QUERIES:
-            n_distances = query(slice(None))
-        else:
-            with ThreadPoolExecutor(1) as pool:
-                other = pool.submit(query, slice(half, None))
-                n_distances = query(slice(None, half)) + other.result()
-        return Neighbors(distances, indices), n_distances
+        n_distances = parallel_map(query, pieces(len(x), MIN_QUERIES))
+        return Neighbors(distances, indices), sum(n_distances)

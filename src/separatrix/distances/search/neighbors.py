@@ -149,7 +149,7 @@ class EuclideanSearch:
     def __init__(self, metric: SquaredEuclidean, points: Floats) -> None:
         self._metric = metric
         self._center = np.zeros(points.shape[1])
-        if not beyond_squares(points):
+        if self._maps and not beyond_squares(points):
             self._center = points.mean(axis=0)
         self.search = TreeOrExhaustiveSearch(Euclidean(), self._transform(points), "euclidean")
 
@@ -165,11 +165,13 @@ class EuclideanSearch:
         distances = self._metric.of_euclidean(found.distances)
         return NeighborLists(found.starts, found.indices, distances).up_to(radius)
 
+    @property
+    def _maps(self) -> bool:
+        """Whether there is a linear map; without one the coordinates stay exact."""
+        return type(self._metric).transform is not SquaredEuclidean.transform
+
     def _transform(self, x: Floats) -> Floats:
-        """Without a linear map the coordinates stay exact."""
-        if type(self._metric).transform is SquaredEuclidean.transform:
-            return self._metric.embed(x)
-        return self._metric.transform(x - self._center)
+        return self._metric.transform(x - self._center) if self._maps else self._metric.embed(x)
 
 
 class DirectionSearch(EuclideanSearch):

@@ -1,112 +1,148 @@
-"""Exact Euclidean nearest neighbors by matrix products, for many dimensions.
+"""Exact Euclidean nearest neighbors by products, for many dimensions.
 
-    ‖x − z‖² = ‖x‖² + (‖z‖² − 2 x·z)
+    ‖x − z‖² = ‖x‖² + 2 (½‖z‖² − x·z)
 
-The bracket orders the points by distance from x. One matrix product in single precision finds
-somewhat more than k candidates, whose distances are recomputed in double precision. The rounding
-error of the product is bounded, so it is known whether a point that is no candidate could be among
-the k nearest; the few rows for which it could are searched in double precision.
+The bracket orders the points z by distance from x. Rows and points, measured from the mean, are
+rounded to integers of sixteen bits in units of their own norms, whose products are exact. The
+residual of the rounding is known, so by Cauchy and Schwarz the error of x·z is at most
+
+    ‖x − x̃‖ ‖z‖ + ‖x̃‖ ‖z − z̃‖
+
+and a scan of the bounds leaves somewhat more than k candidates, whose distances are computed in
+double precision.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+import itertools
 
 import numpy as np
 
-from separatrix.distances.loops.distances import by_coordinates
-from separatrix.distances.loops.k_smallest import exact_distances, push_columns, sort_heap
-from separatrix.distances.loops.point_distances import EUCLIDEAN
+from separatrix.distances.loops import integer_search as loops
+from separatrix.distances.loops.integer_products import POINTS, ROWS
 from separatrix.distances.search import Neighbors
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import one_blas_thread
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
-#: Rows and points of one product.
-ROWS, POINTS = 256, 512
-#: Candidates beyond k, at least.
-EXTRA_CANDIDATES = 6
-#: Rows searched in double precision together.
-DOUBLE_ROWS = 16
+#: Bytes of a block of points that stays in the cache while all rows of a piece meet it.
+BLOCK_BYTES = 1 << 16
+#: Groups of rows in a piece: fewer would read the points too often, more would need much memory.
+MIN_GROUPS, MAX_GROUPS = 8, 256
+#: Panels of points in a piece, at least.
+MIN_TILES = 256
+#: Rows farther out, in units of the farthest point, are compared in double precision alone.
+FAR = 1e15
 
 
 class ProductSearch:
-    """Centered points in single precision for candidates, in double precision for distances."""
+    """Centered points as integers for candidates, in double precision for distances."""
 
     def __init__(self, points: Floats) -> None:
         self._points = np.ascontiguousarray(points, dtype=np.float64)
-        self._center = self._points.mean(axis=0)
-        centered = self._points - self._center
-        squared_norms = np.einsum("ij,ij->i", centered, centered)
-        # norms are scaled to at most one: no unit leaves the range of single precision
-        self._scale = np.sqrt(float(squared_norms.max(initial=0.0))) or 1.0
-        self._single = np.ascontiguousarray(
-            np.vstack([centered.T / self._scale, squared_norms / self._scale**2]), dtype=np.float32
+        n, d = self._points.shape
+        self._center, reach = _center(self._points)
+        # a power of two: no unit leaves the range of numbers, and no digit is lost
+        self._inverse = 0.5 ** np.ceil(np.log2(reach)) if reach > 0.0 else 1.0
+        self._tiles, measures = self._room(n, POINTS)
+        parallel_map(
+            lambda part: self._pack(self._points, part, self._tiles, measures),
+            pieces(len(self._tiles), 16),
         )
+        norms, scales, residuals = measures.T
+        #: The relative residual of any row of integers.
+        self._residual = 0.5 * np.sqrt(d) / loops.LARGEST_NORM * (1.0 + 1e-9)
+        error = self._residual * norms + (1.0 + self._residual) * residuals
+        table = np.full((len(self._tiles) * POINTS, 3), np.nan, dtype=np.float32)  # no point: NaN
+        table[:n, 0] = 0.5 * norms**2 * (1.0 - loops.ROUNDING)
+        table[:n, 1] = error + loops.ROUNDING * norms + 1e-37
+        table[:n, 2] = scales
+        self._table = np.ascontiguousarray(table.reshape(-1, POINTS, 3).swapaxes(1, 2))
+        self._farthest = float(norms.max(initial=0.0))
 
     def nearest(self, x: Floats, k: int) -> Neighbors:
         """The k nearest points of every row of x."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        distances = np.empty((len(x), k))
-        indices = np.empty((len(x), k), dtype=np.int64)
-        starts = range(0, len(x), ROWS)
+        parts, spans = self._pieces(len(x), k)
+        found = np.empty((len(spans), len(x), k))
+        indices = np.empty((len(spans), len(x), k), dtype=np.int64)
 
-        def search(starts: range) -> None:
-            for start in starts:
-                part = slice(start, start + ROWS)
-                self._search(x[part], distances[part], indices[part])
+        def search(piece: tuple[slice, int]) -> None:
+            part, at = piece
+            self._search(x[part], spans[at], found[at, part], indices[at, part])
 
-        with one_blas_thread(), ThreadPoolExecutor(1) as pool:
-            other = pool.submit(search, starts[1::2])
-            search(starts[::2])
-            other.result()
-        np.sqrt(distances, out=distances)
-        return Neighbors(distances, indices)
+        parallel_map(search, list(itertools.product(parts, range(len(spans)))))
+        return _merged(found, indices, k)
 
-    def _search(self, x: Floats, distances: Floats, indices: Ints) -> None:
-        n, k = len(self._points), distances.shape[1]
-        m = min(n, k + max(EXTRA_CANDIDATES, k // 4))
-        centered = (x - self._center) / self._scale
-        squared_norms = np.einsum("ij,ij->i", centered, centered)
-        single = np.empty((len(x), x.shape[1] + 1), dtype=np.float32)
-        # rows far away from all points would overflow; they are searched in double precision
-        far = squared_norms > 1e12
-        single[:, :-1] = np.where(far[:, None], 0.0, -2.0 * centered)
-        single[:, -1] = 1.0
-        scores = np.empty((len(x), min(POINTS, n)), dtype=np.float32)
-        found = np.empty((len(x), m), dtype=np.float32)
-        candidates = np.empty((len(x), m), dtype=np.int64)
-        sizes = np.zeros(len(x), dtype=np.int64)
-        for start in range(0, n, POINTS):
-            stop = min(start + POINTS, n)
-            tile = scores[:, : stop - start]
-            np.matmul(single, self._single[:, start:stop], out=tile)
-            push_columns(tile, start, found, candidates, sizes)
-        limits = np.full(len(x), np.inf)
-        if m < n:
-            norms = np.sqrt(squared_norms)
-            error = (x.shape[1] + 8) * np.finfo(np.float32).eps * (1.0 + 2.0 * norms)
-            limits = (found[:, 0].astype(float) - error + squared_norms) * self._scale**2
-        uncertain = np.zeros(len(x), dtype=np.bool_)
-        exact_distances(x, self._points, candidates, limits, distances, indices, uncertain)
-        self._search_in_double(x, np.flatnonzero(uncertain | far), distances, indices)
+    def _pieces(self, q: int, k: int) -> tuple[list[slice], list[slice]]:
+        """Slices of rows and of tiles; few rows are searched in parts of the points."""
+        groups, n_tiles = -(-q // ROWS), len(self._tiles)
+        most = max(MIN_PIECES, -(-groups // MAX_GROUPS))
+        parts = [
+            slice(part.start * ROWS, min(part.stop * ROWS, q))
+            for part in pieces(groups, MIN_GROUPS, most)
+        ]
+        smallest = max(MIN_TILES, -(-4 * k // POINTS))
+        return parts, pieces(n_tiles, smallest, max(1, MIN_PIECES // len(parts)))
 
-    def _search_in_double(self, x: Floats, queries: Ints, distances: Floats, indices: Ints) -> None:
-        """All distances in double precision, for rows that single precision does not decide."""
-        if not len(queries):
+    def _room(self, n: int, width: int) -> tuple[Ints, Floats]:
+        """Room for n rows as integers in groups of ``width``, and for their measures."""
+        pairs = (self._points.shape[1] + 1) // 2
+        return _aligned((-(-n // width), pairs, width)), np.empty((n, 3))
+
+    def _pack(self, x: Floats, groups: slice, packed: Ints, measures: Floats) -> None:
+        span = groups.start, groups.stop
+        loops.pack(x, self._center, self._inverse, *span, packed, measures)
+
+    def _search(self, x: Floats, span: slice, found: Floats, indices: Ints) -> None:
+        k, (q, d) = found.shape[1], x.shape
+        if not q:
             return
-        k = distances.shape[1]
-        block = np.empty((min(len(queries), DOUBLE_ROWS), len(self._points)))
-        for start in range(0, len(queries), DOUBLE_ROWS):
-            rows = queries[start : start + DOUBLE_ROWS]
-            by_coordinates(x[rows], self._columns, EUCLIDEAN, block[: len(rows)])
-            nearest = np.empty((len(rows), k), dtype=np.int64)
-            found, sizes = np.empty((len(rows), k)), np.zeros(len(rows), dtype=np.int64)
-            push_columns(block[: len(rows)], 0, found, nearest, sizes)
-            for i, row in enumerate(rows):
-                sort_heap(found[i], nearest[i], k)
-                distances[row], indices[row] = found[i], nearest[i]
+        rows, measures = self._room(q, ROWS)
+        self._pack(x, slice(0, len(rows)), rows, measures)
+        norms, scales, _ = measures.T
+        far = norms > FAR
+        slack = 4.0 * (d + 4) * np.finfo(float).eps * (norms + self._farthest) ** 2
+        slack = np.where(far, np.inf, slack + 1e-36 * (1.0 + norms))
+        table = np.zeros((len(rows) * ROWS, 3), dtype=np.float32)
+        table[:, 0] = -np.inf
+        table[:q, 0] = np.inf
+        table[:q, 1] = np.where(far, 0.0, norms)
+        table[:q, 2] = np.where(far, 0.0, scales)
+        of_rows = np.ascontiguousarray(table.reshape(-1, ROWS, 3).swapaxes(1, 2))
+        block = max(1, BLOCK_BYTES // (64 * self._tiles.shape[1]))
+        loops.scan(
+            x, self._points, rows, self._tiles, self._table, of_rows, norms.copy(), slack,
+            self._inverse, span.start, span.stop, block, k, 3 * k + 32, found, indices,
+        )  # fmt: skip
 
-    @cached_property
-    def _columns(self) -> Floats:
-        return np.ascontiguousarray(self._points.T)
+
+def _center(x: Floats) -> tuple[Floats, float]:
+    """The mean of the rows, and the largest deviation from it."""
+
+    def extent(part: slice) -> tuple[Floats, Floats, Floats]:
+        return x[part].sum(axis=0), x[part].min(axis=0), x[part].max(axis=0)
+
+    cuts = pieces(len(x), 256)
+    sums, least, most = zip(*parallel_map(extent, cuts), strict=True)
+    center = sum(total / len(x) for total in sums)
+    low, high = np.min(least, axis=0), np.max(most, axis=0)
+    return center, float(np.maximum(high - center, center - low).max(initial=0.0))
+
+
+def _aligned(shape: tuple[int, ...]) -> Ints:
+    """An array that starts with a cache line: no load of a vector crosses two."""
+    size = 4 * int(np.prod(shape))
+    raw = np.empty(size + 64, dtype=np.uint8)
+    start = -raw.ctypes.data % 64
+    return np.asarray(raw[start : start + size].view(np.int32).reshape(shape))
+
+
+def _merged(found: Floats, indices: Ints, k: int) -> Neighbors:
+    """The k nearest of those found in each part of the points."""
+    if len(found) == 1:
+        return Neighbors(np.sqrt(found[0]), indices[0])
+    found, indices = np.hstack(list(found)), np.hstack(list(indices))
+    order = np.lexsort((indices, found))[:, :k]
+    return Neighbors(
+        np.sqrt(np.take_along_axis(found, order, 1)), np.take_along_axis(indices, order, 1)
+    )
