@@ -44,6 +44,10 @@ class Products(Protocol):
         """Some columns, dense and contiguous each (Fortran order)."""
         ...
 
+    def round_trip(self, r: Floats, shift: Floats) -> tuple[Floats, Floats]:
+        """f = Xᵀ r − shift, and X f: one pass over a dense matrix."""
+        ...
+
 
 def products(x: Matrix) -> Products:
     """The products of a dense or sparse matrix; a sparse one is never filled in."""
@@ -73,9 +77,9 @@ class DenseProducts:
         return out
 
     def transposed_times(self, r: Floats) -> Floats:
-        """Xᵀ r: rows of a C-ordered matrix on threads, their sums added in order; else columns."""
+        """Xᵀ r: columns on threads; rows of a tall C-ordered matrix, their sums added in order."""
         n, d = self.shape
-        if self.x.flags.f_contiguous:
+        if self.x.flags.f_contiguous or n <= d:
             out = np.empty((d, *r.shape[1:]), dtype=np.result_type(self.x, r))
 
             def part(columns: slice) -> None:
@@ -103,6 +107,23 @@ class DenseProducts:
     def columns(self, index: Ints) -> Floats:
         """Some columns, dense and contiguous each."""
         return np.asfortranarray(self.x[:, index], dtype=np.float64)
+
+    def round_trip(self, r: Floats, shift: Floats) -> tuple[Floats, Floats]:
+        """f = Xᵀ r − shift, and X f: columns on threads, both products while they are in cache."""
+        n, d = self.shape
+        forward = np.empty((d, *r.shape[1:]))
+
+        def part(columns: slice) -> Floats:
+            x, f = self.x[:, columns], forward[columns]
+            np.matmul(x.T, r, out=f)
+            f -= shift[columns]
+            return np.asarray(x @ f)
+
+        sums = parallel_map(part, pieces(d, _smallest(n * _width(r))))
+        total = sums[0]
+        for one in sums[1:]:
+            total += one
+        return forward, total
 
 
 class SparseProducts:
@@ -145,6 +166,11 @@ class SparseProducts:
     def columns(self, index: Ints) -> Floats:
         """Some columns, dense and contiguous each."""
         return np.asfortranarray(self.by_column[:, index].toarray(), dtype=np.float64)
+
+    def round_trip(self, r: Floats, shift: Floats) -> tuple[Floats, Floats]:
+        """f = Xᵀ r − shift, and X f."""
+        forward = self.transposed_times(r) - shift
+        return forward, self.times(forward)
 
 
 def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:

@@ -45,3 +45,11 @@ class Standardized:
         chosen -= self.center[index]
         chosen /= self.scale[index]
         return chosen
+
+    def round_trip(self, r: Floats) -> tuple[Floats, Floats]:
+        """f = Zᵀ r, and Z f."""
+        if (self.scale != 1.0).any():
+            forward = self.transposed_times(r)
+            return forward, self.times(forward)
+        forward, back = self.x.round_trip(r, np.multiply.outer(self.center, r.sum(axis=0)))
+        return forward, back - self.center @ forward

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from separatrix.rows.block import Block, Matrix
 from separatrix.rows.imputation import Imputation
-from separatrix.rows.schema import NO_TERMS, Schema, Term, Terms
+from separatrix.rows.schema import NO_TERMS, Schema, Term, Terms, value_terms
 
 
 @dataclass(frozen=True)
@@ -128,4 +128,4 @@ class Encoding:
 
 def identity(schema: Schema) -> Encoding:
     """The encoding of a table that is a numeric matrix."""
-    return Encoding(schema, Terms(tuple(Term(name) for name in schema.names)), is_identity=True)
+    return Encoding(schema, value_terms(schema.columns), is_identity=True)

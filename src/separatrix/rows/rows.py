@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from separatrix.rows.block import Block, Floats, Ints, Matrix, concatenate
 from separatrix.rows.parts import Hashes, Parts, hash_block
-from separatrix.rows.schema import Column, Kind, Schema, Term, Terms
+from separatrix.rows.schema import Column, Kind, Schema, Term, Terms, matrix_columns, value_terms
+from separatrix.rows.schema import column_names as column_names
 from separatrix.rows.split import Keys, split_rows
 from separatrix.threads import parallel_map
 
@@ -230,12 +231,14 @@ class ArrayRows(InMemory):
         n, d = x.shape
         y = np.empty((n, 0)) if y is None else y[:, None] if y.ndim == 1 else y
         self.has_names = names is not None
-        features = tuple(names) if names is not None else column_names(d)
         if targets is None:
             targets = [Term(name) for name in target_names(y.shape[1])]
-        terms = Terms(tuple(Term(name) for name in features))
+        columns, terms = matrix_columns(d)
+        if names is not None or placeholders is not None:
+            columns = _numeric_columns(column_names(d) if names is None else names, placeholders)
+            terms = value_terms(columns)
         super().__init__(
-            Schema(_numeric_columns(features, placeholders), _target_columns(targets)),
+            Schema(columns, _target_columns(targets)),
             Block(x, y, w, terms, Terms(tuple(targets)), parts),
         )
 
@@ -259,11 +262,6 @@ def reduce_on_threads(statistic: S, chunks: list[Callable[[], Iterator[Block]]])
     for part in parts[1:]:
         total = total + part
     return total
-
-
-def column_names(d: int) -> tuple[str, ...]:
-    """Names for the columns of a matrix without any: x0, x1, …"""
-    return tuple(f"x{j}" for j in range(d))
 
 
 def target_names(k: int) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from separatrix.linear.ridge.validation import (
     fold_scores,
     leave_one_out_errors,
     left_out_residuals,
+    wide_fold_errors,
 )
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
@@ -201,6 +202,9 @@ class RidgeCV(RidgePathBase):
 
     def _fold_errors(self, path: RidgeTrace, data: TrainingData) -> FoldErrors:
         options = self._options()
+        wide = data.block is not None and not options.standardize and (path.alphas > 0.0).all()
+        if self._from_squares and wide:
+            return wide_fold_errors(data, self._folds, path.alphas, options, self.scoring)
         if self._from_squares:
             return fold_errors(data.folds(self._folds), path.alphas, options, self.scoring)
         scorer = check_scoring(self, scoring=self.scoring)

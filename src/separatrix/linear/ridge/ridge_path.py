@@ -27,7 +27,13 @@ class RidgePathBase(RidgeBase):
 
     def coef_at(self, alpha: float) -> tuple[Floats, Floats]:
         """Coefficients and intercept at any penalty, on the grid or not."""
-        coefs, intercepts = self.spectrum_.coefs(np.array([float(alpha)]))
+        alphas = np.array([float(alpha)])
+        if self.spectrum_.directions is None and self._rows is not None:
+            block = self._rows.collect()
+            path = trace_block(block, self._options(), lambda _: alphas)
+            coefs, intercepts = path.coefs, path.intercepts
+        else:
+            coefs, intercepts = self.spectrum_.coefs(alphas)
         if np.ndim(self.coef_) == 1:
             return coefs[0, :, 0], intercepts[0, 0]
         return coefs[0].T, intercepts[0]
@@ -40,8 +46,7 @@ class RidgePathBase(RidgeBase):
         """The path over all rows."""
         options = self._options()
         if data.block is not None:
-            spectrum = Spectrum.from_block(data.block, options)
-            return trace_block(data.block, spectrum, self._grid(spectrum), options)
+            return trace_block(data.block, options, self._grid)
         assert data.moments is not None
         m, scale = options.scaled(data.moments)
         spectrum = Spectrum.from_moments(m, scale)

@@ -9,17 +9,22 @@ not penalized: X and y are centered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
+from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.linear.least_squares.certificate import (
     RIDGE_CLAIM,
     certify_from_moments,
     certify_ridge_rows,
 )
 from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
+from separatrix.linear.ridge.row_spectrum import RowSpectrum, certify_duals, coefs_of
+from separatrix.linear.ridge.wide import CenteredRows, certify_in_rows, solve_in_rows
+from separatrix.messages import InputError
 from separatrix.optimize.duality import joint_certificate
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
@@ -49,12 +54,12 @@ class RidgeOptions:
 class Spectrum:
     """Eigenvalues and eigenvectors of XᵀX for columns divided by ``scale``.
 
-    ``values`` are λ, ``directions`` the eigenvectors V (by column), ``cross`` is VᵀXᵀy for each
-    target.
+    ``values`` are λ, ``directions`` the eigenvectors V (by column; None where there would be more
+    numbers than in the table), ``cross`` is VᵀXᵀy for each target.
     """
 
     values: Floats
-    directions: Floats
+    directions: Floats | None
     cross: Floats
     scale: Floats
     x_mean: Floats
@@ -86,8 +91,26 @@ class Spectrum:
         )
 
     @classmethod
+    def from_rows(cls, rows: CenteredRows, found: RowSpectrum) -> Spectrum:
+        """From the products of the rows: for tables with no more rows than columns."""
+        root = np.sqrt(found.values)
+        directions = None
+        if len(rows.scale) <= MAX_STORED_COLUMNS:
+            directions = rows.transposed_times(found.vectors) / root
+        return cls(
+            found.values,
+            directions,
+            root[:, None] * (found.vectors.T @ rows.y),
+            rows.scale,
+            rows.x_mean,
+            rows.y_mean,
+            (rows.y**2).sum(axis=0),
+            rows.weight,
+        )
+
+    @classmethod
     def from_block(cls, block: Block, options: RidgeOptions) -> Spectrum:
-        """Singular vectors of the centered rows: for tables with more columns than rows."""
+        """Singular vectors of the centered rows, which keep the digits that products would lose."""
         x, y, x_mean, y_mean, weight = center_rows(block, options.fit_intercept)
         scale = np.ones(x.shape[1])
         if options.standardize:
@@ -106,6 +129,12 @@ class Spectrum:
 
     def coefs(self, alphas: Floats) -> tuple[Floats, Floats]:
         """Coefficients (m x d x k) and intercepts (m x k) for every α."""
+        if self.directions is None:
+            raise InputError(
+                "This path was stored without its training rows, and has too many columns to store "
+                "their principal directions.",
+                remedy="Use coefs_ at the stored alphas_, or fit again.",
+            )
         inner = np.einsum("ra,rk->ark", self.inverse_eigenvalues(alphas), self.cross)
         coefs = np.einsum("dr,ark->adk", self.directions, inner, optimize=True)
         coefs = coefs / self.scale[:, None]
@@ -131,13 +160,18 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class RidgeTrace:
-    """A path: coefficients (m x d x k), intercepts (m x k) and a certificate for every penalty."""
+    """A path: coefficients (m x d x k), intercepts (m x k) and a certificate for every penalty.
+
+    ``coordinates`` (n x r) are those of the rows along the principal directions, where the path
+    was solved in the space of the rows.
+    """
 
     spectrum: Spectrum
     alphas: Floats
     coefs: Floats
     intercepts: Floats
     certificates: tuple[Certificate, ...]
+    coordinates: Floats | None = None
 
 
 def ridge_from_moments(m: Moments, alpha: Floats) -> Solution:
@@ -177,7 +211,16 @@ def _one_target(m: Moments, j: int) -> Moments:
 
 
 def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
-    """One α > 0 per target, from rows in memory."""
+    """One α > 0 per target, from rows in memory: in the space of the rows.
+
+    By singular values where units differ so much that the products of rows lose the small columns.
+    """
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    found = solve_in_rows(rows, alpha)
+    if found is not None:
+        certificate = certify_in_rows(rows, found[0], alpha)
+        if certificate.holds:
+            return Solution(*rows.in_table_units(found[0]), certificate)
     spectrum = Spectrum.from_block(block, options)
     coefs, intercepts = spectrum.coefs(alpha)
     at = np.arange(len(alpha))
@@ -213,20 +256,55 @@ def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
 
 
 def trace_block(
-    block: Block, spectrum: Spectrum, alphas: Floats, options: RidgeOptions
+    block: Block, options: RidgeOptions, grid: Callable[[Spectrum], Floats]
 ) -> RidgeTrace:
-    """The path from rows in memory, every point certified; α = 0 is least squares."""
+    """The path from rows in memory, every point certified; α = 0 is least squares.
+
+    ``grid`` places the penalties on a spectrum.
+    """
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    found = RowSpectrum.of(rows.unweighted_gram(), rows.root)
+    spectrum = Spectrum.from_rows(rows, found)
+    alphas = grid(spectrum)
+    positive = np.where(alphas > 0.0, alphas, 1.0)
+    duals = found.duals(rows.y, positive)
+    coefs = coefs_of(rows, duals)
+    certificates = certify_duals(rows, found.gram, duals, coefs, positive)
+    if not all(certificate.holds for certificate in certificates):
+        return _trace_singular(block, options, grid)
+    coefs = coefs / rows.scale[:, None]
+    intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
+    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates), found.coordinates())
+    return _without_penalty(path, block, options)
+
+
+def _trace_singular(
+    block: Block, options: RidgeOptions, grid: Callable[[Spectrum], Floats]
+) -> RidgeTrace:
+    """The same by singular values, where units differ too much for products of rows."""
+    spectrum = Spectrum.from_block(block, options)
+    alphas = grid(spectrum)
     coefs, intercepts = spectrum.coefs(alphas)
-    certificates = []
-    for i, alpha in enumerate(alphas):
-        if alpha > 0:
-            same = np.full(coefs.shape[2], alpha)
-            certificates.append(_certify_block(block, spectrum, coefs[i], same, options))
-        else:
-            plain = solve_wide(block, fit_intercept=options.fit_intercept)
-            coefs[i], intercepts[i] = plain.coef, plain.intercept
-            certificates.append(plain.certificate)
-    return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+    certificates = [
+        _certify_block(block, spectrum, coef, np.full(coef.shape[1], alpha or 1.0), options)
+        for alpha, coef in zip(alphas, coefs, strict=True)
+    ]
+    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+    return _without_penalty(path, block, options)
+
+
+def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> RidgeTrace:
+    """Least squares, by its own solver, at the points of the path where α = 0."""
+    at = np.flatnonzero(path.alphas == 0.0)
+    if not len(at):
+        return path
+    plain = solve_wide(block, fit_intercept=options.fit_intercept)
+    path.coefs[at], path.intercepts[at] = plain.coef, plain.intercept
+    certificates = [
+        plain.certificate if alpha == 0.0 else found
+        for alpha, found in zip(path.alphas, path.certificates, strict=True)
+    ]
+    return replace(path, certificates=tuple(certificates))
 
 
 def _one_if_zero(scale: Floats) -> Floats:

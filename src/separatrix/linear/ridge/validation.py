@@ -11,11 +11,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from separatrix.estimators.additive import Source, TrainingData
 from separatrix.linear.ridge.leave_one_out import LeaveOneOut
+from separatrix.linear.ridge.row_spectrum import fold_predictions
 from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace, Spectrum
-from separatrix.rows.block import Block, Floats
+from separatrix.linear.ridge.wide import CenteredRows
+from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.selection import rules
+from separatrix.selection.folds import folding, folds_of
 from separatrix.statistics.moments import Moments
+from separatrix.threads import parallel_map
 
 #: Rows from which leave-one-out errors average over the rounding of float32.
 MANY_ROWS = 50_000
@@ -60,6 +64,10 @@ def leave_one_out_errors(path: RidgeTrace, rows: Rows, *, fit_intercept: bool) -
     In float32 where that cannot matter: many rows, and residuals that are not tiny.
     """
     s = path.spectrum
+    if path.coordinates is not None:
+        block = rows.collect()
+        errors = left_out_residuals(path, block, fit_intercept=fit_intercept)
+        return np.asarray(np.average(errors**2, axis=0, weights=block.w).T)
     unexplained = float(np.min(s.rss(path.alphas).sum(axis=1) / max(s.yy.sum(), 1e-300)))
     if s.weight >= MANY_ROWS and unexplained > 1e-3:
         single = rows.reduce(_statistic(path, fit_intercept, np.float32))
@@ -71,6 +79,8 @@ def leave_one_out_errors(path: RidgeTrace, rows: Rows, *, fit_intercept: bool) -
 
 def left_out_residuals(path: RidgeTrace, block: Block, *, fit_intercept: bool) -> Floats:
     """y − prediction by the other rows, for every row, target and penalty (n x k x m)."""
+    if path.coordinates is not None:
+        return _from_coordinates(path, block, path.coordinates, fit_intercept=fit_intercept)
     statistic = _statistic(path, fit_intercept, np.float64)
     found = np.empty((block.n, block.y.shape[1], len(path.alphas)))
     for rows, k, error in statistic.errors(block):
@@ -78,8 +88,21 @@ def left_out_residuals(path: RidgeTrace, block: Block, *, fit_intercept: bool) -
     return found
 
 
+def _from_coordinates(path: RidgeTrace, block: Block, u: Floats, *, fit_intercept: bool) -> Floats:
+    """The same from the coordinates of the rows, which are not read again."""
+    s = path.spectrum
+    shrink = s.values[:, None] * s.inverse_eigenvalues(path.alphas)
+    cross = s.cross / np.sqrt(s.values)[:, None]
+    rest = 1.0 - (1.0 / s.weight if fit_intercept else 0.0) - u**2 @ shrink
+    fitted = np.einsum("nr,rm,rk->nkm", u, shrink, cross, optimize=True)
+    return np.asarray(
+        ((block.y - s.y_mean)[:, :, None] - fitted) / np.maximum(rest, 1e-12)[:, None]
+    )
+
+
 def _statistic(path: RidgeTrace, fit_intercept: bool, precision: Any) -> LeaveOneOut:
     s = path.spectrum
+    assert s.directions is not None
     nonzero = s.values > s.values.max(initial=0.0) * len(s.values) * np.finfo(float).eps
     root = np.sqrt(s.values[nonzero])
     return LeaveOneOut(
@@ -108,6 +131,33 @@ def fold_errors(
         )
         variances.append(_variances(test))
     mse, variance = np.moveaxis(np.array(errors), 2, 0), np.array(variances)  # m x folds x k
+    return _with_scores(mse, variance, scoring)
+
+
+def wide_fold_errors(
+    data: TrainingData, cv: Any, alphas: Floats, options: RidgeOptions, scoring: Any
+) -> FoldErrors:
+    """The same for few rows of many columns, all folds from one n x n matrix."""
+    assert data.block is not None
+    whole = data.block.take(folding(data.block.w, cv))
+    pairs = folds_of(cv, whole.n, whole.y[:, 0]).pairs
+    gram = CenteredRows.of(whole, options.fit_intercept, False).unweighted_gram()
+
+    def errors(fold: tuple[Ints, Ints]) -> tuple[Floats, Floats]:
+        found = fold_predictions(
+            gram, whole.y, whole.weights, fold, alphas, fit_intercept=options.fit_intercept
+        )
+        test = whole.take(fold[1])
+        squares = (test.y[:, None, :] - found) ** 2
+        return np.average(squares, axis=0, weights=test.w), _variances(test)
+
+    found = parallel_map(errors, pairs)
+    mse = np.stack([error for error, _ in found], axis=1)
+    return _with_scores(mse, np.array([variance for _, variance in found]), scoring)
+
+
+def _with_scores(mse: Floats, variance: Floats, scoring: Any) -> FoldErrors:
+    """The scores that follow from errors (m x folds x k) and variances of test rows."""
     if scoring is None:  # R² of a fold with a constant target is not defined
         scoring = "r2" if variance.all() else "neg_mean_squared_error"
     scores = FROM_SQUARES[scoring](mse, variance)

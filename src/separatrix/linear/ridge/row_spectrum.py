@@ -1,0 +1,134 @@
+"""All penalties from one eigendecomposition of the n x n products of the rows.
+
+    ZZᵀ = U diag(λ) Uᵀ   ⇒   c(α) = U (Uᵀy / (λ + α)),   b(α) = Zᵀc(α)
+
+Leave-one-out errors and folds come from the same matrix: removing rows, and centering about the
+mean of those that are left, are operations on inner products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from separatrix.linear.least_squares.certificate import RIDGE_CLAIM, TOLERANCE
+from separatrix.linear.ridge.wide import CenteredRows
+from separatrix.optimize.solution import Certificate
+from separatrix.rows.block import Floats, Ints
+from separatrix.threads import one_blas_thread
+
+
+@dataclass(frozen=True)
+class RowSpectrum:
+    """Eigenvalues ``values`` (r) > 0 and eigenvectors ``vectors`` (n x r) of √w ``gram`` √w.
+
+    ``gram`` holds the products of centered rows before weights, ``root`` is √w.
+    """
+
+    gram: Floats
+    root: Floats
+    values: Floats
+    vectors: Floats
+
+    @classmethod
+    def of(cls, gram: Floats, root: Floats) -> RowSpectrum:
+        """Eigenvalues beyond rounding."""
+        weighted = gram if (root == 1.0).all() else gram * np.outer(root, root)
+        with one_blas_thread():
+            values, vectors = linalg.eigh(weighted, check_finite=False)
+        kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
+        return cls(gram, root, values[kept], vectors[:, kept])
+
+    def duals(self, y: Floats, alphas: Floats) -> Floats:
+        """c for every α > 0 and target (n x m x k)."""
+        inverse = 1.0 / (self.values[:, None] + alphas)
+        inner = inverse[:, :, None] * (self.vectors.T @ y)[:, None, :]
+        n, shape = len(self.vectors), inner.shape
+        with one_blas_thread():
+            return (self.vectors @ inner.reshape(shape[0], -1)).reshape(n, *shape[1:])
+
+    def coordinates(self) -> Floats:
+        """Rows along the principal directions, each in units of √λ (n x r), before weights."""
+        u = self.vectors / np.where(self.root > 0.0, self.root, 1.0)[:, None]
+        out = self.root == 0.0
+        if out.any():
+            u[out] = self.gram[out] @ (self.root[:, None] * self.vectors) / self.values
+        return u
+
+
+def coefs_of(rows: CenteredRows, duals: Floats) -> Floats:
+    """b = Zᵀc for every α and target (m x d x k)."""
+    n, m, k = duals.shape
+    coefs = rows.transposed_times(duals.reshape(n, m * k))
+    return coefs.reshape(-1, m, k).transpose(1, 0, 2)
+
+
+def certify_duals(
+    rows: CenteredRows, gram: Floats, duals: Floats, coefs: Floats, alphas: Floats
+) -> list[Certificate]:
+    """Certificates for every α; objectives and gaps of the targets add up.
+
+    With the dual point u = αc the gap is ½‖y − Zb − u‖² + ½α‖b − Zᵀc‖², and a cosine between a
+    column and the residual is off its value at the solution by ‖y − Zb − u‖ / ‖y‖ at most.
+    """
+    n, m, k = duals.shape
+    fitted = rows.times(coefs.transpose(1, 0, 2).reshape(-1, m * k)).reshape(n, m, k)
+    size = np.linalg.norm(rows.y, axis=0)
+    length = np.where(size > 0.0, size, 1.0)
+    found = []
+    for i, alpha in enumerate(alphas):
+        c, residual, square = duals[:, i], rows.y - fitted[:, i], (coefs[i] ** 2).sum(axis=0)
+        left = residual - alpha * c
+        with one_blas_thread():
+            weighted = rows.root[:, None] * c
+            inner = np.einsum("nk,nk->k", weighted, gram @ weighted)
+        apart = np.abs(square - 2.0 * np.einsum("nk,nk->k", c, fitted[:, i]) + inner)
+        gap = 0.5 * float((left**2).sum() + alpha * apart.sum())
+        primal = 0.5 * float((residual**2).sum() + alpha * square.sum())
+        found.append(
+            Certificate(
+                claim=RIDGE_CLAIM,
+                primal=primal,
+                dual=primal - gap,
+                gap=gap,
+                kkt=float(np.max(np.linalg.norm(left, axis=0) / length, initial=0.0)),
+                tolerance=TOLERANCE,
+                scale=0.5 * float((size**2).sum()),
+                statistic="the rows",
+            )
+        )
+    return found
+
+
+def fold_predictions(
+    gram: Floats,
+    y: Floats,
+    w: Floats,
+    fold: tuple[Ints, Ints],
+    alphas: Floats,
+    *,
+    fit_intercept: bool,
+) -> Floats:
+    """Predictions for test rows (n x m x k) by the other rows, from the products of all rows.
+
+    ``gram`` and ``y`` are those before weights, ``gram`` about any point near the mean.
+    """
+    train, test = fold
+    among, across, weight = gram[np.ix_(train, train)], gram[np.ix_(test, train)], w[train]
+    mean = np.zeros(y.shape[1])
+    if fit_intercept:
+        share = weight / weight.sum()
+        mean = share @ y[train]
+        middle, beside = among @ share, across @ share
+        square = float(share @ middle)
+        among = among - middle[:, None] - middle + square
+        across = across - beside[:, None] - middle + square
+    root = np.sqrt(weight)
+    spectrum = RowSpectrum.of(among, root)
+    duals = spectrum.duals((y[train] - mean) * root[:, None], alphas) * root[:, None, None]
+    n, m, k = duals.shape
+    with one_blas_thread():
+        found = (across @ duals.reshape(n, m * k)).reshape(-1, m, k)
+    return np.asarray(found + mean)

@@ -1,0 +1,122 @@
+"""Inner products of all pairs of rows, Z Zᵀ, of columns centered and scaled: z = √w (x − c) / s.
+
+A dense table is read once where its rows are few: a tile of columns is centered while it is in the
+cache, and its products are added to those of the tiles before. Where rows are many, the centered
+table is written once and its products are made block by block. Pieces depend on the shape alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from separatrix.matrices.loops.gram import center_columns, center_rows, sparse_gram_rows
+from separatrix.rows.block import Floats, Matrix
+from separatrix.threads import parallel_map, pieces
+
+#: Rows up to which all pairs are one block; a block of more rows has this many.
+BLOCK = 768
+#: The fewest columns of a piece.
+SMALLEST = 384
+
+
+def row_gram(
+    x: Matrix, center: Floats, scale: Floats, root_weight: Floats, dtype: Any = np.float64
+) -> Floats:
+    """Z Zᵀ (n x n). In float32 the products of a tile are single, and their sums double."""
+    if sparse.issparse(x):
+        return _sparse(x, center, scale, root_weight)
+    n, d = x.shape
+    columns = _Columns(x, center, scale, root_weight)
+    if n > BLOCK:
+        z = np.empty((n, d), dtype, order=columns.order)
+        parallel_map(lambda part: columns.write(part, z[:, part]), pieces(d, SMALLEST))
+        return _by_blocks(z)
+
+    def product(part: slice) -> NDArray[Any]:
+        z = np.empty((n, part.stop - part.start), dtype, order=columns.order)
+        columns.write(part, z)
+        return np.asarray(z @ z.T)
+
+    total = np.zeros((n, n))
+    for one in parallel_map(product, pieces(d, SMALLEST)):
+        total += one
+    return total
+
+
+def column_squares(x: Floats, center: Floats, w: Floats) -> Floats:
+    """Σ w (x − c)² of every column of a dense matrix."""
+    columns = _Columns(x, center, np.ones(x.shape[1]), np.sqrt(w))
+    out = np.empty(x.shape[1])
+
+    def part(these: slice) -> None:
+        z = np.empty((x.shape[0], these.stop - these.start), order=columns.order)
+        columns.write(these, z)
+        np.einsum("ij,ij->j", z, z, out=out[these])
+
+    parallel_map(part, pieces(x.shape[1], SMALLEST))
+    return out
+
+
+class _Columns:
+    """The columns of Z, a few at a time."""
+
+    def __init__(self, x: Floats, center: Floats, scale: Floats, root: Floats) -> None:
+        self.order: Any = "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+        self.x = x if self.order == "F" else np.ascontiguousarray(x)
+        self.center, self.factor, self.root = center, 1.0 / scale, root
+
+    def write(self, columns: slice, out: NDArray[Any]) -> None:
+        """Write these columns."""
+        bounds = (columns.start, columns.stop, self.center, self.factor, self.root)
+        if self.order == "F":
+            center_columns(self.x.T, *bounds, out.T)
+        else:
+            center_rows(self.x, *bounds, out)
+
+
+def _by_blocks(z: NDArray[Any]) -> NDArray[Any]:
+    """Z Zᵀ, a block of rows with another at a time; mirrored."""
+    n, d = z.shape
+    rows = pieces(n, 512)
+    chunks = pieces(d, 4096, most=max(1, 64 // len(rows)))
+    out = np.empty((n, n), dtype=np.float64)
+
+    def part(pair: tuple[slice, slice]) -> None:
+        a, b = pair
+        total = np.zeros((a.stop - a.start, b.stop - b.start))
+        for columns in chunks:
+            total += z[a, columns] @ z[b, columns].T
+        out[a, b] = total
+        out[b, a] = total.T
+
+    parallel_map(part, [(a, b) for i, a in enumerate(rows) for b in rows[: i + 1]])
+    return out
+
+
+def _sparse(x: Any, center: Floats, scale: Floats, root: Floats) -> Floats:
+    """From compressed rows and columns, never filled in; centered afterwards."""
+    n = x.shape[0]
+    by_row = sparse.csr_array(x.multiply(1.0 / scale[None, :]))
+    by_row.sum_duplicates()
+    by_column = by_row.tocsc()
+    out = np.zeros((n, n))
+
+    def part(rows: slice) -> None:
+        sparse_gram_rows(
+            rows.start, rows.stop, by_row.indptr, by_row.indices, by_row.data,
+            by_column.indptr, by_column.indices, by_column.data, out,
+        )  # fmt: skip
+
+    parallel_map(part, pieces(n))
+    middle = by_row @ (center / scale)
+    square = float((center / scale) @ (center / scale))
+    out -= middle[:, None]
+    out -= middle[None, :]
+    out += square
+    out *= root[:, None]
+    out *= root[None, :]
+    return out

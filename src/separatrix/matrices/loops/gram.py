@@ -1,0 +1,31 @@
+"""Inner products of sparse rows."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def sparse_gram_rows(start, stop, row_starts, columns, values, starts, rows, entries, out):
+    """Rows ``start:stop`` of X Xᵀ into ``out``, from X by compressed rows and columns."""
+    for i in range(start, stop):
+        for at in range(row_starts[i], row_starts[i + 1]):
+            j, value = columns[at], values[at]
+            for k in range(starts[j], starts[j + 1]):
+                out[i, rows[k]] += value * entries[k]
+
+
+@njit(cache=True, nogil=True)
+def center_rows(x, start, stop, center, factor, root, out):
+    """out = √w (x − c)/s for the columns ``start:stop`` of rows in C order; factor is 1/s."""
+    for i in range(x.shape[0]):
+        for j in range(start, stop):
+            out[i, j - start] = (x[i, j] - center[j]) * (factor[j] * root[i])
+
+
+@njit(cache=True, nogil=True)
+def center_columns(x, start, stop, center, factor, root, out):
+    """The same for Xᵀ in C order: one row of ``x`` and ``out`` is one column of the table."""
+    for j in range(start, stop):
+        for i in range(x.shape[1]):
+            out[j - start, i] = (x[j, i] - center[j]) * (factor[j] * root[i])
