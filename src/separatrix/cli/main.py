@@ -18,6 +18,7 @@ import click
 from separatrix import __version__
 from separatrix.cli import NO_RESULTS
 from separatrix.cli.cluster import cluster
+from separatrix.cli.compile import compile_loops
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples
@@ -53,7 +54,7 @@ def separatrix() -> None:
     """Regression, classification and clustering of tables, each fit with a certificate."""
 
 
-for _command in (fit, cluster, predict, report, summarize, merge, samples, explain):
+for _command in (fit, cluster, predict, report, summarize, merge, samples, explain, compile_loops):
     separatrix.add_command(_command)
 
 

@@ -1,0 +1,48 @@
+"""``separatrix compile``: every model fits its small tables, and what is compiled is stored."""
+
+import json
+
+import pytest
+from numba.core.caching import CompileResultCacheImpl
+
+from separatrix import compilation
+from separatrix.cli import first_fits
+from separatrix.cli.main import run
+from separatrix.compilation import compiled
+
+
+@pytest.mark.parametrize("family", first_fits.families())
+def test_every_model_of_a_family_takes_a_plain_table(family):
+    assert first_fits.compile_family(family).family == family
+
+
+def test_the_command_prints_what_it_compiled(monkeypatch, capsys):
+    monkeypatch.setattr(first_fits, "families", lambda: ["selection"])
+    assert run(["compile", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["families"]["selection"]["loops"] == 0
+
+
+def test_without_a_writable_folder_loops_run_and_the_cost_is_announced(monkeypatch):
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(compilation, "watch", compilation.CompilationWatch())
+
+    @compiled
+    def double(x):
+        return 2.0 * x
+
+    assert double(1.5) == 3.0
+    assert not compilation.watch.stored
+
+
+@pytest.mark.parametrize(("stored", "line"), [(True, "once after"), (False, "every process")])
+def test_a_line_says_once_that_compilation_takes_long(monkeypatch, stored, line):
+    monkeypatch.setattr(compilation, "PATIENCE", 0.0)
+    watch, lines = compilation.CompilationWatch(), []
+    watch.stored, watch.announce = stored, lines.append
+    for _ in range(2):
+        watch.on_start(None)
+        if watch._timer is not None:
+            watch._timer.join(5.0)
+        watch.on_end(None)
+    assert len(lines) == 1
+    assert line in lines[0]
