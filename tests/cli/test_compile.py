@@ -6,7 +6,7 @@ import pytest
 from numba.core.caching import CompileResultCacheImpl
 
 from separatrix import compilation
-from separatrix.cli import first_fits
+from separatrix.cli.compiling import first_fits
 from separatrix.cli.main import run
 from separatrix.compilation import compiled
 

@@ -18,7 +18,7 @@ import click
 from separatrix import __version__
 from separatrix.cli import NO_RESULTS
 from separatrix.cli.cluster import cluster
-from separatrix.cli.compile import compile_loops
+from separatrix.cli.compiling.command import compile_loops
 from separatrix.cli.failure import GateFailed, Interrupted, Interruptions, describe
 from separatrix.cli.fit import fit
 from separatrix.cli.listings import explain, samples

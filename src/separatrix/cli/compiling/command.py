@@ -1,4 +1,4 @@
-"""``separatrix compile``: all numerical loops at once, for images and class rooms."""
+"""The command: every family in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from separatrix.cli.output import Column, print_json, print_table, say
 from separatrix.messages import InputError
 
 if TYPE_CHECKING:
-    from separatrix.cli.first_fits import Compiled
+    from separatrix.cli.compiling.first_fits import Compiled
 
 
 @click.command(name="compile", short_help="Compile all numerical loops now, not at first use.")
@@ -53,7 +53,7 @@ def _in_processes(*, quiet: bool) -> list[Compiled]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    from separatrix.cli.first_fits import compile_family, families
+    from separatrix.cli.compiling.first_fits import compile_family, families
     from separatrix.threads import available_threads
 
     workers = min(available_threads(), len(families()))

@@ -1,0 +1,1 @@
+"""``separatrix compile``: all numerical loops at once."""
