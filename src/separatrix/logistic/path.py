@@ -11,6 +11,7 @@ from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.fit import LogisticRows, StartingPoint, minimize, starting_point
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, constant_start
+from separatrix.logistic.proximal_newton import l1_solver
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import InMemory
@@ -65,13 +66,14 @@ def solve_path(
     two, at most as far ahead as those are apart.
     """
     theta = last = constant_start(start.problem, start.priors)
+    solve = l1_solver(start.problem) if options.l1_ratio > 0.0 else minimize
     logs = np.log(np.asarray(Cs, dtype=float))
     steps = np.diff(logs, prepend=[logs[0], logs[0]])
     for C, before, step in zip(Cs, steps[:-1], steps[1:], strict=True):
         ahead = min(step / before, 1.0) if before > 0.0 else 0.0
         point = replace(options, penalty=1.0 / float(C))
         problem = start.problem.with_penalty(point.penalty, point.l1_ratio)
-        found = minimize(problem, theta + ahead * (theta - last), point)
+        found = solve(problem, theta + ahead * (theta - last), point)
         theta, last = found.theta - found.step, theta
         yield problem, found
 

@@ -3,26 +3,27 @@
     θ ← θ + t·δ,   δ = argmin  gᵀδ + ½ δᵀHδ + Σ ℓ|θ + δ|      by coordinate descent
 
 Rows are read once for each quadratic model; the sweeps over coordinates use H and g only. With more
-columns than a Hessian should have, a working set of columns is solved first and grows by those that
-violate the optimality conditions, until none does.
+columns than a Hessian should have, working sets of them are solved (``lasso/``).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
+from separatrix.logistic.lasso.rows import LassoRows
+from separatrix.logistic.lasso.working_sets import WorkingSets
 from separatrix.logistic.newton import SUFFICIENT_DECREASE, DescentResult
 from separatrix.logistic.problem import Evaluation, LogisticOptions, LogisticProblem
 from separatrix.optimize.loops import sweep
 from separatrix.optimize.solution import Status
-from separatrix.rows.block import Block, Floats, Ints
-from separatrix.rows.rows import ArrayRows
+from separatrix.rows.block import Floats
 
 #: Parameters up to which the working set has all columns.
 MAX_WITHOUT_WORKING_SET = 400
 MAX_SWEEPS = 2000
+Solver = Callable[[LogisticProblem, Floats, LogisticOptions], DescentResult]
 
 
 def minimize_l1(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
@@ -31,60 +32,25 @@ def minimize_l1(problem: LogisticProblem, start: Floats, options: LogisticOption
     Intercepts of several scores are determined up to a common shift; those with sum zero are
     returned.
     """
-    small = start.size <= MAX_WITHOUT_WORKING_SET
-    found = (_descend if small else _by_working_sets)(problem, start, options)
+    return l1_solver(problem)(problem, start, options)
+
+
+def l1_solver(problem: LogisticProblem) -> Solver:
+    """The method for these rows, which may be called with one penalty after the other."""
+    width, k = problem.shape
+    if width * k > MAX_WITHOUT_WORKING_SET:
+        return WorkingSets(LassoRows.of(problem), problem).solve
+    return _with_hessian
+
+
+def _with_hessian(
+    problem: LogisticProblem, start: Floats, options: LogisticOptions
+) -> DescentResult:
+    found = _descend(problem, start, options)
     theta = found.theta
     if problem.design.intercept and theta.shape[1] > 1:
         theta[-1] -= theta[-1].mean()
     return found
-
-
-def _by_working_sets(
-    problem: LogisticProblem, start: Floats, options: LogisticOptions
-) -> DescentResult:
-    block = problem.rows.collect()
-    block = block.aligned(block.terms, problem.design.targets)
-    theta, passes, history = start, 0, [np.inf]
-    penalty = problem.penalty
-    columns = len(theta) - int(problem.design.intercept)
-    working = np.zeros(columns, dtype=bool)
-    while True:
-        gradient = problem.gradient(theta).gradient - problem.ridge[:, None] * theta
-        violation = penalty.distance(theta, -gradient).max(axis=1)
-        violation = violation[:columns]
-        violated = violation > options.tol * problem.weight
-        violated |= theta[:columns].any(axis=1)
-        if not (violated & ~working).any() or passes > options.max_iter:
-            status = Status.SOLVED if passes <= options.max_iter else Status.LIMIT
-            none = np.zeros_like(theta)
-            return DescentResult(theta, none, status, passes, np.array(history[1:]))
-        room = max(2 * int(working.sum()), 100 // theta.shape[1], 10)
-        worst = np.argsort(-np.where(violated & ~working, violation, -1.0), kind="stable")
-        working[worst[: min(room, int((violated & ~working).sum()))]] = True
-        working |= theta[:columns].any(axis=1)
-        at = np.flatnonzero(working)
-        index = np.append(at, [columns]) if problem.design.intercept else at
-        part = _restricted(problem, block, at, index)
-        found = _descend(part, theta[index], options)
-        theta = np.zeros_like(theta)
-        theta[index] = found.theta
-        passes += found.passes
-        history += found.history.tolist()
-
-
-def _restricted(problem: LogisticProblem, block: Block, at: Ints, index: Ints) -> LogisticProblem:
-    """The problem over some of the columns, taken out of the rows once; ``index`` has the 1 too."""
-    x = block.x[:, at]
-    x = x if isinstance(x, np.ndarray) else x.toarray()
-    return replace(
-        problem,
-        rows=ArrayRows(np.ascontiguousarray(x), block.y, block.w, targets=block.targets.items),
-        design=replace(problem.design, center=problem.design.center[at]),
-        scale=problem.scale[index],
-        penalty_scale=problem.penalty_scale[index],
-        ridge=problem.ridge[index],
-        lasso=problem.lasso[index],
-    )
 
 
 def _descend(problem: LogisticProblem, theta: Floats, options: LogisticOptions) -> DescentResult:

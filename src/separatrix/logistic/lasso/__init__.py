@@ -1,0 +1,1 @@
+"""Logistic regression with an ℓ₁ part on wide and sparse tables: working sets of columns."""
