@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as SklearnKMeans
 
 import separatrix as sx
-from separatrix.cluster import initialization, kmeans
+from separatrix.cluster import bounded_lloyd, initialization, kmeans, table
 from separatrix.cluster import lloyd as solver
 from separatrix.cluster.lloyd import lloyd
 from separatrix.cluster.loops.small_tables import pair_distances
@@ -166,15 +166,15 @@ def test_distances_of_all_pairs_are_exact_between_equal_rows() -> None:
     assert (found[np.arange(0, 1400, 2), np.arange(1, 1400, 2)] == 0).all()
 
 
-def test_threads_and_chunks_do_not_change_the_result(monkeypatch) -> None:
+def test_threads_and_pieces_do_not_change_the_result(monkeypatch) -> None:
     monkeypatch.setattr(solver, "SMALL", 0)
     rng = np.random.default_rng(4)
     x = rng.standard_normal((5000, 3))
-    monkeypatch.setattr(solver, "ROWS_PER_CHUNK", 700)
     many = sx.KMeans(9, init=x[:9]).fit(x)
-    monkeypatch.setattr(solver.os, "cpu_count", lambda: 1)
-    assert_array_equal(sx.KMeans(9, init=x[:9]).fit(x).cluster_centers_, many.cluster_centers_)
-    monkeypatch.setattr(solver, "ROWS_PER_CHUNK", 10_000)
+    for threads in (1, 16):
+        monkeypatch.setattr("separatrix.threads.available_threads", lambda n=threads: n)
+        assert_array_equal(sx.KMeans(9, init=x[:9]).fit(x).cluster_centers_, many.cluster_centers_)
+    monkeypatch.setattr(bounded_lloyd, "MIN_ROWS", 10_000)
     one = sx.KMeans(9, init=x[:9]).fit(x)
     assert_array_equal(one.labels_, many.labels_)
     assert_allclose(one.cluster_centers_, many.cluster_centers_, atol=1e-13)
@@ -313,7 +313,7 @@ def test_initial_centers_by_a_function() -> None:
 def test_large_tables_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kmeans, "MAX_COPIED", 1000)
     monkeypatch.setattr(kmeans, "SAMPLE_ROWS", 1000)
-    monkeypatch.setattr(solver, "LARGE", 1000)
+    monkeypatch.setattr(bounded_lloyd, "LARGE", 1000)
     x = np.random.default_rng(0).standard_normal((200_000, 50))
     model = sx.KMeans(4, max_iter=2, tol=10.0, random_state=0)
     tracemalloc.start()
@@ -333,8 +333,8 @@ def test_neither_batches_nor_layout_change_the_result(
     monkeypatch.setattr(solver, "SMALL", 0)
     plain = sx.KMeans(20, init=x[:20], standardize=standardize).fit(x, sample_weight=w)
     monkeypatch.setattr(kmeans, "MAX_COPIED", 0)
-    monkeypatch.setattr(solver, "LARGE", 0)
-    monkeypatch.setattr(solver, "BATCH_NUMBERS", 1000)
+    monkeypatch.setattr(bounded_lloyd, "LARGE", 0)
+    monkeypatch.setattr(table, "BATCH_NUMBERS", 1000)
     other = sx.KMeans(20, init=x[:20], standardize=standardize)
     other.fit(np.asfortranarray(x), sample_weight=w)
     assert_array_equal(other.labels_, plain.labels_)

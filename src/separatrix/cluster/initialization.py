@@ -8,8 +8,8 @@ w is drawn like w equal rows.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,29 +20,70 @@ from separatrix.cluster.loops import small_tables
 from separatrix.cluster.loops.pam import total_reductions
 from separatrix.kernels.base import n_items
 from separatrix.rows.block import Floats, Ints
+from separatrix.threads import parallel_map, pieces
 
 if TYPE_CHECKING:
     from separatrix.cluster.kernel_lloyd import GramBlocks
 
 Singles = NDArray[np.float32]
 
-#: Largest sparse matrix, in numbers, that is made dense to sort its rows.
-MAX_DENSE = 20_000_000
 #: Numbers in a table up to which one compiled loop draws all centers.
 SMALL = 150_000
+#: Numbers that are worth a piece of their own.
+MIN_WORK = 100_000
 
 
 def lexicographic_order(x: Any) -> Ints:
     """Rows sorted by the first column, ties by the next ones; other items in their own order."""
-    if sparse.issparse(x) and x.shape[0] * x.shape[1] <= MAX_DENSE:
-        x = x.toarray()
+    if sparse.issparse(x):
+        return _order_by_keys(x.shape[0], _sparse_keys(x))
     if not isinstance(x, np.ndarray) or x.ndim != 2:
         return np.arange(n_items(x))
-    order = np.argsort(x[:, 0], kind="stable")
-    first = x[order, 0]
-    if (first[1:] == first[:-1]).any():
-        order = np.lexsort(x.T[::-1])
-    return np.asarray(order)
+    return _order_by_keys(len(x), ((x[:, f],) for f in range(x.shape[1])))
+
+
+def _order_by_keys(n: int, rounds: Iterable[tuple[Any, ...]]) -> Ints:
+    """Rows sorted by the keys of the first round (the first key counts most), ties by the next.
+
+    Later rounds look at tied rows only. The place of a row is where its group of ties begins.
+    """
+    place, tied = np.zeros(n, dtype=np.int64), np.arange(n)
+    for keys in rounds:
+        if len(tied) < 2:
+            break
+        own = [key[tied] for key in keys]
+        if all((key == key[0]).all() for key in own):
+            continue
+        order = np.lexsort((*own[::-1], place[tied]))
+        tied, here = tied[order], np.arange(len(tied))
+        group = np.r_[True, np.diff(place[tied]) != 0]
+        new = group.copy()
+        for key in own:
+            new[1:] |= np.diff(key[order]) != 0
+        begin = np.maximum.accumulate(np.where(group, here, 0))
+        place[tied] += np.maximum.accumulate(np.where(new, here, 0)) - begin
+        tied = tied[~new | ~np.r_[new[1:], True]]
+    return np.argsort(place, kind="stable")
+
+
+def _sparse_keys(x: Any) -> Iterator[tuple[Any, ...]]:
+    """Keys by which compressed rows are in the order of the same rows filled in.
+
+    At the first entry in which two rows differ, that in the earlier column decides: a positive one
+    is larger than the zero of the other row, a negative one smaller.
+    """
+    x = sparse.csr_array(x, copy=True)
+    x.sum_duplicates()
+    x.eliminate_zeros()
+    n, d = x.shape
+    length = np.diff(x.indptr)
+    for position in range(int(length.max(initial=0))):
+        has = np.flatnonzero(length > position)
+        at = x.indptr[has] + position
+        column, value = np.zeros(n, dtype=np.int64), np.zeros(n)
+        value[has] = x.data[at]
+        column[has] = np.sign(value[has]) * (d - x.indices[at])
+        yield column, value
 
 
 def draw(weight: Floats, u: Floats) -> Ints:
@@ -69,8 +110,14 @@ def sorted_rows(x: Floats, w: Floats) -> SortedRows:
     """What all initializations of the same rows share."""
     order = lexicographic_order(x)
     origin = (w @ x) / w.sum()
-    z = x[order] - origin
-    return SortedRows(z, np.einsum("ij,ij->i", z, z), w[order], origin)
+    z, square = np.empty(x.shape), np.empty(len(x))
+
+    def center(rows: slice) -> None:
+        np.subtract(x[order[rows]], origin, out=z[rows])
+        np.einsum("ij,ij->i", z[rows], z[rows], out=square[rows])
+
+    parallel_map(center, pieces(len(x), MIN_WORK // max(x.shape[1], 1)))
+    return SortedRows(z, square, w[order], origin)
 
 
 def kmeans_plusplus(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:
@@ -87,21 +134,32 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
     trials = 2 + int(np.log(k))
     if z.size <= SMALL:
         u = rng.random(1 + (k - 1) * trials)
-        found = small_tables.plusplus(z, np.ascontiguousarray(z.T), w, k, trials, u)
+        found, work = np.zeros(k, dtype=np.int64), np.empty((3, len(z)))
+        small_tables.plusplus(z, np.ascontiguousarray(z.T), w, trials, u, found, work)
         return np.asarray(z[found] + origin)
-    chosen = [draw(w, rng.random(1))[0]]
-    nearest = _squared_distances(z, square, z[chosen])[:, 0]
+    cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
+    chosen, nearest = [int(draw(w, rng.random(1))[0])], np.full(len(z), np.inf)
+    closer = np.empty((len(z), trials))
+
+    def compare(candidates: Floats, rows: slice) -> Floats:
+        """The inertia of some rows that each candidate would leave."""
+        near = _squared_distances(z[rows], square[rows], candidates)
+        np.minimum(near, nearest[rows, None], out=near)
+        closer[rows, : len(candidates)] = near
+        return np.asarray(w[rows] @ near)
+
+    def least(candidates: Ints) -> int:
+        """The candidate that leaves the least inertia, which becomes a center."""
+        left = parallel_map(partial(compare, z[candidates]), cuts)
+        best = int(np.sum(left, axis=0).argmin())
+        nearest[:] = closer[:, best]
+        return int(candidates[best])
+
+    least(np.array(chosen))
     for _ in range(1, k):
         loss = w * nearest
         u = rng.random(trials)
-        if not loss.any():
-            chosen.append(draw(w, u)[0])
-            continue
-        candidates = draw(loss, u)
-        closer = np.minimum(_squared_distances(z, square, z[candidates]), nearest[:, None])
-        best = int((w @ closer).argmin())
-        nearest = closer[:, best].copy()
-        chosen.append(candidates[best])
+        chosen.append(least(draw(loss, u)) if loss.any() else int(draw(w, u)[0]))
     return np.asarray(z[np.array(chosen)] + origin)
 
 
@@ -137,19 +195,15 @@ def build_medoids(distance: Singles, weight: Floats, k: int, _: Any) -> Ints:
     n = len(distance)
     nearest, reduction = np.full(n, np.inf), np.empty(n)
     chosen = [int((distance @ weight.astype(np.float32)).argmin())]
-    cuts = np.linspace(0, n, 9).astype(int)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        while len(chosen) < k:
-            np.minimum(nearest, distance[chosen[-1]], out=nearest)
-            list(
-                pool.map(
-                    lambda a, b: total_reductions(distance, nearest, weight, a, b, reduction),
-                    cuts[:-1],
-                    cuts[1:],
-                )
-            )
-            reduction[chosen] = -1.0
-            chosen.append(int(reduction.argmax()))
+
+    def reduce(rows: slice) -> None:
+        total_reductions(distance, nearest, weight, rows.start, rows.stop, reduction)
+
+    while len(chosen) < k:
+        np.minimum(nearest, distance[chosen[-1]], out=nearest)
+        parallel_map(reduce, pieces(n, MIN_WORK // n))
+        reduction[chosen] = -1.0
+        chosen.append(int(reduction.argmax()))
     return np.array(chosen, dtype=np.int64)
 
 

@@ -10,8 +10,6 @@ tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from separatrix.distances.vectors import Euclidean
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
+from separatrix.threads import parallel_map, pieces
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
 #: Linkages by means, of Euclidean points.
@@ -41,6 +40,8 @@ MIN_MERGED = 0.05
 MANY_POINTS = 3000
 #: Rows of distances that are updated together.
 CHUNK = 32
+#: Distances that are worth a piece of their own.
+MIN_WORK = 50_000
 
 
 def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Floats:
@@ -120,12 +121,11 @@ def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
         loops.ward_chain(columns, np.ones(n), *merges)
         return
     nearest, square = np.full(n, -1), np.full(n, np.inf)
-    # A slot is compared with those after it: this many of the first have half of the work.
-    half = int(n * (1 - np.sqrt(0.5)))
-    with ThreadPoolExecutor(1) as pool:
-        _two_threads(
-            pool, n, lambda a, b: loops.nearest_later(columns, a, b, nearest, square), half
-        )
+
+    def search(rows: slice) -> None:
+        loops.nearest_later(columns, rows.start, rows.stop, nearest, square)
+
+    parallel_map(search, _row_pieces(n, n * len(columns)))
     loops.centroid_linkage(columns, nearest, square, method == "median", *merges)
 
 
@@ -140,13 +140,12 @@ def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: _Merges) -> N
         x, member, size = _merge_equal_rows(x, merges)
     if metric.of_vectors and len(x) >= MANY_POINTS:
         clusters = _first_round(metric, x, member, size, kind, merges)
-        with ThreadPoolExecutor(1) as pool:
-            while True:
-                first, second, height = clusters.reciprocal_pairs(pool)
-                if len(first) < MIN_MERGED * clusters.n_clusters or clusters.n_clusters == 1:
-                    break
-                merges.append(clusters.member[first], clusters.member[second], height)
-                clusters.merge(pool, first, second)
+        while True:
+            first, second, height = clusters.reciprocal_pairs()
+            if len(first) < MIN_MERGED * clusters.n_clusters or clusters.n_clusters == 1:
+                break
+            merges.append(clusters.member[first], clusters.member[second], height)
+            clusters.merge(first, second)
         clusters.compact()
         m, member, size = clusters.n_clusters, clusters.member, clusters.size
         square = np.ascontiguousarray(clusters.d[:m, :m])
@@ -206,10 +205,10 @@ def _pair_distances(
     state, m = metric.precompute(x), len(first)
     d = np.empty((m, m))
 
-    def fill(begin: int, end: int) -> None:
+    def fill(piece: slice) -> None:
         rows, others = np.empty((CHUNK, len(x))), np.empty((CHUNK, len(x)))
-        for start in range(begin, end, CHUNK):
-            stop = min(start + CHUNK, end)
+        for start in range(piece.start, piece.stop, CHUNK):
+            stop = min(start + CHUNK, piece.stop)
             pairs = start + np.flatnonzero(first[start:stop] != second[start:stop])
             metric.fill(x[first[start:stop]], state, rows[: stop - start])
             metric.fill(x[second[pairs]], state, others[: len(pairs)])
@@ -217,8 +216,7 @@ def _pair_distances(
                 rows, others, pairs - start, start, first, second, weight, kind, d[start:stop]
             )
 
-    with ThreadPoolExecutor(1) as pool:
-        _two_threads(pool, m, fill)
+    parallel_map(fill, pieces(m, CHUNK))
     np.fill_diagonal(d, np.inf)
     return d
 
@@ -242,27 +240,36 @@ class _Clusters:
     def n_clusters(self) -> int:
         return int(self.occupied.sum())
 
-    def reciprocal_pairs(self, pool: ThreadPoolExecutor) -> Columns:
+    def reciprocal_pairs(self) -> Columns:
         """Pairs of slots that are each other's nearest, and their distances."""
         slots = len(self.member)
 
-        def search(a: int, b: int) -> None:
-            loops.nearest_in_rows(self.d, slots, a, b, self.stale, self.nearest, self.distance)
+        def search(rows: slice) -> None:
+            loops.nearest_in_rows(
+                self.d, slots, rows.start, rows.stop, self.stale, self.nearest, self.distance
+            )
 
-        _two_threads(pool, slots, search)
+        parallel_map(search, _row_pieces(slots, slots))
         self.stale[:] = False
         here = np.arange(slots)
         reciprocal = (self.nearest[self.nearest] == here) & (here < self.nearest) & self.occupied
         first = np.flatnonzero(reciprocal)
         return first, self.nearest[first], self.distance[first]
 
-    def merge(self, pool: ThreadPoolExecutor, first: Ints, second: Ints) -> None:
+    def merge(self, first: Ints, second: Ints) -> None:
         """Merge pairs of slots; the union stays in the first."""
         weight = _first_weight(self.size[first], self.size[first] + self.size[second], self.kind)
         pairs = (first, second, weight, self.kind)
         slots = len(self.member)
-        _two_threads(pool, len(first), lambda a, b: loops.merge_rows(self.d, slots, *pairs, a, b))
-        _two_threads(pool, slots, lambda a, b: loops.merge_columns(self.d, *pairs, a, b))
+
+        def by_row(part: slice) -> None:
+            loops.merge_rows(self.d, slots, *pairs, part.start, part.stop)
+
+        def by_column(rows: slice) -> None:
+            loops.merge_columns(self.d, *pairs, rows.start, rows.stop)
+
+        parallel_map(by_row, _row_pieces(len(first), slots))
+        parallel_map(by_column, _row_pieces(slots, len(first)))
         self.size[first] += self.size[second]
         self.occupied[second] = False
         self.stale[first] = self.stale[second] = True
@@ -285,11 +292,6 @@ class _Clusters:
         self.stale = np.zeros(len(occupied), dtype=np.bool_)
 
 
-def _two_threads(
-    pool: ThreadPoolExecutor, n: int, work: Callable[[int, int], None], cut: int | None = None
-) -> None:
-    """``work`` on 0 … cut and cut … n at the same time; by default on both halves."""
-    cut = n // 2 if cut is None else cut
-    other = pool.submit(work, cut, n)
-    work(0, cut)
-    other.result()
+def _row_pieces(n: int, width: int) -> list[slice]:
+    """Cuts of n rows of so many distances each."""
+    return pieces(n, MIN_WORK // max(width, 1))

@@ -6,8 +6,6 @@ s = (b − a) / max(a, b)       near 1: well inside;  0: on the border;  negativ
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +22,10 @@ from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.rows import Rows
+from separatrix.threads import parallel_map, pieces
 
-#: Rows below which threads cost more than they save.
-MIN_ROWS_FOR_THREADS = 1_500
+#: Distances, times columns, that are worth a piece of their own.
+MIN_WORK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -210,12 +209,15 @@ def _single_precision_sums(z: Floats, ends: Ints) -> Floats:
     unit = float(np.abs(z).max(initial=0.0)) or 1.0
     n, d = z.shape
     columns = np.zeros((d + -d % 4, n), dtype=np.float32)  # a zero column adds no distance
-    columns[:d] = z.T / unit
+
+    def lay_out(rows: slice) -> None:
+        np.divide(z[rows].T, unit, out=columns[:d, rows], casting="same_kind")
+
+    parallel_map(lay_out, pieces(n, MIN_WORK // (d + 1)))
     sums = np.empty((n, len(ends) - 1))
-    if n < MIN_ROWS_FOR_THREADS:
-        distance_sums(columns, ends, 0, n, sums)
-        return sums * unit
-    cuts = np.linspace(0, n, 33).astype(int)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda a, b: distance_sums(columns, ends, a, b, sums), cuts[:-1], cuts[1:]))
+
+    def add(rows: slice) -> None:
+        distance_sums(columns, ends, rows.start, rows.stop, sums)
+
+    parallel_map(add, pieces(n, MIN_WORK // (n * len(columns) + 1) + 1))
     return sums * unit

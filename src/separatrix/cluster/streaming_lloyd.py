@@ -14,18 +14,16 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from separatrix.cluster.lloyd import LloydResult
-from separatrix.cluster.loops.assignments import (
-    add_rows,
-    nearest_and_gain,
-    squares_to_own_center,
-)
+from separatrix.cluster.loops.assignments import nearest_and_gain
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.rows.loops.hashing import add_column
-from separatrix.rows.rows import Rows
+from separatrix.rows.rows import InMemory, Rows, reduce_on_threads
 from separatrix.statistics.standardizer import Standardizer
+from separatrix.threads import MIN_PIECES, pieces
 
 #: Numbers in a block of distances or rows.
 BLOCK_NUMBERS = 250_000
@@ -68,7 +66,7 @@ def certify_kmeans(
     ``kkt`` is the largest distance of a center from the mean of the rows nearest to it, relative to
     the standard deviation of the rows: zero exactly at fixed points of the Lloyd iteration.
     """
-    sums = rows.reduce(ClusterSums(found.centers, standardizer, found.cluster_weights))
+    sums = _reduce(rows, ClusterSums(found.centers, standardizer, found.cluster_weights))
     nonempty = sums.cluster_weights > 0
     steps = sums.shift[nonempty] / sums.cluster_weights[nonempty, None]
     deviation = np.sqrt(variance * found.centers.shape[1]) or 1.0
@@ -94,12 +92,27 @@ def certify_kmeans(
     )
 
 
+def _reduce(rows: Rows, statistic: ClusterSums) -> ClusterSums:
+    """The statistic of all rows; those in memory are cut by their numbers, not by rows alone."""
+    if not isinstance(rows, InMemory):
+        return rows.reduce(statistic)
+    k, d = statistic.centers.shape
+    # sums of all pieces together are no larger than the table
+    most = max(1, min(MIN_PIECES, rows.block.n // k))
+    cuts = pieces(rows.block.n, BLOCK_NUMBERS // (2 * (k + d)), most)
+    return reduce_on_threads(
+        statistic,
+        [lambda at=at: iter([rows.block.take(at)]) for at in cuts],  # type: ignore[misc]
+    )
+
+
 class ClusterSums:
     """Sums of the rows nearest to each of the ``centers`` (k x d), which are standardized.
 
-    ``far_rows`` are up to k rows that add most to the inertia (for clusters that are empty). With
-    the weights of the clusters ``known``, ``gain`` is the largest reduction of the inertia by
-    moving a single row, and ``improving_rows`` the number of rows whose move would reduce it.
+    ``far_rows`` are up to k rows that add most to the inertia (for clusters that are empty). Where
+    the weights of the clusters are ``known``, there are none; instead ``gain`` is the largest
+    reduction of the inertia by moving a single row, and ``improving_rows`` the number of rows whose
+    move would reduce it.
     """
 
     def __init__(
@@ -108,7 +121,6 @@ class ClusterSums:
         k, d = centers.shape
         self.centers, self.standardizer, self.known = centers, standardizer, known
         self.cluster_weights, self.shift, self.inertia = np.zeros(k), np.zeros((k, d)), 0.0
-        self.count = np.zeros(k, dtype=np.int64)
         self.gain, self.improving_rows = 0.0, 0
         self.far_rows, self.far_loss = np.zeros((0, d)), np.zeros(0)
 
@@ -127,13 +139,15 @@ class ClusterSums:
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
             label, square, gain = nearest_centers(x, self.centers, w, self.known)
-            residual = x - self.centers[label]
-            add_rows(residual, w, label, 0, len(x), self.shift, self.cluster_weights, self.count)
+            member = sparse.csr_array((w, label, np.arange(len(x) + 1)), shape=(len(x), k))
+            self.shift += member.T @ (x - self.centers[label])
+            self.cluster_weights += np.bincount(label, w, minlength=k)
             self.inertia += float(w @ square)
             if self.known is not None and len(x):
                 self.gain = max(self.gain, float(gain.max()))
                 self.improving_rows += int((gain > 1e-12 * w * square).sum())
-            self._add_far_rows(x, w * square)
+            else:
+                self._add_far_rows(x, w * square)
 
     def _add_far_rows(self, x: Floats, loss: Floats) -> None:
         k = len(self.centers)
@@ -147,7 +161,7 @@ class ClusterSums:
     def __add__(self, other: Self) -> Self:
         both = self.fresh()
         both.cluster_weights = self.cluster_weights + other.cluster_weights
-        both.shift, both.count = self.shift + other.shift, self.count + other.count
+        both.shift = self.shift + other.shift
         both.inertia, both.gain = self.inertia + other.inertia, max(self.gain, other.gain)
         both.improving_rows = self.improving_rows + other.improving_rows
         both.far_rows, both.far_loss = self.far_rows, self.far_loss
@@ -187,8 +201,8 @@ def nearest_centers(
     for i in np.flatnonzero(margin <= noise):
         direct = ((z[i] - c) ** 2).sum(axis=1)
         label[i] = direct.argmin()
-    squares_to_own_center(z, c, label, 0, n, square)
-    return label, square, gain
+    z -= c[label]
+    return label, np.einsum("ij,ij->i", z, z), gain
 
 
 class RowSample:

@@ -1,34 +1,25 @@
-"""Passes over rows in clusters: centering, sums, distances, and the gain of moving a row."""
+"""Passes over rows in clusters: centering, and the gain of moving a row."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def smaller(a, b):
     """min(a, b) without a branch; NaN is not considered."""
     return a if a < b else b
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def larger(a, b):
     """max(a, b) without a branch; NaN is not considered."""
     return a if a > b else b
 
 
-@njit(cache=True, nogil=True, inline="always")
-def squared_distance(x, i, centers, a):
-    """‖x − c‖² of row i and center a, in double precision."""
-    total = 0.0
-    for j in range(x.shape[1]):
-        step = x[i, j] - centers[a, j]
-        total += step * step
-    return total
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def center_rows(
     x, mean, unit, label, upper, lowest, drift, total_drift, exact, single, square
 ):  # fmt: skip
@@ -50,25 +41,7 @@ def center_rows(
         square[i] = total
 
 
-@njit(cache=True, nogil=True)
-def add_rows(x, weight, label, start, stop, sums, cluster_weight, count):
-    """Add the rows ``start:stop`` to the sums, weights and counts of their clusters."""
-    for i in range(start, stop):
-        a, w = label[i], weight[i]
-        cluster_weight[a] += w
-        count[a] += 1
-        for f in range(x.shape[1]):
-            sums[a, f] += w * x[i, f]
-
-
-@njit(cache=True, nogil=True)
-def squares_to_own_center(x, centers, label, start, stop, out):
-    """‖x − c‖² of every row to the center of its own cluster."""
-    for i in range(start, stop):
-        out[i] = squared_distance(x, i, centers, label[i])
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_and_gain(product, square, norms, cluster_weight, weight, label, nearest, margin, gain):
     """Nearest center of every row, from the products x·c, and the gain of moving it to another.
 
@@ -95,6 +68,6 @@ def nearest_and_gain(product, square, norms, cluster_weight, weight, label, near
             )
             if v < other and j != best:
                 other = v
-        label[i], nearest[i] = best, max(value + square[i], 0.0)
+        label[i], nearest[i] = best, larger(value + square[i], 0.0)
         rest = cluster_weight[best] - w
         gain[i] = w * (cluster_weight[best] / rest * nearest[i] - other) if rest > 0.5 * w else 0.0

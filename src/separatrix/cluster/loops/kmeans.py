@@ -8,19 +8,19 @@ row that is skipped costs one comparison and no write (Yinyang K-means, Ding et 
 
 Distances are computed in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Bounds
 include the rounding error; where it exceeds the difference of the two nearest centers, the row is
-assigned in double precision (the first of equally near centers).
+left to the caller, who assigns it in double precision (the first of equally near centers).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from separatrix.cluster.loops.assignments import larger, smaller, squared_distance
+from separatrix.cluster.loops.assignments import larger, smaller
 from separatrix.cluster.loops.tiles import two_least
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -64,45 +64,29 @@ class State(NamedTuple):
 #: Rows that are assigned together, so that their state stays in the cache.
 BATCH = 1024
 
-# Helpers are inlined and take whole arrays with an index: a view of a row would count references,
-# and threads would wait for each other's counts.
+# Helpers are inlined, so that they are compiled once, and take whole arrays with an index: a view
+# of a row would count references, and threads would wait for each other's counts.
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _root(square):
     """A square root in single precision: half the cost, with a relative error of 1e-7."""
     return np.sqrt(np.float32(larger(square, 0.0)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _below(value):
     """A lower bound in single precision, never rounded up."""
     return np.float32(value - 1.2e-7 * abs(value)) if value < np.inf else np.float32(np.inf)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _above(value):
     """An upper bound in single precision, never rounded down."""
     return np.float32(value + 1.2e-7 * abs(value))
 
 
-@njit(cache=True, nogil=True)
-def _nearest_exact(x, i, centers, group_of, group_least):
-    """Nearest center in double precision; ``group_least`` gets the nearest other of every group."""
-    best, value = 0, np.inf
-    group_least[:] = np.inf
-    for j in range(centers.shape[0]):
-        square = squared_distance(x, i, centers, j)
-        other, other_square = j, square
-        if square < value:
-            other, other_square = best, value
-            best, value = j, square
-        if other_square < group_least[group_of[other]]:
-            group_least[group_of[other]] = other_square
-    return best, value
-
-
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@compiled(inline="always")
 def _undecided(
     x, square, single, halves, drift, group_drift, label, upper, lower, lowest,
     rounding, max_square, start, stop, chosen, value,
@@ -134,7 +118,7 @@ def _undecided(
     return n_undecided
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@compiled(inline="always")
 def _search_group(
     x, tiles, norms, lane_of, drift, group_drift, label, upper, lower,
     g, n_undecided, chosen, value, second, runner_up, lane, group, searched, group_least, selected,
@@ -172,24 +156,28 @@ def _search_group(
         group[c] = g if better else group[c]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@compiled(inline="always")
 def _update_bounds(
-    x, square, exact, center_of, group_of, drift, group_drift, label, upper, lower, lowest,
-    rounding, max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
-    group_least, nearest_of,
+    square, center_of, group_of, drift, group_drift, label, upper, lower, lowest, rounding,
+    max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
+    group_least, uncertain, n_uncertain,
 ):  # fmt: skip
-    """Write the nearest centers of the undecided rows to ``group``, and update their bounds."""
+    """Write the nearest centers of the undecided rows to ``group``, and update their bounds.
+
+    A row for which single precision does not decide keeps its center and its bounds, and is listed
+    in ``uncertain``; returns how many there are.
+    """
     groups = group_least.shape[1]
     for c in range(n_undecided):
         i = chosen[c]
         best, own_group, norm = label[i], group_of[label[i]], np.float64(square[i])
         error = rounding * (square[i] + max_square)
-        exact_search = second[c] - value[c] <= error
-        nearest = 2.0 * value[c] + norm
-        if exact_search:
-            best, nearest = _nearest_exact(x, i, exact, group_of, nearest_of)
-            error = 1e-7 * nearest
-        elif group[c] >= 0:
+        if second[c] - value[c] <= error:
+            uncertain[n_uncertain] = i
+            n_uncertain += 1
+            group[c] = best
+            continue
+        if group[c] >= 0:
             best = center_of[lane[c]]
             group_least[c, group[c]] = runner_up[c]
             if not searched[c, own_group]:
@@ -197,19 +185,19 @@ def _update_bounds(
                 group_least[c, own_group] = 0.5 * (bound * bound + error - norm)
                 searched[c, own_group] = True
             group_least[c, own_group] = smaller(group_least[c, own_group], own[c])
-        upper[i] = _above(_root(nearest + error) * (1.0 + 2e-7) - drift[best])
+        upper[i] = _above(_root(2.0 * value[c] + norm + error) * (1.0 + 2e-7) - drift[best])
         limit = np.inf
         for g in range(groups):
-            if exact_search or searched[c, g]:
-                away = nearest_of[g] if exact_search else 2.0 * group_least[c, g] + norm
-                bound = _root(away - error) * (1.0 - 2e-7)
+            if searched[c, g]:
+                bound = _root(2.0 * group_least[c, g] + norm - error) * (1.0 - 2e-7)
                 lower[i, g] = _below(bound + group_drift[g])
             limit = smaller(limit, np.float64(lower[i, g]) - group_drift[g])
         lowest[i] = _below(limit + group_drift[groups])
         group[c] = best
+    return n_uncertain
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _move_rows(x, weight, label, n_undecided, chosen, new, sums, cluster_weight, count):
     """Relabel rows and move them from the old sums to the new; returns how many moved."""
     moved = 0
@@ -232,44 +220,47 @@ def _move_rows(x, weight, label, n_undecided, chosen, new, sums, cluster_weight,
     return moved
 
 
-@njit(cache=True, nogil=True)
-def assign_rows(points, centers, state, rounding, start, stop, sums, cluster_weight, count):
+@compiled(fastmath={"contract", "nsz"})
+def assign_rows(
+    start, stop, rounding, max_square, x, square, exact, weight, label, upper, lower, lowest,
+    single, halves, tiles, norms, lane_of, center_of, group_of, drift, group_drift, sums,
+    cluster_weight, count, chosen, selected, lane, group, own, value, second, runner_up, searched,
+    group_least, uncertain,
+):  # fmt: skip
     """Move the rows ``start:stop`` to their nearest centers; add the change to the sums.
 
-    ``sums`` (k x d), ``cluster_weight`` and ``count`` (k) are updated by the rows that moved;
-    returns their number. Rows go through in batches, one group of centers after the other, so
-    that operations on different rows overlap.
+    ``sums`` (k x d), ``cluster_weight`` and ``count`` (k) are updated by the rows that moved.
+    Returns their number, and that of the rows in ``uncertain``, which are left as they were. The
+    arrays before it are work space (:func:`work_space`). Rows go through in batches, one group of
+    centers after the other, so that operations on different rows overlap.
     """
-    x, square, max_square = points.single, points.square, centers.max_square
-    drift, group_drift = centers.drift, centers.group_drift
-    label, upper, lower, lowest = state.label, state.upper, state.lower, state.lowest
-    groups, moved = group_drift.size - 1, 0
-    chosen, selected = np.empty(BATCH + 1, np.int64), np.empty(BATCH + 1, np.int64)
-    lane, group = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
-    own, value = np.empty(BATCH + 1, np.float32), np.empty(BATCH, np.float32)
-    second, runner_up = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
-    searched, group_least = np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups))
-    nearest_of = np.empty(groups)
+    moved, n_uncertain = 0, 0
     for first in range(start, stop, BATCH):
         n_undecided = _undecided(
-            x, square, centers.single, centers.halves, drift, group_drift, label, upper, lower,
-            lowest, rounding, max_square, first, min(first + BATCH, stop), chosen, own,
+            x, square, single, halves, drift, group_drift, label, upper, lower, lowest, rounding,
+            max_square, first, first + BATCH if first + BATCH < stop else stop, chosen, own,
         )  # fmt: skip
         for r in range(n_undecided):
             value[r], second[r], group[r] = own[r], np.inf, -1
-        for g in range(groups):
+        for g in range(group_drift.size - 1):
             _search_group(
-                x, centers.tiles, centers.norms, centers.lane_of, drift, group_drift, label, upper,
-                lower, g, n_undecided, chosen, value, second, runner_up, lane, group, searched,
-                group_least, selected,
+                x, tiles, norms, lane_of, drift, group_drift, label, upper, lower, g, n_undecided,
+                chosen, value, second, runner_up, lane, group, searched, group_least, selected,
             )  # fmt: skip
-        _update_bounds(
-            points.exact, square, centers.exact, centers.center_of, centers.group_of, drift,
-            group_drift, label, upper, lower, lowest, rounding, max_square, n_undecided, chosen,
-            own, value, second, runner_up, lane, group, searched, group_least, nearest_of,
+        n_uncertain = _update_bounds(
+            square, center_of, group_of, drift, group_drift, label, upper, lower, lowest, rounding,
+            max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
+            group_least, uncertain, n_uncertain,
         )  # fmt: skip
         moved += _move_rows(
-            points.exact, points.weight, label, n_undecided, chosen, group, sums, cluster_weight,
-            count,
-        )  # fmt: skip
-    return moved
+            exact, weight, label, n_undecided, chosen, group, sums, cluster_weight, count
+        )
+    return moved, n_uncertain
+
+
+def work_space(rows: int, groups: int) -> tuple[NDArray[Any], ...]:
+    """Arrays that :func:`assign_rows` overwrites, for so many rows and groups of centers."""
+    whole = [np.empty(BATCH + 1, np.int64) for _ in range(4)]
+    single = [np.empty(BATCH + 1, np.float32) for _ in range(4)]
+    by_group = (np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups)))
+    return (*whole, *single, *by_group, np.empty(rows, np.int64))
