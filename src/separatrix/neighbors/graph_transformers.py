@@ -57,7 +57,7 @@ class KNeighborsTransformer(_GraphTransformer, KNeighborsQueries, UnlabeledNeigh
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
 
@@ -152,7 +152,7 @@ class RadiusNeighborsTransformer(_GraphTransformer, RadiusQueries, UnlabeledNeig
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
 

@@ -16,9 +16,9 @@ from separatrix.neighbors.leave_one_out import (
     SquaredLoss,
     ZeroOneLoss,
 )
-from separatrix.neighbors.prediction import NeighborsPredictor
+from separatrix.neighbors.prediction import NeighborsPredictor, weighted_means
 from separatrix.neighbors.votes import NeighborsClassifier
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats
 
 
 class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
@@ -51,7 +51,7 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
     smoothing : float, default=0.0
@@ -144,10 +144,6 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
         self._fit_neighbors()
         return self
 
-    def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
-        rows = np.repeat(np.arange(len(indices)), indices.shape[1])
-        return self._votes(rows, indices.ravel(), weights.ravel(), len(indices))
-
     def _loss(self) -> CountLoss:
         if not self.outputs_2d_:
             return ZeroOneLoss(self.codes_, len(self.classes_))
@@ -161,16 +157,19 @@ class KNeighborsClassifier(NeighborsClassifier, NeighborsPredictor):
 
         Without X (None), those of each training row among the others. With several targets, a list.
         """
-        votes, effective = self._predict_mean(X)
-        m, s = effective[:, None], float(self.smoothing)
-        found = self._by_output(votes)
-        if s:
+        votes, effective = self._over_blocks(
+            X, lambda near: (self._votes(*near.flat), near.effective)
+        )
+        found = [np.concatenate(parts) for parts in zip(*votes, strict=True)]
+        if s := float(self.smoothing):
+            m = np.concatenate(effective)[:, None]
             found = [(m * part + s / part.shape[1]) / (m + s) for part in found]
         return found if self.outputs_2d_ else found[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
-        return self._most_voted(self._by_output(self._predict_mean(X)[0]))
+        codes = self._over_blocks(X, lambda near: (self._most_voted(*near.flat),))[0]
+        return self._labels(np.concatenate(codes))
 
 
 class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredictor):
@@ -201,7 +200,7 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
 
@@ -248,12 +247,12 @@ class KNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, NeighborsPredi
         self._fit_neighbors()
         return self
 
-    def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
-        return np.asarray(np.einsum("ij,ijk->ik", weights, self.targets_[indices]))
-
     def _loss(self) -> CountLoss:
         return SquaredLoss(self.targets_)
 
     def predict(self, X: Any) -> Floats:
         """The weighted mean of the neighbors' targets; without X (None), of each row's others."""
-        return self._shaped(self._predict_mean(X)[0])
+        means = self._over_blocks(
+            X, lambda near: (weighted_means(self.targets_, near.indices, near.weights),)
+        )[0]
+        return self._shaped(np.concatenate(means))

@@ -38,6 +38,31 @@ def misclassified_by_count(copies, weights, codes, truth, n_classes, first, last
 
 
 @njit(cache=True, nogil=True)
+def add_votes(starts, indices, weights, codes, out):
+    """out[i, c] += Σ weight of the neighbors of row i, of class c."""
+    for i in range(out.shape[0]):
+        for j in range(starts[i], starts[i + 1]):
+            out[i, codes[indices[j]]] += weights[j]
+
+
+@njit(cache=True, nogil=True)
+def most_voted(starts, indices, weights, codes, n_classes, out):
+    """out[i] = the class with the largest Σ weight, the first of equals; −1 without any votes."""
+    totals = np.zeros(n_classes)
+    for i in range(out.shape[0]):
+        for j in range(starts[i], starts[i + 1]):
+            totals[codes[indices[j]]] += weights[j]
+        largest, most = -1, 0.0
+        for j in range(starts[i], starts[i + 1]):
+            c = codes[indices[j]]
+            if totals[c] > most or (totals[c] == most and c < largest):
+                largest, most = c, totals[c]
+        for j in range(starts[i], starts[i + 1]):
+            totals[codes[indices[j]]] = 0.0
+        out[i] = largest
+
+
+@njit(cache=True, nogil=True)
 def _largest(totals, largest, c):
     """The class with the largest total after that of c has grown; the first of equals."""
     if totals[c] > totals[largest] or (totals[c] == totals[largest] and c < largest):

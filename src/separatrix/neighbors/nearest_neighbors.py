@@ -59,7 +59,7 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, UnlabeledNeighbors):
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first, so that their units do not matter.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -20,9 +21,25 @@ from separatrix.neighbors.weights import check_weights, distance_weights, trunca
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.threads import parallel_map, pieces, thread_limit
 
 #: Queries that are predicted together.
-BLOCK = 4096
+BLOCK = 1 << 14
+
+
+@dataclass(frozen=True)
+class WeightedNeighbors:
+    """Neighbors of rows, weights that sum to one, and (Σ v)² / Σ v²: how many of equal weight."""
+
+    indices: Ints
+    weights: Floats
+    effective: Floats
+
+    @property
+    def flat(self) -> tuple[Ints, Ints, Floats]:
+        """Where each row starts, and the neighbors and weights of all rows."""
+        n, k = self.indices.shape
+        return np.arange(0, n * k + 1, k), self.indices.ravel(), self.weights.ravel()
 
 
 class NeighborsPredictor(KNeighborsQueries):
@@ -57,10 +74,6 @@ class NeighborsPredictor(KNeighborsQueries):
     @abstractmethod
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
-
-    @abstractmethod
-    def _mean_target(self, indices: Ints, weights: Floats) -> Floats:
-        """Mean target of the training points ``indices``, whose ``weights`` sum to one."""
 
     @abstractmethod
     def _loss(self) -> CountLoss:
@@ -104,10 +117,16 @@ class NeighborsPredictor(KNeighborsQueries):
     def leave_one_out(self, max_neighbors: int | None = None) -> LeaveOneOutErrors:
         """Leave-one-out error of k = 1 … ``max_neighbors``, by default 2√(Σ w), at most 128."""
         check_is_fitted(self, "points_")
-        return leave_one_out_errors(
-            self._search, self.points_, self.sample_weight_, self.weights, self._loss(),
-            max_neighbors,
-        )  # fmt: skip
+        with thread_limit(self.n_jobs):
+            return leave_one_out_errors(
+                self._search, self.points_, self.sample_weight_, self.weights, self._loss(),
+                max_neighbors,
+            )  # fmt: skip
+
+    @property
+    def _unit_weights(self) -> bool:
+        """Whether every training row counts once."""
+        return bool((self.sample_weight_ == 1.0).all())
 
     def _neighbors(self, nearest: Callable[[int], Neighbors], n: int) -> tuple[Neighbors, Floats]:
         """Enough of n neighbors for a total weight of k, and how much of its weight each counts."""
@@ -119,6 +138,9 @@ class NeighborsPredictor(KNeighborsQueries):
                 remedy="Use fewer neighbors, or weights that count rows.",
             )
         count = min(k, n)
+        if self._unit_weights:
+            found = nearest(count)
+            return found, np.broadcast_to(1.0, found.indices.shape)
         while True:
             found = nearest(count)
             copies = truncated_weights(found.indices, self.sample_weight_, k)
@@ -137,22 +159,44 @@ class NeighborsPredictor(KNeighborsQueries):
             block = x[start : start + BLOCK]
             yield self._neighbors(partial(search.nearest, block), n)
 
-    def _predict_mean(self, X: Any) -> tuple[Floats, Floats]:
-        """Mean targets of the neighbors, and (Σ v)² / Σ v²: how many of equal weight they are."""
+    def _over_blocks(
+        self, X: Any, work: Callable[[WeightedNeighbors], tuple[Any, ...]]
+    ) -> list[tuple[Any, ...]]:
+        """Results of ``work`` on blocks of rows with their neighbors, each result by blocks."""
         check_is_fitted(self, "points_")
-        means: list[Floats] = []
-        effective: list[Floats] = []
-        for found, copies in self._blocks(X):
-            # A neighbor beyond the k-th must not set the bandwidth of the adaptive Gaussian.
-            distances = np.where(copies > 0, found.distances, found.distances[:, :1])
-            values = distance_weights(self.weights, distances)
-            weights = copies * values
-            total = weights.sum(axis=1, keepdims=True)
-            if not (total > 0.0).all():
-                raise InputError(
-                    "All neighbors of some row have a weight of zero.",
-                    remedy="Give a function for weights that is positive for one of them.",
-                )
-            means.append(self._mean_target(found.indices, weights / total))
-            effective.append(total[:, 0] ** 2 / (weights * values).sum(axis=1))
-        return np.concatenate(means), np.concatenate(effective)
+        with thread_limit(self.n_jobs):
+            parts = [work(self._weighted(*block)) for block in self._blocks(X)]
+        return list(zip(*parts, strict=True))
+
+    def _weighted(self, found: Neighbors, copies: Floats) -> WeightedNeighbors:
+        """Weights by distance times copies, made to sum to one."""
+        n, k = found.indices.shape
+        if self._unit_weights and (self.weights is None or _uniform(self.weights)):
+            return WeightedNeighbors(found.indices, np.full((n, k), 1.0 / k), np.full(n, float(k)))
+        # A neighbor beyond the k-th must not set the bandwidth of the adaptive Gaussian.
+        distances = np.where(copies > 0, found.distances, found.distances[:, :1])
+        values = distance_weights(self.weights, distances)
+        weights = copies * values
+        total = weights.sum(axis=1, keepdims=True)
+        if not (total > 0.0).all():
+            raise InputError(
+                "All neighbors of some row have a weight of zero.",
+                remedy="Give a function for weights that is positive for one of them.",
+            )
+        effective = total[:, 0] ** 2 / (weights * values).sum(axis=1)
+        return WeightedNeighbors(found.indices, weights / total, effective)
+
+
+def _uniform(weights: Any) -> bool:
+    return isinstance(weights, str) and weights == "uniform"
+
+
+def weighted_means(targets: Floats, indices: Ints, weights: Floats) -> Floats:
+    """Σ weight · target over the neighbors of every row, on threads."""
+    out = np.empty((len(indices), targets.shape[1]))
+
+    def mean(part: slice) -> None:
+        np.einsum("ij,ijk->ik", weights[part], targets[indices[part]], out=out[part])
+
+    parallel_map(mean, pieces(len(indices), 1024))
+    return out

@@ -15,6 +15,7 @@ from separatrix.distances.search.neighbors import NeighborSearch
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
 from separatrix.neighbors.search_parameters import SearchParameters
+from separatrix.threads import thread_limit
 
 MODES = ("connectivity", "distance")
 
@@ -65,10 +66,11 @@ class KNeighborsQueries(NeighborsModel):
         """Distances and indices of the nearest training points; without X, of each one's others."""
         check_is_fitted(self, "points_")
         k = self._count(n_neighbors)
-        if X is None:
-            found = self._search.nearest_others(k, self.points_)
-        else:
-            found = self._search.nearest(self._query_points(X), k)
+        with thread_limit(self.n_jobs):
+            if X is None:
+                found = self._search.nearest_others(k, self.points_)
+            else:
+                found = self._search.nearest(self._query_points(X), k)
         return (found.distances, found.indices) if return_distance else found.indices
 
     def kneighbors_graph(
@@ -101,9 +103,10 @@ class RadiusQueries(NeighborsModel):
                 raise InputError(f"{len(each)} radii for {len(near.starts) - 1} rows.")
             return near.where(near.distances <= each[near.rows])
         r = check_radius(given)
-        if X is None:
-            return self._search.others_within(r, self.points_)
-        return self._search.within(self._query_points(X), r)
+        with thread_limit(self.n_jobs):
+            if X is None:
+                return self._search.others_within(r, self.points_)
+            return self._search.within(self._query_points(X), r)
 
     def radius_neighbors(
         self,

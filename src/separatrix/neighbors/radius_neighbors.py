@@ -17,7 +17,7 @@ from separatrix.neighbors.radius_prediction import (
     wide_enough,
 )
 from separatrix.neighbors.votes import NeighborsClassifier
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Ints
 
 
 class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
@@ -51,7 +51,7 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first; the radius is then in standard deviations.
 
@@ -148,44 +148,52 @@ class RadiusNeighborsClassifier(NeighborsClassifier, RadiusPredictor):
         Without X (None), those of each training row among the others.
         """
         near, weights = self._weighted(X)
-        n = len(near.starts) - 1
-        votes = self._by_output(self._votes(near.rows, near.indices, weights, n))
-        alone = np.flatnonzero(np.diff(near.starts) == 0)
-        if len(alone) and self.outlier_label_ is None:
-            raise InputError(
-                f"No neighbors found for {len(alone)} row(s), the first of them row "
-                f"{alone[0] + 1}: no training row is within {self.radius:g}.",
-                remedy="Use a larger radius, or give an outlier_label.",
-            )
-        for k, classes in enumerate(self._outputs if len(alone) else ()):
-            label = (self.outlier_label_ or [])[k]
-            at = np.flatnonzero(classes == label)
-            if len(at):
-                votes[k][alone, at[0]] = 1.0
-            else:
-                warnings.warn(
-                    f"Outlier label {label} is not in training classes: rows without neighbors "
-                    "have probabilities of zero.",
-                    UserWarning,
-                    2,
-                )
+        votes = self._votes(near.starts, near.indices, weights)
+        alone, at = self._alone(near.starts)
+        for part, position in zip(votes if len(alone) else (), at, strict=False):
+            if position >= 0:
+                part[alone, position] = 1.0
         total = [part.sum(axis=1, keepdims=True) for part in votes]
         found = [p / np.where(t > 0.0, t, 1.0) for p, t in zip(votes, total, strict=True)]
         return found if self.outputs_2d_ else found[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest weighted vote; of equals, the first in ``classes_``."""
-        found = self.predict_proba(X)
-        votes = found if self.outputs_2d_ else [found]
-        predicted = self._most_voted(votes)
+        near, weights = self._weighted(X)
+        self._alone(near.starts)
+        codes = self._most_voted(near.starts, near.indices, weights)
+        predicted = self._labels(codes)
         columns = predicted if self.outputs_2d_ else predicted[:, None]
-        for k, part in enumerate(votes):
-            without = ~part.any(axis=1)
+        for k, without in enumerate((codes < 0).T):
             if without.any():
                 label = (self.outlier_label_ or [])[k]
                 columns = wide_enough(columns, label)
                 columns[without, k] = label
         return columns if self.outputs_2d_ else columns[:, 0]
+
+    def _alone(self, starts: Ints) -> tuple[Ints, list[int]]:
+        """Rows without neighbors, and their class of every target; −1 if it is none of them."""
+        alone = np.flatnonzero(np.diff(starts) == 0)
+        if not len(alone):
+            return alone, []
+        if self.outlier_label_ is None:
+            raise InputError(
+                f"No neighbors found for {len(alone)} row(s), the first of them row "
+                f"{alone[0] + 1}: no training row is within {self.radius:g}.",
+                remedy="Use a larger radius, or give an outlier_label.",
+            )
+        positions = []
+        for label, classes in zip(self.outlier_label_, self._outputs, strict=True):
+            at = np.flatnonzero(classes == label)
+            positions.append(int(at[0]) if len(at) else -1)
+            if not len(at):
+                warnings.warn(
+                    f"Outlier label {label} is not in training classes: rows without neighbors "
+                    "have probabilities of zero.",
+                    UserWarning,
+                    3,
+                )
+        return alone, positions
 
 
 class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPredictor):
@@ -216,7 +224,7 @@ class RadiusNeighborsRegressor(RegressorMixin, InstanceBasedRegressor, RadiusPre
     metric_params : dict, default=None
         Parameters of a metric that is given by name, or keywords of a function.
     n_jobs : int, default=None
-        Unused.
+        Threads that may be used; None or -1 for all that the process has.
     standardize : bool, default=False
         Standardize the columns first; the radius is then in standard deviations.
 

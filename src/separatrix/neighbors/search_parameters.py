@@ -1,7 +1,7 @@
 """Parameters of a search for neighbors, in scikit-learn's names: what they mean, what they exclude.
 
-The search chooses its own method (a k-d tree or matrix products) and is exact; ``algorithm``,
-``leaf_size`` and ``n_jobs`` are checked and change nothing.
+The search chooses its own method (a k-d tree or products) and is exact; ``algorithm`` and
+``leaf_size`` are checked and change nothing, ``n_jobs`` limits the threads.
 """
 
 from __future__ import annotations

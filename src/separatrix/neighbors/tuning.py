@@ -8,9 +8,7 @@ the first k of them follow for all k and weights in one pass over the list.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +20,7 @@ from separatrix.messages import InputError
 from separatrix.neighbors import loops
 from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.selection.tuning import Tuning, TuningData, require_classes, smoothest_by_fold
+from separatrix.threads import parallel_map
 
 #: Numbers of neighbors that are compared: all small ones, then about one sixth apart.
 COUNTS = (*range(1, 14), 15, 17, 20, 23, 27, 31, 36, 42, 49, 57, 66, 77, 90, 108, 128)
@@ -150,8 +149,7 @@ def _tune(comparison: _Comparison) -> Tuning:
         fold = comparison.search(pairs[at][0], queries[at])
         return fold, comparison.losses(fold)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(compare, range(len(pairs))))
+    found = parallel_map(compare, range(len(pairs)))
     folds = [fold for fold, _ in found]
     losses, decisive = (np.stack(part, axis=1) for part in zip(*(x for _, x in found), strict=True))
     weight = np.array([data.w[test].sum() for _, test in pairs])

@@ -13,10 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.estimators.metric_inputs import holds_objects
 from separatrix.messages import InputError
+from separatrix.neighbors import loops
 from separatrix.neighbors.base import InstanceBasedClassifier, chosen_items, stored_points
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.threads import parallel_map, pieces
+
+#: Rows whose votes are worth another piece.
+MIN_ROWS = 1024
 
 
 class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
@@ -77,31 +82,44 @@ class NeighborsClassifier(ClassifierMixin, InstanceBasedClassifier):
         """The classes of the training rows, a column for every target."""
         return self.output_codes_ if self.outputs_2d_ else self.codes_[:, None]
 
-    def _votes(self, rows: Ints, indices: Ints, weights: Floats, n: int) -> Floats:
-        """Σ weight by row and class, the classes of all targets side by side.
+    def _votes(self, starts: Ints, indices: Ints, weights: Floats) -> list[Floats]:
+        """Σ weight by row and class, for every target.
 
-        ``rows``, ``indices`` and ``weights`` are flat: a training row votes in a row.
+        The neighbors of row i are ``indices[starts[i]:starts[i + 1]]``, their weights likewise.
         """
-        sizes = [len(classes) for classes in self._outputs]
-        codes = self._codes
-        sums = [
-            np.bincount(rows * size + codes[indices, k], weights, n * size).reshape(n, size)
-            for k, size in enumerate(sizes)
-        ]
-        return np.hstack(sums)
+        found = []
+        for codes, classes in zip(self._codes.T, self._outputs, strict=True):
+            own, out = np.ascontiguousarray(codes), np.zeros((len(starts) - 1, len(classes)))
 
-    def _by_output(self, votes: Floats) -> list[Floats]:
-        """The votes for the classes of each target."""
-        ends = np.cumsum([len(classes) for classes in self._outputs])
-        return np.split(votes, ends[:-1], axis=1)
+            def add(part: slice, own: Ints = own, out: Floats = out) -> None:
+                loops.add_votes(starts[part.start :], indices, weights, own, out[part])
 
-    def _most_voted(self, votes: list[Floats]) -> NDArray[Any]:
-        """The class with most votes of every target; of equals, the first."""
-        chosen = [
-            classes[of_target.argmax(axis=1)]
-            for classes, of_target in zip(self._outputs, votes, strict=True)
-        ]
-        return np.stack(chosen, axis=1) if self.outputs_2d_ else np.asarray(chosen[0])
+            parallel_map(add, pieces(len(out), MIN_ROWS))
+            found.append(out)
+        return found
+
+    def _most_voted(self, starts: Ints, indices: Ints, weights: Floats) -> Ints:
+        """The class with most votes, a column for every target, as positions; −1 without votes.
+
+        Votes are counted row by row: memory does not grow with the number of classes.
+        """
+        outputs = self._outputs
+        found = np.empty((len(outputs), len(starts) - 1), dtype=np.int64)
+        columns = [np.ascontiguousarray(codes) for codes in self._codes.T]
+
+        def count(part: slice) -> None:
+            for codes, classes, out in zip(columns, outputs, found, strict=True):
+                loops.most_voted(
+                    starts[part.start :], indices, weights, codes, len(classes), out[part]
+                )
+
+        parallel_map(count, pieces(found.shape[1], MIN_ROWS))
+        return found.T
+
+    def _labels(self, codes: Ints) -> NDArray[Any]:
+        """Labels of classes by their positions, a column of codes for every target."""
+        columns = [classes[c] for classes, c in zip(self._outputs, codes.T, strict=True)]
+        return np.stack(columns, axis=1) if self.outputs_2d_ else np.asarray(columns[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
