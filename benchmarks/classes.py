@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.naive_bayes import CategoricalNB
 
 import separatrix as sx
 from race import race
@@ -45,8 +46,34 @@ def pairs_of_svc(quick: bool) -> None:
     )
 
 
+def categorical_naive_bayes(quick: bool) -> None:
+    import pandas as pd
+
+    n = 30_000 if quick else 300_000
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 50, (n, 10)), rng.integers(0, 5, n)
+    frame = pd.DataFrame({f"c{j}": pd.Categorical(x[:, j]) for j in range(10)})
+    own = {
+        "a frame of categories": lambda: sx.NaiveBayes().fit(frame, y),
+        "codes": lambda: sx.NaiveBayes(kinds="discrete").fit(x, y),
+    }
+    for kind, fit in own.items():
+        race(
+            f"Categorical naive Bayes, {n} x 10, 50 levels: {kind} (scikit-learn: codes)",
+            ("separatrix", fit),
+            {"scikit-learn": lambda: CategoricalNB().fit(x, y)},
+            rounds=5,
+            peer_rounds=5,
+            note=lambda m: f"classes {len(m.classes_)}",
+            target=1.5,
+        )
+
+
 #: Every race of this file, in order; each takes ``quick``.
-RACES: tuple[Callable[[bool], None], ...] = (pairs_of_svc,)
+RACES: tuple[Callable[[bool], None], ...] = (
+    categorical_naive_bayes,
+    pairs_of_svc,
+)
 
 
 def main(quick: bool = False) -> None:

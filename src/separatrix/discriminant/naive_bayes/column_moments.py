@@ -9,13 +9,15 @@ columns too. They are sufficient statistics of naive Bayes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.rows.block import Block, Floats, Ints
+from separatrix.rows.block import Block, Floats, Ints, to_array
 from separatrix.rows.schema import NO_TERMS, Term, Terms
+from separatrix.statistics.class_counts import class_counts
 from separatrix.statistics.moments import not_finite
 
 #: Numbers in a chunk of rows that stays in cache.
@@ -68,8 +70,41 @@ class ClassColumnMoments:
             block, codes, w = block.take(positive), codes[positive], w[positive]
         part = type(self)(block.terms, targets)
         part.weight = np.asarray(np.bincount(codes, w, minlength=len(targets)), dtype=float)
-        part._add(block, np.ascontiguousarray(codes), w)
+        codes = np.ascontiguousarray(codes)
+        if isinstance(block.x, np.ndarray):
+            part._add(block, codes, w)
+        else:
+            part._add_sparse(block, codes, w)
         return part
+
+    def _add_sparse(self, block: Block, codes: Ints, w: Floats) -> None:
+        """Indicators are counted, never filled in; columns of values, which are few, are dense."""
+        counts = class_counts(block.x, codes, w, len(self.weight)).counts
+        self.set_counts(counts, self._missing_by_term(counts))
+        at = [j for j, term in enumerate(self.terms) if not (term.level or term.missing)]
+        if not at:
+            return
+        names = {self.terms.items[j].column for j in at}
+        at += [j for j, t in enumerate(self.terms) if t.missing and t.column in names]
+        terms = Terms(tuple(self.terms.items[j] for j in at))
+        values = type(self)(terms, self.targets, self.weight)
+        values._add(replace(block, x=to_array(block.x[:, at]), terms=terms), codes, w)
+        self.observed[:, at], self.mean[:, at] = values.observed, values.mean
+        self.scatter[:, at] = values.scatter
+
+    def _missing_by_term(self, counts: Floats) -> Floats:
+        """The weight of the rows in which the column of each term is missing, by class."""
+        at = [
+            -1 if t.missing else self.terms.position.get(Term(t.column, missing=True), -1)
+            for t in self.terms
+        ]
+        return np.where(np.array(at) >= 0, counts[:, at], 0.0)
+
+    def set_counts(self, counts: Floats, missing: Floats) -> None:
+        """The moments of indicators from their counts: of n rows with a value, c have a one."""
+        self.observed = self.weight[:, None] - missing
+        self.mean = counts / np.where(self.observed > 0, self.observed, 1.0)
+        self.scatter = np.maximum(counts * (1.0 - self.mean), 0.0)
 
     def _add(self, block: Block, codes: Ints, w: Floats) -> None:
         from separatrix.statistics.loops.class_columns import add_by_class
@@ -93,6 +128,8 @@ class ClassColumnMoments:
         terms, targets = self.terms.union(other.terms), self.targets.union(other.targets)
         if not other.weight.any():
             return self.aligned(terms, targets)
+        if not self.weight.any():
+            return other.aligned(terms, targets)
         a, b = self.aligned(terms, targets), other.aligned(terms, targets)
         observed = a.observed + b.observed
         fraction = b.observed / np.where(observed > 0, observed, 1.0)
@@ -106,6 +143,14 @@ class ClassColumnMoments:
             a.scatter + b.scatter + a.observed * fraction * step**2,
         )
 
+    def beside(self, other: Self) -> Self:
+        """Moments of the same rows over the columns of both."""
+        terms = Terms((*self.terms, *other.terms))
+        other = other.aligned(other.terms, self.targets)
+        pairs = ((self.observed, other.observed), (self.mean, other.mean))
+        joined = [np.hstack(pair) for pair in (*pairs, (self.scatter, other.scatter))]
+        return type(self)(terms, self.targets, self.weight, *joined)
+
     def aligned(self, terms: Terms, targets: Terms) -> Self:
         """Over the given terms and classes: a new level was absent in every row with a value.
 
@@ -116,13 +161,13 @@ class ClassColumnMoments:
         to = np.array([targets.position[t] for t in self.targets], dtype=np.int64)
         out = type(self)(terms, targets)
         out.weight[to] = self.weight
-        for j, term in enumerate(terms):
-            at = self.terms.position.get(term)
-            if at is None:
-                out.observed[to, j] = self.weight - self._missing(term)
-            else:
-                out.observed[to, j], out.mean[to, j] = self.observed[:, at], self.mean[:, at]
-                out.scatter[to, j] = self.scatter[:, at]
+        at = np.array([self.terms.position.get(term, -1) for term in terms], dtype=np.int64)
+        known = np.flatnonzero(at >= 0)
+        place = np.ix_(to, known)
+        out.observed[place] = self.observed[:, at[known]]
+        out.mean[place], out.scatter[place] = self.mean[:, at[known]], self.scatter[:, at[known]]
+        for j in np.flatnonzero(at < 0):
+            out.observed[to, j] = self.weight - self._missing(terms.items[j])
         return out
 
     def _missing(self, term: Term) -> Floats:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.rows.block import Block, Floats
-from separatrix.rows.schema import Kind, Schema, Term, Terms
+from separatrix.rows.block import Floats
+from separatrix.rows.schema import Terms
 
 
 @dataclass(frozen=True)
@@ -70,48 +70,3 @@ class NaiveBayesDensity:
         if never.any() or always.any():
             excluding = x @ never.T.astype(float) + false @ always.T.astype(float)
             out[excluding > excluding.min(axis=1, keepdims=True)] = -np.inf
-
-
-def lookup_scores(density: NaiveBayesDensity, schema: Schema, block: Block) -> Floats | None:
-    """log p(x | k) for rows with one number per column of ``schema``, looked up by level.
-
-    Each value selects one row of log probabilities, without indicators, of which all but one are
-    zero. NaN is a missing value. None if looking up does not apply: a probability is zero, which
-    excludes classes, or a value is no known level, which must be reported.
-    """
-    from separatrix.statistics.loops.class_columns import add_level_scores
-
-    true = density.probabilities[:, : density.n_boolean]
-    some = density.probabilities.size > 0
-    if not some or (density.probabilities <= 0.0).any() or (true >= 1.0).any():
-        return None
-    position = density.terms.position
-    values, log_probabilities, columns, counts = [], [], [], [0]
-    d = density.mean.shape[1]
-    for j, column in enumerate(schema.columns):
-        if column.kind is Kind.NUMERIC:
-            continue
-        if column.kind is Kind.BOOLEAN:
-            levels, p = np.array([0.0, 1.0]), true[:, position[Term(column.name)] - d]
-            probabilities = np.stack([1.0 - p, p])
-        else:
-            levels = np.array([float(level) for level in column.levels])
-            at = [position[Term(column.name, level)] - d for level in column.levels]
-            order = np.argsort(levels)
-            levels, probabilities = levels[order], density.probabilities[:, at].T[order]
-        values.append(levels)
-        log_probabilities.append(np.log(probabilities))
-        columns.append(j)
-        counts.append(len(levels))
-    x = np.ascontiguousarray(block.dense(), dtype=float)
-    numeric = [j for j, column in enumerate(schema.columns) if column.kind is Kind.NUMERIC]
-    out = density.normal_scores(x[:, numeric])
-    known = add_level_scores(
-        x,
-        np.array(columns),
-        np.concatenate(values),
-        np.cumsum(counts),
-        np.ascontiguousarray(np.concatenate(log_probabilities)),
-        out,
-    )
-    return out if known else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,19 +15,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.discriminant.class_posterior import prior_by_column
 from separatrix.discriminant.gaussian_options import class_priors
 from separatrix.discriminant.naive_bayes.column_moments import ClassColumnMoments, with_missing
-from separatrix.discriminant.naive_bayes.density import NaiveBayesDensity, lookup_scores
+from separatrix.discriminant.naive_bayes.density import NaiveBayesDensity
+from separatrix.discriminant.naive_bayes.level_counts import matrix_moments
+from separatrix.discriminant.naive_bayes.lookup import level_lookup, sparse_scores
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.geometry.class_scores import log_softmax, softmax
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.categorical import OneHotColumns, with_kinds
-from separatrix.rows.mapped import EncodedRows, MappedStatistic
-from separatrix.rows.rows import ArrayRows, Rows
+from separatrix.rows.mapped import EncodedRows
+from separatrix.rows.rows import ArrayRows, InMemory, Rows
 from separatrix.rows.schema import Kind, Schema, Term, Terms
 from separatrix.statistics.estimation import check_method, estimate_normal, estimate_proportions
 from separatrix.statistics.standardizer import EPS, zero_if_constant
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 #: A class is constant in a column below this fraction of the column's variance within classes.
 FLOOR = 1e-9
@@ -136,7 +136,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         rows = self._coded_rows(X, y, sample_weight)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        return self._fit_moments(self._array_moments(rows, schema), schema)
+        return self._fit_moments(matrix_moments(rows, schema, Terms(tuple(self._terms()))), schema)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -149,7 +149,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         rows = self._coded_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
         self.from_table_ = False
         schema = with_kinds(rows.schema, self.kinds)
-        moments = self._array_moments(rows, schema)
+        moments = matrix_moments(rows, schema, Terms(tuple(self._terms())))
         return self._fit_moments(moments if first else self.column_moments_ + moments, schema)
 
     def _fit_table(self, X: Rows, y: Any, sample_weight: Any) -> Self:
@@ -160,7 +160,11 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         rows = self._class_rows(X, y, sample_weight)
         raw = rows.rows if isinstance(rows, EncodedRows) else rows
         self.from_table_ = not isinstance(raw, ArrayRows)
-        m = raw.reduce(ClassColumnMoments())
+        m = ClassColumnMoments()
+        if isinstance(raw, InMemory) and sparse.issparse(raw.block.x):
+            m.update(raw.block)  # indicators are counted on threads, without copies of chunks
+        else:
+            m = raw.reduce(m)
         present = Terms(tuple(t for t, w in zip(m.targets, m.weight, strict=True) if w > 0))
         terms = self._class_terms(rows, present)
         m = m.aligned(m.terms, m.targets.union(terms))
@@ -172,13 +176,6 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         check_method(self.estimation)
         if not (np.isfinite(self.smoothing) and self.smoothing >= 0):
             raise InputError(f"smoothing={self.smoothing!r} must be finite and not negative.")
-
-    def _array_moments(self, rows: ArrayRows, schema: Schema) -> ClassColumnMoments:
-        empty = ClassColumnMoments(targets=Terms(tuple(self._terms())))
-        one_hot = OneHotColumns(schema)
-        if one_hot.is_identity:
-            return rows.reduce(empty)
-        return rows.reduce(MappedStatistic(empty, one_hot)).inner
 
     # -- from moments to densities -------------------------------------------------------------
 
@@ -276,12 +273,20 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         """log πₖ + log p(x | k)."""
         check_is_fitted(self)
         block = self._raw_block(X)
-        step = max(64, CHUNK // max(1, len(self.density_.terms)))
-        pieces = [block.take(slice(i, i + step)) for i in range(0, max(block.n, 1), step)]
-        if len(pieces) == 1:
-            return self._block_scores(pieces[0])
-        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            return np.concatenate(list(pool.map(self._block_scores, pieces)))
+        whole = sparse_scores(self.density_, block) if self.from_table_ else None
+        if whole is not None:
+            return self._with_priors(whole)
+        lookup = None if self.from_table_ else level_lookup(self.density_, self.schema_)
+        width = len(self.schema_.columns) if lookup else len(self.density_.terms)
+        step = max(64, CHUNK // max(1, width, 16 * (lookup is not None)))
+        pieces = [slice(i, i + step) for i in range(0, max(block.n, 1), step)]
+
+        def one(rows: slice) -> Floats:
+            part = block.take(rows)
+            found = None if lookup is None else lookup.scores(part)
+            return self._with_priors(self._indicator_scores(part) if found is None else found)
+
+        return np.concatenate(parallel_map(one, pieces))
 
     def _raw_block(self, X: Any) -> Block:
         if self.from_table_:
@@ -302,9 +307,7 @@ class NaiveBayes(ClassifierMixin, ClassLabels):
         x = sparse.csr_array(x) if sparse.issparse(x) else x
         return Block(x, np.empty((x.shape[0], 0)), None, terms, Terms(()))
 
-    def _block_scores(self, block: Block) -> Floats:
-        found = None if self.from_table_ else lookup_scores(self.density_, self.schema_, block)
-        scores = self._indicator_scores(block) if found is None else found
+    def _with_priors(self, scores: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.class_prior_)
         scores += log_prior

@@ -9,7 +9,7 @@ from scipy import sparse
 from separatrix.rows.block import Floats, Matrix
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Column, Term, Terms
-from separatrix.rows.sources.columns import Levels, Numbers
+from separatrix.rows.sources.columns import MISSING_CODE, Levels, Numbers
 
 #: Blocks with more terms than this, most of them zero, are sparse.
 MAX_DENSE_TERMS = 64
@@ -57,6 +57,11 @@ def _to_dense(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: in
 
 
 def _to_csr(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int) -> Matrix:
+    levels = [found for c in columns if isinstance(found := decoded[c.name], Levels)]
+    if len(levels) == len(columns) and all(
+        found.codes.min(initial=0) >= MISSING_CODE for found in levels
+    ):
+        return _levels_to_csr(levels, len(terms), n)
     entries: list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]] = []
     j = 0
     for column in columns:
@@ -76,3 +81,17 @@ def _to_csr(columns: tuple[Column, ...], decoded: Columns, terms: Terms, n: int)
             j += 1
     i, at, data = (np.concatenate(part) for part in zip(*entries, strict=True))
     return sparse.csr_array((data, (i, at)), shape=(n, len(terms)))
+
+
+def _levels_to_csr(columns: list[Levels], width: int, n: int) -> Matrix:
+    """One entry for each column of a row: that of its level, or of the missing value."""
+    at = np.empty((n, len(columns)), dtype=np.int32)
+    first = 0
+    for j, found in enumerate(columns):
+        missing = found.missing
+        known = len(found.names)
+        codes = found.codes if missing is None else np.where(missing, known, found.codes)
+        np.add(codes, first, out=at[:, j], casting="unsafe")
+        first += known + (missing is not None)
+    ends = np.arange(0, n * len(columns) + 1, len(columns), dtype=np.int32)
+    return sparse.csr_array((np.ones(at.size), at.reshape(-1), ends), shape=(n, width))
