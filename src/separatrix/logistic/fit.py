@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.derivatives import LogisticDesign
 from separatrix.logistic.limit import Limit, jacobian_of, limit_of
@@ -23,8 +22,10 @@ from separatrix.logistic.problem import (
 )
 from separatrix.logistic.proximal_newton import MAX_WITHOUT_WORKING_SET, minimize_l1
 from separatrix.logistic.separation import Separation
+from separatrix.logistic.wide.minimize import minimize_wide
+from separatrix.logistic.wide.problem import WideLogistic, wide_problem
 from separatrix.messages import warn
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
@@ -38,6 +39,9 @@ from separatrix.statistics.standardizer import Standardizer, zero_if_constant
 
 #: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
 MAX_LIMIT_WORK = 2e8
+#: Columns from which products with the rows replace Hessians, and values of a table of more columns
+#: than rows up to which coordinates within the span of its rows do.
+MAX_HESSIAN, MAX_SPAN, MAX_SPAN_ROWS = 600, 20_000_000, 500
 #: Values of a table in memory up to which its design is stored.
 MAX_ENCODED = 20_000_000
 
@@ -81,8 +85,8 @@ class LogisticRows:
 
 
 def _many_columns(n: int, d: int) -> bool:
-    """Whether the span of the rows is smaller than a d x d matrix, or this too large to store."""
-    return d > max(n, 200) or d > max(MAX_STORED_COLUMNS, n // 4)
+    """Whether the span of the rows is smaller than a d x d matrix, or this too costly."""
+    return d > max(n, 200) or d > MAX_HESSIAN
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,13 @@ def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions)
     """The problem of these rows, and the scores of a simpler model to start from."""
     if data.moments is None:
         assert isinstance(data.rows, ArrayRows)
-        build = _all_columns if options.has_l1 else _span_of_rows
-        problem, priors = build(data.rows, targets, options)
+        n, d = data.rows.block.x.shape
+        if options.has_l1:
+            problem, priors = _all_columns(data.rows, targets, options)
+        elif n < d and n <= MAX_SPAN_ROWS and n * d <= MAX_SPAN:
+            problem, priors = _span_of_rows(data.rows, targets, options)
+        else:
+            problem, priors = wide_problem(data.rows, targets, options)
         return StartingPoint(problem, constant_start(problem, priors), priors)
     problem = build_problem(data.rows, data.moments, targets, options)
     moments = data.moments.aligned(data.moments.terms, targets)
@@ -139,6 +148,8 @@ def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions)
 
 def minimize(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
     """Minimize F from ``start`` by the method that its penalty needs."""
+    if isinstance(problem, WideLogistic) and not options.has_l1:
+        return minimize_wide(problem, start, options)
     solver = minimize_l1 if options.has_l1 else minimize_smooth
     return solver(problem, start, options)
 
@@ -158,10 +169,10 @@ def solve_logistic(
         tolerance=options.tol,
         scale=factor * problem.weight * entropy,
     )
-    preconditioner = problem.preconditioner
+    preconditioner, wide = problem.preconditioner, isinstance(problem, WideLogistic)
     certificate = replace(
         certificate,
-        rank=preconditioner.rank if options.penalty == 0.0 else None,
+        rank=None if options.penalty > 0.0 or wide else preconditioner.rank,
         dependent=preconditioner.dependent,
     )
     if found.separation is not None:
@@ -236,20 +247,34 @@ def _covariance(problem: LogisticProblem, found: DescentResult, options: Logisti
     width, k = problem.shape
     if options.penalty > 0.0 or found.separation is not None or width * k > MAX_FULL:
         return np.zeros((0, 0))
+    if isinstance(problem, WideLogistic) and (
+        problem.is_sparse or found.status is not Status.SOLVED
+    ):
+        return np.zeros((0, 0))
     hessian = found.hessian
     if hessian is None:
         hessian = problem.hessian(found.theta - found.step).hessian
     assert hessian is not None
+    if isinstance(problem, WideLogistic) and (k > 1 or not _definite(hessian)):
+        return np.zeros((0, 0))  # columns that depend on others were not looked for
     solve = hessian_solver(hessian, problem)
     jacobian = linalg.block_diag(*[jacobian_of(problem)] * k)
     columns = [solve(row.reshape(k, width).T).T.ravel() for row in jacobian]
     return np.asarray(jacobian @ np.array(columns).T)
 
 
+def _definite(hessian: Floats) -> bool:
+    """Whether the Hessian has no eigenvalue within rounding errors of zero."""
+    values = linalg.eigvalsh(hessian)
+    return bool(values[0] > 1e-10 * values[-1])
+
+
 def _limit(problem: LogisticProblem, found: DescentResult) -> Limit | None:
     """What stays finite; None where the classes are not separable, or completely so."""
     width, k = problem.shape
     if found.separation is None or found.separation.complete or width * k > MAX_FULL:
+        return None
+    if isinstance(problem, WideLogistic):
         return None
     if problem.weight * (width * k) ** 2 > MAX_LIMIT_WORK:
         return None

@@ -16,13 +16,14 @@ from separatrix.logistic.parameters import LIBLINEAR, check_parameters, penalty_
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
 from separatrix.logistic.tuning import FIT_POINTS, fold_fits
+from separatrix.logistic.wide.problem import WideLogistic
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
 
-#: Fits go on to this accuracy where ``tol`` asks for less.
-ACCURACY = 1e-8
+#: Fits go on to this accuracy where ``tol`` asks for less; wide and sparse ones to the second.
+ACCURACY, WIDE_ACCURACY = 1e-8, 1e-6
 
 
 class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
@@ -52,7 +53,8 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         Taken and unused.
     tol : float, default=1e-4
         Upper bound of the tolerance on the gradient, for standardized columns and per row, and on
-        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8.
+        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8, or 1e-6
+        where there are more than 600 columns.
     fit_intercept : bool, default=True
         Whether scores have an intercept, which is not penalized (but see ``solver``).
     intercept_scaling : float, default=1
@@ -191,6 +193,8 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
                 remedy="Leave solver at its default, or use OneVsRest(LogisticRegression(…)).",
             )
         start = starting_point(data, targets, options)
+        wide = isinstance(start.problem, WideLogistic)
+        options = replace(options, tol=min(options.tol, WIDE_ACCURACY if wide else ACCURACY))
         theta = start.theta if options.max_iter else np.zeros_like(start.theta)
         if before is not None and before[0].T.shape == (data.n_columns, theta.shape[1]):
             again = start.problem.rescale(before[0].T, before[1])
@@ -209,7 +213,6 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         free = self.solver != LIBLINEAR or options.penalty == 0.0
         return replace(
             options,
-            tol=min(options.tol, ACCURACY),
             intercept_scaling=np.inf if free else float(self.intercept_scaling),
         )
 

@@ -17,6 +17,8 @@ from separatrix.statistics.loops.class_sums import add_products
 
 #: Rows of a block, in an odd number of cache lines.
 BLOCK = 136
+#: Taken from the score of the true class where the largest of the others is sought.
+FAR_BELOW = 1e300
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -25,6 +27,24 @@ def _dot(x, center, point):
     total = 0.0
     for j in range(x.shape[0]):
         total += (x[j] - center[j]) * point[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _product(x, y):
+    """x·y."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * y[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _sum(x):
+    """Σ x."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j]
     return total
 
 
@@ -139,7 +159,7 @@ def binary_loss(scores, positive, w, residual, second_derivative):
     return total, margin
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FLAGS)
 def softmax_loss(scores, indicators, w, residual):
     """Σ w (log Σ e^score − score of the true class); ``scores`` become probabilities in place.
 
@@ -149,23 +169,21 @@ def softmax_loss(scores, indicators, w, residual):
     total, margin = 0.0, np.inf
     n, k = scores.shape
     for i in range(n):
-        top, other, own, true = -np.inf, -np.inf, 0.0, 0
+        row, own_class, out, weight = scores[i], indicators[i], residual[i], w[i]
+        own, other = _product(row, own_class), -FAR_BELOW
         for j in range(k):
-            top = max(top, scores[i, j])
-            if indicators[i, j] > 0.5:
-                own, true = scores[i, j], j
-        mass = 0.0
+            other = max(other, row[j] - FAR_BELOW * own_class[j])
+        top = max(own, other)
         for j in range(k):
-            if j != true:
-                other = max(other, scores[i, j])
-            e = math.exp(scores[i, j] - top)
-            scores[i, j] = e
-            mass += e
-        total += w[i] * (math.log(mass) + top - own)
+            row[j] = exponential(max(row[j] - top, LEAST))
+        mass = max(_sum(row), 1.0)  # the largest term is e⁰
+        total += weight * (math.log(mass) + top - own)
+        scale = 1.0 / mass
         for j in range(k):
-            scores[i, j] /= mass
-            residual[i, j] = w[i] * (scores[i, j] - indicators[i, j])
-        if w[i] > 0.0 and own - other < margin:
+            p = scale * row[j]
+            row[j] = p
+            out[j] = weight * (p - own_class[j])
+        if weight > 0.0 and own - other < margin:
             margin = own - other
     return total, margin
 

@@ -119,11 +119,13 @@ class LogisticProblem:
         unit = self.scale[:, None]
         found = self.rows.reduce(LogisticDual(self.design, theta / unit, step / unit))
         found.gradient, found.dual_gradient = found.gradient / unit, found.dual_gradient / unit
+        if not (np.isfinite(theta).all() and np.isfinite(step).all()):
+            found.value = np.nan
         return found
 
     def _evaluation(self, theta: Floats, found: LogisticGradient) -> Evaluation:
         ridge = self.ridge[:, None] * theta
-        value = found.value + 0.5 * float(np.sum(theta * ridge))
+        value = found.value + 0.5 * float(np.sum(theta * ridge))  # not finite if θ is not
         return Evaluation(value, found.gradient / self.scale[:, None] + ridge, found.margin)
 
     def subsample(self, size: int, times: float = 1.0) -> LogisticProblem | None:

@@ -1,0 +1,1 @@
+"""Logistic regression on wide and sparse rows: products with the design, no square matrix."""

@@ -1,0 +1,111 @@
+"""The logistic loss over wide rows and over scores, compiled.
+
+A wide row is read once for its score and its part of the gradient, while it is in the cache; four
+rows at a time share the loads of the point and of the gradient. Scores may be of any size: every
+exponential is of a number that is not positive.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from separatrix.compilation import compiled
+from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
+
+
+@compiled
+def _residual(score, sign, weight):
+    """Loss, and derivative of the loss by the score."""
+    t = sign * score
+    e = math.exp(-abs(t))
+    wrong = (e if t >= 0.0 else 1.0) / (1.0 + e)
+    return weight * (math.log1p(e) + max(-t, 0.0)), -sign * weight * wrong
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def fused_rows(x, center, point, constant, sign, w, scores, gradient):
+    """Σ w log(1 + e^−t), t = ±score, score = (x − center)·point + constant.
+
+    ``scores`` are filled, and Σ (∂loss/∂score) (x − center) is added to ``gradient``; also returned
+    is Σ ∂loss/∂score. Rows of one piece: sums are in the precision of ``x``.
+    """
+    n, d = x.shape
+    total, residuals = 0.0, 0.0
+    own, zero = np.zeros(4, x.dtype), x[0, 0] * 0
+    for i in range(0, n, 4):
+        # at the end the last row stands for missing ones, with a residual of zero
+        j1, j2, j3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        a, b, c, e = x[i], x[j1], x[j2], x[j3]
+        s0, s1, s2, s3 = zero, zero, zero, zero
+        for j in range(d):
+            v, z = point[j], center[j]
+            s0 += (a[j] - z) * v
+            s1 += (b[j] - z) * v
+            s2 += (c[j] - z) * v
+            s3 += (e[j] - z) * v
+        scores[i], scores[j1] = s0 + constant, s1 + constant
+        scores[j2], scores[j3] = s2 + constant, s3 + constant
+        for k in range(4):
+            loss, r = 0.0, 0.0
+            if i + k < n:
+                loss, r = _residual(scores[i + k], sign[i + k], w[i + k])
+            total += loss
+            residuals += r
+            own[k] = r
+        r0, r1, r2, r3 = own[0], own[1], own[2], own[3]
+        for j in range(d):
+            z = center[j]
+            gradient[j] += r0 * (a[j] - z) + r1 * (b[j] - z) + r2 * (c[j] - z) + r3 * (e[j] - z)
+    return total, residuals
+
+
+@compiled
+def residuals_of_scores(scores, sign, w, residual):
+    """Σ w log(1 + e^−t), t = ±score; its derivatives by row; smallest t of rows that count."""
+    total, margin = 0.0, np.inf
+    for i in range(scores.shape[0]):
+        loss, residual[i] = _residual(scores[i], sign[i], w[i])
+        total += loss
+        if w[i] > 0.0:
+            margin = min(margin, sign[i] * scores[i])
+    return total, margin
+
+
+@compiled(fastmath=FLAGS)
+def _exponentials(scores, move, t, out):
+    """e^−|score + t·move|; without sums in between, many at once."""
+    for i in range(scores.shape[0]):
+        out[i] = exponential(max(-abs(scores[i] + t * move[i]), LEAST))
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def _sums_along(scores, move, t, sign, w, e):
+    first, second = 0.0, 0.0
+    for i in range(scores.shape[0]):
+        inverse = 1.0 / (1.0 + e[i])
+        wrong = e[i] if sign[i] * (scores[i] + t * move[i]) >= 0.0 else 1.0
+        first -= w[i] * sign[i] * move[i] * wrong * inverse
+        second += w[i] * move[i] * move[i] * e[i] * inverse * inverse
+    return first, second
+
+
+@compiled
+def slopes_along(scores, move, t, sign, w):
+    """First and second derivative of the loss at scores + t·move, by t."""
+    e = np.empty(scores.shape[0])
+    _exponentials(scores, move, t, e)
+    return _sums_along(scores, move, t, sign, w, e)
+
+
+@compiled
+def entropy_of_scores(scores, w):
+    """Σ w (p log p + q log q) with p = 1/(1 + e^−score), q = 1 − p."""
+    total = 0.0
+    for i in range(scores.shape[0]):
+        t = abs(scores[i])
+        e = math.exp(-t)
+        # log p = −log(1 + e), log q = −t − log(1 + e), q = e/(1 + e)
+        total -= w[i] * (math.log1p(e) + t * e / (1.0 + e))
+    return total
