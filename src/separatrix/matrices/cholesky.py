@@ -25,17 +25,17 @@ def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
     for k, at in enumerate(blocks):
         with one_blas_thread():
             try:
-                corner = np.linalg.cholesky(a[at, at])
+                diagonal = np.linalg.cholesky(a[at, at])
             except np.linalg.LinAlgError:
                 return None
-        if not np.isfinite(corner).all():
+        if not np.isfinite(diagonal).all():
             return None
-        a[at, at] = corner
+        a[at, at] = diagonal
         below = blocks[k + 1 :]
 
-        def column(rows: slice, at: slice = at, corner: NDArray[Any] = corner) -> None:
+        def column(rows: slice, at: slice = at, diagonal: NDArray[Any] = diagonal) -> None:
             a[rows, at] = linalg.solve_triangular(
-                corner, a[rows, at].T, lower=True, check_finite=False
+                diagonal, a[rows, at].T, lower=True, check_finite=False
             ).T
 
         def rest(pair: tuple[slice, slice], at: slice = at) -> None:

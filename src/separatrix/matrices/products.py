@@ -44,10 +44,6 @@ class Products(Protocol):
         """Some columns, dense and contiguous each (Fortran order)."""
         ...
 
-    def round_trip(self, r: Floats, shift: Floats) -> tuple[Floats, Floats]:
-        """f = Xᵀ r − shift, and X f: one pass over a dense matrix."""
-        ...
-
 
 def products(x: Matrix) -> Products:
     """The products of a dense or sparse matrix; a sparse one is never filled in."""
@@ -166,11 +162,6 @@ class SparseProducts:
     def columns(self, index: Ints) -> Floats:
         """Some columns, dense and contiguous each."""
         return np.asfortranarray(self.by_column[:, index].toarray(), dtype=np.float64)
-
-    def round_trip(self, r: Floats, shift: Floats) -> tuple[Floats, Floats]:
-        """f = Xᵀ r − shift, and X f."""
-        forward = self.transposed_times(r) - shift
-        return forward, self.times(forward)
 
 
 def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:

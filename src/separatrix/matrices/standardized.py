@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.matrices.products import Products
+from separatrix.matrices.products import DenseProducts, Products
 from separatrix.rows.block import Floats, Ints
 
 
@@ -48,7 +48,7 @@ class Standardized:
 
     def round_trip(self, r: Floats) -> tuple[Floats, Floats]:
         """f = Zᵀ r, and Z f."""
-        if (self.scale != 1.0).any():
+        if not isinstance(self.x, DenseProducts) or (self.scale != 1.0).any():
             forward = self.transposed_times(r)
             return forward, self.times(forward)
         forward, back = self.x.round_trip(r, np.multiply.outer(self.center, r.sum(axis=0)))

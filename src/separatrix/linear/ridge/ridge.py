@@ -13,9 +13,9 @@ from separatrix.linear.elastic_net.solve import solve_non_negative
 from separatrix.linear.least_squares.solve import (
     from_rows,
     solve_least_squares,
-    solve_sparse,
     too_many_columns,
 )
+from separatrix.linear.ridge.implicit import solve_sparse
 from separatrix.linear.ridge.spectrum import RidgeOptions, ridge_from_block, ridge_from_moments
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution

@@ -38,8 +38,8 @@ class RowSpectrum:
         weighted = gram if (root == 1.0).all() else gram * np.outer(root, root)
         with one_blas_thread():
             values, vectors = linalg.eigh(weighted, check_finite=False)
-        kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
-        return cls(gram, root, values[kept], vectors[:, kept])
+        positive = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps
+        return cls(gram, root, values[positive], vectors[:, positive])
 
     def duals(self, y: Floats, alphas: Floats) -> Floats:
         """c for every α > 0 and target (n x m x k)."""

@@ -1,0 +1,130 @@
+"""Least squares and ridge for sparse rows whose square matrices would not fit: products alone.
+
+    min over b of ½‖y − Zb‖² + ½α‖b‖²
+
+Conjugate gradients (CGLS) on equilibrated columns, all targets at once, so that the units of the
+columns do not matter; centering is part of the product, so that the rows stay sparse. Without
+penalty the solution has minimum norm in equilibrated columns. A path starts at each penalty from
+the solution at the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from separatrix.linear.ridge.wide import CenteredRows
+from separatrix.messages import warn
+from separatrix.optimize.duality import certify_primal_dual
+from separatrix.optimize.losses import Squared
+from separatrix.optimize.penalties import ElasticNet
+from separatrix.optimize.solution import Certificate, Solution, Status
+from separatrix.rows.block import Block, Floats
+
+#: ‖Zᵀr − αb‖ relative to ‖Zᵀy‖, both in equilibrated columns, at which the iteration ends; the
+#: certificate allows rounding a little more.
+ENOUGH, TOLERANCE = 5e-9, 1e-8
+
+
+@dataclass
+class Iterate:
+    """Coefficients (d x k) of the columns of Z, their KKT residuals, and the number of steps."""
+
+    coef: Floats
+    kkt: Floats
+    steps: int
+
+
+class ImplicitRidge:
+    """The problem of a table, for any penalty: norms of its columns and Zᵀy are computed once."""
+
+    def __init__(self, rows: CenteredRows) -> None:
+        self.rows = rows
+        self.squares = rows.z.weighted_squares(rows.root**2)
+        self.cross = rows.transposed_times(rows.y)
+
+    def solve(self, alphas: Floats, start: Floats | None = None) -> Iterate:
+        """One α for every target; 0 is least squares."""
+        rows, unit = self.rows, self._units(alphas)
+        size = np.linalg.norm(self.cross / unit, axis=0)
+        b, residual, gradient = np.zeros_like(self.cross), rows.y.copy(), self.cross / unit
+        if start is not None:
+            b = start.copy()
+            residual -= rows.times(b)
+            gradient = (rows.transposed_times(residual) - alphas * b) / unit
+        direction, square = gradient, (gradient**2).sum(axis=0)
+        goal, limit, steps = (ENOUGH * size) ** 2, 4 * min(rows.z.shape) + 50, 0
+        while (square > goal).any() and steps < limit:
+            move = direction / unit
+            forward = rows.times(move)
+            curvature = (forward**2).sum(axis=0) + alphas * (move**2).sum(axis=0)
+            length = np.divide(square, curvature, out=np.zeros_like(square), where=curvature > 0.0)
+            if not length.any():
+                break
+            b += length * move
+            residual -= length * forward
+            gradient = (rows.transposed_times(residual) - alphas * b) / unit
+            before, square = square, (gradient**2).sum(axis=0)
+            ratio = np.divide(square, before, out=np.zeros_like(square), where=before > 0.0)
+            direction = gradient + ratio * direction
+            steps += 1
+        size[size == 0.0] = 1.0
+        return Iterate(b, np.sqrt(square) / size, steps)
+
+    def certify(self, coef: Floats, alphas: Floats) -> Certificate:
+        """The worst certificate of the targets, from the rows and the coefficients alone.
+
+        ``kkt`` is ‖Zᵀr − αb‖ / ‖Zᵀy‖ in equilibrated columns. Without penalty the gap is not
+        bounded.
+        """
+        unit, residual = self._units(alphas), self.rows.y - self.rows.times(coef)
+        v = self.rows.transposed_times(residual)
+        found = [
+            self._certify(residual[:, j], coef[:, j], v[:, j], float(alpha), unit[:, j], j)
+            for j, alpha in enumerate(alphas)
+        ]
+        return max(found, key=lambda certificate: certificate.kkt)
+
+    def _certify(
+        self, residual: Floats, b: Floats, v: Floats, alpha: float, unit: Floats, j: int
+    ) -> Certificate:
+        size = float(np.linalg.norm(self.cross[:, j] / unit)) or 1.0
+        found = certify_primal_dual(
+            Squared(),
+            ElasticNet(np.zeros_like(b), np.full_like(b, alpha)),
+            np.ones_like(residual),
+            residual,
+            residual,
+            b,
+            v,
+            claim="Least squares by conjugate gradients"
+            + (", with an ℓ₂ penalty" if alpha else ""),
+            tolerance=TOLERANCE,
+        )
+        found = replace(found, kkt=float(np.linalg.norm((v - alpha * b) / unit)) / size)
+        return found if alpha else replace(found, gap=np.nan, dual=np.nan, promised=("kkt",))
+
+    def _units(self, alphas: Floats) -> Floats:
+        """√(Σz² + α) of every column and target."""
+        unit = np.sqrt(self.squares[:, None] + alphas)
+        return np.asarray(np.where(unit > 0.0, unit, 1.0))
+
+
+def solve_sparse(
+    block: Block, alphas: Floats, *, fit_intercept: bool, standardize: bool = False
+) -> Solution:
+    """One α per target; 0 is least squares."""
+    rows = CenteredRows.of(block, fit_intercept, standardize)
+    problem = ImplicitRidge(rows)
+    found = problem.solve(alphas)
+    certificate = problem.certify(found.coef, alphas)
+    if not certificate.holds:
+        warn(
+            "SEP003",
+            f"conjugate gradients stopped after {found.steps} steps with a KKT residual of "
+            f"{certificate.kkt:.1e}. A penalty (Ridge) makes it faster.",
+        )
+    coef, intercept = rows.in_table_units(found.coef)
+    status = Status.SOLVED if certificate.holds else Status.LIMIT
+    return Solution(coef, intercept, certificate, status, found.steps)
