@@ -175,13 +175,12 @@ def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:
 def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) -> None:
     """Run a loop over compressed rows, cut so that every piece has about as many entries."""
     indptr, count = compressed.indptr, len(out)
-    cuts = [
-        int(np.searchsorted(indptr, at.start)) for at in pieces(int(indptr[-1]), _smallest(width))
-    ]
-    bounds = np.unique([0, *np.clip(cuts, 0, count), count])
+    starts = [at.start for at in pieces(int(indptr[-1]), _smallest(width))]
+    cuts = np.clip(np.searchsorted(indptr, starts), 0, count)
+    bounds = np.unique([0, *cuts, count]).tolist()
 
     def part(at: int) -> None:
-        start, stop = int(bounds[at]), int(bounds[at + 1])
+        start, stop = bounds[at], bounds[at + 1]
         loop(start, stop, indptr, compressed.indices, compressed.data, v, out)
 
     parallel_map(part, range(len(bounds) - 1))

@@ -10,12 +10,9 @@ from separatrix.linear.elastic_net.solve import solve_non_negative
 from separatrix.linear.least_squares.certificate import warn_if_not_unique
 from separatrix.linear.least_squares.minimum_norm import solve_wide
 from separatrix.linear.least_squares.moments import solve_moments
-from separatrix.linear.ridge.implicit import solve_sparse
+from separatrix.linear.ridge.implicit import MANY_COLUMNS, solve_sparse
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block
-
-#: Columns beyond which a columns x columns matrix is not formed from sparse rows.
-MANY_COLUMNS = 5_000
 
 
 def solve_least_squares(

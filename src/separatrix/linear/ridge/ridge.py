@@ -13,10 +13,10 @@ from separatrix.linear.elastic_net.solve import solve_non_negative
 from separatrix.linear.least_squares.solve import (
     from_rows,
     solve_least_squares,
-    too_many_columns,
 )
-from separatrix.linear.ridge.implicit import solve_sparse
-from separatrix.linear.ridge.spectrum import RidgeOptions, ridge_from_block, ridge_from_moments
+from separatrix.linear.ridge.implicit import by_products, solve_sparse
+from separatrix.linear.ridge.spectrum import RidgeOptions, ridge_from_moments
+from separatrix.linear.ridge.trace import ridge_from_block
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
 from separatrix.rows.block import Block, Floats
@@ -182,7 +182,7 @@ def solve_ridge(
     """Solve for every target, one α each; α = 0 is least squares, by its own solver."""
     if positive:
         return _non_negative(data, alpha, options)
-    if data.block is not None and too_many_columns(data.block):
+    if data.block is not None and by_products(data.block):
         return solve_sparse(
             data.block,
             alpha,

@@ -11,8 +11,9 @@ from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.additive import TrainingData, needs_rows
+from separatrix.linear.ridge.implicit import by_products
 from separatrix.linear.ridge.ridge import solve_ridge
-from separatrix.linear.ridge.ridge_path import RidgePathBase
+from separatrix.linear.ridge.ridge_path import RidgePathBase, refuse_without_spectrum
 from separatrix.linear.ridge.spectrum import RidgeTrace, Spectrum
 from separatrix.linear.ridge.validation import (
     FROM_SQUARES,
@@ -202,7 +203,12 @@ class RidgeCV(RidgePathBase):
 
     def _fold_errors(self, path: RidgeTrace, data: TrainingData) -> FoldErrors:
         options = self._options()
-        wide = data.block is not None and not options.standardize and (path.alphas > 0.0).all()
+        wide = (
+            data.block is not None
+            and not by_products(data.block)
+            and not options.standardize
+            and (path.alphas > 0.0).all()
+        )
         if self._from_squares and wide:
             return wide_fold_errors(data, self._folds, path.alphas, options, self.scoring)
         if self._from_squares:
@@ -216,6 +222,7 @@ class RidgeCV(RidgePathBase):
         if data.rows is None:
             raise needs_rows()
         path = self._trace(data)
+        refuse_without_spectrum(path)
         scores = self._leave_one_out(path, data.rows)
         self._store(path)
         best = [self._chosen(path.alphas, column[:, None]) for column in scores.T]

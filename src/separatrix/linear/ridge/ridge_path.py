@@ -8,18 +8,33 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.additive import PartialFitMixin, TrainingData
+from separatrix.linear.least_squares.solve import from_rows
 from separatrix.linear.ridge.ridge import RidgeBase
-from separatrix.linear.ridge.spectrum import RidgeTrace, Spectrum, trace_block, trace_moments
+from separatrix.linear.ridge.spectrum import RidgeTrace, Spectrum, trace_moments
+from separatrix.linear.ridge.trace import trace_rows
 from separatrix.messages import InputError, check_option
 from separatrix.optimize.solution import Solution
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Block, Floats
 from separatrix.selection import rules
+
+
+def refuse_without_spectrum(path: RidgeTrace) -> None:
+    """Refuse what needs all eigenvalues where there are too many rows and columns for that."""
+    if not len(path.spectrum.values) and path.coefs.any():
+        raise InputError(
+            "These sparse rows and columns are too many for an eigendecomposition, which degrees "
+            "of freedom and leave-one-out errors need.",
+            remedy="Use RidgeCV with folds (cv=5), or Ridge at one penalty.",
+        )
 
 
 class RidgePathBase(RidgeBase):
     """Base class of models that compute the path and select a point of it."""
 
     alphas: Any
+
+    def _wide(self, block: Block) -> bool:
+        return from_rows(block)
 
     @abstractmethod
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:
@@ -30,7 +45,7 @@ class RidgePathBase(RidgeBase):
         alphas = np.array([float(alpha)])
         if self.spectrum_.directions is None and self._rows is not None:
             block = self._rows.collect()
-            path = trace_block(block, self._options(), lambda _: alphas)
+            path = trace_rows(block, self._options(), lambda _: alphas)
             coefs, intercepts = path.coefs, path.intercepts
         else:
             coefs, intercepts = self.spectrum_.coefs(alphas)
@@ -46,7 +61,7 @@ class RidgePathBase(RidgeBase):
         """The path over all rows."""
         options = self._options()
         if data.block is not None:
-            return trace_block(data.block, options, self._grid)
+            return trace_rows(data.block, options, self._grid)
         assert data.moments is not None
         m, scale = options.scaled(data.moments)
         spectrum = Spectrum.from_moments(m, scale)
@@ -158,6 +173,7 @@ class RidgePath(PartialFitMixin, RidgePathBase):
         self.standardize = standardize
 
     def _best(self, path: RidgeTrace, data: TrainingData) -> int:  # noqa: ARG002
+        refuse_without_spectrum(path)
         spectrum, alphas, n = path.spectrum, path.alphas, path.spectrum.weight
         freedom = spectrum.degrees_of_freedom(alphas) + int(self.fit_intercept)
         squares = spectrum.rss(alphas).mean(axis=1)

@@ -9,8 +9,7 @@ not penalized: X and y are centered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -19,18 +18,17 @@ from separatrix.estimators.additive import MAX_STORED_COLUMNS
 from separatrix.linear.least_squares.certificate import (
     RIDGE_CLAIM,
     certify_from_moments,
-    certify_ridge_rows,
 )
-from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
-from separatrix.linear.ridge.row_spectrum import RowSpectrum, certify_duals, coefs_of
-from separatrix.linear.ridge.wide import CenteredRows, certify_in_rows, solve_in_rows
+from separatrix.linear.least_squares.minimum_norm import center_rows
+from separatrix.linear.ridge.row_spectrum import RowSpectrum
+from separatrix.linear.ridge.wide import CenteredRows
 from separatrix.messages import InputError
 from separatrix.optimize.duality import joint_certificate
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
-from separatrix.threads import small_products
+from separatrix.threads import one_blas_thread, small_products
 
 
 @dataclass(frozen=True)
@@ -68,16 +66,9 @@ class Spectrum:
     weight: float
 
     @classmethod
-    def of(cls, source: Moments | Block, options: RidgeOptions) -> Spectrum:
-        """From moments, or from rows in memory."""
-        if isinstance(source, Block):
-            return cls.from_block(source, options)
-        return cls.from_moments(*options.scaled(source))
-
-    @classmethod
     def from_moments(cls, m: Moments, scale: Floats) -> Spectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
-        with small_products(m.d):
+        with one_blas_thread():
             values, directions = linalg.eigh(m.xx, check_finite=False)
         return cls(
             np.maximum(values, 0.0),
@@ -210,31 +201,6 @@ def _one_target(m: Moments, j: int) -> Moments:
     return Moments(m.terms, one, m.count, m.weight, m.mean[at], m.scatter[np.ix_(at, at)])
 
 
-def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
-    """One α > 0 per target, from rows in memory: in the space of the rows.
-
-    By singular values where units differ so much that the products of rows lose the small columns.
-    """
-    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-    found = solve_in_rows(rows, alpha)
-    if found is not None:
-        certificate = certify_in_rows(rows, found[0], alpha)
-        if certificate.holds:
-            return Solution(*rows.in_table_units(found[0]), certificate)
-    spectrum = Spectrum.from_block(block, options)
-    coefs, intercepts = spectrum.coefs(alpha)
-    at = np.arange(len(alpha))
-    coef = coefs[at, :, at].T
-    return Solution(coef, intercepts[at, at], _certify_block(block, spectrum, coef, alpha, options))
-
-
-def _certify_block(
-    block: Block, s: Spectrum, coef: Floats, alpha: Floats, options: RidgeOptions
-) -> Certificate:
-    x, y, *_ = center_rows(block, options.fit_intercept)
-    return certify_ridge_rows(x / s.scale, y, coef * s.scale[:, None], alpha)
-
-
 def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
     """The path from scaled moments, every point certified.
 
@@ -253,58 +219,6 @@ def trace_moments(m: Moments, spectrum: Spectrum, alphas: Floats) -> RidgeTrace:
                 found = again.certificate
             certificates.append(found)
     return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
-
-
-def trace_block(
-    block: Block, options: RidgeOptions, grid: Callable[[Spectrum], Floats]
-) -> RidgeTrace:
-    """The path from rows in memory, every point certified; α = 0 is least squares.
-
-    ``grid`` places the penalties on a spectrum.
-    """
-    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
-    found = RowSpectrum.of(rows.unweighted_gram(), rows.root)
-    spectrum = Spectrum.from_rows(rows, found)
-    alphas = grid(spectrum)
-    positive = np.where(alphas > 0.0, alphas, 1.0)
-    duals = found.duals(rows.y, positive)
-    coefs = coefs_of(rows, duals)
-    certificates = certify_duals(rows, found.gram, duals, coefs, positive)
-    if not all(certificate.holds for certificate in certificates):
-        return _trace_singular(block, options, grid)
-    coefs = coefs / rows.scale[:, None]
-    intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
-    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates), found.coordinates())
-    return _without_penalty(path, block, options)
-
-
-def _trace_singular(
-    block: Block, options: RidgeOptions, grid: Callable[[Spectrum], Floats]
-) -> RidgeTrace:
-    """The same by singular values, where units differ too much for products of rows."""
-    spectrum = Spectrum.from_block(block, options)
-    alphas = grid(spectrum)
-    coefs, intercepts = spectrum.coefs(alphas)
-    certificates = [
-        _certify_block(block, spectrum, coef, np.full(coef.shape[1], alpha or 1.0), options)
-        for alpha, coef in zip(alphas, coefs, strict=True)
-    ]
-    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
-    return _without_penalty(path, block, options)
-
-
-def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> RidgeTrace:
-    """Least squares, by its own solver, at the points of the path where α = 0."""
-    at = np.flatnonzero(path.alphas == 0.0)
-    if not len(at):
-        return path
-    plain = solve_wide(block, fit_intercept=options.fit_intercept)
-    path.coefs[at], path.intercepts[at] = plain.coef, plain.intercept
-    certificates = [
-        plain.certificate if alpha == 0.0 else found
-        for alpha, found in zip(path.alphas, path.certificates, strict=True)
-    ]
-    return replace(path, certificates=tuple(certificates))
 
 
 def _one_if_zero(scale: Floats) -> Floats:

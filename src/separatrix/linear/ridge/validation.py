@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from separatrix.estimators.additive import Source, TrainingData
+from separatrix.linear.ridge.implicit import by_products
 from separatrix.linear.ridge.leave_one_out import LeaveOneOut
 from separatrix.linear.ridge.row_spectrum import fold_predictions
-from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace, Spectrum
+from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace
+from separatrix.linear.ridge.trace import path_coefs
 from separatrix.linear.ridge.wide import CenteredRows
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows, Rows
@@ -122,7 +124,7 @@ def fold_errors(
     """Errors by fold, and the scores that follow from them."""
     errors, variances = [], []
     for train, test in folds:
-        coefs, intercepts = Spectrum.of(train, options).coefs(alphas)
+        coefs, intercepts = path_coefs(train, alphas, options)
         errors.append(
             [
                 rules.validation_error(test, coefs[:, :, k], intercepts[:, k], k)
@@ -177,7 +179,7 @@ def fold_scores(
     for train, test in data.folds(cv):
         assert isinstance(train, Block)
         assert isinstance(test, Block)
-        coefs, intercepts = Spectrum.of(_smaller(train), options).coefs(alphas)
+        coefs, intercepts = path_coefs(_smaller(train), alphas, options)
         own = dict(arguments) if test.w is None else {**arguments, "sample_weight": test.w}
         y, one = (test.y[:, 0], 0) if test.y.shape[1] == 1 else (test.y, slice(None))
         mse, score = np.empty(len(alphas)), np.empty(len(alphas))
@@ -192,7 +194,7 @@ def fold_scores(
 
 def _smaller(block: Block) -> Source:
     """The moments of rows that outnumber their columns."""
-    if block.n <= block.x.shape[1]:
+    if block.n <= block.x.shape[1] or by_products(block):
         return block
     return ArrayRows(block.x, block.y, block.w, targets=list(block.targets)).reduce(Moments())
 

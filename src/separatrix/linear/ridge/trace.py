@@ -1,0 +1,127 @@
+"""Ridge on rows in memory: one penalty, or a path, by the route that suits their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from separatrix.linear.least_squares.certificate import certify_ridge_rows
+from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
+from separatrix.linear.ridge.implicit import by_products, implicit_path, largest_eigenvalue
+from separatrix.linear.ridge.row_spectrum import RowSpectrum, certify_duals, coefs_of
+from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace, Spectrum
+from separatrix.linear.ridge.wide import CenteredRows, certify_in_rows, solve_in_rows
+from separatrix.optimize.solution import Certificate, Solution
+from separatrix.rows.block import Block, Floats
+from separatrix.statistics.moments import Moments
+from separatrix.threads import one_blas_thread
+
+Grid = Callable[[Spectrum], Floats]
+
+
+def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
+    """One α > 0 per target, from rows in memory: in the space of the rows.
+
+    By singular values where units differ so much that the products of rows lose the small columns.
+    """
+    with one_blas_thread():
+        rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+        found = solve_in_rows(rows, alpha)
+        if found is not None:
+            certificate = certify_in_rows(rows, found[0], alpha)
+            if certificate.holds:
+                return Solution(*rows.in_table_units(found[0]), certificate)
+    spectrum = Spectrum.from_block(block, options)
+    coefs, intercepts = spectrum.coefs(alpha)
+    at = np.arange(len(alpha))
+    coef = coefs[at, :, at].T
+    return Solution(coef, intercepts[at, at], _certify_block(block, spectrum, coef, alpha, options))
+
+
+def _certify_block(
+    block: Block, s: Spectrum, coef: Floats, alpha: Floats, options: RidgeOptions
+) -> Certificate:
+    x, y, *_ = center_rows(block, options.fit_intercept)
+    return certify_ridge_rows(x / s.scale, y, coef * s.scale[:, None], alpha)
+
+
+def trace_rows(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
+    """The path from rows in memory, every point certified; ``grid`` places the penalties."""
+    with one_blas_thread():
+        return (_trace_products if by_products(block) else _trace_block)(block, options, grid)
+
+
+def path_coefs(
+    source: Moments | Block, alphas: Floats, options: RidgeOptions
+) -> tuple[Floats, Floats]:
+    """Coefficients (m x d x k) and intercepts (m x k) for every α."""
+    if isinstance(source, Block):
+        path = trace_rows(source, options, lambda _: alphas)
+        return path.coefs, path.intercepts
+    return Spectrum.from_moments(*options.scaled(source)).coefs(alphas)
+
+
+def _trace_products(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
+    """By products alone, without eigenvalues but the largest."""
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    k, none = rows.y.shape[1], np.zeros(0)
+    spectrum = Spectrum(
+        none, None, np.zeros((0, k)), rows.scale, rows.x_mean, rows.y_mean,
+        (rows.y**2).sum(axis=0), rows.weight,
+    )  # fmt: skip
+    largest = replace(spectrum, values=np.array([largest_eigenvalue(rows)]))
+    alphas = grid(largest)
+    coefs, certificates = implicit_path(rows, alphas)
+    coefs /= rows.scale[:, None]
+    intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
+    return RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+
+
+def _trace_block(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
+    """The path from rows in memory, every point certified; α = 0 is least squares.
+
+    ``grid`` places the penalties on a spectrum.
+    """
+    rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
+    found = RowSpectrum.of(rows.unweighted_gram(), rows.root)
+    spectrum = Spectrum.from_rows(rows, found)
+    alphas = grid(spectrum)
+    positive = np.where(alphas > 0.0, alphas, 1.0)
+    duals = found.duals(rows.y, positive)
+    coefs = coefs_of(rows, duals)
+    certificates = certify_duals(rows, found.gram, duals, coefs, positive)
+    if not all(certificate.holds for certificate in certificates):
+        return _trace_singular(block, options, grid)
+    coefs = coefs / rows.scale[:, None]
+    intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
+    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates), found.coordinates())
+    return _without_penalty(path, block, options)
+
+
+def _trace_singular(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
+    """The same by singular values, where units differ too much for products of rows."""
+    spectrum = Spectrum.from_block(block, options)
+    alphas = grid(spectrum)
+    coefs, intercepts = spectrum.coefs(alphas)
+    certificates = [
+        _certify_block(block, spectrum, coef, np.full(coef.shape[1], alpha or 1.0), options)
+        for alpha, coef in zip(alphas, coefs, strict=True)
+    ]
+    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+    return _without_penalty(path, block, options)
+
+
+def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> RidgeTrace:
+    """Least squares, by its own solver, at the points of the path where α = 0."""
+    at = np.flatnonzero(path.alphas == 0.0)
+    if not len(at):
+        return path
+    plain = solve_wide(block, fit_intercept=options.fit_intercept)
+    path.coefs[at], path.intercepts[at] = plain.coef, plain.intercept
+    certificates = [
+        plain.certificate if alpha == 0.0 else found
+        for alpha, found in zip(path.alphas, path.certificates, strict=True)
+    ]
+    return replace(path, certificates=tuple(certificates))
