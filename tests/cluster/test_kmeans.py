@@ -17,9 +17,10 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as SklearnKMeans
 
 import separatrix as sx
-from separatrix.cluster import bounded_lloyd, initialization, kmeans, table
-from separatrix.cluster import lloyd as solver
-from separatrix.cluster.lloyd import lloyd
+from separatrix.cluster import initialization, kmeans
+from separatrix.cluster.lloyd import bounded, sparse_rows, table
+from separatrix.cluster.lloyd import iterations as solver
+from separatrix.cluster.lloyd.iterations import lloyd
 from separatrix.cluster.loops.small_tables import pair_distances
 
 
@@ -174,7 +175,7 @@ def test_threads_and_pieces_do_not_change_the_result(monkeypatch) -> None:
     for threads in (1, 16):
         monkeypatch.setattr("separatrix.threads.available_threads", lambda n=threads: n)
         assert_array_equal(sx.KMeans(9, init=x[:9]).fit(x).cluster_centers_, many.cluster_centers_)
-    monkeypatch.setattr(bounded_lloyd, "MIN_ROWS", 10_000)
+    monkeypatch.setattr(bounded, "MIN_ROWS", 10_000)
     one = sx.KMeans(9, init=x[:9]).fit(x)
     assert_array_equal(one.labels_, many.labels_)
     assert_allclose(one.cluster_centers_, many.cluster_centers_, atol=1e-13)
@@ -313,7 +314,7 @@ def test_initial_centers_by_a_function() -> None:
 def test_large_tables_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kmeans, "MAX_COPIED", 1000)
     monkeypatch.setattr(kmeans, "SAMPLE_ROWS", 1000)
-    monkeypatch.setattr(bounded_lloyd, "LARGE", 1000)
+    monkeypatch.setattr(bounded, "LARGE", 1000)
     x = np.random.default_rng(0).standard_normal((200_000, 50))
     model = sx.KMeans(4, max_iter=2, tol=10.0, random_state=0)
     tracemalloc.start()
@@ -333,7 +334,7 @@ def test_neither_batches_nor_layout_change_the_result(
     monkeypatch.setattr(solver, "SMALL", 0)
     plain = sx.KMeans(20, init=x[:20], standardize=standardize).fit(x, sample_weight=w)
     monkeypatch.setattr(kmeans, "MAX_COPIED", 0)
-    monkeypatch.setattr(bounded_lloyd, "LARGE", 0)
+    monkeypatch.setattr(bounded, "LARGE", 0)
     monkeypatch.setattr(table, "BATCH_NUMBERS", 1000)
     other = sx.KMeans(20, init=x[:20], standardize=standardize)
     other.fit(np.asfortranarray(x), sample_weight=w)
@@ -364,3 +365,37 @@ def test_weights_by_position_in_every_way_to_fit() -> None:
     assert (sx.KMeans(3, random_state=0).fit_predict(x, None, w) == model.labels_).all()
     found = sx.KMeans(3, random_state=0).fit_transform(x, None, w)
     assert np.array_equal(found, model.transform(x))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_sparse_rows_give_the_clusters_of_dense_ones(monkeypatch, standardize) -> None:
+    rng = np.random.default_rng(11)
+    dense = rng.poisson(0.15, (400, 40)) * rng.exponential(1.0, 40)
+    dense[:200, :5] += rng.poisson(1.0, (200, 5))
+    dense[7] = 0.0  # an empty row, and below an empty column
+    dense[:, 9], w = 0.0, rng.integers(0, 3, 400).astype(float)
+    x = sparse.csr_array(dense)
+    x.data[::50] = 0.0  # explicit zeros
+    dense = x.toarray()
+    settings = {"standardize": standardize, "random_state": 3}
+    expected = sx.KMeans(4, **settings).fit(dense, sample_weight=w)
+    monkeypatch.setattr(sparse_rows, "MIN_SPARSE", 0)
+    monkeypatch.setattr(sparse_rows, "MIN_WORK", 100)
+    monkeypatch.setattr(kmeans, "MIN_SPARSE", 0)
+    model = sx.KMeans(4, **settings).fit(x, sample_weight=w)
+    assert_array_equal(model.labels_, expected.labels_)
+    assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-12)
+    assert_allclose(model.inertia_, expected.inertia_, rtol=1e-12)
+    assert_allclose(model.transform(x), expected.transform(dense), atol=1e-7)
+    assert model.certificate_.holds and expected.certificate_.holds
+    monkeypatch.setattr("separatrix.threads.available_threads", lambda: 1)
+    alone = sx.KMeans(4, **settings).fit(x, sample_weight=w)
+    assert alone.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
+
+
+def test_empty_clusters_of_sparse_rows_are_filled(monkeypatch) -> None:
+    monkeypatch.setattr(sparse_rows, "MIN_SPARSE", 0)
+    x = sparse.random(60, 30, 0.1, format="csr", random_state=0)
+    start = np.repeat(x[[0]].toarray(), 5, axis=0)
+    model = sx.KMeans(5, init=start).fit(x)
+    assert (model.sizes_ > 0).all() and model.certificate_.holds

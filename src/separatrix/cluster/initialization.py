@@ -8,7 +8,7 @@ w is drawn like w equal rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.cluster.lloyd.sparse_rows import SparseRows
 from separatrix.cluster.loops import small_tables
 from separatrix.cluster.loops.pam import total_reductions
 from separatrix.kernels.base import n_items
@@ -138,19 +139,52 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
         small_tables.plusplus(z, np.ascontiguousarray(z.T), w, trials, u, found, work)
         return np.asarray(z[found] + origin)
     cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
-    chosen, nearest = [int(draw(w, rng.random(1))[0])], np.full(len(z), np.inf)
-    closer = np.empty((len(z), trials))
 
-    def compare(candidates: Floats, rows: slice) -> Floats:
-        """The inertia of some rows that each candidate would leave."""
-        near = _squared_distances(z[rows], square[rows], candidates)
-        np.minimum(near, nearest[rows, None], out=near)
+    def squares(piece: int, candidates: Ints) -> Floats:
+        return _squared_distances(z[cuts[piece]], square[cuts[piece]], z[candidates])
+
+    return np.asarray(z[_plusplus_rows(w, k, rng, cuts, squares)] + origin)
+
+
+def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """k-means++ centers of compressed rows, which are not filled in."""
+    order = lexicographic_order(x)
+    x = x[order]
+    rows = SparseRows(x, 2 + int(np.log(k)))
+
+    def squares(piece: int, candidates: Ints) -> Floats:
+        by_column = np.ascontiguousarray(x[candidates].toarray().T)
+        norms = rows.square[candidates]
+        out = rows.squared_distances(piece, by_column, norms, None)
+        # products leave rounding errors where a row equals a candidate
+        out[out <= rows.rounding * (rows.square[rows.cuts[piece]][:, None] + norms)] = 0.0
+        return out
+
+    return np.asarray(x[_plusplus_rows(w[order], k, rng, rows.cuts, squares)].toarray())
+
+
+def _plusplus_rows(
+    w: Floats,
+    k: int,
+    rng: np.random.Generator,
+    cuts: list[slice],
+    squares: Callable[[int, Ints], Floats],
+) -> Ints:
+    """Rows drawn by k-means++; ``squares(piece, rows)`` gives those of distances to some rows."""
+    trials = 2 + int(np.log(k))
+    chosen, nearest = [int(draw(w, rng.random(1))[0])], np.full(len(w), np.inf)
+    closer = np.empty((len(w), trials))
+
+    def compare(candidates: Ints, piece: int) -> Floats:
+        """The inertia of a piece that each candidate would leave."""
+        rows = cuts[piece]
+        near = np.minimum(squares(piece, candidates), nearest[rows, None])
         closer[rows, : len(candidates)] = near
         return np.asarray(w[rows] @ near)
 
     def least(candidates: Ints) -> int:
         """The candidate that leaves the least inertia, which becomes a center."""
-        left = parallel_map(partial(compare, z[candidates]), cuts)
+        left = parallel_map(partial(compare, candidates), range(len(cuts)))
         best = int(np.sum(left, axis=0).argmin())
         nearest[:] = closer[:, best]
         return int(candidates[best])
@@ -160,7 +194,17 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
         loss = w * nearest
         u = rng.random(trials)
         chosen.append(least(draw(loss, u)) if loss.any() else int(draw(w, u)[0]))
-    return np.asarray(z[np.array(chosen)] + origin)
+    return np.array(chosen)
+
+
+def sparse_random(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Compressed rows drawn by weight, none twice."""
+    order = lexicographic_order(x)
+    left, chosen = w[order], []
+    for _ in range(k):
+        chosen.append(int(draw(left, rng.random(1))[0]))
+        left[chosen[-1]] = 0.0
+    return np.asarray(x[order[chosen]].toarray())
 
 
 def random_centers(x: Floats, w: Floats, k: int, rng: np.random.Generator) -> Floats:

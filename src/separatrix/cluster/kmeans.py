@@ -13,9 +13,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_random_state
 
 from separatrix.cluster.base import IterativeClusterer, zero_one_columns
-from separatrix.cluster.initialization import kmeans_plusplus, random_centers
-from separatrix.cluster.lloyd import LloydResult, lloyd
-from separatrix.cluster.streaming_lloyd import (
+from separatrix.cluster.initialization import (
+    kmeans_plusplus,
+    random_centers,
+    sparse_plusplus,
+    sparse_random,
+)
+from separatrix.cluster.lloyd.column_spread import ColumnSpread
+from separatrix.cluster.lloyd.iterations import LloydResult, lloyd
+from separatrix.cluster.lloyd.sparse import sparse_lloyd
+from separatrix.cluster.lloyd.sparse_rows import (
+    MIN_SPARSE,
+    dense_if_small,
+    scaled,
+    squared_distances,
+)
+from separatrix.cluster.lloyd.streaming import (
     RowSample,
     certify_kmeans,
     nearest_centers,
@@ -24,18 +37,20 @@ from separatrix.cluster.streaming_lloyd import (
 from separatrix.estimators.base import check_sample_weight
 from separatrix.estimators.metric_inputs import as_dense
 from separatrix.messages import InputError, check_option, warn
-from separatrix.rows.block import Floats, Matrix
+from separatrix.rows.block import Block, Floats, Matrix
+from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory, Rows
-from separatrix.statistics.preparation import Prepared, prepare
-from separatrix.statistics.standardizer import Standardizer
+from separatrix.statistics.preparation import prepare
 
 #: Rows of a streamed table from which initial centers are drawn.
 SAMPLE_ROWS = 50_000
-#: A sparse table in memory with more numbers than this stays sparse.
-MAX_DENSE = 50_000_000
 #: A table with more numbers than this is not copied: initial centers are drawn from a sample.
 MAX_COPIED = 2**25
-INITIALIZATIONS = {"k-means++": kmeans_plusplus, "random": random_centers}
+#: Of dense rows, and of sparse ones.
+INITIALIZATIONS = {
+    "k-means++": (kmeans_plusplus, sparse_plusplus),
+    "random": (random_centers, sparse_random),
+}
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IterativeClusterer):
@@ -143,31 +158,31 @@ default="k-means++"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find centers for the rows of ``X``: a matrix, dense or sparse, a data frame, or Rows."""
-        prepared = self._prepare(self._unlabeled_rows(X, sample_weight))
-        moments = prepared.moments
-        self.encoding_ = prepared.encoding
-        self._check_n_clusters(moments.count)
+        rows, spread = self._prepare(self._unlabeled_rows(X, sample_weight))
+        self._check_n_clusters(spread.count)
         self._check_parameters()
         self.standardizer_ = None
         if self.standardize:
             discrete = zero_one_columns(self.encoding_)
-            self.standardizer_ = Standardizer.from_moments(moments).with_pooled_scales(discrete)
-        squares = np.diag(moments.xx)
-        if self.standardizer_ is not None:
-            squares = squares * self.standardizer_.inverse_scale**2
-        variance = float(squares.mean()) / moments.weight
-        best = min(self._runs(prepared.rows, variance), key=lambda run: run.inertia)
-        self._set_result(prepared.rows, best, variance)
+            self.standardizer_ = spread.standardizer.with_pooled_scales(discrete)
+        variance = spread.variance(self.standardizer_)
+        if isinstance(rows, ArrayRows) and sparse.issparse(rows.block.x):
+            rows = ArrayRows(dense_if_small(rows.block.x, spread), None, rows.block.w)
+        best = min(self._runs(rows, variance), key=lambda run: run.inertia)
+        self._set_result(rows, best, variance)
         return self
 
-    def _prepare(self, rows: Rows) -> Prepared:
-        """Encoded rows and their moments; a table in memory becomes a matrix."""
+    def _prepare(self, rows: Rows) -> tuple[Rows, ColumnSpread]:
+        """Encoded rows and the spread of their columns; a table in memory becomes a matrix."""
+        if isinstance(rows, ArrayRows):
+            self.encoding_ = identity(rows.schema)
+            return rows, ColumnSpread.from_block(rows.block)
         prepared = prepare(rows)
-        if not isinstance(rows, InMemory) or isinstance(rows, ArrayRows):
-            return prepared
+        self.encoding_, spread = prepared.encoding, ColumnSpread.from_moments(prepared.moments)
+        if not isinstance(rows, InMemory):
+            return prepared.rows, spread
         block = prepared.rows.collect()
-        small = block.n * block.x.shape[1] <= MAX_DENSE
-        return replace(prepared, rows=ArrayRows(block.dense() if small else block.x, None, block.w))
+        return ArrayRows(block.x, None, block.w), spread
 
     # -- initializations and iterations ------------------------------------------------------------
 
@@ -183,7 +198,8 @@ default="k-means++"
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rng = np.random.default_rng(seeds[1])
         block = rows.block if isinstance(rows, ArrayRows) else None
-        if block is not None and _may_be_copied(block.x):
+        is_sparse = block is not None and sparse.issparse(block.x)
+        if block is not None and not is_sparse and block.x.size <= MAX_COPIED:
             x, w = block.x, block.weights
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
@@ -192,15 +208,13 @@ default="k-means++"
                 lloyd(x, w, start, max_iter=self.max_iter)
                 for start in self._initial_centers(x, w, rng)
             ]
+        if block is not None and is_sparse:
+            return self._sparse_runs(block, rng)
         sample = RowSample(max(SAMPLE_ROWS, 50 * self.n_clusters), int(seeds[0]))
         # Block after block: samples of all chunks at once would hold the whole of a table.
         sample = Rows.reduce(rows, sample)
         starts = self._initial_centers(self._standardized(sample.rows), sample.weight, rng)
-        if (
-            block is not None
-            and not sparse.issparse(block.x)
-            and (block.w is None or block.w.all())
-        ):
+        if block is not None and (block.w is None or block.w.all()):
             transform = None if self.standardizer_ is None else self._standardized
             return [
                 lloyd(block.x, block.w, start, max_iter=self.max_iter, transform=transform)
@@ -213,12 +227,25 @@ default="k-means++"
             for start in starts
         ]
 
-    def _initial_centers(self, x: Floats, w: Floats, rng: np.random.Generator) -> list[Floats]:
+    def _sparse_runs(self, block: Block, rng: np.random.Generator) -> list[LloydResult]:
+        """Lloyd iterations of compressed rows, which are divided and not centered."""
+        w = block.weights
+        x, offset = scaled(block.x[w > 0] if not w.all() else block.x, self.standardizer_)
+        x, w = sparse.csr_array(x), w[w > 0]
+        runs = []
+        for start in self._initial_centers(x, w, rng):
+            given = not isinstance(self.init, str) and not callable(self.init)
+            run = sparse_lloyd(x, w, start + offset if given else start, max_iter=self.max_iter)
+            runs.append(replace(run, centers=run.centers - offset))
+        return runs
+
+    def _initial_centers(self, x: Any, w: Floats, rng: np.random.Generator) -> list[Floats]:
         """Standardized centers of every initialization."""
         drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         n_init = self._check_iterations(10 if drawn else 1)
         if isinstance(self.init, str):
-            return [INITIALIZATIONS[self.init](x, w, self.n_clusters, rng) for _ in range(n_init)]
+            draw = INITIALIZATIONS[self.init][int(sparse.issparse(x))]
+            return [draw(x, w, self.n_clusters, rng) for _ in range(n_init)]
         if callable(self.init):
             state = check_random_state(int(rng.integers(2**31 - 1)))
             return [
@@ -273,8 +300,17 @@ default="k-means++"
     def _nearest(self, x: Matrix) -> tuple[NDArray[np.int32], Floats]:
         """Label and squared distance of every row."""
         centers = self._standardized(self.cluster_centers_)
+        if sparse.issparse(x) and x.shape[0] * x.shape[1] > MIN_SPARSE:
+            squares = self._sparse_squares(x, centers)
+            label = squares.argmin(axis=1)
+            return label.astype(np.int32), squares[np.arange(len(label)), label]
         found = [nearest_centers(part, centers) for part in self._parts(x)]
         return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+
+    def _sparse_squares(self, x: Any, centers: Floats) -> Floats:
+        """Squared distances of compressed rows, which are not filled in."""
+        z, offset = scaled(x, self.standardizer_)
+        return squared_distances(sparse.csr_array(z), centers + offset)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The nearest center of every row."""
@@ -292,6 +328,8 @@ default="k-means++"
         """Distance of every row to every center."""
         x = self._design(X)
         centers = self._standardized(self.cluster_centers_)
+        if sparse.issparse(x) and x.shape[0] * x.shape[1] > MIN_SPARSE:
+            return np.sqrt(self._sparse_squares(x, centers))
         out = [
             np.stack([np.sqrt(((part - c) ** 2).sum(axis=1)) for c in centers], axis=1)
             for part in self._parts(x)
@@ -308,8 +346,3 @@ default="k-means++"
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
-
-
-def _may_be_copied(x: Matrix) -> bool:
-    """Whether a matrix is dense, and so small that its rows may be laid out again."""
-    return not sparse.issparse(x) and x.size <= MAX_COPIED

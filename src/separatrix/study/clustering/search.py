@@ -22,7 +22,7 @@ from separatrix.cluster.initialization import (
 )
 from separatrix.cluster.kernel_lloyd import GramBlocks, kernel_lloyd
 from separatrix.cluster.linkage import linkage
-from separatrix.cluster.lloyd import lloyd
+from separatrix.cluster.lloyd.iterations import lloyd
 from separatrix.cluster.loops.small_tables import pair_distances
 from separatrix.cluster.pam import k_medoids
 from separatrix.cluster.silhouette import Silhouette, coefficients, silhouette

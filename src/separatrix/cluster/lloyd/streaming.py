@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.cluster.lloyd import LloydResult
+from separatrix.cluster.lloyd.iterations import LloydResult
+from separatrix.cluster.lloyd.sparse_rows import SparseRows, scaled, transposed
 from separatrix.cluster.loops.assignments import nearest_and_gain
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Block, Floats, unit_weights
 from separatrix.rows.loops.hashing import add_column
 from separatrix.rows.rows import InMemory, Rows, reduce_on_threads
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.threads import MIN_PIECES, pieces
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 #: Numbers in a block of distances or rows.
 BLOCK_NUMBERS = 250_000
@@ -96,6 +97,8 @@ def _reduce(rows: Rows, statistic: ClusterSums) -> ClusterSums:
     """The statistic of all rows; those in memory are cut by their numbers, not by rows alone."""
     if not isinstance(rows, InMemory):
         return rows.reduce(statistic)
+    if sparse.issparse(rows.block.x):
+        return reduce_on_threads(statistic, [rows.blocks])  # on threads inside
     k, d = statistic.centers.shape
     # sums of all pieces together are no larger than the table
     most = max(1, min(MIN_PIECES, rows.block.n // k))
@@ -130,6 +133,9 @@ class ClusterSums:
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
+        if sparse.issparse(block.x):
+            self._update_sparse(block)
+            return
         k = len(self.centers)
         step = max(64, BLOCK_NUMBERS // (k + self.centers.shape[1]))
         for start in range(0, block.n, step):
@@ -148,6 +154,37 @@ class ClusterSums:
                 self.improving_rows += int((gain > 1e-12 * w * square).sum())
             else:
                 self._add_far_rows(x, w * square)
+
+    def _update_sparse(self, block: Block) -> None:
+        """Add compressed rows from products, on threads; none is filled in."""
+        k = len(self.centers)
+        positive = slice(None) if block.w is None else np.flatnonzero(block.w > 0)
+        x, offset = scaled(block.x[positive], self.standardizer)
+        w, centers = block.weights[positive], self.centers + offset
+        rows = SparseRows(sparse.csr_array(x), k)
+        by_column, norms = transposed(centers), np.einsum("ij,ij->i", centers, centers)
+        known = np.full(k, np.inf) if self.known is None else self.known
+
+        def nearest(piece: int) -> tuple[NDArray[np.int32], Floats, Floats]:
+            at, part = rows.cuts[piece], rows.parts[piece]
+            found = _nearest_from_products(part @ by_column, rows.square[at], norms, w[at], known)
+            label, square, gain, _ = found
+            gain[gain <= rows.rounding * w[at] * (rows.square[at] + norms.max())] = 0.0
+            return label, square, gain
+
+        label, square, gain = (
+            np.concatenate(part)
+            for part in zip(*parallel_map(nearest, range(len(rows.cuts))), strict=True)
+        )
+        members = [np.flatnonzero(label == j) for j in range(k)]
+        weights = np.bincount(label, w, minlength=k)
+        sums = parallel_map(lambda j: rows.cluster_sum(members[j], w), range(k))
+        self.shift += np.stack(sums) - weights[:, None] * centers
+        self.cluster_weights += weights
+        self.inertia += float(w @ square)
+        if self.known is not None and len(w):
+            self.gain = max(self.gain, float(gain.max()))
+            self.improving_rows += int((gain > 1e-12 * w * square).sum())
 
     def _add_far_rows(self, x: Floats, loss: Floats) -> None:
         k = len(self.centers)
@@ -190,12 +227,12 @@ def nearest_centers(
     origin = centers.mean(axis=0)
     z, c = np.ascontiguousarray(x - origin), np.ascontiguousarray(centers - origin)
     n = len(z)
-    label = np.empty(n, dtype=np.int32)
-    square, gain, margin = np.empty(n), np.empty(n), np.empty(n)
     norms = (c**2).sum(axis=1)
     product, own = z @ c.T, np.einsum("ij,ij->i", z, z)
     weights = np.full(len(c), np.inf) if known is None else known
-    nearest_and_gain(product, own, norms, weights, unit_weights(w, n), label, square, margin, gain)
+    label, _, gain, margin = _nearest_from_products(
+        product, own, norms, unit_weights(w, n), weights
+    )
     noise = 8 * (x.shape[1] + 4) * np.finfo(float).eps * (own + norms.max())
     gain[gain <= 2.0 * noise * (1.0 if w is None else w)] = 0.0  # below the error of products
     for i in np.flatnonzero(margin <= noise):
@@ -203,6 +240,17 @@ def nearest_centers(
         label[i] = direct.argmin()
     z -= c[label]
     return label, np.einsum("ij,ij->i", z, z), gain
+
+
+def _nearest_from_products(
+    product: Floats, square: Floats, norms: Floats, w: Floats, cluster_weights: Floats
+) -> tuple[NDArray[np.int32], Floats, Floats, Floats]:
+    """Label, squared distance, gain and margin of every row (:func:`nearest_and_gain`)."""
+    n = len(product)
+    label = np.empty(n, dtype=np.int32)
+    near, gain, margin = np.empty(n), np.empty(n), np.empty(n)
+    nearest_and_gain(product, square, norms, cluster_weights, w, label, near, margin, gain)
+    return label, near, gain, margin
 
 
 class RowSample:

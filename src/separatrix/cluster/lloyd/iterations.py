@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops import small_tables
-from separatrix.cluster.table import Table
 from separatrix.rows.block import Floats, unit_weights
 
 #: Rows times columns times centers up to which plain distances are faster than bounds.
@@ -54,7 +54,7 @@ def lloyd(
     """
     if x.size * len(start) <= SMALL:
         return _small(x if transform is None else transform(x), w, start, max_iter)
-    from separatrix.cluster.bounded_lloyd import BoundedLloyd  # compiled where it is needed
+    from separatrix.cluster.lloyd.bounded import BoundedLloyd  # compiled where it is needed
 
     state = BoundedLloyd(Table(x, w, transform), start)
     iterations, converged = 0, False

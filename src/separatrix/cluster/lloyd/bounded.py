@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from separatrix.cluster.center_layout import MAX_GROUPS, center_layout, fill_tiles
+from separatrix.cluster.lloyd.center_layout import MAX_GROUPS, center_layout, fill_tiles
+from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops.assignments import center_rows
 from separatrix.cluster.loops.kmeans import BATCH, Points, State, assign_rows, work_space
-from separatrix.cluster.table import Table
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces
 
