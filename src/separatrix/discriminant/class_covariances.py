@@ -23,6 +23,7 @@ from separatrix.discriminant.gaussian_problem import (
     scale_or_one,
     total_standardizer,
 )
+from separatrix.discriminant.shared_cholesky import fit_shared
 from separatrix.geometry.class_scores import ClassScores, LinearScores, QuadraticScores
 from separatrix.rows.block import Floats, Ints
 from separatrix.statistics.class_moments import ClassMoments
@@ -43,6 +44,9 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
     covariance = problem.given
     if covariance is None:
         covariance = shrunk_covariances(m, problem.shrinkage, standardizer, shared)
+    found = fit_shared(problem, covariance[0]) if shared else None
+    if found is not None:
+        return found
     basis = _basis(problem, standardizer, covariance)
     present = covariance
     if not shared and (m.weight == 0).any():  # a class without rows has the pooled covariance

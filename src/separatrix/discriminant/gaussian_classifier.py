@@ -33,6 +33,7 @@ from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
+from separatrix.statistics.class_sums import use_tiles
 
 #: How the scores of each structure are found.
 FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
@@ -98,7 +99,10 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """One pass over the rows; values that are not finite show in the sums."""
         empty = ClassMoments.empty(structure, len(self.classes_), rows.block.x.shape[1])
         try:
-            return rows.reduce(empty)
+            if not use_tiles(rows.block.x):
+                return rows.reduce(empty)
+            empty.update(rows.block)  # its tiles are on threads; chunks would each have a matrix
+            return empty
         except InputError:
             self._refuse_missing(rows)
             raise

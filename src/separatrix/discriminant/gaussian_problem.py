@@ -96,7 +96,8 @@ class GaussianFit:
     """Scores and covariances of the classes, and how well determined they are.
 
     ``degenerate`` says that in some direction no class varies. Else ``error`` is the largest entry
-    of |AᵀΣA − I| over the whitening maps A.
+    of |AᵀΣA − I| over the whitening maps A; or, where scores are solved for without them, that of
+    Σw − (μ − c) in standard deviations, relative to that of μ − c.
     """
 
     scores: ClassScores

@@ -13,7 +13,7 @@ from separatrix.discriminant.estimated_covariances import CovarianceChoice, Esti
 from separatrix.discriminant.gaussian_options import GaussianOptions, class_priors
 from separatrix.discriminant.gaussian_problem import CovarianceShrinkage
 from separatrix.estimators.linear_classifier import HyperplaneDistances
-from separatrix.geometry.class_scores import Coefficients
+from separatrix.geometry.class_scores import LinearScores
 from separatrix.geometry.hyperplane import Hyperplane
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
@@ -104,6 +104,7 @@ class LinearDiscriminantAnalysis(
 
     coef_: Floats
     intercept_: Floats
+    scores_: LinearScores
     _solvers = ("svd", "lsqr", "eigen")
 
     def __init__(
@@ -190,7 +191,7 @@ class LinearDiscriminantAnalysis(
             assert total is not None
             found = from_covariances(np.asarray(self.covariance_, dtype=float), total)
         else:
-            m, coef = self.class_moments_, self.scores_.coefficients()[1]
+            m, coef = self.class_moments_, self.scores_.linear()[0]
             priors = self._class_priors(m.weight)
             self.xbar_ = self._rounded(priors @ m.mean)
             found = from_means(m.mean, priors, coef)
@@ -224,9 +225,9 @@ class LinearDiscriminantAnalysis(
     def _covariances(self) -> Floats:
         return self.covariance_ if self.solver != "svd" else self.class_moments_.within
 
-    def _coefficients(self) -> Coefficients:
+    def _coefficients(self) -> tuple[Floats, Floats]:
         """Those of the scores as scikit-learn has them: about x̄ with "svd", else about 0."""
-        return self.scores_.coefficients() if self.solver == "svd" else self.scores_.canonical()
+        return self.scores_.linear() if self.solver == "svd" else self.scores_.canonical_linear()
 
     def decision_function(self, X: Any) -> Floats:
         """ln P(k) + ln p(x | k) up to a number common to all classes; of two, the log odds."""
@@ -239,7 +240,7 @@ class LinearDiscriminantAnalysis(
     def hyperplane_(self) -> Hyperplane:
         """The hyperplanes of the scores: one for two classes, else one for each."""
         check_is_fitted(self, "scores_")
-        _, coef, offset = self._coefficients()
+        coef, offset = self._coefficients()
         if len(self.classes_) == 2:
             coef, offset = np.diff(coef, axis=0), np.diff(offset)
         return Hyperplane(coef, offset, self.encoding_.names)
@@ -251,5 +252,5 @@ class LinearDiscriminantAnalysis(
         """
         check_is_fitted(self)
         a, b = self._pair(first, second)
-        _, coef, offset = self.scores_.coefficients()
+        coef, offset = self.scores_.linear()
         return Hyperplane(coef[b : b + 1] - coef[a], offset[b : b + 1] - offset[a])

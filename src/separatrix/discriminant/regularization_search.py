@@ -8,9 +8,7 @@ t = β/(1 − α). With M = Q diag(μ) Qᵀ, all α with the same t share Q:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +25,7 @@ from separatrix.selection.folds import Folds, folds_of, leave_each_out
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.standardizer import EPS
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 #: Numbers that one step of the search stores at a time.
 CHUNK = 1_500_000
@@ -111,8 +109,7 @@ def cross_validated_losses(
         f, t, points = task
         log_loss[points, :, f], error[points, f] = tests[f].losses(t, grid[points, 0], tempering)
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, tasks))
+    parallel_map(one, tasks)
     return log_loss, error
 
 

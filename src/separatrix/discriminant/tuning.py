@@ -9,9 +9,6 @@ classes, so that their comparison is unchanged:
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from scipy import linalg
 
@@ -27,7 +24,7 @@ from separatrix.rows.block import Floats, Ints, to_array
 from separatrix.rows.rows import ArrayRows
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 #: What is tried where densities are too sure: temperatures of 1, 2, 4, 8, and floors.
 TEMPERING = Tempering(3, (0.0, 0.003, 0.03))
@@ -63,9 +60,8 @@ def tune_shrinkage(data: TuningData, grid: Floats, priors: Floats | None) -> Tun
         {"alpha": float(a), "beta": float(b), "temperature": t, "smoothing": s}
         for a, b in grid for t, s in TEMPERING.points
     )  # fmt: skip
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        chosen = [points[i] for i in by_fold]
-        predicted = list(pool.map(lambda test, point: test.predict(**point), tests, chosen))
+    chosen = list(zip(tests, (points[i] for i in by_fold), strict=True))
+    predicted = parallel_map(lambda pair: pair[0].predict(**pair[1]), chosen)
     rows = np.concatenate([test[data.w[test] > 0.0] for _, test in pairs])
     found = (rows, np.concatenate(predicted), "probabilities", note)
     return Tuning(points[best], points, losses, by_fold, *found)
@@ -108,8 +104,7 @@ def _tests(data: TuningData, priors: Floats | None) -> list[ShrinkageFold]:
     def one(pair: tuple[Ints, Ints]) -> ShrinkageFold:
         return _in_span(z, codes, data, pair, priors)
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(one, data.folds.pairs))
+    return parallel_map(one, data.folds.pairs)
 
 
 def _in_span(

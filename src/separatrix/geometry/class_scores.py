@@ -87,18 +87,26 @@ class LinearScores:
         k, d = self.coef.shape
         return _scores_by_chunk(x, k, d, k * d, score_chunk, postprocess)
 
+    def linear(self, about: Floats | float = 0.0) -> tuple[Floats, Floats]:
+        """w and w₀ of the scores as functions of x − ``about``."""
+        return self.coef.copy(), self.offset + self.coef @ (about - self.center)
+
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W (zero), w and w₀ of the scores as functions of x − ``about``."""
         k, d = self.coef.shape
-        constant = self.offset + self.coef @ (about - self.center)
-        return np.zeros((k, d, d)), self.coef.copy(), constant
+        return np.zeros((k, d, d)), *self.linear(about)
+
+    def canonical_linear(self) -> tuple[Floats, Floats]:
+        """w = Σ⁻¹μₖ and w₀ = ln P(k) − ½ μₖᵀΣ⁻¹μₖ."""
+        linear, constant = self.linear()
+        if self.common is None:
+            return linear, constant
+        return linear + self.common, constant - 0.5 * float(self.center @ self.common)
 
     def canonical(self) -> Coefficients:
-        """W (zero), w = Σ⁻¹μₖ and w₀ = ln P(k) − ½ μₖᵀΣ⁻¹μₖ."""
-        quadratic, linear, constant = self.coefficients()
-        if self.common is None:
-            return quadratic, linear, constant
-        return quadratic, linear + self.common, constant - 0.5 * float(self.center @ self.common)
+        """W (zero), and the w and w₀ of :meth:`canonical_linear`."""
+        k, d = self.coef.shape
+        return np.zeros((k, d, d)), *self.canonical_linear()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ import numpy as np
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
-from separatrix.statistics.class_sums import class_sums, column_sums, use_compiled
+from separatrix.statistics.class_sums import class_sums, column_sums, use_compiled, use_tiles
+from separatrix.statistics.class_tiles import tiled_sums
 from separatrix.statistics.grouped import counting_argsort
 from separatrix.statistics.moments import Moments, not_finite, too_large
 
@@ -78,7 +79,7 @@ class ClassMoments:
         added.count = np.bincount(codes, minlength=len(self.weight))
         added.weight = np.bincount(codes, block.w, len(self.weight)).astype(float)
         with np.errstate(over="ignore", invalid="ignore"):
-            if use_compiled(block.x):
+            if use_compiled(block.x) or (use_tiles(block.x) and self.structure != "diagonal"):
                 added._from_loops(block, codes)
             else:
                 added._by_class(block, codes)
@@ -93,7 +94,8 @@ class ClassMoments:
         if self.structure == "diagonal":
             sums = column_sums(block.x, codes, block.w, len(self.weight))
         else:
-            sums = class_sums(
+            add_up = tiled_sums if use_tiles(block.x) else class_sums
+            sums = add_up(
                 block.x, codes, block.w, len(self.weight), pooled=self.structure == "pooled"
             )
         if not np.isfinite(sums.first).all():

@@ -39,6 +39,11 @@ def use_compiled(x: object) -> bool:
     return isinstance(x, np.ndarray) and x.size >= MIN_VALUES and 0 < x.shape[1] <= MAX_COLUMNS
 
 
+def use_tiles(x: object) -> bool:
+    """Whether columns are too many for buffers of the compiled loops, and rows worth threads."""
+    return isinstance(x, np.ndarray) and x.size >= MIN_VALUES and x.shape[1] > MAX_COLUMNS
+
+
 def class_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:
     """Sums over rows with positive weights and class ``codes``."""
     from separatrix.statistics.loops.class_sums import add_rows, flush_buffers
