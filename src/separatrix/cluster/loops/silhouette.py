@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: Points whose distances to a row are computed together, in first-level cache.
 TILE = 512
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz", "reassoc", "nnan"})
+@compiled(fastmath={"contract", "nsz", "reassoc", "nnan"})
 def _summed(columns, i, a, m, acc):
     """Σ ‖xᵢ − z‖ over the m points from a on, four features a time."""
-    acc[:m] = np.float32(0.0)
+    for j in range(m):
+        acc[j] = np.float32(0.0)
     for f in range(0, columns.shape[0], 4):
         q, r, s, t = columns[f, i], columns[f + 1, i], columns[f + 2, i], columns[f + 3, i]
         # views start at zero: an index that might be negative is not vectorized
@@ -27,7 +29,7 @@ def _summed(columns, i, a, m, acc):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distance_sums(columns, ends, start, stop, sums):
     """sums[i, j] = Σ ‖xᵢ − z‖ over the points z of cluster j, for the points i = ``start:stop``.
 
@@ -40,5 +42,6 @@ def distance_sums(columns, ends, start, stop, sums):
         for j in range(ends.size - 1):
             total = 0.0
             for a in range(ends[j], ends[j + 1], TILE):
-                total += _summed(columns, i, a, min(TILE, ends[j + 1] - a), acc)
+                m = ends[j + 1] - a
+                total += _summed(columns, i, a, m if m < TILE else TILE, acc)
             sums[i, j] = total

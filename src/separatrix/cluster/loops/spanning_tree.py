@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from separatrix.cluster.loops.linkage import find_root
+from separatrix.compilation import compiled
 from separatrix.distances.loops.kd_tree import to_box
 from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _shorter(d, i, j, e, k, m):
     """Whether edge (i, j) of length d precedes (k, m) of length e: ties are broken by index."""
-    if d != e:
-        return d < e
-    low, high = min(i, j), max(i, j)
-    other, top = min(k, m), max(k, m)
-    return low < other or (low == other and high < top)
+    low, high = (i, j) if i < j else (j, i)
+    other, top = (k, m) if k < m else (m, k)
+    return d < e or (d == e and (low < other or (low == other and high < top)))
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _component_of_nodes(order, starts, component, components):
     """The component that all points of a k-d node belong to, or −1 if they belong to several."""
     nodes = starts.shape[0]
@@ -40,7 +38,7 @@ def _component_of_nodes(order, starts, component, components):
                     break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _nearest_outside(x, i, bound, kd, kind, component, components, near, stack, bounds):
     """The nearest point of another component within ``bound``: (distance, index)."""
     columns, order, starts, low, high = kd
@@ -79,7 +77,7 @@ def _nearest_outside(x, i, bound, kd, kind, component, components, near, stack, 
     return best, at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
     """Borůvka: every component adds the shortest edge that leaves it, until one is left.
 
@@ -92,7 +90,8 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
     largest = 0
     for node in range(starts.shape[0]):
         if 2 * node + 1 >= starts.shape[0]:
-            largest = max(largest, starts[node, 1] - starts[node, 0])
+            size = starts[node, 1] - starts[node, 0]
+            largest = size if size > largest else largest
     near, stack, bounds = np.empty(largest), np.empty(128, dtype=np.int64), np.empty(128)
     parent = np.arange(n)
     component = np.arange(n)
@@ -103,8 +102,8 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
     shortest, source, target = np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     done = 0
     while done < n - 1:
-        shortest[:] = np.inf
-        source[:] = -1
+        for c in range(n):
+            shortest[c], source[c] = np.inf, -1
         for i in range(n):
             c = component[i]
             while used[i] < k and component[near_indices[i, used[i]]] == c:
@@ -112,7 +111,8 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
             if used[i] < k:
                 d, j = near_distances[i, used[i]], near_indices[i, used[i]]
             else:
-                lower_bound[i] = max(lower_bound[i], near_distances[i, k - 1])
+                if near_distances[i, k - 1] > lower_bound[i]:
+                    lower_bound[i] = near_distances[i, k - 1]
                 if outside[i] < 0 or component[outside[i]] == c:
                     continue
                 d, j = lower_bound[i], outside[i]
@@ -131,7 +131,7 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
             d, j = _nearest_outside(
                 z[i], i, shortest[c], kd, kind, component, components, near, stack, bounds
             )
-            lower_bound[i] = max(lower_bound[i], d)
+            lower_bound[i] = d if d > lower_bound[i] else lower_bound[i]
             if j >= 0:
                 outside[i] = j
                 if source[c] < 0 or _shorter(d, i, j, shortest[c], source[c], target[c]):
@@ -141,7 +141,7 @@ def boruvka(z, kd, kind, near_distances, near_indices, first, second, height):
         )
 
 
-@njit(cache=True, nogil=True)
+@compiled(inline="always")
 def _merge_components(source, target, shortest, parent, component, first, second, height, done):
     """Add the shortest edge of every component and relabel; returns the number of edges so far."""
     for c in range(source.size):
@@ -149,14 +149,14 @@ def _merge_components(source, target, shortest, parent, component, first, second
             a, b = find_root(parent, source[c]), find_root(parent, target[c])
             if a != b:
                 first[done], second[done], height[done] = source[c], target[c], shortest[c]
-                parent[max(a, b)] = min(a, b)
+                parent[a if a > b else b] = b if a > b else a
                 done += 1
     for i in range(source.size):
         component[i] = find_root(parent, i)
     return done
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def prim(columns, first, second, height):
     """Prim: one tree adds the nearest point outside it, by squared Euclidean distance.
 
@@ -166,8 +166,9 @@ def prim(columns, first, second, height):
     name = np.arange(n)
     square = np.full(n, np.inf)
     nearest = np.zeros(n, dtype=np.int64)
-    point = columns[:, n - 1].copy()
-    near = np.empty(n)
+    point, near = np.empty(d), np.empty(n)
+    for j in range(d):
+        point[j] = columns[j, n - 1]
     here, left = n - 1, n - 1
     for step in range(n - 1):
         least, at = np.inf, 0
