@@ -34,7 +34,9 @@ def fit_squared_svm(
     scores = np.asarray(problem.x @ w) + b
     excess = problem.excess(scores)
     beta = 2.0 * problem.cost * excess
-    certificate = certify_squared(problem, w, b, tolerance=max(options.tol, 1e-9), claim=claim)
+    certificate = certify_squared(
+        problem, w, b, tolerance=max(options.tol, 1e-9), claim=claim, beta=found.beta
+    )
     penalty = problem.penalty
     weight = np.where(penalty.l2 > 0.0, penalty.l2, penalty.l1**2)[: len(w)]
     return BinarySVM(
@@ -52,16 +54,23 @@ def fit_squared_svm(
 
 
 def certify_squared(
-    problem: SquaredProblem, w: Floats, b: float, *, tolerance: float, claim: str
+    problem: SquaredProblem,
+    w: Floats,
+    b: float,
+    *,
+    tolerance: float,
+    claim: str,
+    beta: Floats | None = None,
 ) -> Certificate:
-    """Certificate of w·x + b from the rows alone: the dual point is u = ℓ′(z).
+    """Certificate of w·x + b from the rows: the dual point is u = ℓ′(z), unless β is given.
 
     Each condition on a coefficient is measured against the size of its terms.
     """
     d, c, penalty = len(w), problem.cost, problem.penalty
     z = problem.argument(np.asarray(problem.x @ w) + b)
-    u = problem.loss.gradient(z)
-    beta = c * (-problem.t * u if problem.epsilon is None else u)
+    sign = -problem.t if problem.epsilon is None else np.ones(problem.n)
+    u = problem.loss.gradient(z) if beta is None else sign * beta / c
+    beta = c * sign * u
     v, coef = np.asarray(problem.x.T @ beta), w
     size = np.asarray(abs(problem.x).T @ np.abs(beta))
     total = float(beta.sum())

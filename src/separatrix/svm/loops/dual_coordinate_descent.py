@@ -1,4 +1,4 @@
-"""Dual coordinate descent for hinges over sparse rows."""
+"""Dual coordinate descent over sparse or dense rows, and products with some of the rows."""
 
 from __future__ import annotations
 
@@ -7,71 +7,178 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-
-@njit(cache=True, nogil=True)
-def epoch(
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    square: Any,
-    sign: Any,
-    offset: Any,
-    cost: Any,
-    order: Any,
-    active: int,
-    alpha: Any,
-    w: Any,
-    b: float,
-    intercept_step: float,
-    threshold: float,
-) -> tuple[float, float, int]:
-    """One epoch over ``order[:active]``; returns (b, the worst violation, how many stay active).
-
-    Each hinge in turn takes its optimal α with the others fixed:
-    α ← clip(α − (s(w·x + b) − q)/(x² + step), 0, c), where the intercept changes by
-    step = ``intercept_step`` for every unit of Σ s α. A hinge at a bound whose gradient points into
-    it by more than ``threshold`` is shrunk.
-    """
-    n = len(cost)
-    worst = 0.0
-    at = 0
-    while at < active:
-        k = order[at]
-        i = k % n
-        score = b
-        for p in range(indptr[i], indptr[i + 1]):
-            score += w[indices[p]] * data[p]
-        gradient = sign[k] * score - offset[k]
-        old = alpha[k]
-        if (old == 0.0 and gradient > threshold) or (old == cost[i] and gradient < -threshold):
-            active -= 1
-            order[at] = order[active]
-            order[active] = k
-            continue
-        at += 1
-        curvature = square[i] + intercept_step
-        if curvature <= 0.0:
-            new = cost[i] if gradient < 0.0 else 0.0
-        else:
-            new = min(max(old - gradient / curvature, 0.0), cost[i])
-        if (old > 0.0 or gradient < 0.0) and (old < cost[i] or gradient > 0.0):
-            worst = max(worst, abs(gradient))
-        if new == old:
-            continue
-        alpha[k] = new
-        step = sign[k] * (new - old)
-        b += intercept_step * step
-        for p in range(indptr[i], indptr[i + 1]):
-            w[indices[p]] += step * data[p]
-    return b, worst, active
+Array = Any
+#: Neighboring rows that are taken one after the other: their entries arrive in the cache together.
+CHUNK = 16
 
 
 @njit(cache=True, nogil=True)
-def shuffle(order: Any, active: int, seed: int) -> int:
-    """Shuffle the first ``active`` (linear congruential generator); returns the next seed."""
+def shuffle(order: Array, count: int, seed: int) -> int:
+    """Shuffle the first ``count`` (linear congruential generator); returns the next seed."""
     state = np.uint64(seed)
-    for at in range(active - 1, 0, -1):
+    for at in range(count - 1, 0, -1):
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         other = int((state >> np.uint64(33)) % np.uint64(at + 1))
         order[at], order[other] = order[other], order[at]
     return int(state >> np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def best_coordinate(
+    old: float, slope: float, curvature: float, epsilon: float, low: float, high: float
+) -> float:
+    """The β of least ½ k (β − old)² + slope (β − old) + ε|β| from ``low`` to ``high``."""
+    if curvature <= 0.0:
+        return high if slope < -epsilon else low if slope > epsilon else old
+    new = old - slope / curvature
+    kink = epsilon / curvature
+    new = max(new - kink, 0.0) + min(new + kink, 0.0)
+    return min(max(new, low), high)
+
+
+@njit(cache=True, nogil=True)
+def sparse_dot(start: int, stop: int, indices: Array, data: Array, v: Array) -> float:
+    """Σ x v over the entries ``start`` to ``stop``; four sums, so that none waits for another."""
+    s0 = s1 = s2 = s3 = 0.0
+    at = start
+    while at + 4 <= stop:
+        s0 += data[at] * v[np.uint64(indices[at])]
+        s1 += data[at + 1] * v[np.uint64(indices[at + 1])]
+        s2 += data[at + 2] * v[np.uint64(indices[at + 2])]
+        s3 += data[at + 3] * v[np.uint64(indices[at + 3])]
+        at += 4
+    while at < stop:
+        s0 += data[at] * v[np.uint64(indices[at])]
+        at += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit(cache=True, nogil=True)
+def sparse_epoch(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    numbers: Array,
+    rows: Array,
+    chunks: Array,
+    epsilon: float,
+    beta: Array,
+    w: Array,
+    b: float,
+    step: float,
+) -> float:
+    """Every one of ``rows``, in chunks, takes its best β with the others fixed; returns b.
+
+    ``numbers`` are t, the bounds, the added diagonal and ‖x‖² of every row (n x 5). ``w`` = Xᵀβ is
+    kept up to date, and b changes by ``step`` for every unit of Σβ.
+    """
+    for chunk in chunks:
+        for at in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(rows))):
+            i = rows[at]
+            start, stop, old = indptr[i], indptr[i + 1], beta[i]
+            slope = b + sparse_dot(start, stop, indices, data, w) - numbers[i, 0]
+            slope += numbers[i, 3] * old
+            curvature = numbers[i, 4] + step + numbers[i, 3]
+            new = best_coordinate(old, slope, curvature, epsilon, numbers[i, 1], numbers[i, 2])
+            if new == old:
+                continue
+            beta[i] = new
+            b += step * (new - old)
+            change = data.dtype.type(new - old)
+            for p in range(start, stop):
+                w[np.uint64(indices[p])] += change * data[p]
+    return b
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dense_epoch(
+    x: Array,
+    numbers: Array,
+    rows: Array,
+    chunks: Array,
+    epsilon: float,
+    beta: Array,
+    w: Array,
+    b: float,
+    step: float,
+) -> float:
+    """As :func:`sparse_epoch`, over dense rows."""
+    d = len(w)
+    for chunk in chunks:
+        for at in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(rows))):
+            i = rows[at]
+            old = beta[i]
+            score = 0.0
+            for j in range(d):
+                score += x[i, j] * w[j]
+            slope = b + score - numbers[i, 0] + numbers[i, 3] * old
+            curvature = numbers[i, 4] + step + numbers[i, 3]
+            new = best_coordinate(old, slope, curvature, epsilon, numbers[i, 1], numbers[i, 2])
+            if new == old:
+                continue
+            beta[i] = new
+            b += step * (new - old)
+            change = x.dtype.type(new - old)
+            for j in range(d):
+                w[j] += change * x[i, j]
+    return b
+
+
+@njit(cache=True, nogil=True)
+def some_rows_times(
+    start: int,
+    stop: int,
+    rows: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    v: Array,
+    out: Array,
+) -> None:
+    """out[k] = x·v for the rows number ``start`` to ``stop`` of a list."""
+    for k in range(start, stop):
+        i = rows[k]
+        out[k] = sparse_dot(indptr[i], indptr[i + 1], indices, data, v)
+
+
+@njit(cache=True, nogil=True)
+def some_rows_sum(
+    start: int,
+    stop: int,
+    rows: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    r: Array,
+    out: Array,
+) -> None:
+    """Out += Σ r[k] x over the rows number ``start`` to ``stop`` of a list."""
+    for k in range(start, stop):
+        i, factor = rows[k], r[k]
+        if factor != 0.0:
+            for p in range(indptr[i], indptr[i + 1]):
+                out[np.uint64(indices[p])] += factor * data[p]
+
+
+@njit(cache=True, nogil=True)
+def residual_pass(
+    start: int,
+    stop: int,
+    rows: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    v: Array,
+    step: float,
+    inverse: Array,
+    residual: Array,
+    out: Array,
+) -> None:
+    """residual −= step x·v, and out += Σ (inverse · residual) x, every row being read once."""
+    for k in range(start, stop):
+        i = rows[k]
+        first, last = indptr[i], indptr[i + 1]
+        residual[k] -= step * sparse_dot(first, last, indices, data, v)
+        factor = data.dtype.type(inverse[k] * residual[k])
+        for p in range(first, last):
+            out[np.uint64(indices[p])] += factor * data[p]

@@ -10,7 +10,8 @@ only rows that changed sides enter or leave the Hessian.
 
 - few columns: Cholesky factors of the Hessian;
 - fewer rows than columns: the same in the space that the rows span;
-- many rows and columns: conjugate gradients on products with the rows.
+- many rows and columns: the dual, by coordinate descent and conjugate gradients; with far more rows
+  than columns, conjugate gradients on products with the rows.
 
 References
 ----------
@@ -31,6 +32,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
+from separatrix.svm.primal.dual_descent import solve_dual
+from separatrix.svm.primal.dual_problem import dual_of_squares
+from separatrix.svm.primal.options import STEPS
 from separatrix.svm.primal.solver import divided
 from separatrix.svm.primal.squared_problem import SquaredProblem
 from separatrix.svm.problem import Budget, Status
@@ -38,6 +42,8 @@ from separatrix.threads import small_products
 
 #: Coefficients up to which the Hessian is a matrix; rows up to which their span is used.
 DENSE, SPAN = 1_500, 1_200
+#: Rows for each coefficient up to which the dual of many coefficients is solved.
+TALL = 2
 #: Derivative along a step that counts as zero, relative to the one at its beginning.
 _FLAT = 1e-10
 #: Steps of a line search at most.
@@ -50,6 +56,7 @@ class SquaredSolution:
 
     theta: Floats
     status: Status
+    beta: Floats | None = None  # dual coefficients, where the dual was solved
 
 
 class Direction(Protocol):
@@ -69,14 +76,29 @@ def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> Square
         found = _solve_in_span(scaled, tol, budget)
     else:
         found = _solve_columns(scaled, tol, budget)
-    return replace(found, theta=unit * found.theta)
+    beta = None if found.beta is None else unit * found.beta
+    return replace(found, theta=unit * found.theta, beta=beta)
 
 
 def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
     small = problem.size <= DENSE or (problem.size <= 2 * DENSE and problem.n <= 20_000)
+    if not small and problem.n <= TALL * problem.size:
+        return _solve_by_rows(problem, tol, budget)
     direction: Direction = Hessian(problem) if small else ConjugateGradients(problem)
     with small_products(problem.size):
         return _iterate(problem, direction, tol, budget)
+
+
+def _solve_by_rows(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
+    """The dual of all rows, with w = Xᵀβ; every one of its steps is a fraction of a Newton step."""
+    d = problem.x.shape[1]
+    root = np.sqrt(problem.penalty.l2[:d])
+    steps = Budget(STEPS * budget.remaining, budget.deadline)
+    found = solve_dual(dual_of_squares(problem, root), 0.1 * tol, steps)
+    budget.n_iter += -(-steps.n_iter // STEPS)
+    w = found.w / root
+    b = [found.b + float(problem.center @ w)] if problem.intercept else []
+    return SquaredSolution(np.append(w, b), found.status, found.beta)
 
 
 def _iterate(

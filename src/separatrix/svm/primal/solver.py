@@ -2,7 +2,7 @@
 
 - few columns: active sets in the primal, with interior-point steps and an exact finish;
 - fewer rows than columns: the same in the space that the rows span;
-- many rows and columns: dual coordinate descent.
+- many rows and columns: the dual, by coordinate descent and conjugate gradients.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from scipy import linalg, sparse
 
 from separatrix.rows.block import Floats, Matrix
 from separatrix.svm.primal.active_set import LinearSolution, solve_primal
-from separatrix.svm.primal.dual_coordinate_descent import solve_coordinate_descent
+from separatrix.svm.primal.dual_descent import solve_dual
+from separatrix.svm.primal.dual_problem import dual_of_hinges
 from separatrix.svm.problem import Budget, LinearProblem, Status
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
@@ -59,7 +60,15 @@ def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearS
         return solve_primal(problem, budget)
     if n <= SPAN:
         return _solve_in_span(problem, budget)
-    return solve_coordinate_descent(problem, tol, budget)
+    return _solve_by_rows(problem, tol, budget)
+
+
+def _solve_by_rows(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
+    """The dual of all rows, with w = Xᵀβ."""
+    root = np.sqrt(problem.ridge)
+    found = solve_dual(dual_of_hinges(problem, root), tol, budget)
+    alpha = np.maximum(problem.sign * found.beta, 0.0)
+    return LinearSolution(found.w / root, found.b, alpha, found.status)
 
 
 def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
