@@ -10,13 +10,13 @@ import pytest
 import quadprog
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 import separatrix as sx
-from separatrix.svm.primal import active_set, dual_coordinate_descent, solver
-from separatrix.svm.primal.dual_coordinate_descent import solve_coordinate_descent
+from separatrix import threads
+from separatrix.svm.primal import active_set, solver
 from separatrix.svm.problem import (
     Budget,
     LinearProblem,
@@ -24,6 +24,7 @@ from separatrix.svm.problem import (
     classification_problem,
     linear_problem,
 )
+from separatrix.threads import thread_limit
 
 POINTS = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
 LABELS = np.array([-1, -1, 1, 1])
@@ -180,39 +181,34 @@ def test_subsamples_do_not_change_the_solution(monkeypatch: pytest.MonkeyPatch) 
     assert by_parts.certificate_.gap <= 1e-9 * by_parts.certificate_.primal
 
 
-def test_coordinate_descent_agrees() -> None:
+def test_the_dual_agrees() -> None:
     x, y = overlapping(300, 12)
     problem = hinge_problem(x, y == "yes", 0.1)
-    found = solve_coordinate_descent(problem, 1e-10, Budget(max_iter=4000))
+    found = solver._solve_by_rows(problem, 1e-10, Budget(max_iter=4000))
     expected = hinge_svc(0.1).fit(x, y)
     assert found.status is Status.SOLVED
     assert_allclose(found.w, expected.coef_[0], atol=1e-7)
     assert_allclose(found.b, expected.intercept_[0], atol=1e-7)
 
 
-def test_coordinate_descent_shrinks_between_checks_of_the_gap() -> None:
+def test_the_dual_of_many_sparse_rows_is_the_same_on_any_number_of_threads() -> None:
     rng = np.random.default_rng(4)
     x = sparse.random(3000, 800, density=0.02, random_state=4, format="csr")
     score = x @ rng.standard_normal(800)
     positive = score + 0.5 * score.std() * rng.standard_normal(3000) > 0.0
     problem = hinge_problem(x, positive, 1.0)
-    evaluations, budget = [], Budget(max_iter=4000)
-    real = dual_coordinate_descent._candidate
-
-    def counted(*args):
-        evaluations.append(1)
-        return real(*args)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dual_coordinate_descent, "_candidate", counted)
-        found = solve_coordinate_descent(problem, 1e-6, budget)
+    with thread_limit(1):
+        found = solver._solve_by_rows(problem, 1e-6, Budget(max_iter=4000))
     assert found.status is Status.SOLVED
-    assert len(evaluations) < budget.n_iter / 10
     assert_allclose(
         problem.objective(found.w, found.b),
         problem.objective(*by_interior_point(problem)),
         rtol=2e-6,
     )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "available_threads", lambda: 16)
+        again = solver._solve_by_rows(problem, 1e-6, Budget(max_iter=4000))
+    assert_array_equal(again.w, found.w)
 
 
 def by_interior_point(problem) -> tuple[np.ndarray, float]:

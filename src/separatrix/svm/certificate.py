@@ -8,14 +8,16 @@ the dual value is no bound, and only the KKT conditions can be shown.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from separatrix.optimize.duality import Penalty, certify_primal_dual
 from separatrix.optimize.losses import EpsilonInsensitive, Hinge, Loss
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Floats, Matrix
 from separatrix.svm.problem import LinearProblem, SVMProblem
 
 KERNEL_CLAIM = (
@@ -91,7 +93,7 @@ def certify_linear_svm(
 
     Each column of that condition is measured against the size of its terms.
     """
-    size = _term_sizes(problem, np.abs(beta) + 1e-9 * _finite_cost(problem, beta))
+    size = term_sizes(problem.x, np.abs(beta) + 1e-9 * _finite_cost(problem, beta))
     size += problem.ridge * np.abs(w)
     scores, v, ridge = problem.scores(w, b), problem.gradient(beta), problem.ridge
     if problem.intercept and not problem.balances:
@@ -167,10 +169,14 @@ def _constant_objective(problem: SVMProblem) -> float:
     return _loss(problem, zero + b)
 
 
-def _term_sizes(problem: LinearProblem, weight: Floats) -> Floats:
+def term_sizes(x: Matrix, weight: Floats) -> Floats:
     """|X|ᵀ weight, some rows at a time."""
-    total = np.zeros(len(problem.ridge))
-    for start in range(0, problem.n, 20_000):
-        part = slice(start, start + 20_000)
-        total += np.asarray(abs(problem.x[part]).T @ weight[part])
+    if sparse.issparse(x):
+        rows: Any = sparse.csr_array(x)
+        rows = sparse.csr_array((np.abs(rows.data), rows.indices, rows.indptr), rows.shape)
+        return np.asarray(rows.T @ weight)
+    total = np.zeros(x.shape[1])
+    for start in range(0, len(weight), 2_000):
+        part = slice(start, start + 2_000)
+        total += weight[part] @ np.abs(x[part])
     return total

@@ -21,6 +21,7 @@ from separatrix.svm.primal.squared_problem import squared_problem
 from separatrix.svm.problem import SolverOptions, classification_problem, linear_problem
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
 from separatrix.svm.squared_solver import fit_all_classes, fit_squared_svm
+from separatrix.threads import parallel_map
 
 
 class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSVM):
@@ -223,36 +224,34 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         weighted = data.w * factor[data.codes]
         ridge, cost = self._ridge(data.x, weighted), float(self.C) * weighted
         names = [f"class {label!r}" for label in self.classes_.tolist()]
-        svms = []
+
+        def one(own: int) -> BinarySVM:
+            y = np.where(data.codes == own, 1.0, -1.0)
+            if self.loss == "hinge":
+                problem = linear_problem(
+                    classification_problem(y, cost),
+                    data.x,
+                    ridge,
+                    intercept=bool(self.fit_intercept),
+                )
+                classes = names[own], names[0] if len(names) == 2 else "the rest"
+                steps = replace(options, max_iter=STEPS * options.max_iter)
+                return fit_linear_svm(problem, data.rows, steps, claim=self._claim, classes=classes)
+            weight = cost
+            if len(names) > 2:  # as in liblinear, the rest has no weights of classes
+                weight = float(self.C) * data.w * np.where(y > 0.0, factor[own], 1.0)
+            smooth = squared_problem(
+                data.x,
+                y,
+                weight,
+                ridge=ridge,
+                l1=self.penalty == "l1",
+                intercept_scaling=intercept_scaling(self),
+            )
+            return fit_squared_svm(smooth, data.rows, options, claim=self._claim)
+
         with warn_once():
-            for own in outputs_of(len(names)):
-                y = np.where(data.codes == own, 1.0, -1.0)
-                if self.loss == "hinge":
-                    problem = linear_problem(
-                        classification_problem(y, cost),
-                        data.x,
-                        ridge,
-                        intercept=bool(self.fit_intercept),
-                    )
-                    classes = names[own], names[0] if len(names) == 2 else "the rest"
-                    steps = replace(options, max_iter=STEPS * options.max_iter)
-                    svm = fit_linear_svm(
-                        problem, data.rows, steps, claim=self._claim, classes=classes
-                    )
-                else:
-                    if len(names) > 2:  # as in liblinear, the rest has no weights of classes
-                        cost = float(self.C) * data.w * np.where(y > 0.0, factor[own], 1.0)
-                    smooth = squared_problem(
-                        data.x,
-                        y,
-                        cost,
-                        ridge=ridge,
-                        l1=self.penalty == "l1",
-                        intercept_scaling=intercept_scaling(self),
-                    )
-                    svm = fit_squared_svm(smooth, data.rows, options, claim=self._claim)
-                svms.append(svm)
-        return svms
+            return parallel_map(one, outputs_of(len(names)).tolist())
 
     def _all_classes(self, data: CodedRows, options: SolverOptions) -> list[BinarySVM]:
         """The classes at once; of two, the difference of their scores."""

@@ -11,6 +11,7 @@ import numpy as np
 from separatrix.optimize.duality import certify_primal_dual
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
+from separatrix.svm.certificate import term_sizes
 from separatrix.svm.primal.crammer_singer import (
     MulticlassProblem,
     certify_multiclass,
@@ -72,7 +73,7 @@ def certify_squared(
     u = problem.loss.gradient(z) if beta is None else sign * beta / c
     beta = c * sign * u
     v, coef = np.asarray(problem.x.T @ beta), w
-    size = np.asarray(abs(problem.x).T @ np.abs(beta))
+    size = term_sizes(problem.x, np.abs(beta))
     total = float(beta.sum())
     penalized = problem.intercept and not problem.free_intercept
     if problem.intercept:

@@ -161,24 +161,47 @@ def some_rows_sum(
 
 
 @njit(cache=True, nogil=True)
-def residual_pass(
+def in_single(
+    start: int, stop: int, indptr: Array, data: Array, single: Array, square: Array
+) -> tuple[float, float]:
+    """Copy rows to ``single`` and sum their squares; the least and the largest size of an entry."""
+    least, most = np.inf, 0.0
+    for i in range(start, stop):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            value = data[p]
+            single[p] = value
+            total += value * value
+            if value != 0.0:
+                least = min(least, abs(value))
+                most = max(most, abs(value))
+        square[i] = total
+    return least, most
+
+
+@njit(cache=True, nogil=True)
+def count_columns(start: int, stop: int, indptr: Array, indices: Array, count: Array) -> None:
+    """How many entries the rows ``start`` to ``stop`` have in every column."""
+    for p in range(indptr[start], indptr[stop]):
+        count[np.uint64(indices[p])] += 1
+
+
+@njit(cache=True, nogil=True)
+def place_columns(
     start: int,
     stop: int,
-    rows: Array,
     indptr: Array,
     indices: Array,
     data: Array,
-    v: Array,
-    step: float,
-    inverse: Array,
-    residual: Array,
-    out: Array,
+    place: Array,
+    rows: Array,
+    values: Array,
 ) -> None:
-    """residual −= step x·v, and out += Σ (inverse · residual) x, every row being read once."""
-    for k in range(start, stop):
-        i = rows[k]
-        first, last = indptr[i], indptr[i + 1]
-        residual[k] -= step * sparse_dot(first, last, indices, data, v)
-        factor = data.dtype.type(inverse[k] * residual[k])
-        for p in range(first, last):
-            out[np.uint64(indices[p])] += factor * data[p]
+    """Write the entries of the rows to ``place`` of their columns, which moves on."""
+    for i in range(start, stop):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = np.uint64(indices[p])
+            at = np.uint64(place[j])
+            rows[at] = i
+            values[at] = data[p]
+            place[j] += 1

@@ -51,6 +51,11 @@ class DualProblem:
         return (float(self.rows.square.mean()) or 1.0) if self.balances else self.shared
 
     @cached_property
+    def squared(self) -> bool:
+        """Whether the losses are squared."""
+        return bool(self.diagonal.any())
+
+    @cached_property
     def hinges(self) -> SVMProblem:
         """The same losses where they are not squared."""
         return SVMProblem(self.t, self.low, self.high, self.epsilon, self.balances)
@@ -67,18 +72,31 @@ class DualProblem:
             low, high = np.where(own > 0.0, 0.0, low), np.where(own < 0.0, 0.0, high)
         return low, high
 
-    def slope(self, beta: Floats, scores: Floats) -> Floats:
-        """The derivative in β without ε|β|, with the scores w·x + b."""
-        return scores - self.t + self.diagonal * beta
+    def slopes(self, beta: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        """How fast the dual falls as β increases, and as it decreases; 0 where it does not."""
+        slope, epsilon = scores - self.t + self.diagonal * beta, self.epsilon
+        up = np.where(beta < self.high, -slope - np.where(beta >= 0.0, epsilon, -epsilon), 0.0)
+        down = np.where(beta > self.low, slope + np.where(beta > 0.0, epsilon, -epsilon), 0.0)
+        return np.maximum(up, 0.0), np.maximum(down, 0.0)
 
     def unsettled(self, beta: Floats, scores: Floats) -> Ints:
         """Rows that are free, or whose β would change if it could alone."""
-        slope, epsilon = self.slope(beta, scores), self.epsilon
-        up = (beta < self.high) & (slope + np.where(beta >= 0.0, epsilon, -epsilon) < 0.0)
-        down = (beta > self.low) & (slope + np.where(beta > 0.0, epsilon, -epsilon) > 0.0)
-        moving = up | down
+        up, down = self.slopes(beta, scores)
+        moving = (up > 0.0) | (down > 0.0)
         moving[self.free(beta)] = True
         return np.flatnonzero(moving)
+
+    def kkt(self, beta: Floats, scores: Floats) -> float:
+        """The largest distance of a score and β to where they fit, β in units of its bound."""
+        up, down = self.slopes(beta, scores)
+        if self.squared:
+            return 2.0 * float(np.maximum(up, down).max(initial=0.0))
+        cost = np.maximum(self.high, -self.low)
+        unit = np.where(cost > 0.0, cost, 1.0)
+        kinked = self.epsilon > 0.0
+        rise = np.where(kinked & (beta < 0.0), -beta, self.high - beta) / unit
+        fall = np.where(kinked & (beta > 0.0), beta, beta - self.low) / unit
+        return float(np.maximum(np.minimum(up, rise), np.minimum(down, fall)).max(initial=0.0))
 
     def linear(self, beta: Floats) -> float:
         """½ Σ δβ² − tᵀβ + ε Σ|β|."""
@@ -89,14 +107,14 @@ class DualProblem:
         """Σ c ξ, or Σ c ξ²."""
         over = np.maximum(self.t - scores - self.epsilon, 0.0)
         under = np.maximum(scores - self.t - self.epsilon, 0.0)
-        if not self.diagonal.any():
+        if not self.squared:
             return float(self.high @ over - self.low @ under)
         each = np.where(self.high > 0.0, over, 0.0) ** 2 + np.where(self.low < 0.0, under, 0.0) ** 2
         return float(np.sum(each / (2.0 * self.diagonal)))
 
     def best_intercept(self, scores: Floats, near: float) -> float:
         """The free b of least loss beside ``scores``."""
-        if not self.diagonal.any():
+        if not self.squared:
             low, high = self.hinges.intercept_interval(scores)
             return min(max(near, low), high)
         b = near

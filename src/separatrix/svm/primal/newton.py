@@ -94,7 +94,7 @@ def _solve_by_rows(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
     d = problem.x.shape[1]
     root = np.sqrt(problem.penalty.l2[:d])
     steps = Budget(STEPS * budget.remaining, budget.deadline)
-    found = solve_dual(dual_of_squares(problem, root), 0.1 * tol, steps)
+    found = solve_dual(dual_of_squares(problem, root), tol, steps)
     budget.n_iter += -(-steps.n_iter // STEPS)
     w = found.w / root
     b = [found.b + float(problem.center @ w)] if problem.intercept else []

@@ -21,6 +21,8 @@ from separatrix.svm.problem import Budget, LinearProblem, Status
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
 COLUMNS, SPAN = 700, 1_200
+#: Multiplications of a step in the primal that are still fewer than the dual of full rows takes.
+WORK = 7e9
 
 
 def few_columns(x: Matrix) -> bool:
@@ -56,7 +58,8 @@ def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, floa
 
 def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     n, d = problem.x.shape
-    if d <= COLUMNS and (d <= 2 * n or n > SPAN):
+    full = not sparse.issparse(problem.x) and d <= n and n * d**2 <= WORK
+    if (d <= COLUMNS and (d <= 2 * n or n > SPAN)) or full:
         return solve_primal(problem, budget)
     if n <= SPAN:
         return _solve_in_span(problem, budget)

@@ -1,13 +1,14 @@
 """Products with some of the rows, and epochs of coordinate descent over them: sparse or dense.
 
 Sums over rows are cut at places that depend on the shape alone and added in order, so that results
-are the same bits on any number of threads. Epochs and conjugate gradients take the numbers in single
-precision, which is half of the memory to read; what they start from and lead to is in double.
+are the same bits on any number of threads. Epochs and conjugate gradients take the numbers in
+single precision, which is half of the memory to read; their beginnings and results are in double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +18,10 @@ from separatrix.matrices.products import DenseProducts
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.svm.loops.dual_coordinate_descent import (
     CHUNK,
+    count_columns,
     dense_epoch,
-    residual_pass,
+    in_single,
+    place_columns,
     shuffle,
     some_rows_sum,
     some_rows_times,
@@ -83,12 +86,22 @@ class SparseRows:
         small = x.shape[1] < np.iinfo(np.int32).max
         indices = x.indices.astype(np.int32 if small else np.int64, copy=False)
         self.arrays = (x.indptr.astype(np.int64), indices, np.asarray(data, dtype=np.float64))
-        self.single = _single(self.arrays[2])
         self._memory: dict[str, list[Any]] = {}
         self.d, self.mean = x.shape[1], max(1, x.nnz // max(x.shape[0], 1))
         self.x = sparse.csr_array((data, x.indices, x.indptr), x.shape)
-        square = np.add.reduceat(np.append(data**2, 0.0), self.arrays[0][:-1])
-        self.square = np.where(np.diff(self.arrays[0]) > 0, square, 0.0)
+        self.single, self.square = self._in_single()
+
+    def _in_single(self) -> tuple[Any, Floats]:
+        """The numbers in single precision, unless some would overflow or vanish; ‖x‖² of rows."""
+        indptr, _, data = self.arrays
+        single, square = np.empty(len(data), dtype=np.float32), np.empty(len(indptr) - 1)
+
+        def part(at: slice) -> tuple[float, float]:
+            return in_single(at.start, at.stop, indptr, data, single, square)  # type: ignore[no-any-return]
+
+        sizes = parallel_map(part, pieces(len(square), -(-_WORK // self.mean)))
+        least, most = min(size[0] for size in sizes), max(size[1] for size in sizes)
+        return single if least > 1e-30 and most < 1e30 else data, square
 
     def times(self, rows: Ints, v: Floats) -> Floats:
         """x·v of some rows."""
@@ -136,23 +149,56 @@ class SparseRows:
         self, rows: Ints, v: Floats, step: float, inverse: Floats, residual: Floats
     ) -> Floats:
         """residual −= step x·v in place; returns Σ inverse · residual · x. In single precision."""
-        v = v.astype(self.single.dtype)
+        if step != 0.0:
+            v, scores = v.astype(self.single.dtype), np.empty(len(rows))
 
-        def part(cut: slice, out: Floats) -> None:
-            residual_pass(
-                cut.start,
-                cut.stop,
-                rows,
-                *self.arrays[:2],
-                self.single,
-                v,
-                step,
-                inverse,
-                residual,
-                out,
-            )
+            def part(at: slice) -> None:
+                some_rows_times(at.start, at.stop, rows, *self.arrays[:2], self.single, v, scores)
 
-        return self._summed(part, rows, self.single.dtype)
+            parallel_map(part, pieces(len(rows), -(-_WORK // self.mean)))
+            residual -= step * scores
+        factor = (inverse * residual).astype(self.single.dtype)
+        if 2 * len(rows) < len(self.square):
+
+            def add(cut: slice, out: Floats) -> None:
+                some_rows_sum(cut.start, cut.stop, rows, *self.arrays[:2], self.single, factor, out)
+
+            return self._summed(add, rows, self.single.dtype)
+        whole, out = np.zeros(len(self.square), dtype=self.single.dtype), np.empty(self.d)
+        whole[rows] = factor
+        by_column, cuts, every = self._by_column
+
+        def sums(at: int) -> None:
+            some_rows_times(cuts[at], cuts[at + 1], every, *by_column, whole, out)
+
+        parallel_map(sums, range(len(cuts) - 1))
+        return out
+
+    @cached_property
+    def _by_column(self) -> tuple[tuple[Any, Any, Any], list[int], Ints]:
+        """Compressed columns, where to cut them, and their numbers: sums without a share each."""
+        indptr, indices, _ = self.arrays
+        n, data = len(self.square), self.single
+        cuts = pieces(n, -(-_WORK // self.mean), 8)
+        counts = np.zeros((len(cuts), self.d), dtype=np.int64)
+
+        def count(at: int) -> None:
+            count_columns(cuts[at].start, cuts[at].stop, indptr, indices, counts[at])
+
+        parallel_map(count, range(len(cuts)))
+        starts = np.append(0, np.cumsum(counts.sum(axis=0)))
+        places = starts[:-1] + np.cumsum(counts, axis=0) - counts
+        kind = np.int32 if n < np.iinfo(np.int32).max else np.int64
+        rows, values = np.empty(len(data), dtype=kind), np.empty_like(data)
+
+        def place(at: int) -> None:
+            cut = cuts[at]
+            place_columns(cut.start, cut.stop, indptr, indices, data, places[at], rows, values)
+
+        parallel_map(place, range(len(cuts)))
+        ends = [int(np.searchsorted(starts, at.stop)) for at in pieces(len(data), _WORK)]
+        bounds = np.unique([0, *np.clip(ends, 0, self.d), self.d]).tolist()
+        return (starts, rows, values), bounds, np.arange(self.d)
 
     def epoch(self, numbers: Floats, rows: Ints, state: Any, epsilon: float, step: float) -> None:
         """One epoch of coordinate descent over some rows, which changes β, w and b of ``state``."""
@@ -173,7 +219,8 @@ class SparseRows:
 
     def in_double(self) -> bool:
         """Take double precision from now on; whether that was not so before."""
-        changed = self.single.dtype == np.float32
+        changed = bool(self.single.dtype == np.float32)
+        self.__dict__.pop("_by_column", None)
         self.single = self.arrays[2]
         return changed
 
@@ -241,12 +288,3 @@ class DenseRows:
     def take(self, rows: Ints) -> Matrix:
         """Some rows, as they are."""
         return self.x[rows]
-
-
-def _single(data: Floats) -> Any:
-    """The numbers in single precision, unless some would overflow or vanish."""
-    size = np.abs(data)
-    small = size.min(initial=np.inf, where=size > 0.0)
-    if size.max(initial=0.0) < 1e30 and small > 1e-30:
-        return data.astype(np.float32)
-    return data
