@@ -177,15 +177,10 @@ class _SparseColumns:
         )
 
     def times(self, theta: Floats) -> Floats:
-        used = np.flatnonzero(theta.any(axis=1))
-        entries = np.concatenate(
-            [np.arange(self.indptr[j], self.indptr[j + 1]) for j in used] or [used]
-        )
-        lengths = np.diff(self.indptr)[used]
-        data, indices = self.data[entries], self.indices[entries]
+        lengths = np.diff(self.indptr)
+        used = np.repeat(theta.any(axis=1), lengths)
+        at = np.repeat(np.arange(self.count, dtype=np.int32), lengths)[used]
+        data, indices = self.data[used], self.indices[used]
         return np.array(
-            [
-                np.bincount(indices, data * np.repeat(theta[used, k], lengths), self.n)
-                for k in range(theta.shape[1])
-            ]
+            [np.bincount(indices, data * theta[at, k], self.n) for k in range(theta.shape[1])]
         )

@@ -19,7 +19,7 @@ from separatrix.rows.block import Floats, Ints
 #: Fraction of the predicted decrease that a step must achieve (Armijo).
 SUFFICIENT_DECREASE = 1e-4
 #: Sweeps over a quadratic model at most, and those over its nonzero columns between full ones.
-MAX_CYCLES, ACTIVE_SWEEPS = 60, 10
+MAX_CYCLES, ACTIVE_SWEEPS = 5, 8
 #: Fraction of the violation at its start that is left of a model.
 MODEL_ACCURACY = 0.05
 

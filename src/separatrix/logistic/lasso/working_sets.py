@@ -23,7 +23,7 @@ from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
 
 #: The least number of coefficients that may join a working set at once.
-GROWTH = 100
+GROWTH = 1000
 #: What a working set is solved to while others violate more: a fraction of the largest violation.
 SET_ACCURACY = 0.1
 
@@ -119,7 +119,7 @@ class WorkingSets:
         violation[self.at] = 0.0
         outside = np.flatnonzero(violation)
         support, k = np.count_nonzero(point.theta.any(axis=1)), point.theta.shape[1]
-        most = max(GROWTH // k, 10, support)
+        most = max(GROWTH // k, 10, 2 * support)
         if len(outside) > most:
             outside = outside[np.argpartition(-violation[outside], most)[:most]]
         self._grow(np.sort(outside))
