@@ -24,6 +24,7 @@ from separatrix.logistic.proximal_newton import MAX_WITHOUT_WORKING_SET, minimiz
 from separatrix.logistic.separation import Separation
 from separatrix.logistic.wide.minimize import minimize_wide
 from separatrix.logistic.wide.problem import WideLogistic, wide_problem
+from separatrix.matrices.products import Products
 from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats
@@ -35,7 +36,7 @@ from separatrix.statistics.class_sums import use_compiled
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner
 from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+from separatrix.statistics.standardizer import Standardizer
 
 #: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
 MAX_LIMIT_WORK = 2e8
@@ -48,12 +49,16 @@ MAX_ENCODED = 20_000_000
 
 @dataclass(frozen=True)
 class LogisticRows:
-    """Encoded rows and their moments; None if there are too many columns for a d x d matrix."""
+    """Encoded rows and their moments; None if there are too many columns for a d x d matrix.
+
+    ``x`` are the products with their columns where other fits share them.
+    """
 
     rows: Rows
     moments: Moments | None
     encoding: Encoding
     targets: Terms
+    x: Products | None = None
 
     @property
     def n_columns(self) -> int:
@@ -65,7 +70,7 @@ class LogisticRows:
         """Encode the rows and compute their moments where that is cheap."""
         if isinstance(rows, ArrayRows):
             block = rows.block
-            if _many_columns(*block.x.shape):
+            if many_columns(*block.x.shape):
                 return cls(rows, None, identity(rows.schema), block.targets)
             if use_compiled(block.x):  # moments by class, in one compiled pass, give those of all
                 empty = ClassMoments.empty("pooled", len(block.targets), block.x.shape[1])
@@ -79,12 +84,12 @@ class LogisticRows:
         # encoded once: every pass of a solver would do it again
         block = encoding.apply(rows.block)
         encoded = ArrayRows(block.x, block.y, block.w, targets=block.targets.items)
-        if _many_columns(*block.x.shape):
+        if many_columns(*block.x.shape):
             return cls(encoded, None, encoding, block.targets)
         return cls(encoded, moments, encoding, moments.targets)
 
 
-def _many_columns(n: int, d: int) -> bool:
+def many_columns(n: int, d: int) -> bool:
     """Whether the span of the rows is smaller than a d x d matrix, or this too costly."""
     return d > max(n, 200) or d > MAX_HESSIAN
 
@@ -129,12 +134,10 @@ def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions)
     if data.moments is None:
         assert isinstance(data.rows, ArrayRows)
         n, d = data.rows.block.x.shape
-        if options.has_l1:
-            problem, priors = _all_columns(data.rows, targets, options)
-        elif n < d and n <= MAX_SPAN_ROWS and n * d <= MAX_SPAN:
+        if not options.has_l1 and n < d and n <= MAX_SPAN_ROWS and n * d <= MAX_SPAN:
             problem, priors = _span_of_rows(data.rows, targets, options)
         else:
-            problem, priors = wide_problem(data.rows, targets, options)
+            problem, priors = wide_problem(data.rows, targets, options, data.x)
         return StartingPoint(problem, constant_start(problem, priors), priors)
     problem = build_problem(data.rows, data.moments, targets, options)
     moments = data.moments.aligned(data.moments.terms, targets)
@@ -300,27 +303,6 @@ def _identified(preconditioner: Preconditioner, options: LogisticOptions) -> NDA
 
 
 # -- more columns than rows --------------------------------------------------------------------
-
-
-def _all_columns(
-    rows: ArrayRows, targets: Terms, options: LogisticOptions
-) -> tuple[LogisticProblem, Floats]:
-    """Each column divided by its own scale; for an ℓ₁ penalty, which selects columns."""
-    w, block = rows.block.weights, rows.block
-    standardizer = Standardizer.from_rows(block.x, w, keep_mean=True)
-    deviation, mean = standardizer.scale, standardizer.mean
-    center, scale = mean, deviation
-    if not options.centered:
-        center = np.zeros_like(mean)
-        scale = zero_if_constant(np.sqrt(deviation**2 + mean**2), mean)
-    unit = np.where(scale > 0.0, scale, 1.0)
-    priors = w @ block.y / w.sum()
-    preconditioner = Preconditioner(center, unit, None, priors, options.centered)
-    penalty_scale = (deviation if options.standardize else 1.0) / unit
-    design = LogisticDesign(targets, center, None, options.fit_intercept)
-    weight = float(w.sum())
-    problem = assemble_problem(rows, design, preconditioner, penalty_scale, weight, options)
-    return problem, priors
 
 
 def _span_of_rows(

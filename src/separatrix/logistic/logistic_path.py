@@ -10,7 +10,13 @@ import numpy as np
 
 from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.fit import solve_logistic, starting_point
-from separatrix.logistic.path import PathPoints, certified_path, fold_losses, penalty_grid
+from separatrix.logistic.path import (
+    PathPoints,
+    certified_path,
+    fold_losses,
+    penalty_grid,
+    shared_products,
+)
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge
 from separatrix.messages import InputError, check_option, warn
@@ -20,6 +26,7 @@ from separatrix.rows.schema import Terms
 from separatrix.selection import rules
 from separatrix.selection.folds import DEFAULT_FOLDS, folding, folds_of
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.threads import parallel_map
 
 
 class LogisticPathBase(LogisticClassifier):
@@ -329,8 +336,10 @@ class LogisticCV(LogisticPathBase):
         cv = DEFAULT_FOLDS if self.cv is None else self.cv
         if isinstance(cv, int | np.integer):
             _check_rarest(codes, int(cv), self.classes_)
-        losses = folds_of(cv, len(rows), codes=codes).map(
-            lambda train, test: fold_losses(rows, targets, train, test, path.Cs, options)
+        x = shared_products(rows)
+        losses = parallel_map(
+            lambda fold: fold_losses(rows, targets, fold, path.Cs, options, x),
+            list(folds_of(cv, len(rows), codes=codes).pairs),
         )
         self.log_loss_path_ = np.stack(losses, axis=1)
         return rules.RULES[self.rule](1.0 / path.Cs, self.log_loss_path_)

@@ -8,13 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from separatrix.logistic.certificate import certify_logistic
-from separatrix.logistic.fit import LogisticRows, StartingPoint, minimize, starting_point
+from separatrix.logistic.fit import (
+    LogisticRows,
+    StartingPoint,
+    many_columns,
+    minimize,
+    starting_point,
+)
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import LogisticOptions, LogisticProblem, constant_start
 from separatrix.logistic.proximal_newton import l1_solver
+from separatrix.matrices.products import Products, SparseProducts, products
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
-from separatrix.rows.rows import InMemory
+from separatrix.rows.encoding import identity
+from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
 from separatrix.threads import small_products
 
@@ -100,11 +108,40 @@ def certified_path(start: StartingPoint, Cs: Floats, options: LogisticOptions) -
     return PathPoints(Cs, coefs, intercepts, losses, gaps, df, thetas, weight, certified)
 
 
+def shared_products(rows: InMemory) -> Products | None:
+    """Products with the columns of wide or sparse rows, which all folds share; None for others."""
+    if not isinstance(rows, ArrayRows) or not many_columns(*rows.block.x.shape):
+        return None
+    x = products(rows.block.x)
+    if isinstance(x, SparseProducts):
+        x.by_column  # noqa: B018 - made before threads ask for it
+    return x
+
+
+def training_rows(rows: InMemory, train: Ints, x: Products | None) -> LogisticRows:
+    """The training rows of a fold: a copy, or all rows with weights of zero for the others.
+
+    The latter where ``x`` is known: wide and sparse rows are then stored once for all folds.
+    """
+    if x is None:
+        return LogisticRows.of(rows.take(train))
+    block = rows.block
+    w = block.weights * np.bincount(train, minlength=block.n)
+    masked = ArrayRows(block.x, block.y, w, targets=block.targets.items)
+    return replace(LogisticRows.of(masked), encoding=identity(rows.schema), x=x)
+
+
 def fold_losses(
-    rows: InMemory, targets: Terms, train: Ints, test: Ints, Cs: Floats, options: LogisticOptions
+    rows: InMemory,
+    targets: Terms,
+    fold: tuple[Ints, Ints],
+    Cs: Floats,
+    options: LogisticOptions,
+    x: Products | None,
 ) -> Floats:
     """Mean log loss of the test rows at every C, with the path fitted to the training rows."""
-    data = LogisticRows.of(rows.take(train))
+    train, test = fold
+    data = training_rows(rows, train, x)
     start = starting_point(data, targets, options)
     if not (start.priors > 0.0).all():
         missing = targets.items[int(np.argmin(start.priors))].level
@@ -138,7 +175,8 @@ def degrees_of_freedom(problem: LogisticProblem, theta: Floats, hessian: Floats 
     if problem.design.intercept:
         nonzero[-1] = True
     at = np.flatnonzero(nonzero.T.ravel())
-    if theta.size > MAX_EFFECTIVE:
+    lasso = theta.shape[1] == 1 and not problem.ridge.any()
+    if theta.size > MAX_EFFECTIVE or lasso:
         return float(len(at))
     if hessian is None:
         hessian = problem.hessian(theta).hessian

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from separatrix.estimators.base import check_sample_weight
 from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.cross_validation.defaults import LATER, warn_of_defaults
-from separatrix.logistic.cross_validation.fold_paths import FoldPath, fold_path
+from separatrix.logistic.cross_validation.fold_paths import FoldPath, scored_path, solved_folds
 from separatrix.logistic.cross_validation.scoring import scorer_of_classes
 from separatrix.logistic.logistic_regression import LogisticRegression
 from separatrix.logistic.parameters import LIBLINEAR, UNSET, check_parameters
@@ -202,14 +202,14 @@ class LogisticRegressionCV(CallbackSupportMixin, LogisticClassifier):
         def score(fitted: Any, x: Any, y: Any, test: Ints) -> float:
             return float(scorer(fitted, x, y, **of_rows(more, len(labels), test)))
 
+        options = [self._model(1.0, ratio)._options(1.0) for ratio in ratios]
+        solved = solved_folds(rows, targets, folds, Cs, options)
         paths = [
             [
-                fold_path(
-                    rows, targets, fold, Cs, self._model(1.0, ratio)._options(1.0), model, score
-                )
-                for ratio in ratios
+                scored_path(rows, targets, test, one, chosen, model, score)
+                for one, chosen in zip(fits, options, strict=True)
             ]
-            for fold in folds
+            for (_, test), fits in zip(folds, solved, strict=True)
         ]
         if not all(path.converged for fold in paths for path in fold):
             warn("SEP003", "points of the path reached max_iter. Raise it.")

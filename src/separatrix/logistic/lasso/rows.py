@@ -10,6 +10,7 @@ import numpy as np
 from separatrix.logistic.lasso.loops import two_class_model
 from separatrix.logistic.loops import softmax_by_class
 from separatrix.logistic.problem import LogisticProblem
+from separatrix.logistic.wide.problem import WideLogistic
 from separatrix.matrices.products import products
 from separatrix.matrices.standardized import Standardized
 from separatrix.rows.block import Floats, Ints
@@ -31,6 +32,9 @@ class LassoRows:
     @classmethod
     def of(cls, problem: LogisticProblem) -> LassoRows:
         """The rows of a problem in memory."""
+        if isinstance(problem, WideLogistic):
+            assert isinstance(problem.x, Standardized)
+            return cls(problem.x, problem.codes, problem.w, problem.design.n_scores)
         block, design = problem.rows.collect(), problem.design
         columns = len(design.center)
         z = Standardized(products(block.x), design.center, problem.scale[:columns])

@@ -58,7 +58,7 @@ class WorkingSets:
     ) -> DescentResult:
         """Minimize F of ``problem``, which has these rows, from ``start``."""
         l1, l2 = problem.lasso, problem.ridge
-        target = 0.3 * options.tol * min(problem.weight, float(l1[: self.d].max(initial=0.0)))
+        target = 0.3 * options.tol * problem.weight
         self._start_set(start, l1)
         point = self._point(start, l1, l2)
         known = self._all_columns(point, l1, l2)
@@ -74,7 +74,7 @@ class WorkingSets:
             else:
                 theta = self._theta(point)
                 if not self._enlarge(known, point) and passes:
-                    target *= 0.1
+                    target = min(target, self._needed(known, point, options.tol, problem.weight))
                 point, count = descend(
                     self.rows,
                     self.columns,
@@ -97,7 +97,7 @@ class WorkingSets:
 
     def _start_set(self, start: Floats, l1: Floats) -> None:
         """The columns in use, and those that the strong rule does not discard."""
-        wanted = start[: self.d].any(axis=1)
+        wanted = np.asarray(start[: self.d].any(axis=1))
         if self.before is not None:
             gradient, last = self.before
             size = np.abs(gradient).max(axis=1)
@@ -182,6 +182,15 @@ class WorkingSets:
         slack = 2.0 * float(np.abs(gradient * theta)[~penalized].sum())
         return (1.0 - t) * loss + t * inner + penalty.value(theta) + conjugate + slack
 
+    def _needed(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> float:
+        """The violation that would close the gap, which is about proportional to it."""
+        gap = 0.5 * tol * self._size(point) / max(known.gap, 1e-300)
+        kkt = 0.5 * tol * weight / max(known.largest, 1e-300)
+        return 0.3 * known.largest * min(gap, kkt, 0.3)
+
     def _solved(self, known: AllColumns, point: SetPoint, tol: float, weight: float) -> bool:
-        size = max(self.scale, point.objective)
-        return known.largest <= 0.5 * tol * weight and known.gap <= 0.5 * tol * size
+        return known.largest <= 0.5 * tol * weight and known.gap <= 0.5 * tol * self._size(point)
+
+    def _size(self, point: SetPoint) -> float:
+        """What the gap is compared with; where the loss nearly vanishes, a part of it at zero."""
+        return max(point.objective, 0.01 * self.scale)

@@ -178,11 +178,14 @@ class WideLogistic(LogisticProblem):
 
 
 def wide_problem(
-    rows: ArrayRows, targets: Terms, options: LogisticOptions
+    rows: ArrayRows, targets: Terms, options: LogisticOptions, x: Products | None = None
 ) -> tuple[WideLogistic, Floats]:
-    """The problem of wide or sparse rows, and the class proportions; each column has its scale."""
+    """The problem of wide or sparse rows, and the class proportions; each column has its scale.
+
+    ``x`` are the products with the columns of the rows where they are known.
+    """
     block = rows.block
-    w, x = block.weights, products(block.x)
+    w, x = block.weights, products(block.x) if x is None else x
     mean, deviation = column_scales(x, w)
     deviation = zero_if_constant(deviation, mean)
     center, scale = mean, deviation
