@@ -16,6 +16,7 @@ from separatrix.rows.parts import Parts
 from separatrix.rows.rows import InMemory, Rows, S, merged
 from separatrix.rows.schema import Schema
 from separatrix.statistics.moments import Moments
+from separatrix.statistics.part_moments import moments_by_part
 
 
 class Grouped(Generic[S]):
@@ -33,6 +34,11 @@ class Grouped(Generic[S]):
         """Add the rows of a block, each to the statistic of its part."""
         assert block.parts is not None, "the rows have no parts"
         labels = block.parts
+        if isinstance(self.inner, Moments):
+            found = moments_by_part(block)
+            if found is not None:
+                self.parts = merged(self.parts, cast(dict[int, S], found))
+                return
         if (np.diff(labels) < 0).any():  # sort once, so that every part is a contiguous slice
             order = counting_argsort(labels)
             block, labels = block.take(order), labels[order]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Self
+from threading import Lock
+from typing import Generic, Self
 
 from separatrix.messages import InputError
 from separatrix.rows.block import Block
@@ -19,7 +19,7 @@ from separatrix.rows.schema import Schema
 from separatrix.rows.sources.reader import BatchReader, DecodedBatch, join
 from separatrix.rows.sources.source import Contradiction, LocatedBatch, Source, batch_rows
 from separatrix.rows.sources.unseen import Counts, added, warn_unseen
-from separatrix.threads import one_blas_thread, thread_count
+from separatrix.threads import parallel_map, thread_count
 
 BLOCK_ROWS = 65_536
 
@@ -86,6 +86,28 @@ class Reading:
 Revise = Callable[[Reading, Contradiction], None]
 
 
+class _Total(Generic[S]):
+    """The sum of the batches in their order, whichever is done first."""
+
+    def __init__(self, statistic: S) -> None:
+        self.statistic, self.dropped, self.unseen = statistic.fresh(), 0, Counts()
+        self.failures: dict[int, Exception] = {}
+        self.count = 0
+        self._waiting: dict[int, tuple[S, int, Counts]] = {}
+        self._lock = Lock()
+
+    def add(self, number: int, part: S, decoded: DecodedBatch) -> None:
+        """Add a batch, and those that waited for it."""
+        with self._lock:
+            self._waiting[number] = (part, decoded.dropped, decoded.unseen)
+            while self.count in self._waiting:
+                part, dropped, unseen = self._waiting.pop(self.count)
+                self.statistic = self.statistic + part
+                self.dropped += dropped
+                self.unseen = added(self.unseen, unseen)
+                self.count += 1
+
+
 class TableRows(BatchedRows):
     """A source read under a schema; only a few batches are in memory at any time.
 
@@ -150,32 +172,33 @@ class TableRows(BatchedRows):
         import pyarrow as pa
 
         reader = BatchReader(self.schema, self.parts, ranges=self.reading.ranges)
+        total = _Total(statistic)
+        batches, reading = enumerate(self._batches(reader)), Lock()
 
-        def one(located: LocatedBatch) -> tuple[S, int, Counts]:
-            decoded = reader.read(located.batch, located.location)
-            part = statistic.fresh()
-            if decoded.block.n:
-                part.update(decoded.block)
-            return part, decoded.dropped, decoded.unseen
+        def work(_: int) -> None:
+            """Read a batch while others decode theirs: only as many as threads are in memory."""
+            while not total.failures:
+                number = sys.maxsize  # a batch that cannot be read comes after all others
+                try:
+                    with reading:
+                        number, located = next(batches, (number, None))
+                    if located is None:
+                        return
+                    decoded = reader.read(located.batch, located.location)
+                    part = statistic.fresh()
+                    if decoded.block.n:
+                        part.update(decoded.block)
+                    total.add(number, part, decoded)
+                except Exception as problem:
+                    total.failures[number] = problem
 
-        total, dropped, unseen = statistic.fresh(), 0, Counts()
-        workers = thread_count()
-        waiting: deque[Future[tuple[S, int, Counts]]] = deque()
-        with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-            for located in self._batches(reader):
-                waiting.append(pool.submit(one, located))
-                if len(waiting) > workers:  # a bound on what is in memory
-                    part, left_out, others = waiting.popleft().result()
-                    total, dropped = total + part, dropped + left_out
-                    unseen = added(unseen, others)
-            for future in waiting:
-                part, left_out, others = future.result()
-                total, dropped = total + part, dropped + left_out
-                unseen = added(unseen, others)
-        self.dropped = dropped
-        warn_unseen(unseen, self.schema.unseen)
+        parallel_map(work, range(thread_count()))
+        if total.failures:  # the first in the order of the rows, as one thread would meet it
+            raise total.failures[min(total.failures)]
+        self.dropped = total.dropped
+        warn_unseen(total.unseen, self.schema.unseen)
         pa.default_memory_pool().release_unused()  # the pool would retain what Arrow has freed
-        return total
+        return total.statistic
 
     def _reconsider(self, problem: Contradiction) -> None:
         if self.revise is None:

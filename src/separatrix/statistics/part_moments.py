@@ -1,0 +1,70 @@
+"""Moments by part of one dense block, without putting its rows in order first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.rows.block import Block, Floats
+from separatrix.rows.buffers import scratch
+from separatrix.statistics.loops.part_moments import add_parts, part_order
+from separatrix.statistics.moments import Moments, not_finite, too_large
+
+#: Rows that are multiplied together: few enough to stay in cache, in an odd number of its lines.
+CHUNK = 520
+#: Columns beyond which BLAS multiplies faster than the compiled loop.
+MAX_COLUMNS = 100
+#: Rows whose mean is the provisional center.
+CENTER_ROWS = 512
+#: Labels that are counted in a table.
+MAX_PARTS = 4096
+
+
+def moments_by_part(block: Block) -> dict[int, Moments] | None:
+    """The moments of every part; None where a block is sparse or wide, or has very many parts."""
+    x, y, labels = block.x, block.y, block.parts
+    if not isinstance(x, np.ndarray) or x.dtype != np.float64 or labels is None or not block.n:
+        return None
+    low, count = int(labels.min()), int(labels.max()) - int(labels.min()) + 1
+    p = x.shape[1] + y.shape[1]
+    if count > MAX_PARTS or p > MAX_COLUMNS:
+        return None
+    w = np.empty(0) if block.w is None else block.w
+    ends, order = np.zeros(count, np.int64), np.empty(block.n, np.int64)
+    part_order(labels.astype(np.int64, copy=False), low, ends, order)
+    shift = _provisional_center(x, y)
+    width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
+    z = scratch((width, CHUNK), "C")
+    z[p + 1 :] = 0.0
+    sums = np.zeros((count, width, width))
+    add_parts(x, y, w, shift, order, ends, z, sums)
+    if block.w is None:
+        counts = np.diff(ends, prepend=0)
+    else:  # zero weight is the same as removing the row
+        counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)
+    parts = np.flatnonzero(np.diff(ends, prepend=0)).tolist()
+    return {
+        low + k: _moments(block, int(counts[k]), sums[k, : p + 1, : p + 1], shift) for k in parts
+    }
+
+
+def _provisional_center(x: Floats, y: Floats) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = np.concatenate([x[:CENTER_ROWS].mean(axis=0), y[:CENTER_ROWS].mean(axis=0)])
+    shift[~np.isfinite(shift)] = 0.0
+    return shift
+
+
+def _moments(block: Block, count: int, sums: Floats, shift: Floats) -> Moments:
+    """Moments from Σ w (z, 1)(z, 1)ᵀ, of which the lower triangle is given; z is less ``shift``."""
+    weight = float(sums[-1, -1])
+    if not count or not weight > 0.0:
+        return Moments(block.terms, block.targets)
+    total, lower = sums[-1, :-1], np.tril(sums[:-1, :-1])
+    if not np.isfinite(total).all():
+        raise not_finite(block, total)
+    if not np.isfinite(lower).all():
+        raise too_large(block, lower)
+    gram = lower + np.tril(lower, -1).T
+    mean = total / weight
+    gram -= weight * np.outer(mean, mean)
+    return Moments(block.terms, block.targets, count, weight, shift + mean, gram)
