@@ -59,7 +59,7 @@ def test_every_certificate_is_that_of_its_rows():
 
 
 @pytest.mark.parametrize("kind", ["sparse", "precomputed", "threads"])
-def test_the_same_whatever_the_rows_are_held_in(kind, monkeypatch):
+def test_the_same_for_dense_and_sparse_rows(kind, monkeypatch):
     model = sx.SVC(gamma=0.2).fit(X, Y)
     if kind == "precomputed":
         gram = sx.Gaussian(np.sqrt(0.5 / 0.2)).gram(X)
