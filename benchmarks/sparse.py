@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import sklearn.naive_bayes
+import sklearn.svm
 from scipy import sparse
 
 import separatrix as sx
@@ -44,8 +46,35 @@ def naive_bayes(quick: bool) -> None:
             )
 
 
+def linear_svm(quick: bool) -> None:
+    n, d = (4_000, 10_000) if quick else (20_000, 50_000)
+    rng = np.random.default_rng(0)
+    entries = n * d // 500
+    at = rng.integers(0, n, entries), rng.integers(0, d, entries)
+    x = sparse.csr_matrix((rng.random(entries), at), shape=(n, d))
+    y = np.asarray(x @ (3.0 * rng.standard_normal(d)) + 0.3 * rng.standard_normal(n) > 0.0)
+    for loss, power in (("hinge", 1), ("squared_hinge", 2)):
+
+        def objective(m: Any, power: int = power) -> str:
+            w, b = np.ravel(m.coef_), float(m.intercept_[0])
+            slack = np.maximum(0.0, 1.0 - np.where(y, 1.0, -1.0) * (x @ w + b))
+            own = 0.5 * (w @ w + (b**2 if power == 2 else 0.0)) + np.sum(slack**power)
+            return f"objective {own:.4f}"
+
+        peers = {"liblinear, dual": sklearn.svm.LinearSVC(loss=loss, dual=True)}
+        if loss == "squared_hinge":
+            peers["liblinear, primal"] = sklearn.svm.LinearSVC(loss=loss, dual=False)
+        race(
+            f"LinearSVC, {loss}, CSR {n} x {d}",
+            ("separatrix", lambda loss=loss: sx.LinearSVC(loss=loss).fit(x, y)),
+            {name: lambda peer=peer: peer.fit(x, y) for name, peer in peers.items()},
+            note=objective,
+            target=1.5,
+        )
+
+
 #: Every race of this file, in order; each takes ``quick``.
-RACES: tuple[Callable[[bool], None], ...] = (naive_bayes,)
+RACES: tuple[Callable[[bool], None], ...] = (naive_bayes, linear_svm)
 
 
 def main(quick: bool = False) -> None:

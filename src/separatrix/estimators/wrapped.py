@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -35,6 +36,8 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Schema
+
+_collecting: ContextVar[bool] = ContextVar("collecting", default=False)
 
 
 @dataclass(frozen=True)
@@ -118,10 +121,21 @@ def numbered_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> LabeledRows
 
 @contextmanager
 def warn_once() -> Iterator[None]:
-    """Collect the warnings of many fits, and issue each of them once at the end."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    """Collect the warnings of many fits, and issue each of them once at the end.
+
+    Within another collection, on a thread of it perhaps, there is nothing to do: the filters of
+    warnings belong to the whole process.
+    """
+    if _collecting.get():
         yield
+        return
+    token = _collecting.set(True)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        _collecting.reset(token)
     for w in {str(one.message): one for one in caught}.values():
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import Rows
 from separatrix.statistics.preparation import prepare
+from separatrix.threads import MIN_PIECES, parallel_map
 
 
 class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
@@ -57,8 +59,21 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
             self.estimators_ = [fitted(self.estimator, rows)]
         else:
             with warn_once():
-                self.estimators_ = [fitted(self.estimator, part) for part in self._parts(rows)]
+                self.estimators_ = self._each_fitted(self._parts(rows))
         return self._certified()
+
+    def _each_fitted(self, parts: Iterator[LabeledRows]) -> list[Any]:
+        """A classifier for each part: on threads, some parts at a time."""
+        found: list[Any] = []
+        while batch := list(islice(parts, MIN_PIECES)):
+            found += self._on_threads(lambda part: fitted(self.estimator, part), batch)
+        return found
+
+    def _on_threads(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """``work`` for each item; classifiers of other libraries have threads of their own."""
+        if type(self.estimator).__module__.startswith("separatrix."):
+            return parallel_map(work, items)
+        return [work(item) for item in items]
 
     def _certified(self) -> Self:
         self.certificate_ = joint_certificate(
@@ -114,11 +129,11 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
     def _scores(self, X: Any) -> Floats:
         """One column for each binary classifier, positive for its class 1."""
         inputs = self._inputs(X)
-        pairs = zip(self.estimators_, inputs, strict=True)
+        pairs = list(zip(self.estimators_, inputs, strict=True))
         if hasattr(self.estimators_[0], "predict_proba"):
-            columns = [log_odds(model.predict_proba(x)) for model, x in pairs]
+            columns = self._on_threads(lambda pair: log_odds(pair[0].predict_proba(pair[1])), pairs)
         else:
-            columns = [decision_scores(model, x) for model, x in pairs]
+            columns = self._on_threads(lambda pair: decision_scores(*pair), pairs)
         return np.stack(columns, axis=1)
 
     def decision_function(self, X: Any) -> Floats:

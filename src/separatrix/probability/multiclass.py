@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import type_of_target
 from separatrix.estimators.class_labels import outputs_of
 from separatrix.estimators.wrapped import (
     LabeledRows,
-    fitted,
     is_pairwise,
     require_classifier,
     warn_once,
@@ -92,7 +91,7 @@ class OneVsRest(BinaryEnsemble):
         x, labels, w = label_columns(self, X, y, sample_weight, structures=self._structures)
         self.classes_, self.pairwise_indices_ = np.arange(labels.shape[1]), None
         with warn_once():
-            self.estimators_ = [fitted(self.estimator, LabeledRows(x, own, w)) for own in labels.T]
+            self.estimators_ = self._each_fitted(LabeledRows(x, own, w) for own in labels.T)
         return self._certified()
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))  # type: ignore[untyped-decorator]
@@ -158,8 +157,9 @@ class OneVsRest(BinaryEnsemble):
 
         Of several labels a row: the probability of each.
         """
-        pairs = zip(self.estimators_, self._inputs(X), strict=True)
-        p = np.stack([m.predict_proba(x)[:, 1] for m, x in pairs], axis=1)
+        pairs = list(zip(self.estimators_, self._inputs(X), strict=True))
+        columns = self._on_threads(lambda pair: pair[0].predict_proba(pair[1])[:, 1], pairs)
+        p = np.stack(columns, axis=1)
         if self.multilabel_:
             return p
         if len(self.classes_) == 2:
