@@ -29,6 +29,7 @@ from separatrix.kernels.base import n_items, take_items
 from separatrix.messages import InputError, check_option, warn
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints, unit_weights
+from separatrix.threads import parallel_map
 
 INITIALIZATIONS = {
     "k-medoids++": kmedoids_plusplus,
@@ -194,10 +195,10 @@ default="k-medoids++"
         is_random = isinstance(self.init, str) and self.init != "build"
         n_init = self._check_iterations(2 if is_random else 1)
         starts = [self._initial_medoids(distance, w, rows, rng) for _ in range(n_init)]
-        runs = [
-            k_medoids(distance, w, start, method=self.method, max_iter=self.max_iter)
-            for start in starts
-        ]
+        runs = parallel_map(
+            lambda start: k_medoids(distance, w, start, method=self.method, max_iter=self.max_iter),
+            starts,
+        )
         best = min(runs, key=lambda run: run.loss)
         swap = within = 0.0
         if len(rows) > self.n_clusters and best.loss > 0:

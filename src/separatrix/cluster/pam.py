@@ -9,9 +9,6 @@ no swap lowers the loss.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +21,12 @@ from separatrix.distances.names import PrecomputedDistances
 from separatrix.distances.vectors import Euclidean, SquaredEuclidean
 from separatrix.kernels.base import take_items
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import one_blas_thread
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 Singles = NDArray[np.float32]
 
-#: Rows below which threads cost more than they save.
-MIN_ROWS_FOR_THREADS = 1_000
+#: Distances that are worth a piece of their own.
+MIN_WORK = 50_000
 #: Candidates that are evaluated before the best swaps among them are made.
 BATCH = 512
 #: A relative change of the loss below this is rounding: distances are in single precision.
@@ -54,9 +51,9 @@ class MedoidResult:
 class _Assignment:
     """Distances with the nearest and second nearest medoid of every row."""
 
-    def __init__(self, distance: Singles, weight: Floats, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, distance: Singles, weight: Floats) -> None:
         n = len(distance)
-        self.distance, self.weight, self.pool = distance, weight, pool
+        self.distance, self.weight = distance, weight
         self.nearest, self.second_nearest = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.first, self.second = np.full(n, np.inf), np.full(n, np.inf)
 
@@ -82,49 +79,49 @@ class _Assignment:
         """Increase of the loss by removing each medoid."""
         loops.removal_losses(self.nearest, self.first, self.second, self.weight, out)
 
-    def over_rows(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
-        """``work(a, b)`` on chunks of the rows, on threads where they pay."""
-        if len(self.weight) < MIN_ROWS_FOR_THREADS:
-            return work(start, stop)
-        step = max(16, (stop - start) // 8 + 1)
-        cuts = range(start, stop, step)
-        list(self.pool.map(lambda a: work(a, min(a + step, stop)), cuts))
-        return None
-
 
 def k_medoids(
     distance: Singles, weight: Floats, start: Ints, *, method: str, max_iter: int
 ) -> MedoidResult:
     """Alternate from the rows ``start``; with method "pam", then swap until no swap helps."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        assignment = _Assignment(distance, weight, pool)
-        medoids, iterations, converged = _alternate(assignment, start.copy(), max_iter)
-        if method == "pam":
-            passes, converged = _swap(assignment, medoids, max_iter)
-            iterations += passes
-        loss = assignment.assign(medoids)
-        return MedoidResult(medoids, assignment.nearest.copy(), loss, iterations, converged)
+    assignment = _Assignment(distance, weight)
+    medoids, iterations, converged = _alternate(assignment, start.copy(), max_iter)
+    if method == "pam":
+        passes, converged = _swap(assignment, medoids, max_iter)
+        iterations += passes
+    loss = assignment.assign(medoids)
+    return MedoidResult(medoids, assignment.nearest.copy(), loss, iterations, converged)
 
 
 def _alternate(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[Ints, int, bool]:
     """Medoids to the row of least total distance in their cluster, until none changes."""
     for iteration in range(1, max_iter + 1):
         assignment.assign(medoids)
-        new = medoids.copy()
         order = np.argsort(assignment.nearest, kind="stable")
         ends = np.searchsorted(assignment.nearest[order], np.arange(len(medoids) + 1))
-        for m in range(len(medoids)):
-            members = order[ends[m] : ends[m + 1]]
-            totals = np.empty(len(members))
-            loops.within_totals(assignment.distance, members, assignment.weight, totals)
-            own = totals[members == medoids[m]]
-            best = int(totals.argmin())
-            if totals[best] < own.min(initial=np.inf) * (1 - ROUNDING):
-                new[m] = members[best]
+        clusters = [order[ends[m] : ends[m + 1]] for m in range(len(medoids))]
+        new = np.array(_best_within(assignment, medoids, clusters), dtype=np.int64)
         if np.array_equal(new, medoids):
             return medoids, iteration, True
         medoids = new
     return medoids, max_iter, False
+
+
+def _best_within(assignment: _Assignment, medoids: Ints, clusters: list[Ints]) -> list[int]:
+    """The row of least total distance in every cluster; the medoid where none has less."""
+
+    def best(m: int) -> int:
+        members = clusters[m]
+        totals = np.empty(len(members))
+        loops.within_totals(assignment.distance, members, assignment.weight, totals)
+        own = totals[members == medoids[m]].min(initial=np.inf)
+        least = int(totals.argmin())
+        return int(members[least] if totals[least] < own * (1 - ROUNDING) else medoids[m])
+
+    numbers = range(len(medoids))
+    if len(assignment.weight) ** 2 < MIN_WORK * len(medoids):
+        return [best(m) for m in numbers]
+    return parallel_map(best, numbers)
 
 
 def _swap(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[int, bool]:
@@ -138,22 +135,26 @@ def _swap(assignment: _Assignment, medoids: Ints, max_iter: int) -> tuple[int, b
     loss = assignment.assign(medoids)
     without_swap, start, passes = 0, 0, 0
 
-    def evaluate(a: int, b: int) -> None:
+    def evaluate(rows: slice) -> None:
         loops.swap_changes(
             assignment.distance, assignment.nearest, assignment.first, assignment.second,
-            assignment.weight, removal, a, b, change, which,
+            assignment.weight, removal, rows.start, rows.stop, change, which,
         )  # fmt: skip
 
     assignment.removal_losses(removal)
     while without_swap < n and passes < max_iter and k < n:
         stop = min(start + BATCH, n)
-        assignment.over_rows(evaluate, start, stop)
+        at = [
+            slice(start + cut.start, start + cut.stop)
+            for cut in pieces(stop - start, MIN_WORK // n)
+        ]
+        parallel_map(evaluate, at)
         without_swap += stop - start
         improving = start + np.flatnonzero(change[start:stop] < -ROUNDING * loss)
         for c in improving[np.argsort(change[improving], kind="stable")].tolist():
             if c in medoids:
                 continue
-            evaluate(c, c + 1)
+            evaluate(slice(c, c + 1))
             if change[c] < -ROUNDING * loss:
                 medoids[which[c]] = c
                 loss = assignment.swap(medoids, int(which[c]))
@@ -193,9 +194,8 @@ def best_swap(distance: Singles, weight: Floats, medoids: Ints) -> float:
         losses = with_first.sum(axis=1, dtype=float)[:, None] - with_first + with_second
         return float(losses.min())
 
-    step = max(1, 1_000_000 // n)
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        best = min(pool.map(least, range(0, n, step)))
+    step = max(1, min(-(-n // MIN_PIECES), BLOCK_NUMBERS // n))
+    best = min(parallel_map(least, range(0, n, step)))
     return float(weight @ first.astype(float)) - best
 
 
@@ -203,17 +203,18 @@ def best_replacement_within(distance: Singles, weight: Floats, medoids: Ints) ->
     """The largest reduction of a cluster's total distance by another of its rows as medoid."""
     labels = distance[medoids].argmin(axis=0)
     labels[medoids] = np.arange(len(medoids))
-    best = 0.0
-    for m, medoid in enumerate(medoids):
+
+    def reduction(m: int) -> float:
         members = np.flatnonzero(labels == m)
         step = max(1, BLOCK_NUMBERS // len(members))
         totals = [
             (distance[np.ix_(members[a : a + step], members)] @ weight[members]).min()
             for a in range(0, len(members), step)
         ]
-        own = float(distance[medoid, members].astype(float) @ weight[members])
-        best = max(best, own - float(min(totals)))
-    return best
+        own = float(distance[medoids[m], members].astype(float) @ weight[members])
+        return own - float(min(totals))
+
+    return max(0.0, *parallel_map(reduction, range(len(medoids))))
 
 
 # -- distances of all pairs ------------------------------------------------------------------------
@@ -247,7 +248,7 @@ def _euclidean_distances(x: Floats) -> Singles:
     square = np.einsum("ij,ij->i", z, z)
     inexact = MIN_SQUARE * float(square.max(initial=0.0))
     out = np.empty((len(z), len(z)), dtype=np.float32)
-    step = max(1, BLOCK_NUMBERS // len(z))
+    step = max(1, min(-(-len(z) // MIN_PIECES) + 64, BLOCK_NUMBERS // len(z)))
     half, negative = 0.5 * square, z.T * -1.0
 
     def fill(a: int) -> None:
@@ -259,8 +260,7 @@ def _euclidean_distances(x: Floats) -> Singles:
         rows[:] = part
         np.sqrt(rows, out=rows)
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(fill, range(0, len(z), step)))
+    parallel_map(fill, range(0, len(z), step))
     return out
 
 

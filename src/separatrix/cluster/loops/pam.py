@@ -55,7 +55,8 @@ def update_after_swap(distance, medoids, m, near, next_near, first, second):
 @compiled
 def removal_losses(near, first, second, weight, out):
     """Increase of the loss by removing each medoid: its rows go to their second nearest."""
-    out[:] = 0.0
+    for m in range(out.size):
+        out[m] = 0.0
     for i in range(near.size):
         out[near[i]] += weight[i] * (second[i] - first[i])
 
@@ -65,6 +66,7 @@ def swap_changes(distance, near, first, second, weight, removal, start, stop, ch
     """Best swap of every candidate row ``start:stop``: change of the loss, and the medoid."""
     total = np.empty(removal.size)
     for c in range(start, stop):
+        best = 0
         common = 0.0
         for m in range(removal.size):
             total[m] = removal[m]
@@ -76,7 +78,9 @@ def swap_changes(distance, near, first, second, weight, removal, start, stop, ch
                     total[near[i]] += weight[i] * (first[i] - second[i])
                 else:
                     total[near[i]] += weight[i] * (d - second[i])
-        best = total.argmin()
+        for m in range(removal.size):
+            if total[m] < total[best]:
+                best = m
         change[c], which[c] = total[best] + common, best
 
 
