@@ -73,8 +73,59 @@ def linear_svm(quick: bool) -> None:
         )
 
 
+def l1_objective(model: Any, x: Any, y: np.ndarray, C: float) -> str:
+    """C Σ ℓ + ‖b‖₁, computed alike for all."""
+    coef = np.atleast_2d(model.coef_)
+    scores = np.asarray(x @ coef.T)[:, 0] + np.ravel(model.intercept_)[0]
+    loss = np.logaddexp(0.0, np.where(y == 1, -scores, scores)).sum()
+    return f"objective {C * loss + np.abs(coef).sum():.4f}"
+
+
+def l1_peers(x: Any, y: np.ndarray, C: float) -> dict[str, Callable[[], Any]]:
+    """liblinear, and skglm where it is installed; each with its default tolerance."""
+    from sklearn.linear_model import LogisticRegression
+
+    peers: dict[str, Callable[[], Any]] = {
+        "scikit-learn liblinear": lambda: LogisticRegression(
+            l1_ratio=1.0, C=C, solver="liblinear"
+        ).fit(x, y)
+    }
+    try:
+        from skglm import SparseLogisticRegression
+    except ImportError:
+        return peers
+    alpha = 1.0 / (C * x.shape[0])
+    peers["skglm"] = lambda: SparseLogisticRegression(alpha=alpha, tol=1e-5).fit(x, y)
+    return peers
+
+
+def l1_logistic(quick: bool) -> None:
+    n, d = (2_000, 5_000) if quick else (20_000, 50_000)
+    rng = np.random.default_rng(0)
+    m = n * d // 500
+    at = rng.integers(0, n, m, dtype=np.int32), rng.integers(0, d, m, dtype=np.int32)
+    x = sparse.csr_matrix((rng.random(m), at), shape=(n, d))
+    b = np.where(rng.random(d) < 0.02, 10.0 * rng.standard_normal(d), 0.0)
+    y = (x @ b + 0.3 * rng.standard_normal(n) > 0.0).astype(int)
+    words, topic = texts(*((2_000, 10_000) if quick else (11_000, 60_000)), 20)
+    for name, table, label, C in (
+        ("uniform", x, y, 1.0),
+        ("Zipf counts", words, (topic < 10).astype(int), 0.1),
+    ):
+        race(
+            f"l1 logistic, CSR {table.shape[0]} x {table.shape[1]} ({name}), C = {C:g}",
+            (
+                "separatrix",
+                lambda t=table, v=label, C=C: sx.LogisticRegression(C=C, l1_ratio=1.0).fit(t, v),
+            ),
+            l1_peers(table, label, C),
+            note=lambda m, t=table, v=label, C=C: l1_objective(m, t, v, C),
+            target=1.5,
+        )
+
+
 #: Every race of this file, in order; each takes ``quick``.
-RACES: tuple[Callable[[bool], None], ...] = (naive_bayes, linear_svm)
+RACES: tuple[Callable[[bool], None], ...] = (naive_bayes, linear_svm, l1_logistic)
 
 
 def main(quick: bool = False) -> None:

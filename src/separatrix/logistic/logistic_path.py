@@ -10,23 +10,15 @@ import numpy as np
 
 from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.fit import solve_logistic, starting_point
-from separatrix.logistic.path import (
-    PathPoints,
-    certified_path,
-    fold_losses,
-    penalty_grid,
-    shared_products,
-)
+from separatrix.logistic.path import PathPoints, certified_path, losses_of_folds, penalty_grid
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.tuning import coefficient_path, grid_of_penalties, tune_ridge
-from separatrix.messages import InputError, check_option, warn
-from separatrix.rows.block import Ints
+from separatrix.messages import check_option, warn
 from separatrix.rows.rows import InMemory, Rows
 from separatrix.rows.schema import Terms
 from separatrix.selection import rules
-from separatrix.selection.folds import DEFAULT_FOLDS, folding, folds_of
+from separatrix.selection.folds import folding
 from separatrix.selection.tuning import Tuning, TuningData
-from separatrix.threads import parallel_map
 
 
 class LogisticPathBase(LogisticClassifier):
@@ -332,26 +324,6 @@ class LogisticCV(LogisticPathBase):
 
     def _best(self, path: PathPoints, rows: Rows, targets: Terms, options: LogisticOptions) -> int:
         assert isinstance(rows, InMemory)
-        codes = rows.block.codes(targets)
-        cv = DEFAULT_FOLDS if self.cv is None else self.cv
-        if isinstance(cv, int | np.integer):
-            _check_rarest(codes, int(cv), self.classes_)
-        x = shared_products(rows)
-        losses = parallel_map(
-            lambda fold: fold_losses(rows, targets, fold, path.Cs, options, x),
-            list(folds_of(cv, len(rows), codes=codes).pairs),
-        )
+        losses = losses_of_folds(rows, targets, self.cv, self.classes_, path.Cs, options)
         self.log_loss_path_ = np.stack(losses, axis=1)
         return rules.RULES[self.rule](1.0 / path.Cs, self.log_loss_path_)
-
-
-def _check_rarest(codes: Ints, folds: int, classes: Any) -> None:
-    """Stratified folds need as many rows of every class as there are folds."""
-    counts = np.bincount(codes, minlength=len(classes))
-    if folds < 2 or counts.min() < folds:
-        rare = classes.tolist()[int(counts.argmin())]
-        raise InputError(
-            f"cv={folds} folds cannot be made of n_samples={len(codes)} rows: class {rare!r} has "
-            f"{counts.min()}.",
-            remedy="Use at least 2 folds, and no more than the rarest class has rows.",
-        )

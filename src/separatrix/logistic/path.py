@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
 from separatrix.rows.schema import Terms
-from separatrix.threads import small_products
+from separatrix.selection.folds import DEFAULT_FOLDS, folds_of
+from separatrix.threads import parallel_map, small_products
 
 #: ℓ₁ ratio for which the first penalty is computed if the penalty has none.
 MIN_L1_RATIO = 0.01
@@ -129,6 +131,32 @@ def training_rows(rows: InMemory, train: Ints, x: Products | None) -> LogisticRo
     w = block.weights * np.bincount(train, minlength=block.n)
     masked = ArrayRows(block.x, block.y, w, targets=block.targets.items)
     return replace(LogisticRows.of(masked), encoding=identity(rows.schema), x=x)
+
+
+def losses_of_folds(
+    rows: InMemory, targets: Terms, cv: Any, classes: Any, Cs: Floats, options: LogisticOptions
+) -> list[Floats]:
+    """Mean log losses along the path of every fold, folds on threads."""
+    codes, x = rows.block.codes(targets), shared_products(rows)
+    cv = DEFAULT_FOLDS if cv is None else cv
+    if isinstance(cv, int | np.integer):
+        _check_rarest(codes, int(cv), classes)
+    return parallel_map(
+        lambda fold: fold_losses(rows, targets, fold, Cs, options, x),
+        list(folds_of(cv, len(rows), codes=codes).pairs),
+    )
+
+
+def _check_rarest(codes: Ints, folds: int, classes: Any) -> None:
+    """Stratified folds need as many rows of every class as there are folds."""
+    counts = np.bincount(codes, minlength=len(classes))
+    if folds < 2 or counts.min() < folds:
+        rare = classes.tolist()[int(counts.argmin())]
+        raise InputError(
+            f"cv={folds} folds cannot be made of n_samples={len(codes)} rows: class {rare!r} has "
+            f"{counts.min()}.",
+            remedy="Use at least 2 folds, and no more than the rarest class has rows.",
+        )
 
 
 def fold_losses(

@@ -5,9 +5,7 @@ Paths run from strong to weak penalties and end where all folds together have be
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +18,7 @@ from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
 from separatrix.statistics.standardizer import Standardizer
-from separatrix.threads import one_blas_thread
+from separatrix.threads import one_blas_thread, parallel_map
 
 #: Decrease of the mean loss that a step must promise: the loss of a fold to about four digits.
 TOLERANCE = 1e-7
@@ -63,9 +61,8 @@ class RidgeFolds:
     def solve(self, penalties: Floats, tolerance: float) -> Iterator[list[Floats]]:
         """θ of every fold, for one penalty after the other."""
         paths = [ridge_path(self.rows.take(train), penalties, tolerance) for train, _ in self.pairs]
-        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            for _ in penalties:
-                yield list(pool.map(next, paths))
+        for _ in penalties:
+            yield parallel_map(next, paths)
 
     def losses(self, thetas: list[Floats]) -> tuple[Floats, Floats]:
         """Mean log loss and error rate of the test rows of every fold."""
@@ -150,8 +147,7 @@ def fold_fits(folds: RidgeFolds, C: float, loss: str) -> Tuning:
                 return theta, True
         return theta, False
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(fit, folds.pairs))
+    found = parallel_map(fit, folds.pairs)
     thetas = [theta for theta, _ in found]
     separated = [str(fold) for fold, (_, known) in enumerate(found) if known]
     note = f"the classes are separable in the training rows of fold {', '.join(separated)}"

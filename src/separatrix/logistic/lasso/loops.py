@@ -9,7 +9,8 @@ A free intercept a is eliminated: after every step it is −Σu / Σh, which cos
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
 THRESHOLD = 1.0 + 1e-14
@@ -17,7 +18,7 @@ THRESHOLD = 1.0 + 1e-14
 ROUNDING = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shrunk(z, threshold, curvature):
     """The minimum of ½ curvature θ² − z θ + threshold |θ|."""
     if z > threshold:
@@ -27,7 +28,7 @@ def _shrunk(z, threshold, curvature):
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_moments(start, stop, indptr, indices, data, h, total, first, second):
     """Σ h x and Σ h (x − mean)² of columns; ``total`` is Σ h, or 0 without a free intercept."""
     for j in range(start, stop):
@@ -44,7 +45,7 @@ def sparse_moments(start, stop, indptr, indices, data, h, total, first, second):
         first[j], second[j] = here, square
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_sweep(order, indptr, indices, data, first, second, l1, l2, h, u, theta, move, state):
     """Minimize over each column of ``order`` in turn; the largest violation met.
 
@@ -79,7 +80,7 @@ def sparse_sweep(order, indptr, indices, data, first, second, l1, l2, h, u, thet
     return worst
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def dense_moments(start, stop, columns, h, total, first, second):
     """Σ h x and Σ h (x − mean)² of dense columns, one in each row of ``columns``."""
     n = columns.shape[1]
@@ -94,7 +95,7 @@ def dense_moments(start, stop, columns, h, total, first, second):
         first[j], second[j] = here, square
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _dot(x, y):
     total = 0.0
     for i in range(x.shape[0]):
@@ -102,7 +103,7 @@ def _dot(x, y):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dense_sweep(order, columns, first, second, l1, l2, h, u, theta, move, state):
     """As :func:`sparse_sweep`, for dense columns, one in each row of ``columns``."""
     a, total, mass = state[0], state[1], state[2]
@@ -133,7 +134,7 @@ def dense_sweep(order, columns, first, second, l1, l2, h, u, theta, move, state)
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def two_class_model(scores, move, t, positive, w, floor, residual, h):
     """Σ w log(1 + e^−margin) at scores + t·move, with w (p − y) and w max(p(1 − p), floor) by row.
 
