@@ -64,6 +64,26 @@ def test_units_do_not_matter(search: type, unit: float) -> None:
     )
 
 
+def test_few_rows_are_searched_in_parts_of_the_points_on_any_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(5)
+    z, x = rng.normal(size=(9001, 7)), rng.normal(size=(130, 7))
+    z[4500:4700] = z[:200]  # ties across the parts
+    expected = nearest_by_sorting(squared_distances(x, z), 9)
+    found = {}
+    for threads in (1, 16):
+        monkeypatch.setattr("separatrix.threads.available_threads", lambda n=threads: n)
+        for search in (KDTree, ProductSearch):
+            found[search, threads] = search(z).nearest(x, 9)
+            np.testing.assert_array_equal(found[search, threads].indices, expected)
+        few = ProductSearch(z).nearest(x[:3], 9)
+        np.testing.assert_array_equal(few.indices, expected[:3])
+    for search in (KDTree, ProductSearch):
+        one, many = found[search, 1].distances, found[search, 16].distances
+        np.testing.assert_array_equal(one, many)
+
+
 def test_single_precision_never_decides_alone() -> None:
     """Points that differ in the tenth digit, and rows far outside the cloud."""
     rng = np.random.default_rng(0)

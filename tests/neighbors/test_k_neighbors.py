@@ -15,6 +15,8 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
 
 import separatrix as sx
+from separatrix.distances.search.neighbors import NeighborSearch
+from separatrix.threads import thread_count
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3))
@@ -302,3 +304,31 @@ def test_exemplars_promise_their_gradient(exemplar: str) -> None:
 def test_objects_cannot_be_standardized() -> None:
     with pytest.raises(sx.InputError, match="numeric columns"):
         sx.KNeighborsClassifier(1, metric="edit", standardize=True).fit(["a", "b"], [0, 1])
+
+
+def test_votes_for_many_classes_are_those_of_the_probabilities() -> None:
+    rng = np.random.default_rng(4)
+    x, labels = rng.normal(size=(900, 3)), rng.integers(0, 400, size=900)
+    rows = rng.normal(size=(60, 3))
+    for weights in ("uniform", "distance"):
+        model = sx.KNeighborsClassifier(15, weights=weights).fit(x, labels)
+        expected = model.classes_[model.predict_proba(rows).argmax(axis=1)]
+        np.testing.assert_array_equal(model.predict(rows), expected)
+
+
+def test_n_jobs_limits_the_threads_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("separatrix.threads.available_threads", lambda: 8)
+    counts = []
+    search = NeighborSearch.nearest
+
+    def counted(self: NeighborSearch, x: object, k: int) -> object:
+        counts.append(thread_count())
+        return search(self, x, k)
+
+    monkeypatch.setattr(NeighborSearch, "nearest", counted)
+    x = np.arange(20.0).reshape(10, 2)
+    model = sx.KNeighborsRegressor(2, n_jobs=3).fit(x, x[:, 0])
+    model.predict(x)
+    model.kneighbors(x)
+    model.set_params(n_jobs=None).kneighbors(x)
+    assert counts == [3, 3, 8]

@@ -18,7 +18,6 @@ from separatrix.distances.loops.integer_products import (
     ROWS,
     lower_bounds,
 )
-from separatrix.distances.loops.k_smallest import sort_heap
 
 #: The norm of a vector of integers: no sum of products leaves 32 bits, no integer 16.
 LARGEST_NORM = 32766.0
@@ -43,103 +42,95 @@ def pack(x, center, inverse, first, stop, packed, measures):
     """
     n, d = x.shape
     width, pairs = packed.shape[2], packed.shape[1]
-    row = np.empty(d)
-    whole = np.zeros((width, 2 * pairs), dtype=np.int16)
-    joined = whole.view(np.int32)
-    for group in range(first, stop):
-        for lane in range(width):
-            i = group * width + lane
-            if i >= n:
-                for j in range(d):
-                    whole[lane, j] = 0
-                continue
+    row = np.zeros(2 * pairs)
+    for i in range(first * width, stop * width):
+        group, lane = i // width, i % width
+        scale = factor = 0.0
+        if i < n:
             for j in range(d):
                 row[j] = (x[i, j] - center[j]) * inverse
-            norm = np.sqrt(_sum_of_squares(row))
-            scale = norm / LARGEST_NORM
+            measures[i, 0] = np.sqrt(_sum_of_squares(row))
+            measures[i, 1] = scale = measures[i, 0] / LARGEST_NORM
             factor = 1.0 / scale if scale > 0.0 else 0.0
-            for j in range(d):
-                nearest = np.rint(row[j] * factor)
-                whole[lane, j] = np.int16(nearest)
-                row[j] -= nearest * scale
-            measures[i, 0], measures[i, 1] = norm, scale
-            measures[i, 2] = np.sqrt(_sum_of_squares(row))
         for h in range(pairs):
-            for lane in range(width):
-                packed[group, h, lane] = joined[lane, h]
+            even, odd = np.rint(row[2 * h] * factor), np.rint(row[2 * h + 1] * factor)
+            packed[group, h, lane] = (np.int64(odd) << 16) | (np.int64(even) & 0xFFFF)
+            row[2 * h] -= even * scale
+            row[2 * h + 1] -= odd * scale
+        if i < n:
+            measures[i, 2] = np.sqrt(_sum_of_squares(row))
 
 
 @njit(cache=True, nogil=True)
-def squares(x, z, at, size, out):
-    """‖x − z‖² of the candidates ``at``, summed in the order of features, four side by side."""
-    d, s = x.size, 0
-    while s + 4 <= size:
-        a, b, c, e = z[at[s]], z[at[s + 1]], z[at[s + 2]], z[at[s + 3]]
+def squares(x, i, z, at, size, out):
+    """‖x − z‖² of row i and its candidates, summed in the order of features, four side by side."""
+    for s in range(0, size, 4):
+        a, b = at[i, s], at[i, min(s + 1, size - 1)]
+        c, e = at[i, min(s + 2, size - 1)], at[i, min(s + 3, size - 1)]
         p = q = r = u = 0.0
-        for j in range(d):
-            v = x[j]
-            p += (v - a[j]) * (v - a[j])
-            q += (v - b[j]) * (v - b[j])
-            r += (v - c[j]) * (v - c[j])
-            u += (v - e[j]) * (v - e[j])
-        out[s], out[s + 1], out[s + 2], out[s + 3] = p, q, r, u
-        s += 4
-    while s < size:
-        a, p = z[at[s]], 0.0
-        for j in range(d):
-            p += (x[j] - a[j]) * (x[j] - a[j])
+        for j in range(x.shape[1]):
+            v = x[i, j]
+            p += (v - z[a, j]) * (v - z[a, j])
+            q += (v - z[b, j]) * (v - z[b, j])
+            r += (v - z[c, j]) * (v - z[c, j])
+            u += (v - z[e, j]) * (v - z[e, j])
+        out[min(s + 3, size - 1)] = u
+        out[min(s + 2, size - 1)] = r
+        out[min(s + 1, size - 1)] = q
         out[s] = p
-        s += 1
 
 
 @njit(cache=True, nogil=True)
-def _kth(values, size, k):
-    """The k-th smallest of the first ``size`` values, which are reordered: quickselect."""
-    a, b, middle = 0, size - 1, k - 1
-    while a < b:
-        pivot = values[(a + b) // 2]
-        i, j = a, b
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            b = j
-        elif middle >= i:
-            a = i
-        else:
-            break
-    return values[middle]
+def _sort(values, at, i, size):
+    """Shell's sort of candidates by (value, index)."""
+    gap = 1
+    while gap < size // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for s in range(gap, size):
+            v, j, t = values[s], at[i, s], s
+            while t >= gap and (
+                values[t - gap] > v or (values[t - gap] == v and at[i, t - gap] > j)
+            ):
+                values[t], at[i, t] = values[t - gap], at[i, t - gap]
+                t -= gap
+            values[t], at[i, t] = v, j
+        gap //= 3
 
 
 @njit(cache=True, nogil=True)
-def _limit(low, high, at, size, k, slack, work):
-    """Drop candidates that k others certainly precede; the new size, and the new limit."""
+def _limit(low, high, at, i, size, k, slack, work):
+    """Drop candidates of row i that k others certainly precede; the new size, and the new limit."""
     if size <= k:
         return size, np.inf
     for s in range(size):
-        work[s] = high[s]
-    limit = _kth(work, size, k) + slack
+        work[s] = high[i, s]
+    first, last = 0, size - 1
+    while first < last:  # quickselect of the k-th smallest upper bound
+        pivot = work[(first + last) // 2]
+        s, t = first, last
+        while s <= t:
+            while work[s] < pivot:
+                s += 1
+            while work[t] > pivot:
+                t -= 1
+            if s <= t:
+                work[s], work[t] = work[t], work[s]
+                s += 1
+                t -= 1
+        if k - 1 <= t:
+            last = t
+        elif k - 1 >= s:
+            first = s
+        else:
+            break
+    limit = work[k - 1] + slack
     left = 0
     for s in range(size):
-        if low[s] <= limit:
-            low[left], high[left], at[left] = low[s], high[s], at[s]
+        if low[i, s] <= limit:
+            low[i, left], high[i, left], at[i, left] = low[i, s], high[i, s], at[i, s]
             left += 1
     return left, limit
-
-
-@njit(cache=True, nogil=True)
-def _measure(x, z, norm, inverse, low, high, at, size, k, work):
-    """The k nearest candidates by their distances, which give t up to rounding."""
-    squares(x, z, at, size, work)
-    sort_heap(work, at, size)
-    for s in range(k):
-        low[s] = high[s] = 0.5 * (work[s] * inverse * inverse - norm * norm)
 
 
 @njit(cache=True, nogil=True)
@@ -176,18 +167,21 @@ def scan(
                         sizes[i] = s + 1
                         if s + 1 < room:
                             continue
-                        left, limit = _limit(low[i], high[i], at[i], room, k, slack[i], work)
-                        if left > room - k:
-                            _measure(
-                                x[i], z, norms[i], inverse, low[i], high[i], at[i], left, k, work
-                            )
-                            left, limit = k, high[i, k - 1] + slack[i]
+                        left, limit = _limit(low, high, at, i, room, k, slack[i], work)
+                        if left > room - k:  # bounds do not tell them apart
+                            squares(x, i, z, at, left, work)
+                            _sort(work, at, i, left)
+                            left = k
+                            for t in range(k):
+                                exact = work[t] * inverse * inverse - norms[i] * norms[i]
+                                low[i, t] = high[i, t] = 0.5 * exact
+                            limit = high[i, k - 1] + slack[i]
                         # in single precision, rounded up
                         of_rows[group, LIMIT, r] = limit + 2e-7 * abs(limit)
                         sizes[i] = left
     for i in range(q):
-        size, _ = _limit(low[i], high[i], at[i], sizes[i], k, slack[i], work)
-        squares(x[i], z, at[i], size, work)
-        sort_heap(work, at[i], size)
+        size, _ = _limit(low, high, at, i, sizes[i], k, slack[i], work)
+        squares(x, i, z, at, size, work)
+        _sort(work, at, i, size)
         for s in range(k):
             found[i, s], nearest[i, s] = work[s], at[i, s]

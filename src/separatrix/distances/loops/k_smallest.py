@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from separatrix.distances.loops.extremes import some_within
@@ -39,7 +40,7 @@ def push(distances, indices, size, d, i):
     """Push (d, i) on the max-heap, which drops its maximum if it is full; the new size."""
     if size == distances.size:
         if precedes(d, i, distances[0], indices[0]):
-            _sift_down(distances, indices, size, 0, d, i)
+            _sift_down(distances, indices, size, np.int64(0), d, i)  # no variant of a literal
         return size
     at = size
     while at > 0:
@@ -60,7 +61,7 @@ def sort_heap(distances, indices, size):
     for end in range(size - 1, 0, -1):
         d, i = distances[end], indices[end]
         distances[end], indices[end] = distances[0], indices[0]
-        _sift_down(distances, indices, end, 0, d, i)
+        _sift_down(distances, indices, end, np.int64(0), d, i)
 
 
 @njit(cache=True, nogil=True)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.distances.loops.extremes import some_within
-from separatrix.distances.loops.k_smallest import push, sort_heap
 from separatrix.distances.loops.point_distances import EUCLIDEAN, MANHATTAN, to_points
 
 
@@ -73,7 +71,8 @@ def _quickselect(keys, order, middle):
     """Quickselect: the smaller keys before ``middle``, the larger from it on."""
     a, b = 0, keys.size - 1
     while a < b:
-        pivot = _median_of_three(keys[a], keys[(a + b) // 2], keys[b])
+        low, high = min(keys[a], keys[b]), max(keys[a], keys[b])
+        pivot = max(low, min(high, keys[(a + b) // 2]))  # the median of three
         i, j = a, b
         while i <= j:
             while keys[i] < pivot:
@@ -94,11 +93,6 @@ def _quickselect(keys, order, middle):
 
 
 @njit(cache=True, nogil=True)
-def _median_of_three(a, b, c):
-    return max(min(a, b), min(max(a, b), c))
-
-
-@njit(cache=True, nogil=True)
 def to_box(x, low, high, kind):
     """Distance (Euclidean: its square) from a point to the nearest point of a box."""
     total = 0.0
@@ -114,6 +108,31 @@ def to_box(x, low, high, kind):
 
 
 @njit(cache=True, nogil=True)
+def _largest_leaf(starts):
+    """The number of points in the largest leaf: the leaves are the last half of the nodes."""
+    largest = 0
+    for node in range(starts.shape[0] // 2, starts.shape[0]):
+        largest = max(largest, starts[node, 1] - starts[node, 0])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _insert(distances, indices, i, distance, index):
+    """Insert a neighbor of row i in its place, if it has one; the k-th distance."""
+    s = distances.shape[1]
+    while s > 0 and (
+        distances[i, s - 1] > distance
+        or (distances[i, s - 1] == distance and indices[i, s - 1] > index)
+    ):
+        s -= 1
+        if s + 1 < distances.shape[1]:
+            distances[i, s + 1], indices[i, s + 1] = distances[i, s], indices[i, s]
+    if s < distances.shape[1]:
+        distances[i, s], indices[i, s] = distance, index
+    return distances[i, distances.shape[1] - 1]
+
+
+@njit(cache=True, nogil=True)
 def query(x, columns, order, starts, low, high, kind, distances, indices):
     """The nearest points of every row of x, nearest first; returns the number of distances.
 
@@ -121,45 +140,39 @@ def query(x, columns, order, starts, low, high, kind, distances, indices):
     pruned; one at the very same distance is visited, since it may hold a smaller index.
     """
     nodes, k = low.shape[0], distances.shape[1]
-    largest = 0
-    for node in range(nodes):
-        largest = max(largest, starts[node, 1] - starts[node, 0] if 2 * node + 1 >= nodes else 0)
-    distance_buffer = np.empty(largest)
+    distance_buffer = np.empty(_largest_leaf(starts))
     stack = np.empty(128, dtype=np.int64)
     bounds = np.empty(128)
     n_distances = 0
     for i in range(x.shape[0]):
-        size, top = 0, 1
+        limit, top = np.inf, 1
+        for s in range(k):
+            distances[i, s], indices[i, s] = np.inf, order.size
         stack[0], bounds[0] = 0, 0.0
         while top > 0:
             top -= 1
             node = stack[top]
-            if size == k and bounds[top] > distances[i, 0]:
+            if bounds[top] > limit:
                 continue
             left, right = 2 * node + 1, 2 * node + 2
             if left >= nodes:
                 a, b = starts[node, 0], starts[node, 1]
                 to_points(x[i], columns, a, b, kind, distance_buffer)
                 n_distances += b - a
-                if size == k and not some_within(distance_buffer, 0, b - a, distances[i, 0]):
-                    continue
                 for s in range(b - a):
-                    if size < k or distance_buffer[s] <= distances[i, 0]:
-                        size = push(
-                            distances[i], indices[i], size, distance_buffer[s], order[a + s]
-                        )
+                    if distance_buffer[s] <= limit:
+                        limit = _insert(distances, indices, i, distance_buffer[s], order[a + s])
                 continue
             to_left = to_box(x[i], low[left], high[left], kind)
             to_right = to_box(x[i], low[right], high[right], kind)
             if to_right < to_left:
                 left, right = right, left
                 to_left, to_right = to_right, to_left
-            if size < k or to_right <= distances[i, 0]:
+            if to_right <= limit:
                 stack[top], bounds[top] = right, to_right
                 top += 1
             stack[top], bounds[top] = left, to_left
             top += 1
-        sort_heap(distances[i], indices[i], k)
     return n_distances
 
 
@@ -169,10 +182,7 @@ def query_radius(x, columns, order, starts, low, high, kind, radius):
 
     Returns their number for each row, then indices and distances, row after row.
     """
-    nodes = low.shape[0]
-    largest = 0
-    for node in range(nodes):
-        largest = max(largest, starts[node, 1] - starts[node, 0] if 2 * node + 1 >= nodes else 0)
+    nodes, largest = low.shape[0], _largest_leaf(starts)
     distance_buffer = np.empty(largest)
     stack = np.empty(128, dtype=np.int64)
     counts = np.zeros(x.shape[0], dtype=np.int64)

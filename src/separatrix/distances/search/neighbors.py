@@ -33,10 +33,16 @@ from separatrix.rows.block import Floats
 
 #: In more dimensions than this a k-d tree prunes next to nothing.
 MAX_TREE_DIMENSIONS = 24
-#: Time of one distance in a k-d tree over that in a matrix product, about.
+#: Time of one distance in a k-d tree over that of one among all, about.
 TREE_COST = 8.0
+#: Nanoseconds by products, about: of a query, of a point, of a feature of a point.
+QUERY_TIME, POINT_TIME, FEATURE_TIME = 15_000.0, 0.6, 0.016
+#: Nanoseconds in a k-d tree, about: of a query, of a distance, of a feature of a distance.
+TREE_QUERY_TIME, TREE_POINT_TIME, TREE_FEATURE_TIME = 4_000.0, 10.0, 0.7
 #: Queries on which the number of distances of a k-d tree is measured.
 TRIAL_QUERIES = 32
+#: A tree inserts neighbors one by one; more than this are found among all distances.
+MAX_TREE_NEIGHBORS = 512
 #: Fewer points than this get no tree.
 MIN_TREE_POINTS = 256
 
@@ -136,11 +142,17 @@ class TreeOrExhaustiveSearch:
         return np.abs(x).max(axis=1, initial=0.0) > LARGEST
 
     def _tree_is_faster(self, tree: KDTree, x: Floats, k: int) -> bool:
+        if k > MAX_TREE_NEIGHBORS:
+            return False
         if not len(x):
             return True
         trial = x[:: max(1, len(x) // TRIAL_QUERIES)][:TRIAL_QUERIES]
         n_distances = tree.nearest_and_count(trial, k)[1] / len(trial)
-        return n_distances * TREE_COST < len(self._points)
+        n, d = self._points.shape
+        if self._name != "euclidean":
+            return bool(n_distances * TREE_COST < n)
+        by_tree = TREE_QUERY_TIME + n_distances * (TREE_POINT_TIME + TREE_FEATURE_TIME * d)
+        return bool(by_tree < QUERY_TIME + n * (POINT_TIME + FEATURE_TIME * d))
 
 
 class EuclideanSearch:

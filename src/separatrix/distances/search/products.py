@@ -112,7 +112,7 @@ class ProductSearch:
         block = max(1, BLOCK_BYTES // (64 * self._tiles.shape[1]))
         loops.scan(
             x, self._points, rows, self._tiles, self._table, of_rows, norms.copy(), slack,
-            self._inverse, span.start, span.stop, block, k, 3 * k + 32, found, indices,
+            self._inverse, span.start, span.stop, block, k, 2 * k + 16, found, indices,
         )  # fmt: skip
 
 
