@@ -57,8 +57,16 @@ def column_squares(x: Floats, center: Floats, w: Floats) -> Floats:
         columns.write(these, z)
         np.einsum("ij,ij->j", z, z, out=out[these])
 
-    parallel_map(part, pieces(x.shape[1], SMALLEST))
+    parallel_map(part, pieces(x.shape[1], 64))
     return out
+
+
+def standardized_copy(x: Floats, center: Floats, scale: Floats, root_weight: Floats) -> Floats:
+    """Z itself, in the order of ``x``."""
+    columns = _Columns(x, center, scale, root_weight)
+    z = np.empty(x.shape, order=columns.order)
+    parallel_map(lambda part: columns.write(part, z[:, part]), pieces(x.shape[1], 64))
+    return z
 
 
 class _Columns:

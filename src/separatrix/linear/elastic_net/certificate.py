@@ -14,6 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from separatrix.linear.elastic_net.problem import ElasticNetOptions, sparse_variances
+from separatrix.matrices.gram import column_squares
+from separatrix.matrices.products import products
+from separatrix.matrices.standardized import Standardized
 from separatrix.optimize.duality import certify_primal_dual, joint_certificate
 from separatrix.optimize.losses import Squared
 from separatrix.optimize.penalties import ElasticNet
@@ -105,18 +108,16 @@ def _from_block(block: Block, coef: Floats, target: int, fit_intercept: bool) ->
     w = block.weights
     c = w / w.sum()
     y = block.y[:, target]
-    mean = block.rmatvec(c) if fit_intercept else np.zeros(len(coef))
+    mean = products(block.x).transposed_times(c) if fit_intercept else np.zeros(len(coef))
     if fit_intercept:
         y = y - c @ y
+    z = Standardized(products(block.x), mean, np.ones(len(mean)))
+    r = y - z.times(coef)
+    v = z.transposed_times(c * r)
     if sparse.issparse(block.x):
-        r = y - block.matvec(coef) + float(mean @ coef)
-        v = block.rmatvec(c * r) - mean * float(c @ r)
         variance = sparse_variances(block.x, c, mean)
     else:
-        z = block.x - mean
-        r = y - z @ coef
-        v = z.T @ (c * r)
-        variance = np.einsum("i,ij,ij->j", c, z, z)
+        variance = column_squares(block.x, mean, c)
     found = Residuals(float(c @ r**2), v, np.sqrt(variance), float(c @ y**2))
     return _without_constants(found, mean)
 

@@ -6,9 +6,6 @@ serve tables that are wider than long.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from scipy import sparse
 
@@ -18,14 +15,15 @@ from separatrix.linear.elastic_net.problem import (
     Scales,
     sparse_variances,
 )
+from separatrix.linear.elastic_net.sparse_path import SparseColumns
+from separatrix.matrices.gram import column_squares, standardized_copy
+from separatrix.matrices.products import DenseProducts
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints, Matrix
 from separatrix.statistics.moments import Moments
 
 #: Sparse tables are made dense up to this many entries, or from this density on.
 DENSE_ENTRIES, DENSE_FRACTION = 20_000_000, 0.25
-#: Entries of a matrix for which one more thread pays.
-ENTRIES_PER_THREAD = 1_000_000
 
 
 class MomentColumns:
@@ -57,12 +55,9 @@ class DenseColumns:
     """Columns ``u`` (n x d) and target ``t`` of length one; the working set is contiguous."""
 
     def __init__(self, u: Floats, t: Floats) -> None:
-        self.u, self.t = u, t
-        threads = max(1, min(os.cpu_count() or 1, u.size // ENTRIES_PER_THREAD))
-        self._cuts = [u.shape[1] * i // threads for i in range(threads + 1)]
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.u, self.t, self._products = u, t, DenseProducts(u)
         self._size, self._buffer = 0, np.empty((0, len(t)))
-        self.target = self._transposed_product(t)
+        self.target = self._products.transposed_times(t)
 
     @property
     def _set(self) -> Floats:
@@ -86,45 +81,7 @@ class DenseColumns:
     def gradient(self, beta: Floats) -> tuple[Floats, float]:
         """Uᵀr and ‖r‖² for r = t − Σ βᵢ uᵢ."""
         r = self.t - beta @ self._set
-        return self._transposed_product(r), float(r @ r)
-
-    def _transposed_product(self, r: Floats) -> Floats:
-        """Uᵀr, the one large product, with the columns divided among threads."""
-        if self._pool is None:
-            return np.asarray(self.u.T @ r)
-        pieces = [self.u.T[a:b] for a, b in zip(self._cuts, self._cuts[1:], strict=False)]
-        return np.concatenate(list(self._pool.map(lambda piece: piece @ r, pieces)))
-
-
-class SparseColumns:
-    """uⱼ = (aⱼ − μⱼ v)/sⱼ with sparse aⱼ: centered implicitly. ‖v‖ = 1."""
-
-    def __init__(self, a: Matrix, mean: Floats, scale: Floats, v: Floats, t: Floats) -> None:
-        self.a, self.mean, self.scale, self.v, self.t = a, mean, scale, v, t
-        self.target = self._transposed_product(t)
-        self._index = np.zeros(0, dtype=np.int64)
-
-    def _transposed_product(self, r: Floats) -> Floats:
-        return np.asarray((self.a.T @ r - self.mean * float(self.v @ r)) / self.scale)
-
-    def grow(self, new: Ints) -> Floats:
-        """Inner products of the enlarged working set with the new columns."""
-        self._index = np.concatenate([self._index, new])
-        at = self._index
-        product = (self.a[:, at].T @ self.a[:, new]).toarray()
-        product -= np.outer(self.mean[at], self.mean[new])
-        return np.asarray(product / np.outer(self.scale[at], self.scale[new]))
-
-    def select(self, positions: Ints) -> None:
-        """Reduce the working set to these positions."""
-        self._index = self._index[positions]
-
-    def gradient(self, beta: Floats) -> tuple[Floats, float]:
-        """Uᵀr and ‖r‖² for r = t − Σ βᵢ uᵢ."""
-        at = self._index
-        b = beta / self.scale[at]
-        r = self.t - self.a[:, at] @ b + self.v * float(self.mean[at] @ b)
-        return self._transposed_product(r), float(r @ r)
+        return self._products.transposed_times(r), float(r @ r)
 
 
 def elastic_net_problem(
@@ -170,17 +127,15 @@ def _from_block(block: Block, options: ElasticNetOptions, target: int) -> Elasti
         if x.shape[0] * x.shape[1] > DENSE_ENTRIES and density < DENSE_FRACTION:
             return _from_sparse(x, t, v, float(w.sum()), (y_mean, y_scale), options)
         x = x.toarray()
-    mean = v**2 @ x if options.fit_intercept else np.zeros(x.shape[1])
-    u = x - mean
-    if block.w is not None:
-        u *= v[:, None] * np.sqrt(block.n)
-    scale = np.sqrt(np.einsum("ij,ij->j", u, u) / block.n)
+    mean = np.zeros(x.shape[1])
+    if options.fit_intercept:
+        mean = DenseProducts(x).transposed_times(v**2)
+    scale = np.sqrt(column_squares(x, mean, v**2))
     scales = Scales(mean, scale, y_mean, y_scale, float(w.sum()))
-    nonconstant = scales.nonconstant
-    if len(nonconstant) < u.shape[1]:
-        u = u[:, nonconstant]
-    u /= scale[nonconstant] * np.sqrt(block.n)
-    return ElasticNetProblem(DenseColumns(u, t), scales, options)
+    at = scales.nonconstant
+    if len(at) < x.shape[1]:
+        x, mean, scale = x[:, at], mean[at], scale[at]
+    return ElasticNetProblem(DenseColumns(standardized_copy(x, mean, scale, v), t), scales, options)
 
 
 def _from_sparse(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +18,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.rows import Rows
 from separatrix.selection import rules
 from separatrix.selection.routing import fold_router, named_folds, routed
+from separatrix.threads import parallel_map
 
 
 class LassoCV(LassoPathBase):
@@ -53,7 +52,7 @@ class LassoCV(LassoPathBase):
     verbose : bool or int, default=False
         Accepted for compatibility with scikit-learn; it has no effect.
     n_jobs : int or None, default=None
-        Threads for the folds; None is one per processor.
+        Threads to use; None is one per processor.
     positive : bool, default=False
         Whether coefficients are constrained to be ≥ 0.
     random_state : int or None, default=None
@@ -182,11 +181,6 @@ class LassoCV(LassoPathBase):
             found = elastic_net_problem(train, options).path(path.alphas, stopping)
             return rules.validation_error(test, found.coefs, found.intercepts)
 
-        jobs = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
-        if jobs == 1:
-            errors = [test_error(fold) for fold in folds]
-        else:
-            with ThreadPoolExecutor(min(jobs, len(folds))) as pool:
-                errors = list(pool.map(test_error, folds))
+        errors = parallel_map(test_error, folds)
         self.mse_path_ = np.stack(errors, axis=1)
         return rules.RULES[self.rule](path.alphas, self.mse_path_)

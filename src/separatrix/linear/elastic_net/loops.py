@@ -1,4 +1,4 @@
-"""Newton steps on the support of a lasso solution, with drops.
+"""Newton steps on the support of a lasso solution; coordinate descent on sparse columns.
 
     RᵀR = G + diag(q) + δI,      RᵀR Δ = g − ℓ sign(b) − q b
 
@@ -79,3 +79,33 @@ def newton_with_drops(r, b, grad, l1, l2, damping):
         for i in range(out, k - 1):
             at[i] = at[i + 1]
         k -= 1
+
+
+@njit(cache=True, nogil=True)
+def sparse_sweep(at, starts, rows, values, mean, scale, l1, l2, positive, beta, r, shift):
+    """Minimize over each coordinate of ``at`` in turn; the largest violation, and the new shift.
+
+    The columns are uⱼ = (aⱼ − μⱼ v)/sⱼ with sparse aⱼ, the residual is r + shift·v. Centered
+    columns and residuals are orthogonal to v, so that uⱼ·ρ = (aⱼ·r + shift μⱼ)/sⱼ: a step costs the
+    stored entries of one column.
+    """
+    worst = 0.0
+    for j in at:
+        total = shift * mean[j]
+        for k in range(starts[j], starts[j + 1]):
+            total += values[k] * r[rows[k]]
+        old = beta[j]
+        z = total / scale[j] + old
+        new = 0.0
+        if z > l1[j]:
+            new = (z - l1[j]) / (1.0 + l2[j])
+        elif z < -l1[j] and not positive:
+            new = (z + l1[j]) / (1.0 + l2[j])
+        if new != old:
+            beta[j] = new
+            step = (new - old) / scale[j]
+            shift += step * mean[j]
+            for k in range(starts[j], starts[j + 1]):
+                r[rows[k]] -= step * values[k]
+            worst = max(worst, abs(new - old) * (1.0 + l2[j]))
+    return worst, shift

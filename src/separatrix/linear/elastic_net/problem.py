@@ -24,6 +24,7 @@ from separatrix.linear.elastic_net.path import (
     StoppingRule,
     solve_path,
 )
+from separatrix.linear.elastic_net.sparse_path import SparseColumns, solve_sparse_path
 from separatrix.messages import InputError
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints, Matrix
@@ -114,7 +115,7 @@ class ElasticNetPath:
 class ElasticNetProblem:
     """The elastic net of one target, for any α."""
 
-    products: InnerProducts
+    products: InnerProducts | SparseColumns
     scales: Scales
     options: ElasticNetOptions
 
@@ -149,7 +150,11 @@ class ElasticNetProblem:
         penalty = self.scales.penalty(self.options)
         levels, warm_start = [float(a) for a in alphas], self._standardized(start)
         with one_blas_thread():
-            points = tuple(solve_path(self.products, penalty, levels, stopping, warm_start))
+            if isinstance(self.products, SparseColumns):
+                found = solve_sparse_path(self.products, penalty, levels, stopping, warm_start)
+            else:
+                found = solve_path(self.products, penalty, levels, stopping, warm_start)
+            points = tuple(found)
         return self._in_table_units(points, stopping)
 
     def _standardized(self, coef: Floats | None) -> Floats | None:
