@@ -31,6 +31,8 @@ from separatrix.threads import parallel_map, pieces
 
 #: Entries that are worth a piece of their own; parts that a sum over rows has at most.
 _WORK, _PARTS = 60_000, 16
+#: Entries from which on single precision saves more time than its loops take to compile.
+_LARGE = 500_000
 
 
 class SomeRows(Protocol):
@@ -86,7 +88,7 @@ class SparseRows:
         small = x.shape[1] < np.iinfo(np.int32).max
         indices = x.indices.astype(np.int32 if small else np.int64, copy=False)
         self.arrays = (x.indptr.astype(np.int64), indices, np.asarray(data, dtype=np.float64))
-        self._memory: dict[str, list[Any]] = {}
+        self._memory: list[Floats] = []
         self.d, self.mean = x.shape[1], max(1, x.nnz // max(x.shape[0], 1))
         self.x = sparse.csr_array((data, x.indices, x.indptr), x.shape)
         self.single, self.square = self._in_single()
@@ -94,6 +96,9 @@ class SparseRows:
     def _in_single(self) -> tuple[Any, Floats]:
         """The numbers in single precision, unless some would overflow or vanish; ‖x‖² of rows."""
         indptr, _, data = self.arrays
+        if len(data) < _LARGE:
+            square = np.add.reduceat(np.append(data**2, 0.0), indptr[:-1])
+            return data, np.where(np.diff(indptr) > 0, square, 0.0)
         single, square = np.empty(len(data), dtype=np.float32), np.empty(len(indptr) - 1)
 
         def part(at: slice) -> tuple[float, float]:
@@ -119,15 +124,15 @@ class SparseRows:
         def part(cut: slice, out: Floats) -> None:
             some_rows_sum(cut.start, cut.stop, rows, *self.arrays, r, out)
 
-        return self._summed(part, rows, np.float64)
+        return self._summed(part, rows)
 
-    def _summed(self, part: Callable[[slice, Floats], None], rows: Ints, kind: Any) -> Floats:
+    def _summed(self, part: Callable[[slice, Floats], None], rows: Ints) -> Floats:
         """The total of what ``part`` adds to a sum of its own for every piece of the rows."""
         most = int(np.clip(len(rows) * self.mean // (4 * self.d), 1, _PARTS))
         cuts = pieces(len(rows), -(-_WORK // self.mean), most)
-        sums = self._memory.setdefault(np.dtype(kind).char, [])
+        sums = self._memory
         while len(sums) < len(cuts):  # kept: fresh memory costs as much as the sums
-            sums.append(np.empty(self.d, dtype=kind))
+            sums.append(np.empty(self.d))
 
         def one(at: int) -> None:
             sums[at][:] = 0.0
@@ -158,12 +163,8 @@ class SparseRows:
             parallel_map(part, pieces(len(rows), -(-_WORK // self.mean)))
             residual -= step * scores
         factor = (inverse * residual).astype(self.single.dtype)
-        if 2 * len(rows) < len(self.square):
-
-            def add(cut: slice, out: Floats) -> None:
-                some_rows_sum(cut.start, cut.stop, rows, *self.arrays[:2], self.single, factor, out)
-
-            return self._summed(add, rows, self.single.dtype)
+        if self.single.dtype == np.float64 or 2 * len(rows) < len(self.square):
+            return self.weighted_sum(rows, factor.astype(np.float64, copy=False))
         whole, out = np.zeros(len(self.square), dtype=self.single.dtype), np.empty(self.d)
         whole[rows] = factor
         by_column, cuts, every = self._by_column
