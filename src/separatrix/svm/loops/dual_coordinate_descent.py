@@ -177,31 +177,3 @@ def in_single(
                 most = max(most, abs(value))
         square[i] = total
     return least, most
-
-
-@njit(cache=True, nogil=True)
-def count_columns(start: int, stop: int, indptr: Array, indices: Array, count: Array) -> None:
-    """How many entries the rows ``start`` to ``stop`` have in every column."""
-    for p in range(indptr[start], indptr[stop]):
-        count[np.uint64(indices[p])] += 1
-
-
-@njit(cache=True, nogil=True)
-def place_columns(
-    start: int,
-    stop: int,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    place: Array,
-    rows: Array,
-    values: Array,
-) -> None:
-    """Write the entries of the rows to ``place`` of their columns, which moves on."""
-    for i in range(start, stop):
-        for p in range(indptr[i], indptr[i + 1]):
-            j = np.uint64(indices[p])
-            at = np.uint64(place[j])
-            rows[at] = i
-            values[at] = data[p]
-            place[j] += 1

@@ -74,7 +74,7 @@ class DualPoint:
 
     def excess(self, tol: float) -> float:
         """How many times the relative gap, or the KKT residual, exceeds its tolerance."""
-        return max(self.gap / (tol * self.size), 2.0 * self.kkt / tol)
+        return max(self.gap / (tol * self.size), 1.1 * self.kkt / tol)
 
 
 def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:

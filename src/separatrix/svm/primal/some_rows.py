@@ -18,10 +18,8 @@ from separatrix.matrices.products import DenseProducts
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.svm.loops.dual_coordinate_descent import (
     CHUNK,
-    count_columns,
     dense_epoch,
     in_single,
-    place_columns,
     shuffle,
     some_rows_sum,
     some_rows_times,
@@ -178,28 +176,12 @@ class SparseRows:
     @cached_property
     def _by_column(self) -> tuple[tuple[Any, Any, Any], list[int], Ints]:
         """Compressed columns, where to cut them, and their numbers: sums without a share each."""
-        indptr, indices, _ = self.arrays
-        n, data = len(self.square), self.single
-        cuts = pieces(n, -(-_WORK // self.mean), 8)
-        counts = np.zeros((len(cuts), self.d), dtype=np.int64)
-
-        def count(at: int) -> None:
-            count_columns(cuts[at].start, cuts[at].stop, indptr, indices, counts[at])
-
-        parallel_map(count, range(len(cuts)))
-        starts = np.append(0, np.cumsum(counts.sum(axis=0)))
-        places = starts[:-1] + np.cumsum(counts, axis=0) - counts
-        kind = np.int32 if n < np.iinfo(np.int32).max else np.int64
-        rows, values = np.empty(len(data), dtype=kind), np.empty_like(data)
-
-        def place(at: int) -> None:
-            cut = cuts[at]
-            place_columns(cut.start, cut.stop, indptr, indices, data, places[at], rows, values)
-
-        parallel_map(place, range(len(cuts)))
-        ends = [int(np.searchsorted(starts, at.stop)) for at in pieces(len(data), _WORK)]
+        x = sparse.csr_array((self.single, self.x.indices, self.x.indptr), self.x.shape).tocsc()
+        starts = x.indptr.astype(np.int64)
+        ends = [int(np.searchsorted(starts, at.stop)) for at in pieces(x.nnz, _WORK)]
         bounds = np.unique([0, *np.clip(ends, 0, self.d), self.d]).tolist()
-        return (starts, rows, values), bounds, np.arange(self.d)
+        indices = x.indices.astype(self.arrays[1].dtype, copy=False)
+        return (starts, indices, x.data), bounds, np.arange(self.d)
 
     def epoch(self, numbers: Floats, rows: Ints, state: Any, epsilon: float, step: float) -> None:
         """One epoch of coordinate descent over some rows, which changes β, w and b of ``state``."""
