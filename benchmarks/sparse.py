@@ -10,6 +10,7 @@ import sklearn.naive_bayes
 import sklearn.svm
 from scipy import sparse
 
+import penalized
 import separatrix as sx
 from race import race
 
@@ -124,8 +125,27 @@ def l1_logistic(quick: bool) -> None:
         )
 
 
+def ridge(quick: bool) -> None:
+    solvers = (("sparse_cg", 1e-8), ("lsqr", 1e-8))
+    n, d = (2_500, 10_000) if quick else (20_000, 50_000)
+    penalized.ridge(*penalized.sparse_table(n, d, n * 100), solvers)
+    x, y = texts(n, d, 2)
+    penalized.ridge(sparse.csr_matrix(x.log1p()), y.astype(float), solvers)
+
+
+def lasso_path(quick: bool) -> None:
+    n, d = (2_500, 10_000) if quick else (20_000, 50_000)
+    penalized.lasso_path(*penalized.sparse_table(n, d, n * 100), 50, 2e-2)
+
+
 #: Every race of this file, in order; each takes ``quick``.
-RACES: tuple[Callable[[bool], None], ...] = (naive_bayes, linear_svm, l1_logistic)
+RACES: tuple[Callable[[bool], None], ...] = (
+    naive_bayes,
+    linear_svm,
+    l1_logistic,
+    ridge,
+    lasso_path,
+)
 
 
 def main(quick: bool = False) -> None:
