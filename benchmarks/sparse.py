@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sklearn.cluster
 import sklearn.naive_bayes
 import sklearn.svm
 from scipy import sparse
@@ -138,6 +139,27 @@ def lasso_path(quick: bool) -> None:
     penalized.lasso_path(*penalized.sparse_table(n, d, n * 100), 50, 2e-2)
 
 
+def kmeans(quick: bool) -> None:
+    """From the same start, until no row moves."""
+    n, d, k = (2_000, 10_000, 8) if quick else (11_000, 60_000, 20)
+    x, _ = texts(n, d, k)
+    x.data = np.log1p(x.data)
+    start = x[np.random.default_rng(1).choice(n, k, replace=False)].toarray()
+    settings = {"init": start, "n_init": 1, "tol": 0.0, "max_iter": 300}
+    peer = sklearn.cluster.KMeans
+    sx.KMeans(k, init=start).fit(x)  # compiled before the race
+    race(
+        f"K-means, CSR {n:,} x {d:,}, k = {k}, to the end",
+        ("separatrix KMeans", lambda: sx.KMeans(k, init=start).fit(x)),
+        {
+            "scikit-learn KMeans": lambda: peer(k, **settings).fit(x),
+            "scikit-learn KMeans, elkan": lambda: peer(k, algorithm="elkan", **settings).fit(x),
+        },
+        note=lambda model: f"inertia {model.inertia_:.4f}, {model.n_iter_} iterations",
+        target=1.5,
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
     naive_bayes,
@@ -145,6 +167,7 @@ RACES: tuple[Callable[[bool], None], ...] = (
     l1_logistic,
     ridge,
     lasso_path,
+    kmeans,
 )
 
 

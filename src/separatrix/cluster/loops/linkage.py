@@ -13,6 +13,8 @@ from separatrix.distances.loops.extremes import least, where
 from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
 
 COMPLETE, AVERAGE, WEIGHTED = 0, 1, 2
+# Integers of NumPy: a number in the source would compile variants of its own of what is called.
+FIRST, SQUARES = np.int64(0), np.int64(EUCLIDEAN)
 
 
 @compiled
@@ -45,8 +47,8 @@ def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
     """
     for i in range(start, stop):
         if nearest[i] < 0 or stale[nearest[i]]:
-            distance[i] = least(d[i], 0, slots)
-            nearest[i] = where(d[i], 0, slots, distance[i])
+            distance[i] = least(d[i], FIRST, slots)
+            nearest[i] = where(d[i], FIRST, slots, distance[i])
 
 
 @compiled
@@ -115,10 +117,10 @@ def nearest_neighbor_chain(d, size, kind, first, second, height):
             length = 1
         while True:
             tip = chain[length - 1]
-            distance = least(d[tip], 0, n)
+            distance = least(d[tip], FIRST, n)
             if length > 1 and d[tip, chain[length - 2]] <= distance:
                 break
-            chain[length] = where(d[tip], 0, n, distance)
+            chain[length] = where(d[tip], FIRST, n, distance)
             length += 1
         other = chain[length - 2]
         length -= 2
@@ -142,7 +144,7 @@ def nearest_later(columns, start, stop, nearest, square):
     for i in range(start, stop if stop < n else n - 1):
         for j in range(d):
             point[j] = columns[j, i]
-        to_points(point, columns, i + 1, n, EUCLIDEAN, near[i + 1 :])
+        to_points(point, columns, i + 1, n, SQUARES, near[i + 1 :])
         square[i] = least(near, i + 1, n)
         nearest[i] = where(near, i + 1, n, square[i])
 
@@ -167,13 +169,13 @@ def centroid_linkage(columns, nearest, square, median, first, second, height):
     exact = np.ones(n, dtype=np.bool_)
     for merge in range(n - 1):
         while True:
-            closest = least(square, 0, slots)
-            a = where(square, 0, slots, closest)
+            closest = least(square, FIRST, slots)
+            a = where(square, FIRST, slots, closest)
             if exact[a]:
                 break
             for j in range(d):
                 point[j] = columns[j, a]
-            to_points(point, columns, a + 1, slots, EUCLIDEAN, near[a + 1 :])
+            to_points(point, columns, a + 1, slots, SQUARES, near[a + 1 :])
             square[a] = least(near, a + 1, slots)
             nearest[a] = where(near, a + 1, slots, square[a])
             exact[a] = True
@@ -184,7 +186,7 @@ def centroid_linkage(columns, nearest, square, median, first, second, height):
             point[j] = (size[a] * columns[j, a] + size[b] * columns[j, b]) / total
             columns[j, b] = np.inf
             columns[j, a] = np.inf
-        to_points(point, columns, 0, slots, EUCLIDEAN, near)
+        to_points(point, columns, FIRST, slots, SQUARES, near)
         size[b] = 1.0 if median else total
         square[a] = np.inf
         for s in range(b):
@@ -248,16 +250,16 @@ def ward_chain(columns, size, first, second, height):
             for j in range(d):
                 point[j] = columns[j, tip]
                 columns[j, tip] = np.inf
-            to_points(point, columns, 0, slots, EUCLIDEAN, near)
+            to_points(point, columns, FIRST, slots, SQUARES, near)
             for j in range(d):
                 columns[j, tip] = point[j]
             for s in range(slots):
                 near[s] *= size[tip] * size[s] / (size[tip] + size[s])
-            closest = least(near, 0, slots)
+            closest = least(near, FIRST, slots)
             if length > 1 and near[chain[length - 2]] <= closest:
                 other = chain[length - 2]
                 break
-            chain[length] = where(near, 0, slots, closest)
+            chain[length] = where(near, FIRST, slots, closest)
             length += 1
         length -= 2
         first[merge], second[merge], height[merge] = name[tip], name[other], np.sqrt(2.0 * closest)

@@ -63,21 +63,24 @@ def removal_losses(near, first, second, weight, out):
 
 @compiled
 def swap_changes(distance, near, first, second, weight, removal, start, stop, change, which):
-    """Best swap of every candidate row ``start:stop``: change of the loss, and the medoid."""
-    total = np.empty(removal.size)
+    """Best swap of every candidate row ``start:stop``: change of the loss, and the medoid.
+
+    Rows for which the candidate is nearer than the second nearest medoid are listed first, without
+    a branch to mispredict.
+    """
+    total, hits = np.empty(removal.size), np.empty(near.size + 1, np.int64)
     for c in range(start, stop):
-        best = 0
-        common = 0.0
+        common, found, best = 0.0, 0, 0
         for m in range(removal.size):
             total[m] = removal[m]
         for i in range(near.size):
-            d = np.float64(distance[c, i])
-            if d < second[i]:
-                if d < first[i]:
-                    common += weight[i] * (d - first[i])
-                    total[near[i]] += weight[i] * (first[i] - second[i])
-                else:
-                    total[near[i]] += weight[i] * (d - second[i])
+            hits[found] = i
+            found += distance[c, i] < second[i]
+        for h in range(found):
+            i = hits[h]
+            d, one = np.float64(distance[c, i]), first[i]
+            common += weight[i] * ((d if d < one else one) - one)
+            total[near[i]] += weight[i] * ((one if d < one else d) - second[i])
         for m in range(removal.size):
             if total[m] < total[best]:
                 best = m

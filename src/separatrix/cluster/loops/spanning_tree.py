@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.cluster.loops.linkage import find_root
+from separatrix.cluster.loops.linkage import FIRST, SQUARES, find_root
 from separatrix.compilation import compiled
 from separatrix.distances.loops.kd_tree import to_box
-from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
+from separatrix.distances.loops.point_distances import to_points
 
 
 @compiled(inline="always")
@@ -172,7 +172,7 @@ def prim(columns, first, second, height):
     here, left = n - 1, n - 1
     for step in range(n - 1):
         least, at = np.inf, 0
-        to_points(point, columns, 0, left, EUCLIDEAN, near)
+        to_points(point, columns, FIRST, left, SQUARES, near)
         for s in range(left):
             if near[s] < square[s]:
                 square[s], nearest[s] = near[s], here
