@@ -55,20 +55,16 @@ def lasso_path(x: Any, y: np.ndarray, alphas: int, eps: float, tol: float = 1e-4
     peers: dict[str, Callable[[], Any]] = {}
     if not sparse.issparse(x):
         centered, target = np.asfortranarray(x - x.mean(axis=0)), y - y.mean()
-        scale = float(target @ target)
         peers["scikit-learn"] = lambda: sk.lasso_path(centered, target, alphas=grid, tol=tol)
     else:
         centered, target = sparse.csc_matrix(x), y - y.mean()
-        scale = float(target @ target)
         peers["scikit-learn, not centered"] = lambda: sk.lasso_path(
             centered, target, alphas=grid, tol=tol
         )
     try:
         from celer import celer_path
 
-        peers["celer"] = lambda: celer_path(
-            centered, target, "lasso", alphas=grid, tol=tol * scale / len(y) / scale
-        )
+        peers["celer"] = lambda: celer_path(centered, target, "lasso", alphas=grid, tol=0.5 * tol)
     except ImportError:
         pass
     kind = "CSR" if sparse.issparse(x) else "dense"
