@@ -207,9 +207,9 @@ class PreparedComposite(PreparedKernel):
         centers = take_items(self.centers, indices)
         return PreparedComposite(self.kernel, centers, operands)
 
-    def gram(self) -> Array:
+    def gram(self, out: Array | None = None) -> Array:
         """Symmetric, because every operand is."""
-        return self.kernel._combine([operand.gram() for operand in self._operands])
+        return copy_to(self.kernel._combine([operand.gram() for operand in self._operands]), out)
 
 
 class PreparedNormalized(PreparedKernel):
@@ -233,9 +233,9 @@ class PreparedNormalized(PreparedKernel):
         operand, centers = self._operand.subset(indices), take_items(self.centers, indices)
         return PreparedNormalized(self.kernel, centers, operand)
 
-    def gram(self) -> Array:
+    def gram(self, out: Array | None = None) -> Array:
         """All cosines among the centers, with the exact diagonal."""
-        out = self._divide(self._operand.gram(), self._inverse)
+        out = self._divide(self._operand.gram(out), self._inverse)
         np.fill_diagonal(out, self.diagonal)
         return out
 

@@ -87,9 +87,9 @@ class PreparedKernel(ABC):
             sums[rows] = self.rows(take_items(x, rows)) @ weights
         return sums
 
-    def gram(self) -> Array:
+    def gram(self, out: Array | None = None) -> Array:
         """The Gram matrix κ(zᵢ, zⱼ), exactly symmetric, with the exact diagonal."""
-        return mirror_lower(self.take(np.arange(len(self))), self.diagonal)
+        return mirror_lower(self.take(np.arange(len(self)), out), self.diagonal)
 
 
 class Kernel(ABC):

@@ -81,9 +81,9 @@ class PreparedPairs(PreparedKernel):
         _fill_parallel(self.kernel, new, self._encoding, ALL, self.kernel.decay, block)
         return copy_to(block, out)
 
-    def gram(self) -> Array:
+    def gram(self, out: Array | None = None) -> Array:
         """The lower triangle, mirrored."""
-        return self.gram_at(self.kernel.decay, np.float64)
+        return copy_to(self.gram_at(self.kernel.decay, np.float64), out)
 
     def gram_at(self, decay: complex, dtype: Any) -> Array:
         """The Gram matrix for another, possibly complex decay."""

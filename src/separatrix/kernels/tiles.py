@@ -72,12 +72,12 @@ class PreparedTiles(PreparedKernel):
 
         return weighted_sums(compute, weights, x)
 
-    def gram(self) -> Array:
+    def gram(self, out: Array | None = None) -> Array:
         """The tiles below the diagonal, mirrored."""
-        block = output_block(self.centers, self.centers, None)
+        block = output_block(self.centers, self.centers, out)
         self._fill(self._arrays(self.centers), block, symmetric=True)
         np.fill_diagonal(block, self.diagonal)
-        return block
+        return copy_to(block, out)
 
 
 Tile = tuple[slice, slice]

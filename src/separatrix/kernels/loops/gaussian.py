@@ -45,21 +45,15 @@ def exponential(t):
     rounded = t * _LOG2E + _ROUND
     k = rounded - _ROUND
     r = (t - k * _LN2) - k * _LN2_REST
-    s = 1.6059043836821613e-10
-    s = s * r + 2.08767569878681e-09
-    s = s * r + 2.505210838544172e-08
-    s = s * r + 2.755731922398589e-07
-    s = s * r + 2.7557319223985893e-06
-    s = s * r + 2.48015873015873e-05
-    s = s * r + 0.0001984126984126984
-    s = s * r + 0.001388888888888889
-    s = s * r + 0.008333333333333333
-    s = s * r + 0.041666666666666664
-    s = s * r + 0.16666666666666666
-    s = s * r + 0.5
-    s = s * r + 1.0
-    s = s * r + 1.0
-    return s * _two_to(rounded)
+    # powers of r side by side: no sum waits for a long chain of others
+    q = r * r
+    w = q * q
+    low = (1.0 + r) + q * (0.5 + 0.16666666666666666 * r)
+    middle = 0.041666666666666664 + 0.008333333333333333 * r
+    middle += q * (0.001388888888888889 + 0.0001984126984126984 * r)
+    high = 2.48015873015873e-05 + 2.7557319223985893e-06 * r
+    high += q * (2.755731922398589e-07 + 2.505210838544172e-08 * r) + w * 2.08767569878681e-09
+    return (low + w * (middle + w * high)) * _two_to(rounded)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -67,15 +61,11 @@ def _exp32(t):
     rounded = t * _LOG2E_32 + _ROUND_32
     k = rounded - _ROUND_32
     r = (t - k * _LN2_32) - k * _LN2_REST_32
-    s = np.float32(0.0001984126984126984)
-    s = s * r + np.float32(0.001388888888888889)
-    s = s * r + np.float32(0.008333333333333333)
-    s = s * r + np.float32(0.041666666666666664)
-    s = s * r + np.float32(0.16666666666666666)
-    s = s * r + np.float32(0.5)
-    s = s * r + np.float32(1.0)
-    s = s * r + np.float32(1.0)
-    return s * _two_to(rounded)
+    q = r * r
+    low = (np.float32(1.0) + r) + q * (np.float32(0.5) + np.float32(0.16666666666666666) * r)
+    high = np.float32(0.041666666666666664) + np.float32(0.008333333333333333) * r
+    high += q * (np.float32(0.001388888888888889) + np.float32(0.0001984126984126984) * r)
+    return (low + q * q * high) * _two_to(rounded)
 
 
 FLAGS = {"contract", "nnan", "nsz"}

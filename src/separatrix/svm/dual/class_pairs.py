@@ -20,8 +20,10 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import INDEFINITE_CLAIM, KERNEL_CLAIM
 from separatrix.svm.dual.gram_matrix import LARGE, GramMatrix
+from separatrix.svm.loops.class_pairs import add_products, certify_pairs, fill_pair
+from separatrix.svm.loops.smo import smo
 from separatrix.svm.primal.solver import few_columns
-from separatrix.svm.problem import SolverOptions, Status
+from separatrix.svm.problem import SolverOptions, Status, classification_problem
 from separatrix.svm.solver import DIRECT, BinarySVM
 from separatrix.threads import parallel_map
 
@@ -35,6 +37,8 @@ MEMORY = 1 << 29
 _BLOCK = 1 << 19
 #: Iterations of SMO per row of a pair, and the violation at which it ends, in tolerances.
 _ITERATIONS, _REDUCTION = 100, 0.8
+
+Memory = tuple[Floats, NDArray[np.float32]]
 
 
 def suitable(gram: GramMatrix, codes: Ints, cost: Floats, options: SolverOptions) -> bool:
@@ -63,6 +67,10 @@ class ClassPairs:
         self.counts = np.zeros((k, k), dtype=np.int64)
         self.figures = np.zeros((k, k, 7))
 
+    def part(self, c: int) -> slice:
+        """The places of the rows of a class."""
+        return slice(int(self.starts[c]), int(self.starts[c + 1]))
+
     def rows(self, first: int, stop: int) -> Any:
         """The rows of some classes: in the order of classes unless the kernel is precomputed."""
         part = slice(int(self.starts[first]), int(self.starts[stop]))
@@ -70,10 +78,9 @@ class ClassPairs:
 
     def solve(self) -> None:
         """β, f and the figures of the certificates of all pairs."""
-        from separatrix.svm.loops.class_pairs import certify_pairs, solve_pairs
-
         within = np.empty(self.places[-1], dtype=np.float32)
         classes = range(self.k)
+        spare: list[Memory] = []  # of threads that are done
 
         def inside(c: int) -> None:
             rows, place = self.rows(c, c + 1), slice(self.places[c], self.places[c + 1])
@@ -81,24 +88,14 @@ class ClassPairs:
 
         def solve(block: tuple[int, int, int]) -> None:
             i, j, stop = block
-            cross = self.gram.between(self.rows(j, stop), self.rows(i, i + 1))
-            solve_pairs(
-                cross,
-                within,
-                self.places,
-                self.starts,
-                *block,
-                self.diagonal,
-                self.cost,
-                _REDUCTION * self.options.tol,
-                _ITERATIONS,
-                self.beta,
-                self.f,
-                self.counts,
-            )
+            memory = spare.pop() if spare else self._memory()
+            cross = self.gram.between(self.rows(j, stop), self.rows(i, i + 1), memory[0])
+            for c in range(j, stop):
+                self._solve_pair(i, c, cross, int(self.starts[c] - self.starts[j]), within, memory)
+            spare.append(memory)
 
         def complete(c: int) -> None:
-            own = slice(self.starts[c], self.starts[c + 1])
+            own = self.part(c)
             square = np.asarray(self.gram.square(self.rows(c, c + 1)), dtype=float)
             self.f[:, own] += self.beta[:, own] @ square
 
@@ -110,6 +107,35 @@ class ClassPairs:
         parallel_map(solve, self._blocks())
         parallel_map(complete, classes)
         parallel_map(certify, classes)
+
+    def _solve_pair(
+        self,
+        i: int,
+        c: int,
+        cross: Floats,
+        top: int,
+        within: NDArray[np.float32],
+        memory: Memory,
+    ) -> None:
+        """SMO for classes i < c, whose kernel is in ``cross`` from the row ``top`` on."""
+        n, m = int(self.sizes[i]), int(self.sizes[i] + self.sizes[c])
+        gram = memory[1][: m * m].reshape(m, m)
+        fill_pair(cross, top, n, within, self.places[i], self.places[c], gram)
+        first, second = self.part(i), self.part(c)
+        cost = np.concatenate([self.cost[first], self.cost[second]])
+        diagonal = np.concatenate([self.diagonal[first], self.diagonal[second]])
+        problem = classification_problem(np.repeat([1.0, -1.0], [n, m - n]), cost)
+        beta, limit = np.zeros(m), _ITERATIONS * m
+        data = (gram, diagonal, problem.t, problem.low, problem.high, 0.0, beta, np.zeros(m))
+        self.counts[i, c], _ = smo(*data, _REDUCTION * self.options.tol, limit)
+        self.beta[c, first], self.beta[i, second] = beta[:n], beta[n:]
+        add_products(cross, top, self.starts, i, c, self.beta, self.f)
+
+    def _memory(self) -> Memory:
+        """Room for any block between classes, and for the Gram matrix of any pair."""
+        largest = np.sort(self.sizes)[-2:]
+        block = max(_BLOCK, int(largest.prod()))
+        return np.empty(block), np.empty(int(largest.sum()) ** 2, dtype=np.float32)
 
     def _blocks(self) -> list[tuple[int, int, int]]:
         """A class i and the classes from j to stop that it is paired with at a time."""
@@ -130,7 +156,7 @@ class ClassPairs:
         tol = self.options.tol
         if not violation <= tol:
             return None
-        first, second = slice(*self.starts[i : i + 2]), slice(*self.starts[j : j + 2])
+        first, second = self.part(i), self.part(j)
         if self.gram.mercer:
             certificate = Certificate(
                 KERNEL_CLAIM,

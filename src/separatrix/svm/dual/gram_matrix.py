@@ -20,7 +20,7 @@ from separatrix.threads import parallel_map, pieces
 #: Largest kernel value for which single precision is used.
 LARGE = 1e30
 #: Megabytes beyond which allocating memory for vector kernels costs more than computing rows again.
-_WORTHWHILE = 160.0
+_WORTHWHILE = 48.0
 #: Numbers that are added up on one thread, and the fewest columns of a piece.
 _SERIAL, _COLUMNS = 200_000, 128
 #: Rows that the cache holds in any case.
@@ -70,13 +70,13 @@ class GramMatrix:
         gram = self.prepare(index, single).gram()
         return np.ascontiguousarray(gram) if self.single else np.asarray(gram, dtype=float)
 
-    def between(self, at: Ints, of: Ints) -> Floats:
-        """κ of the rows ``at`` (rows of the result) with the rows ``of``, in double precision."""
+    def between(self, at: Any, of: Any, memory: Floats) -> Floats:
+        """κ of the rows ``at`` (rows of the result) with the rows ``of``, written to ``memory``."""
         if self.precomputed:
-            block = self.x[np.ix_(at, of)]
-        else:
-            block = self.kernel.prepare(self.items(of)).rows(self.items(at))
-        return np.ascontiguousarray(block, dtype=float)
+            return np.ascontiguousarray(self.x[np.ix_(at, of)], dtype=float)
+        x, prepared = self.items(at), self.kernel.prepare(self.items(of))
+        n = n_items(x)
+        return prepared.rows(x, memory[: n * len(prepared)].reshape(n, -1))
 
     def product(self, at: Ints, of: Ints, beta: Floats, single: bool = False) -> Floats:
         """Σ κ(x, z) β over the rows z of ``of``, for every row x of ``at``; block by block."""
@@ -152,8 +152,7 @@ class RowCache:
     def square(self, chosen: Ints) -> NDArray[Any]:
         """The block of the Gram matrix of some columns."""
         block = self.buffers.block("square", len(chosen), len(chosen), self.dtype)
-        every = np.arange(len(chosen))
-        return self.gram.prepare(self.columns[chosen], self.single).take(every, block)
+        return self.gram.prepare(self.columns[chosen], self.single).gram(block)
 
     def add_to(self, f: Floats, changed: Ints, change: Floats) -> None:
         """f += Σ change · rows of what changed, pieces of the columns on each processor."""

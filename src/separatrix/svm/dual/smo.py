@@ -28,6 +28,8 @@ WORKING_SET = 1536
 _ITERATIONS = 40
 #: A working set is optimized to this fraction of the violation it starts from.
 _REDUCTION = 0.6
+#: Iterations that are worth the Gram matrix of a working set.
+WORTH = 300
 #: Rows of the first active set, as a fraction of all, and at least.
 _FIRST, _LEAST = 0.2, 2000
 #: Violation to which the first active sets are optimized, and the distance to the margin within
@@ -87,11 +89,7 @@ class ShrinkingSMO:
     def _whole(self) -> DualSolution:
         """SMO on all rows; where single precision is not enough, a start for the search."""
         p = self.problem
-        gram = self.gram.square(np.arange(p.n), single=True)
-        limit = min(_ITERATIONS * p.n, self.budget.remaining)
-        data = (gram, self.gram.diagonal, p.t, p.low, p.high, p.epsilon)
-        count, _ = smo(*data, self.beta, self.f, 0.9 * self.tol, limit)
-        self.budget.n_iter += count
+        self._at_once(np.arange(p.n), p, self.beta, self.f, 0.9 * self.tol)
         self.f = self.gram.times(self.beta)
         return DualSolution(self.beta, self.f, p.violation(self.beta, self.f))
 
@@ -103,8 +101,12 @@ class ShrinkingSMO:
         if tol < _FINE * self.unit and len(active) <= MOST:
             solve_active_set(self.gram.square(active), part, beta, f, tol, tol, self.budget)
         else:
-            cache = RowCache(self.gram, active, self.buffers, self.single)
-            smo_working_sets(cache, part, beta, f, tol, self.budget)
+            violation = np.inf
+            if self.single and len(active) <= WHOLE:
+                violation = self._at_once(active, part, beta, f, tol)
+            if violation > tol:
+                cache = RowCache(self.gram, active, self.buffers, self.single)
+                smo_working_sets(cache, part, beta, f, tol, self.budget)
         self.beta[active], self.f[active] = beta, f
         change = self.beta - before
         changed = np.flatnonzero(change)
@@ -112,6 +114,18 @@ class ShrinkingSMO:
         shrunk[active] = False
         rest = np.flatnonzero(shrunk)
         self.f[rest] += self.gram.product(rest, changed, change[changed], self.single)
+
+    def _at_once(
+        self, active: Ints, part: SVMProblem, beta: Floats, f: Floats, tol: float
+    ) -> float:
+        """SMO on all active rows; the violation that is left."""
+        gram = self.buffers.block("rows", len(active), len(active), np.float32)
+        self.gram.prepare(active, single=True).gram(gram)
+        limit = min(_ITERATIONS * len(active), self.budget.remaining)
+        data = (gram, self.gram.diagonal[active], part.t, part.low, part.high, part.epsilon)
+        count, violation = smo(*data, beta, f, tol, limit)
+        self.budget.n_iter += count
+        return float(violation)
 
     def _first_active_set(self) -> Ints:
         """Some rows in random order, and all support vectors of the start."""
@@ -159,9 +173,12 @@ def smo_working_sets(
         target = max(0.5 * tol, _REDUCTION * violation / (1 + stuck))
         limit = min(_ITERATIONS * len(chosen), budget.remaining)
         diagonal = cache.gram.diagonal[cache.columns[chosen]]
-        count, _ = smo(
-            gram, diagonal, part.t, part.low, part.high, part.epsilon, own, gradient, target, limit
-        )
+        data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, own, gradient)
+        count, _ = smo(*data, target, limit)
+        while count < WORTH and target > tol:  # few rows stand out: the next ones, too
+            target = max(0.5 * tol, _REDUCTION * target)
+            more, _ = smo(*data, target, limit - count)
+            count += more
         change = own - beta[chosen]
         changed = change != 0.0
         if not changed.any():

@@ -10,26 +10,28 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.svm.loops.smo import smo
-
+#: Rows that are transposed at a time.
+_SQUARE = 16
 _FAST = {"reassoc", "nsz", "arcp", "contract"}
 
 
 @njit(cache=True, nogil=True)
-def _pair_gram(cross, top, n, within, first, second, gram):
+def fill_pair(cross, top, n, within, first, second, gram):
     """The Gram matrix of a pair in single precision: two classes within, ``cross`` between."""
-    m = gram.shape[0]
+    size = gram.shape[0] - n
     for a in range(n):
         for b in range(n):
             gram[a, b] = within[first + a * n + b]
-    size = m - n
     for a in range(size):
         for b in range(n):
-            value = np.float32(cross[top + a, b])
-            gram[n + a, b] = value
-            gram[b, n + a] = value
+            gram[n + a, b] = cross[top + a, b]
         for b in range(size):
             gram[n + a, n + b] = within[second + a * size + b]
+    for left in range(0, size, _SQUARE):  # transposed in squares that stay in the cache
+        right = min(left + _SQUARE, size)
+        for b in range(n):
+            for a in range(left, right):
+                gram[b, n + a] = gram[n + a, b]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -43,41 +45,13 @@ def _add_row(row, beta, weight, f):
 
 
 @njit(cache=True, nogil=True)
-def solve_pairs(
-    cross, within, places, starts, i, j, stop, diagonal, cost, tol, limit, beta, f, counts
-):
-    """SMO for the pairs of class i with the classes from j to ``stop``.
-
-    ``cross`` holds the kernel of these classes' rows (its rows) with those of class i, in double
-    precision; ``within`` the Gram matrices of the classes, one after the other from ``places``.
-    What the other class of a pair adds to f is computed from ``cross``.
-    """
+def add_products(cross, top, starts, i, c, beta, f):
+    """f of the rows of classes i and c, each from the coefficients of the other class."""
     left, n = starts[i], starts[i + 1] - starts[i]
-    largest = 0
-    for c in range(j, stop):
-        largest = max(largest, starts[c + 1] - starts[c])
-    memory = np.empty((n + largest) ** 2, dtype=np.float32)
-    for c in range(j, stop):
-        begin, size = starts[c], starts[c + 1] - starts[c]
-        m, top = n + size, begin - starts[j]
-        gram = memory[: m * m].reshape(m, m)
-        _pair_gram(cross, top, n, within, places[i], places[c], gram)
-        t, low, high, own = np.empty(m), np.zeros(m), np.zeros(m), np.empty(m)
-        for a in range(m):
-            row = left + a if a < n else begin + a - n
-            own[a] = diagonal[row]
-            if a < n:
-                t[a], high[a] = 1.0, cost[row]
-            else:
-                t[a], low[a] = -1.0, -cost[row]
-        solution, gradient = np.zeros(m), np.zeros(m)
-        counts[i, c], _ = smo(gram, own, t, low, high, 0.0, solution, gradient, tol, limit * m)
-        for a in range(n):
-            beta[c, left + a] = solution[a]
-        for a in range(size):
-            beta[i, begin + a] = solution[n + a]
-        for a in range(size):
-            f[i, begin + a] = _add_row(cross[top + a], solution, solution[n + a], f[c, left:])
+    begin = starts[c]
+    own, sums = beta[c, left : left + n], f[c, left : left + n]
+    for a in range(starts[c + 1] - begin):
+        f[i, begin + a] = _add_row(cross[top + a], own, beta[i, begin + a], sums)
 
 
 @njit(cache=True, nogil=True)

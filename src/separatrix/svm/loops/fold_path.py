@@ -17,7 +17,6 @@ from separatrix.svm.loops.smo import (
     add_row,
     down_offset,
     gradient_offsets,
-    smo,
     smo_segments,
     up_offset,
 )
@@ -128,8 +127,9 @@ def _solve_active(gram, rows, diagonal, t, low, high, eps, beta, f, active, tol,
         for j in range(k):
             own[j] = row[place[j]]
     inner, score = beta[active], f[active]
-    done, _ = smo(
-        part, diagonal[active], t[active], low[active], high[active], eps, inner, score, tol, limit
+    rows, bounds = (0, k, k, k), (low[active], high[active])
+    done, _, _ = smo_segments(
+        part, rows, diagonal[active], t[active], *bounds, eps, inner, score, tol, limit
     )
     changed = 0
     for i in range(k):

@@ -10,6 +10,8 @@ vectors: K may be of single precision, f is not.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -18,7 +20,7 @@ FAR = 1e300
 #: Least curvature along a pair, for equal rows and for kernels that are not Mercer.
 FLAT = 1e-12
 #: Numbers that are compared at a time.
-BLOCK = 128
+BLOCK = 256
 _FAST = {"reassoc", "nsz", "arcp", "contract", "nnan"}
 
 
@@ -77,28 +79,70 @@ def _most(f, down):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _decreases(row, f, down, diagonal, own, floor, flat, decrease, nothing):
-    """Twice the decrease of the objective for each partner: (gradient difference)² / curvature."""
+def _decreases(row, f, down, diagonal, own, floor, unit, scale, decrease):
+    """The decrease of the objective for each partner: (gradient difference)² / curvature.
+
+    In the precision of the Gram matrix, gradients in ``unit`` and kernel values in 1/``scale``: no
+    size over- or underflows. The largest is returned.
+    """
+    kind = decrease.dtype.type
+    zero, flat = kind(0.0), kind(FLAT)
     for j in range(f.shape[0]):
-        ahead = max(f[j] + down[j] - floor, 0.0)
-        curvature = max(own + diagonal[j] - 2.0 * row[j], flat)
+        ahead = max(kind((f[j] + down[j] - floor) * unit), zero)
+        curvature = max(own + diagonal[j] - row[j] * scale, flat)
         decrease[j] = ahead * ahead / curvature
-    return _most(decrease, nothing)
+    a = b = c = d = zero
+    whole = f.shape[0] // 4 * 4
+    for j in range(0, whole, 4):
+        a, b = max(a, decrease[j]), max(b, decrease[j + 1])
+        c, d = max(c, decrease[j + 2]), max(d, decrease[j + 3])
+    for j in range(whole, f.shape[0]):
+        a = max(a, decrease[j])
+    return max(max(a, b), max(c, d))
 
 
 @njit(cache=True, nogil=True)
-def _find(values, other, sought):
-    """The first index at which values + other is ``sought``, a block at a time."""
-    for start in range(0, values.shape[0], BLOCK):
-        a, b = values[start : start + BLOCK], other[start : start + BLOCK]
-        count = np.int32(0)
-        for i in range(a.shape[0]):
-            count += np.int32(a[i] + b[i] == sought)
-        if count > 0:
-            for i in range(a.shape[0]):
-                if a[i] + b[i] == sought:
-                    return start + i
-    return -1
+def _partner(row, f, down, diagonal, own, floor, unit, scale, decrease, best):
+    """The place of the largest decrease if it is above ``best``, else −1, and the largest."""
+    place = -1
+    for start in range(0, f.shape[0], BLOCK):
+        stop = min(start + BLOCK, f.shape[0])
+        part = decrease[: stop - start]
+        largest = _decreases(
+            row[start:stop],
+            f[start:stop],
+            down[start:stop],
+            diagonal[start:stop],
+            own,
+            floor,
+            unit,
+            scale,
+            part,
+        )
+        if largest > best:
+            best = largest
+            for j in range(stop - start):
+                if part[j] == largest:
+                    place = start + j
+                    break
+    return place, best
+
+
+@njit(cache=True, nogil=True)
+def _extremes(f, up, down, raised, lowered, step, ends):
+    """f moved by ``step`` (K[i] − K[j]); ``ends`` receives min f + up, its block, max f + down.
+
+    A block at a time, while it is in the nearest cache.
+    """
+    for start in range(0, f.shape[0], BLOCK):
+        stop = min(start + BLOCK, f.shape[0])
+        part = f[start:stop]
+        if step != 0.0:
+            _move(part, raised[start:stop], lowered[start:stop], step)
+        least = _least(part, up[start:stop])
+        if least < ends[0]:
+            ends[0], ends[1] = least, start
+        ends[2] = max(ends[2], _most(part, down[start:stop]))
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -122,38 +166,60 @@ def smo_segments(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
     The first of a pair has the least up gradient, the second decreases the objective most. Returns
     the number of iterations, the least up gradient and the greatest down gradient.
     """
-    a, b, c, d = rows
+    a, b, c, _ = rows
     m, n = beta.shape[0], b - a
-    up, down, decrease, nothing = np.empty(m), np.empty(m), np.empty(m), np.zeros(m)
+    up, down, ends = np.empty(m), np.empty(m), np.empty(3)
     gradient_offsets(beta, low, high, eps, t, up, down)
-    flat = max(FLAT * diagonal.max(), 1e-290)
-    count, least, most = 0, 0.0, 0.0
+    kind, size = gram.dtype.type, max(diagonal.max(), 1e-300)
+    scaled, decrease = np.empty(m, dtype=gram.dtype), np.empty(BLOCK, dtype=gram.dtype)
+    for k in range(m):
+        scaled[k] = diagonal[k] / size
+    scale = kind(2.0 / size)
+    segments = ((0, n, a), (n, m, c))
+    count, step = 0, 0.0
+    row = other = gram[0]
     while True:
-        least, most = _least(f, up), _most(f, down)
-        if most - least <= tol or count >= limit:
+        ends[0], ends[1], ends[2], start = FAR, -1.0, -FAR, -1
+        for p, q, left in segments:
+            ends[1] = -1.0
+            first, second = row[left : left + q - p], other[left : left + q - p]
+            _extremes(f[p:q], up[p:q], down[p:q], first, second, step, ends)
+            if ends[1] >= 0.0:
+                start = p + int(ends[1])
+        least, most = ends[0], ends[2]
+        if most - least <= tol or count >= limit or start < 0:
             break
-        i = _find(f, up, least)
-        row, own = gram[a + i if i < n else c + i - n], diagonal[i]
-        best = _decreases(
-            row[a:b], f[:n], down[:n], diagonal[:n], own, least, flat, decrease[:n], nothing[:n]
-        )
-        if n < m:
-            second = _decreases(
-                row[c:d], f[n:], down[n:], diagonal[n:], own, least, flat, decrease[n:], nothing[n:]
+        i = start
+        while f[i] + up[i] != least:
+            i += 1
+        row, own = gram[a + i if i < n else c + i - n], scaled[i]
+        unit = 1.0 / (most - least)
+        j, best = -1, kind(0.0)
+        for p, q, left in segments:
+            place, best = _partner(
+                row[left : left + q - p],
+                f[p:q],
+                down[p:q],
+                scaled[p:q],
+                own,
+                least,
+                unit,
+                scale,
+                decrease,
+                best,
             )
-            best = max(best, second)
-        j = _find(decrease, nothing, best)
-        if i < 0 or j < 0 or best <= 0.0 or i == j:
+            if place >= 0:
+                j = p + place
+        if j < 0 or i == j:
             break
         other = gram[a + j if j < n else c + j - n]
-        curvature = max(own + diagonal[j] - 2.0 * row[a + j if j < n else c + j - n], flat)
+        between = np.float64(row[a + j if j < n else c + j - n])
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * between, FLAT * size)
         step = (f[j] + down[j] - least) / curvature
         raised, lowered, step = _pair_step(beta[i], beta[j], high[i], low[j], eps, step)
         if raised == beta[i] and lowered == beta[j]:
             break
         beta[i], beta[j] = raised, lowered
-        _move(f[:n], row[a:b], other[a:b], step)
-        _move(f[n:], row[c:d], other[c:d], step)
         up[i] = up_offset(raised, high[i], eps, t[i])
         down[i] = down_offset(raised, low[i], eps, t[i])
         up[j] = up_offset(lowered, high[j], eps, t[j])
@@ -180,8 +246,18 @@ def _pair_step(first, second, high, low, eps, wanted):
     return raised, lowered, step
 
 
-@njit(cache=True, nogil=True)
-def smo(gram, diagonal, t, low, high, eps, beta, f, tol, limit):
+def smo(
+    gram: Any,
+    diagonal: Any,
+    t: Any,
+    low: Any,
+    high: Any,
+    eps: float,
+    beta: Any,
+    f: Any,
+    tol: float,
+    limit: int,
+) -> tuple[int, float]:
     """Optimize pairs until max down − min up gradient is at most ``tol``; β and f change in place.
 
     Returns the number of iterations and the violation that is left.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +15,7 @@ from separatrix.svm.tuning.fold_path import FEW_ROWS, FINE_TOLERANCE, TOLERANCE,
 from separatrix.svm.tuning.losses import Loss
 from separatrix.svm.tuning.problems import Problems
 from separatrix.svm.tuning.sample import Sample
-from separatrix.threads import one_blas_thread
+from separatrix.threads import parallel_map
 
 #: C in units of 1/variance: from all rows within the margin to hardly any.
 C_GRID = 10.0 ** np.arange(-1.0, 3.25, 0.5)
@@ -98,15 +96,14 @@ class Validation:
         variance = feature_variance(gram, self.sample.w[self.order])
         unit = 1.0 / variance if variance > 1e-12 * abs(float(gram[0, 0])) else 1.0
         found: list[Point] = []
-        with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            paths = [FoldPath(gram, self.problems, a, b, self.tol) for a, b in self.pairs]
-            for at in places:
-                C = float(C_GRID[at] * unit)
-                parts = list(pool.map(lambda path, C=C: _solved(path, C), paths))
-                found.append(self._point(at, C, bandwidth, epsilon, paths, parts))
-                losses = [point.loss for point in found]
-                if (at >= enough and losses[-1] > min(losses)) or _past_the_best(losses):
-                    break
+        paths = [FoldPath(gram, self.problems, a, b, self.tol) for a, b in self.pairs]
+        for at in places:
+            C = float(C_GRID[at] * unit)
+            parts = parallel_map(lambda path, C=C: _solved(path, C), paths)  # type: ignore[misc]
+            found.append(self._point(at, C, bandwidth, epsilon, paths, parts))
+            losses = [point.loss for point in found]
+            if (at >= enough and losses[-1] > min(losses)) or _past_the_best(losses):
+                break
         self.work += sum(path.work for path in paths)
         return found
 
