@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import sklearn.discriminant_analysis as theirs
 from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
 
 import separatrix as sx
 from separatrix import threads
-from separatrix.discriminant import shared_cholesky
+from separatrix.discriminant import row_span, shared_cholesky
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.class_moments import ClassMoments
 
@@ -61,3 +66,87 @@ def test_a_cholesky_factor_gives_what_eigenvectors_give(monkeypatch: pytest.Monk
     twice = sx.LinearDiscriminantAnalysis().fit(x, y)
     other = theirs.LinearDiscriminantAnalysis().fit(x, y)
     assert_allclose(twice.predict_proba(x), other.predict_proba(x), atol=1e-6)
+
+
+# -- fewer rows than columns -------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables take the routes of wide ones."""
+    monkeypatch.setattr(row_span, "FEW_COLUMNS", 20)
+
+
+def both(monkeypatch: pytest.MonkeyPatch, model: Any, x: Any, y: Any, w: Any = None) -> Any:
+    """The model through the rows, and through products of the columns."""
+    wide = clone(model).fit(x, y, w)
+    monkeypatch.setattr(row_span, "FEW_COLUMNS", 10**6)
+    return wide, clone(model).fit(x, y, w)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_linear_discriminants_of_genes(monkeypatch: pytest.MonkeyPatch, weighted: bool) -> None:
+    x, y = classes(40, 90)
+    x[:, 3] = 1.0
+    w = np.random.default_rng(5).integers(0, 3, 40).astype(float) if weighted else None
+    wide, plain = both(monkeypatch, sx.LinearDiscriminantAnalysis(), x, y, w)
+    unit = x.std(axis=0)
+    assert_allclose(wide.coef_ * unit, plain.coef_ * unit, atol=1e-8)
+    assert_allclose(wide.intercept_, plain.intercept_, atol=1e-7)
+    assert wide.certificate_.rank == plain.certificate_.rank
+    assert wide.certificate_.kkt < 1e-8
+    assert_allclose(np.abs(wide.transform(x)), np.abs(plain.transform(x)), rtol=1e-5, atol=1e-6)
+    if not weighted:
+        other = theirs.LinearDiscriminantAnalysis().fit(x, y)
+        assert_allclose(wide.predict_proba(x), other.predict_proba(x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sx.GaussianDiscriminant("full", alpha=0.3, beta=0.2),
+        sx.GaussianDiscriminant("shared", alpha=0.1),
+        sx.QuadraticDiscriminantAnalysis(reg_param=0.2),
+        sx.RegularizedDiscriminantAnalysis(3, 3, cv=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_shrunk_covariances_in_the_span(
+    monkeypatch: pytest.MonkeyPatch, model: Any, tmp_path: Path
+) -> None:
+    x, y = classes(36, 60)
+    if isinstance(model, sx.QuadraticDiscriminantAnalysis):
+        x /= x.std(axis=0)  # its ridge is meant in the units of the columns
+    wide, plain = both(monkeypatch, model, x[:30], y[:30])
+    assert_allclose(wide.predict_proba(x), plain.predict_proba(x), atol=1e-6)
+    assert wide.certificate_.holds
+    sx.save(wide, tmp_path / "a.sx")
+    assert np.array_equal(sx.load(tmp_path / "a.sx").predict_proba(x), wide.predict_proba(x))
+    assert not hasattr(wide, "covariance_")
+    with pytest.raises(sx.InputError, match="no covariance of 60 x 60"):
+        _ = wide.normals_
+
+
+def test_what_is_undefined_with_fewer_rows_than_columns_says_so() -> None:
+    x, y = classes(30, 50)
+    for model in (sx.QuadraticDiscriminantAnalysis(), sx.GaussianDiscriminant()):
+        with pytest.raises(sx.InputError, match="its own covariance is singular"):
+            model.fit(x, y)
+    linear = sx.LinearDiscriminantAnalysis().fit(x, y)
+    with pytest.raises(sx.InputError, match="nor can rows"):
+        linear.partial_fit(x, y)
+    few = np.repeat(x[:, :2], 25, axis=1)  # copies of two columns: nothing is singular
+    model = sx.QuadraticDiscriminantAnalysis().fit(few, y)
+    plain = sx.QuadraticDiscriminantAnalysis().fit(few[:, [0, 25]], y)
+    assert_allclose(model.predict_proba(few), plain.predict_proba(few[:, [0, 25]]), atol=1e-7)
+
+
+def test_sparse_rows_are_filled_in_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = classes(30, 50)
+    x[np.abs(x - 3.0) < np.median(np.abs(x - 3.0))] = 0.0
+    rows = sparse.csr_array(x)
+    dense = sx.LinearDiscriminantAnalysis().fit(x, y)
+    assert_allclose(sx.LinearDiscriminantAnalysis().fit(rows, y).coef_, dense.coef_)
+    monkeypatch.setattr(row_span, "MAX_FILLED", 10)
+    with pytest.raises(sx.InputError, match="would have to be filled in"):
+        sx.LinearDiscriminantAnalysis().fit(rows, y)

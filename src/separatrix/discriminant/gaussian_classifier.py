@@ -21,6 +21,7 @@ from separatrix.discriminant.gaussian_options import (
     covariance_parameters,
 )
 from separatrix.discriminant.gaussian_problem import GaussianProblem
+from separatrix.discriminant.row_span import diagonal_moments, filled_in, fit_rows, is_wide
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.precision import number_type
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
@@ -28,7 +29,7 @@ from separatrix.geometry.normal import MultivariateNormal
 from separatrix.geometry.quadric import Quadric, real_roots
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Block, Floats
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
@@ -62,6 +63,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     #: The type of the numbers in attributes: that of the rows, as in scikit-learn.
     _number_type: Any = np.float64
+    #: The rows, while fewer of them than columns are fitted to.
+    _wide_block: Block | None = None
 
     def _structure(self) -> str:
         """How much of the scatter within classes is needed."""
@@ -72,9 +75,12 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`."""
         self._number_type = number_type(X)
-        moments, encoding, given = self._statistics(X, y, sample_weight)
-        self._require_rows(moments)
-        self._fit_moments(moments, encoding, given=given)
+        try:
+            moments, encoding, given = self._statistics(X, y, sample_weight)
+            self._require_rows(moments)
+            self._fit_moments(moments, encoding, given=given)
+        finally:
+            self.__dict__.pop("_wide_block", None)
         return self
 
     def _statistics(self, X: Any, y: Any, sample_weight: Any) -> Statistics:
@@ -84,7 +90,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             rows = self._class_rows(X, y, sample_weight)
             return *self._table_moments(rows, structure), None
         coded = self._coded_rows(X, y, sample_weight)
-        return self._array_moments(coded, structure), identity(coded.schema), None
+        return self._rows_moments(coded, structure), identity(coded.schema), None
 
     def _require_rows(self, moments: ClassMoments) -> None:
         """Refuse to fit to too few rows of a class, where scikit-learn does."""
@@ -94,6 +100,21 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         prepared = prepare_classes(rows)
         parts = [prepared.of(term) for term in self._class_terms(rows, prepared.targets)]
         return ClassMoments.from_moments(structure, parts), prepared.encoding
+
+    def _rows_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
+        """Class moments of all rows; of fewer rows than columns no products of columns."""
+        if not (is_wide(rows.block) and self._fits_wide(structure)):
+            return self._array_moments(rows, structure)
+        self._wide_block = filled_in(rows.block)
+        try:
+            return diagonal_moments(self._wide_block, len(self.classes_))
+        except InputError:
+            self._refuse_missing(rows)
+            raise
+
+    def _fits_wide(self, structure: str) -> bool:
+        """Whether the rows themselves can stand for products of their columns."""
+        return structure != "diagonal" and self._options().posterior is None
 
     def _array_moments(self, rows: ArrayRows, structure: str) -> ClassMoments:
         """One pass over the rows; values that are not finite show in the sums."""
@@ -134,11 +155,17 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
             options.tol,
             added,
         )
-        fit = FITS[COVARIANCES[options.covariance]](problem)
+        block = self._wide_block
+        if block is None:
+            fit = FITS[COVARIANCES[options.covariance]](problem)
+        else:
+            fit = fit_rows(problem, block)
         self.scores_, self.certificate_ = fit.scores, certify(options, fit, problem.means.shape[1])
         self.priors_ = self._rounded(priors)
         self.means_ = self._rounded(moments.mean.copy())
-        self.covariance_ = self._rounded(fit.covariance)
+        self.__dict__.pop("covariance_", None)
+        if block is None:
+            self.covariance_ = self._rounded(fit.covariance)
 
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self._options().priors, weight)
@@ -220,7 +247,19 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     def _covariances(self) -> Floats:
         """The covariances of the class densities, of models that need not keep them as well."""
+        self._require_products()
         return self.covariance_
+
+    def _require_products(self) -> None:
+        """Refuse what needs products of columns, where there were fewer rows than columns."""
+        stored, needed = self.class_moments_.structure, self._structure()
+        if stored == "diagonal" != needed:
+            d = self.class_moments_.mean.shape[1]
+            raise InputError(
+                f"With fewer rows than columns no covariance of {d} x {d} is formed, nor can rows "
+                "be added.",
+                remedy="Use fewer columns, or more rows than columns.",
+            )
 
     def boundary(self, first: Any, second: Any) -> Quadric:
         """Where two classes, by label, are equally probable; positive on the side of the second."""
@@ -273,6 +312,7 @@ class IncrementalGaussianClassifier(GaussianClassifier):
         rows = self._coded_rows(X, y, sample_weight, known=known, closed=closed, reset=first)
         moments = self._array_moments(rows, structure)
         if before is not None:
+            self._require_products()
             at = np.searchsorted(self.classes_, before)
             moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
         self._fit_moments(moments, identity(rows.schema))

@@ -140,6 +140,10 @@ class LinearDiscriminantAnalysis(
         by_class = self.solver != "svd" or (self.store_covariance and self.priors is not None)
         return "full" if by_class else "pooled"
 
+    def _fits_wide(self, structure: str) -> bool:
+        plain = structure == "pooled" and not self.store_covariance and bool(self.tol)
+        return plain and super()._fits_wide(structure)
+
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self.priors, weight, rescaled=True)
 
@@ -168,7 +172,7 @@ class LinearDiscriminantAnalysis(
         for name in ("xbar_", "scalings_", "explained_variance_ratio_"):
             self.__dict__.pop(name, None)
         if self.solver == "svd":
-            del self.covariance_
+            self.__dict__.pop("covariance_", None)
         if self.solver == "svd" and self.store_covariance:
             self.covariance_ = self._rounded(moments.within if given is None else given[0])
         self._fit_hyperplanes()
@@ -223,6 +227,7 @@ class LinearDiscriminantAnalysis(
         return np.asarray(x @ scalings - self.xbar_ @ scalings)
 
     def _covariances(self) -> Floats:
+        self._require_products()
         return self.covariance_ if self.solver != "svd" else self.class_moments_.within
 
     def _coefficients(self) -> tuple[Floats, Floats]:

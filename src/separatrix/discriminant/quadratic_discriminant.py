@@ -111,6 +111,9 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
         shrinkage = CovarianceShrinkage(ridge=self.reg_param if self.solver == "svd" else 0.0)
         return GaussianOptions("full", shrinkage, self.priors, likeliest=not self._replaced)
 
+    def _fits_wide(self, structure: str) -> bool:
+        return super()._fits_wide(structure) and not (self._replaced or self.store_covariance)
+
     def _class_priors(self, weight: Floats) -> Floats:
         return class_priors(self.priors, weight, rescaled=True)
 
@@ -135,11 +138,12 @@ class QuadraticDiscriminantAnalysis(EstimatedCovariances):
         given = None if given is None else given[:-1]
         super()._fit_moments(moments, encoding, given=given, added=added)
         if not self.store_covariance:
-            del self.covariance_
+            self.__dict__.pop("covariance_", None)
 
     def _covariances(self) -> Floats:
         if hasattr(self, "covariance_"):
             return self.covariance_
+        self._require_products()
         m = self.class_moments_
         if self._choice().needs_rows:  # Σ = (−2W)⁻¹, in columns of comparable size
             scale = np.sqrt(np.diag(m.within + m.between))

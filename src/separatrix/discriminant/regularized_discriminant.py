@@ -17,15 +17,17 @@ from separatrix.discriminant.regularization_search import (
     smoothed,
     table_folds,
 )
-from separatrix.discriminant.tuning import tune_shrinkage
-from separatrix.geometry.class_scores import QuadraticScores
+from separatrix.discriminant.row_span import diagonal_moments, filled_in, is_wide
+from separatrix.discriminant.tuning import span_folds, tune_shrinkage
+from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats
-from separatrix.rows.encoding import identity
-from separatrix.rows.rows import Rows
+from separatrix.rows.encoding import Encoding, identity
+from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.selection.folds import folding, folds_of
 from separatrix.selection.rules import minimum
 from separatrix.selection.tuning import Tuning, TuningData
+from separatrix.statistics.class_moments import ClassMoments
 
 #: Values of α that are tried, close together near zero: a little is what singular classes need.
 ALPHAS = (0.0, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.8, 1.0)
@@ -146,11 +148,30 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         else:
             rows = self._coded_rows(X, y, sample_weight)
             rows = rows.take(folding(rows.block.w, self.cv))
-            found = folds_of(self.cv, len(rows), codes=rows.block.parts)
-            folds, whole = array_folds(rows, found, len(self.classes_))
-            encoding = identity(rows.schema)
+            return self._fit_array(rows)
         priors = None if self.priors is None else class_priors(self.priors, whole.weight)
-        tests = [ShrinkageFold.of(fold, priors) for fold in folds]
+        return self._fit_folds([ShrinkageFold.of(fold, priors) for fold in folds], whole, encoding)
+
+    def _fit_array(self, rows: ArrayRows) -> Self:
+        found = folds_of(self.cv, len(rows), codes=rows.block.parts)
+        k, encoding = len(self.classes_), identity(rows.schema)
+        total = np.bincount(np.asarray(rows.block.parts), rows.block.w, k).astype(np.float64)
+        priors = None if self.priors is None else class_priors(self.priors, total)
+        if not is_wide(rows.block):
+            folds, whole = array_folds(rows, found, k)
+            tests = [ShrinkageFold.of(fold, priors) for fold in folds]
+            return self._fit_folds(tests, whole, encoding)
+        self._wide_block = block = filled_in(rows.block)
+        try:
+            whole = diagonal_moments(block, k)
+            tests = span_folds(block, found.pairs, k, priors)
+            return self._fit_folds(tests, whole, encoding)
+        finally:
+            self.__dict__.pop("_wide_block", None)
+
+    def _fit_folds(
+        self, tests: list[ShrinkageFold], whole: ClassMoments, encoding: Encoding
+    ) -> Self:
         log_loss, self.cv_error_ = cross_validated_losses(tests, self.grid_)
         self.cv_log_loss_, self.temperature_, self.smoothing_ = log_loss[:, 0], 1.0, 0.0
         self._select()
@@ -177,11 +198,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         self.temperature_ = tuning.parameters["temperature"]
         self.smoothing_ = tuning.parameters["smoothing"]
         super().fit(rows)
-        assert isinstance(self.scores_, QuadraticScores)
-        root = np.sqrt(self.temperature_)
-        maps, means = self.scores_.maps / root, self.scores_.means / root
-        offset = self.scores_.offset / self.temperature_
-        self.scores_ = replace(self.scores_, maps=maps, means=means, offset=offset)
+        self.scores_ = _tempered(self.scores_, self.temperature_)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -205,6 +222,18 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
         best = minimum(self.grid_.sum(axis=1), losses)
         self.alpha_, self.beta_ = (float(value) for value in self.grid_[best])
         self.best_score_ = float(mean[best])
+
+
+def _tempered(scores: ClassScores, temperature: float) -> ClassScores:
+    """Scores divided by a temperature."""
+    if isinstance(scores, ProjectedScores):
+        inner = _tempered(scores.inner, temperature)
+        assert isinstance(inner, QuadraticScores)
+        return replace(scores, inner=inner)
+    assert isinstance(scores, QuadraticScores)
+    root = np.sqrt(temperature)
+    maps, means = scores.maps / root, scores.means / root
+    return replace(scores, maps=maps, means=means, offset=scores.offset / temperature)
 
 
 def shrinkage_grid(alphas: Any, betas: Any) -> Floats:

@@ -9,6 +9,8 @@ classes, so that their comparison is unchanged:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import linalg
 
@@ -19,8 +21,9 @@ from separatrix.discriminant.regularization_search import (
     by_ratio,
     cross_validated_losses,
 )
+from separatrix.discriminant.row_span import gram
 from separatrix.messages import InputError
-from separatrix.rows.block import Floats, Ints, to_array
+from separatrix.rows.block import Block, Floats, Ints, to_array
 from separatrix.rows.rows import ArrayRows
 from separatrix.selection.tuning import Tuning, TuningData, best_by_fold, require_classes
 from separatrix.statistics.standardizer import Standardizer
@@ -96,29 +99,45 @@ def _tests(data: TuningData, priors: Floats | None) -> list[ShrinkageFold]:
         rows = ArrayRows(x, None, data.w).with_parts(codes)
         folds, _ = array_folds(rows, data.folds, data.n_classes)
         return [ShrinkageFold.of(fold, priors) for fold in folds]
-    z = Standardizer.from_rows(x, data.w).transform(x)
-    values, vectors = linalg.eigh(z @ z.T)
+    block = ArrayRows(x, None, data.w).with_parts(codes).block
+    return span_folds(block, data.folds.pairs, data.n_classes, priors)
+
+
+def span_folds(
+    block: Block, pairs: Sequence[tuple[Ints, Ints]], n_classes: int, priors: Floats | None
+) -> list[ShrinkageFold]:
+    """The folds of fewer rows than columns, in coordinates of their span."""
+    x, w, codes = to_array(block.x), block.weights, block.parts
+    assert codes is not None
+    z = Standardizer.from_rows(x, w).transform(x)
+    values, vectors = linalg.eigh(gram(z))
     nonzero = values > 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
     z = vectors[:, nonzero] * np.sqrt(values[nonzero])
 
     def one(pair: tuple[Ints, Ints]) -> ShrinkageFold:
-        return _in_span(z, codes, data, pair, priors)
+        return _in_span(z, codes, w, pair, n_classes, x.shape[1], priors)
 
-    return parallel_map(one, data.folds.pairs)
+    return parallel_map(one, pairs)
 
 
 def _in_span(
-    z: Floats, codes: Ints, data: TuningData, pair: tuple[Ints, Ints], priors: Floats | None
+    z: Floats,
+    codes: Ints,
+    weights: Floats,
+    pair: tuple[Ints, Ints],
+    n_classes: int,
+    n_columns: int,
+    priors: Floats | None,
 ) -> ShrinkageFold:
     """A fold in an orthonormal basis of its training rows, measured from their mean."""
     train, test = pair
-    test = test[data.w[test] > 0.0]
-    w, own = data.w[train], codes[train]
+    test = test[weights[test] > 0.0]
+    w, own = weights[train], codes[train]
     center = w @ z[train] / w.sum()
     basis = linalg.qr((z[train] - center).T, mode="economic", pivoting=False)[0]
     rows = (z[train] - center) @ basis
     r = rows.shape[1]
-    total = np.bincount(own, w, data.n_classes)
+    total = np.bincount(own, w, n_classes)
     means, covariances = np.empty((len(total), r)), np.empty((len(total), r, r))
     for k in range(len(total)):
         at = own == k
@@ -132,10 +151,10 @@ def _in_span(
     return ShrinkageFold(
         (z[test] - center) @ basis,
         codes[test],
-        data.w[test],
+        weights[test],
         means,
         covariances,
         pooled,
-        float(np.trace(pooled)) / data.x.shape[1],
+        float(np.trace(pooled)) / n_columns,
         log_priors,
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.rows.block import Floats, Matrix, to_array
-from separatrix.threads import parallel_map
+from separatrix.threads import parallel_map, pieces
 
 #: Numbers of a chunk of rows, so that it stays in the cache.
 CHUNK_NUMBERS = 131_072
@@ -229,7 +229,37 @@ class QuadraticScores:
         return self.coefficients()
 
 
-ClassScores = LinearScores | DiagonalScores | QuadraticScores
+@dataclass(frozen=True)
+class ProjectedScores:
+    """Quadratic scores of the coordinates (x − c) P of rows, ``projection`` P being d x r."""
+
+    center: Floats
+    projection: Floats
+    inner: QuadraticScores
+
+    def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
+        """The scores (n x K)."""
+        n, (d, r) = x.shape[0], self.projection.shape
+        coordinates = np.empty((n, r))
+
+        def project(rows: slice) -> None:
+            np.matmul(to_array(x[rows]) - self.center, self.projection, out=coordinates[rows])
+
+        parallel_map(project, pieces(n, max(1, CHUNK_NUMBERS // max(d, 1)), max(64, n // 64)))
+        return self.inner.score(coordinates, postprocess)
+
+    def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
+        """W, w and w₀ of the scores as functions of x − ``about``."""
+        p, at = self.projection, (about - self.center) @ self.projection
+        quadratic, linear, constant = self.inner.coefficients(at)
+        return p @ quadratic @ p.T, linear @ p.T, constant
+
+    def canonical(self) -> Coefficients:
+        """W, w and w₀ of the scores as functions of x."""
+        return self.coefficients()
+
+
+ClassScores = LinearScores | DiagonalScores | QuadraticScores | ProjectedScores
 
 
 def softmax(scores: Floats) -> Floats:

@@ -35,7 +35,7 @@ _RECORDS = {
     "geometry.hyperplane": "Hyperplane",
     "geometry.kernel_expansion": "KernelExpansion",
     "geometry.separability": "Separability HullPoints",
-    "geometry.class_scores": "LinearScores DiagonalScores QuadraticScores",
+    "geometry.class_scores": "LinearScores DiagonalScores QuadraticScores ProjectedScores",
     "geometry.quadric": "Quadric",
     "geometry.normal": "MultivariateNormal",
     "geometry.discriminant_plane": "DiscriminantPlane",

@@ -20,6 +20,7 @@ RECORDS = {
     "LinearScores": ("coef k d finite", "center d finite", "offset k", "common d finite"),
     "DiagonalScores": ("means k d finite", "scale k d", "offset k"),
     "QuadraticScores": ("center d finite", "means k r finite", "maps k d r", "offset k"),
+    "ProjectedScores": ("center d finite", "projection d r finite"),
     "KernelExpansion": ("centers m *", "weights m c finite", "intercept c finite"),
     "IsotonicMap": ("low m", "high m", "value m finite"),
     "NaiveBayesDensity": ("mean k d", "variance k d", "probabilities k *"),

@@ -1,0 +1,166 @@
+"""Fewer rows than columns: class densities through the n x n side, in memory of n x d.
+
+One covariance for all classes, from rows z about their class means in standard deviations D:
+
+    G = Z Zᵀ = U Λ Uᵀ,     Σ⁺ = D⁻¹ Zᵀ U Λ⁻² Uᵀ Z D⁻¹
+
+Other structures are fitted to coordinates of the rows in their span, (x − c) D⁻¹ V with orthonormal
+V: shrinkage towards σ²I is the same outside the span for all classes, so that their comparison is
+unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from separatrix.discriminant.class_covariances import fit_matrices
+from separatrix.discriminant.gaussian_problem import (
+    GaussianFit,
+    GaussianProblem,
+    mean_variance,
+    total_standardizer,
+)
+from separatrix.geometry.class_scores import (
+    LinearScores,
+    ProjectedScores,
+    QuadraticScores,
+)
+from separatrix.messages import InputError
+from separatrix.rows.block import Block, Floats, Ints, to_array
+from separatrix.rows.rows import ArrayRows
+from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.standardizer import EPS, zero_if_constant
+from separatrix.threads import one_blas_thread, parallel_map, pieces
+
+#: Columns up to which square matrices of them are small.
+FEW_COLUMNS = 160
+#: Numbers of a sparse matrix that may be filled in.
+MAX_FILLED = 125_000_000
+
+
+def is_wide(block: Block) -> bool:
+    """Whether there are no more rows than columns, and many columns."""
+    n, d = block.x.shape
+    return bool(d >= n and d > FEW_COLUMNS)
+
+
+def filled_in(block: Block) -> Block:
+    """Rows of positive weight, dense; a sparse matrix that would not fit is refused."""
+    n, d = block.x.shape
+    if not isinstance(block.x, np.ndarray) and n * d > MAX_FILLED:
+        raise InputError(
+            f"A sparse matrix of {n} x {d} would have to be filled in: discriminants measure rows "
+            "from dense means.",
+            remedy="Use MultinomialNB or LogisticRegression, or project the columns first.",
+        )
+    if block.w is not None and not block.w.all():
+        block = block.take(np.flatnonzero(block.w))
+    return replace(block, x=to_array(block.x))
+
+
+def diagonal_moments(block: Block, k: int) -> ClassMoments:
+    """Means and variances of the classes, without products of columns."""
+    moments = ClassMoments.empty("diagonal", k, block.x.shape[1])
+    moments.update(block)
+    return moments
+
+
+def fit_rows(problem: GaussianProblem, block: Block) -> GaussianFit:
+    """Scores of classes from the rows themselves; covariances are not formed."""
+    with one_blas_thread():
+        if problem.shared and problem.tol:
+            found = _shared(problem, block)
+            if found is not None:
+                return found
+        return _in_span(problem, block)
+
+
+def gram(z: Floats) -> Floats:
+    """Z Zᵀ in tiles of the symmetric half on threads, each by one thread."""
+    n = len(z)
+    out = np.empty((n, n))
+    blocks = pieces(n, 16, 12)
+
+    def one(tile: tuple[slice, slice]) -> None:
+        a, b = tile
+        out[a, b] = z[a] @ z[b].T
+        if a is not b:
+            out[b, a] = out[a, b].T
+
+    parallel_map(one, [(a, b) for i, a in enumerate(blocks) for b in blocks[: i + 1]])
+    return out
+
+
+def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
+    """One covariance: directions of a deviation above ``tol`` are compared, as in scikit-learn."""
+    m = problem.moments
+    x, codes = np.asarray(block.x), block.parts
+    assert codes is not None
+    total = total_standardizer(m.within + m.between, m.grand_mean)
+    known = np.abs(m.grand_mean) + np.where(total.scale > 0.0, total.scale, 1.0)
+    within = zero_if_constant(np.sqrt(np.maximum(m.within, 0.0)), known)
+    inverse = np.divide(1.0, within, out=np.zeros_like(within), where=within > 0)
+    z = (x - m.mean[codes]) * inverse
+    z *= np.sqrt(block.weights / m.weight.sum())[:, None]
+    g = gram(z)
+    values, vectors = np.linalg.eigh(g)
+    assert problem.tol is not None
+    significant = values > max(problem.tol**2, 10 * len(within) * EPS)
+    if not significant.any():
+        return None
+    values, vectors = values[significant], vectors[:, significant]
+    center, k = problem.center, len(problem.means)
+    right = np.concatenate([problem.means - center, center[None]]) * inverse
+    inner = (right @ z.T) @ vectors
+    coef = ((inner / values**2) @ vectors.T) @ z * inverse
+    offset = problem.log_priors - 0.5 * (inner[:k] ** 2 / values**2).sum(axis=1)
+    white = (g @ vectors) / values
+    error = float(np.abs(white.T @ white - np.eye(len(values))).max(initial=0.0))
+    scores = LinearScores(center, coef[:k], offset, coef[k])
+    condition = float(values.max() / values.min())
+    return GaussianFit(scores, m.within, len(values), condition, error)
+
+
+def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
+    """Any structure, fitted to coordinates in the span of the rows."""
+    m, x, shrinkage = problem.moments, np.asarray(block.x), problem.shrinkage
+    standardizer = total_standardizer(m.within + m.between, m.grand_mean)
+    inverse = standardizer.inverse_scale
+    if shrinkage.ridge:  # ρ I is meant in the units of the columns
+        inverse = (inverse > 0.0).astype(np.float64)
+    z = (x - m.grand_mean) * inverse
+    values, vectors = np.linalg.eigh(gram(z))
+    nonzero = values > 10 * max(x.shape) * EPS * max(float(values[-1]), np.finfo(float).tiny)
+    values, vectors = values[nonzero], vectors[:, nonzero]
+    projection = (z.T @ (vectors / np.sqrt(values))) * inverse[:, None]
+    moments = _span_moments(vectors * np.sqrt(values), block, problem)
+    pooled = moments.within
+    own = pooled[None] if problem.shared else moments.covariances
+    variance = mean_variance(m.within, standardizer)
+    given = shrinkage.own_weight * own + shrinkage.beta * pooled
+    given = given + shrinkage.alpha * variance * np.eye(len(pooled))
+    given = (1.0 - shrinkage.ridge) * given + shrinkage.ridge * np.eye(len(pooled))
+    inside = replace(problem, moments=moments, given=given, tol=None)
+    found = fit_matrices(inside)
+    return replace(found, scores=_outside(found.scores, m.grand_mean, projection))
+
+
+def _span_moments(t: Floats, block: Block, problem: GaussianProblem) -> ClassMoments:
+    """Class moments of the coordinates."""
+    structure = "pooled" if problem.shared else "full"
+    moments = ClassMoments.empty(structure, len(problem.moments.weight), t.shape[1])
+    codes: Ints | None = block.parts
+    assert codes is not None
+    moments.update(ArrayRows(t, None, block.w).with_parts(codes).block)
+    return moments
+
+
+def _outside(scores: object, center: Floats, projection: Floats) -> LinearScores | ProjectedScores:
+    """Scores of coordinates as scores of rows."""
+    if isinstance(scores, LinearScores):
+        offset = scores.offset - scores.coef @ scores.center
+        return LinearScores(center, scores.coef @ projection.T, offset)
+    assert isinstance(scores, QuadraticScores)
+    return ProjectedScores(center, projection, scores)
