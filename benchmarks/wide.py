@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 import penalized
+import separatrix as sx
 from neighbors import nearest
+from race import race
 
 
 def neighbors(quick: bool) -> None:
@@ -27,8 +31,30 @@ def lasso_path(quick: bool) -> None:
         penalized.lasso_path(x, y, 100, 1e-2)
 
 
+def lda(quick: bool) -> None:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    n, d = (4_000, 300) if quick else (20_000, 1_000)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, n)
+    x = 0.1 * rng.standard_normal((10, d))[y] + rng.standard_normal((n, d))
+    race(
+        f"Linear discriminants, {n} x {d}, 10 classes",
+        ("separatrix", lambda: sx.LinearDiscriminantAnalysis().fit(x, y)),
+        {
+            f"scikit-learn, {solver}": lambda solver=solver: LinearDiscriminantAnalysis(
+                solver=solver
+            ).fit(x, y)
+            for solver in ("svd", "lsqr", "eigen")
+        },
+        note=lambda m: f"accuracy {m.score(x, y):.4f}",
+        target=1.5,
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
+    lda,
     neighbors,
     ridge,
     lasso_path,
