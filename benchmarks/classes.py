@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import sklearn.linear_model
 from sklearn.naive_bayes import CategoricalNB
 
 import separatrix as sx
@@ -69,8 +70,30 @@ def categorical_naive_bayes(quick: bool) -> None:
         )
 
 
+def softmax(quick: bool) -> None:
+    """Logistic regression, L2 penalty, C = 1."""
+    n, d, k = (5_000, 20, 30) if quick else (50_000, 30, 100)
+    rng = np.random.default_rng(0)
+    centers, y = rng.standard_normal((k, d)), rng.integers(0, k, n)
+    x = centers[y] + rng.standard_normal((n, d))
+
+    def objective(m) -> str:
+        s = m.decision_function(x)
+        loss = (np.logaddexp.reduce(s, axis=1) - s[np.arange(n), y]).sum()
+        return f"objective {loss + 0.5 * (m.coef_**2).sum():.3f}"
+
+    race(
+        f"Softmax regression, {n} x {d}, {k} classes",
+        ("separatrix", lambda: sx.LogisticRegression().fit(x, y)),
+        {"scikit-learn": lambda: sklearn.linear_model.LogisticRegression().fit(x, y)},
+        note=objective,
+        target=1.5,
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
+    softmax,
     categorical_naive_bayes,
     pairs_of_svc,
 )

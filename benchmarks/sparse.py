@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import sklearn.cluster
+import sklearn.linear_model
 import sklearn.naive_bayes
 import sklearn.svm
 from scipy import sparse
@@ -160,8 +161,35 @@ def kmeans(quick: bool) -> None:
     )
 
 
+def logistic(quick: bool) -> None:
+    """L2 penalty, C = 10, two classes, 0.2 % of the entries."""
+    n, d = (4_000, 10_000) if quick else (20_000, 50_000)
+    rng = np.random.default_rng(0)
+    at = (np.repeat(np.arange(n), d // 500), rng.integers(0, d, n * (d // 500)))
+    x = sparse.csr_matrix((rng.random(len(at[0])), at), shape=(n, d))
+    y = (x @ (3 * rng.standard_normal(d)) + 0.3 * rng.standard_normal(n) > 0).astype(int)
+
+    def objective(m) -> str:
+        s = m.decision_function(x) * np.where(y == 1, 1, -1)
+        return f"objective {10 * np.logaddexp(0, -s).sum() + 0.5 * (m.coef_**2).sum():.3f}"
+
+    peer = sklearn.linear_model.LogisticRegression
+    race(
+        f"Logistic regression, L2, CSR {n} x {d}",
+        ("separatrix", lambda: sx.LogisticRegression(C=10).fit(x, y)),
+        {
+            f"scikit-learn {solver}": lambda solver=solver: peer(C=10, solver=solver).fit(x, y)
+            for solver in ("lbfgs", "newton-cg", "liblinear")
+        },
+        rounds=5,
+        note=objective,
+        target=1.5,
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
+    logistic,
     naive_bayes,
     linear_svm,
     l1_logistic,

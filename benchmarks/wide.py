@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import sklearn.linear_model
 
 import penalized
 import separatrix as sx
@@ -52,8 +53,34 @@ def lda(quick: bool) -> None:
     )
 
 
+def logistic_dense(quick: bool) -> None:
+    """L2 penalty, C = 1, two classes."""
+    n, d = (logistic_dense, 4_000, 800) if quick else (20_000, 2_000)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, d))
+    y = (rng.random(n) < 1 / (1 + np.exp(-x @ rng.standard_normal(d) / 20))).astype(int)
+
+    def objective(m) -> str:
+        s = m.decision_function(x) * np.where(y == 1, 1, -1)
+        return f"objective {np.logaddexp(0, -s).sum() + 0.5 * (m.coef_**2).sum():.4f}"
+
+    peer = sklearn.linear_model.LogisticRegression
+    race(
+        f"Logistic regression, L2, dense {n} x {d}",
+        ("separatrix", lambda: sx.LogisticRegression().fit(x, y)),
+        {
+            f"scikit-learn {solver}": lambda solver=solver: peer(solver=solver).fit(x, y)
+            for solver in ("lbfgs", "newton-cg", "liblinear")
+        },
+        rounds=5,
+        note=objective,
+        target=1.5,
+    )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
+    logistic_dense,
     lda,
     neighbors,
     ridge,

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from separatrix.logistic.certificate import certify_logistic
-from separatrix.logistic.derivatives import LogisticDesign
 from separatrix.logistic.limit import Limit, jacobian_of, limit_of
 from separatrix.logistic.newton import MAX_FULL, DescentResult, hessian_solver, minimize_smooth
 from separatrix.logistic.problem import (
     LogisticOptions,
     LogisticProblem,
-    assemble_problem,
     build_problem,
     constant_start,
     discriminant_start,
@@ -24,6 +22,7 @@ from separatrix.logistic.proximal_newton import MAX_WITHOUT_WORKING_SET, minimiz
 from separatrix.logistic.separation import Separation
 from separatrix.logistic.wide.minimize import minimize_wide
 from separatrix.logistic.wide.problem import WideLogistic, wide_problem
+from separatrix.logistic.wide.span import span_of_rows
 from separatrix.matrices.products import Products
 from separatrix.messages import warn
 from separatrix.optimize.solution import Certificate, Solution, Status
@@ -36,13 +35,14 @@ from separatrix.statistics.class_sums import use_compiled
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner
 from separatrix.statistics.preparation import prepare
-from separatrix.statistics.standardizer import Standardizer
 
 #: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
 MAX_LIMIT_WORK = 2e8
 #: Columns from which products with the rows replace Hessians, and values of a table of more columns
 #: than rows up to which coordinates within the span of its rows do.
 MAX_HESSIAN, MAX_SPAN, MAX_SPAN_ROWS = 600, 20_000_000, 500
+#: Parameters of several classes from which passes with a block preconditioner are used.
+MAX_CLASS_HESSIAN = 1000
 #: Values of a table in memory up to which its design is stored.
 MAX_ENCODED = 20_000_000
 
@@ -94,6 +94,14 @@ def many_columns(n: int, d: int) -> bool:
     return d > max(n, 200) or d > MAX_HESSIAN
 
 
+def _many_parameters(data: LogisticRows, targets: Terms, options: LogisticOptions) -> bool:
+    """Whether several classes have too many parameters for Newton's method; with an L2 penalty."""
+    if len(targets) < 3 or options.penalty == 0.0 or options.has_l1:
+        return False
+    parameters = (data.n_columns + 1) * len(targets)
+    return parameters > MAX_CLASS_HESSIAN and isinstance(data.rows, ArrayRows)
+
+
 @dataclass(frozen=True)
 class StartingPoint:
     """A problem, where to start on it, and the class proportions."""
@@ -135,9 +143,13 @@ def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions)
         assert isinstance(data.rows, ArrayRows)
         n, d = data.rows.block.x.shape
         if not options.has_l1 and n < d and n <= MAX_SPAN_ROWS and n * d <= MAX_SPAN:
-            problem, priors = _span_of_rows(data.rows, targets, options)
+            problem, priors = span_of_rows(data.rows, targets, options)
         else:
             problem, priors = wide_problem(data.rows, targets, options, data.x)
+        return StartingPoint(problem, constant_start(problem, priors), priors)
+    if _many_parameters(data, targets, options):
+        assert isinstance(data.rows, ArrayRows)
+        problem, priors = wide_problem(data.rows, targets, options)
         return StartingPoint(problem, constant_start(problem, priors), priors)
     problem = build_problem(data.rows, data.moments, targets, options)
     moments = data.moments.aligned(data.moments.terms, targets)
@@ -300,31 +312,3 @@ def _identified(preconditioner: Preconditioner, options: LogisticOptions) -> NDA
     center = np.where(norm > 0.0, p.center / unit, 0.0)
     outside = np.linalg.norm(center - span @ (span.T @ center))
     return np.append(own, outside <= 1e-8 * np.linalg.norm(center))
-
-
-# -- more columns than rows --------------------------------------------------------------------
-
-
-def _span_of_rows(
-    rows: ArrayRows, targets: Terms, options: LogisticOptions
-) -> tuple[LogisticProblem, Floats]:
-    """Coordinates within the span of the rows, where the coefficients of smallest norm lie."""
-    w = rows.block.weights
-    standardizer = Standardizer.from_rows(rows.block.x, w, keep_mean=True)
-    priors = w @ rows.block.y / w.sum()
-    block = rows.take(w > 0).block
-    scaled = options.standardize or options.penalty == 0.0
-    inverse_scale = standardizer.inverse_scale if scaled else np.ones(block.x.shape[1])
-    center = standardizer.mean if options.centered else np.zeros_like(standardizer.mean)
-    x = (block.dense() - center) * inverse_scale
-    values, vectors = linalg.eigh(x @ x.T)
-    nonzero = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny) * len(values)
-    singular, vectors = np.sqrt(values[nonzero]), vectors[:, nonzero]
-    rotation = (x.T @ vectors) / singular * inverse_scale[:, None]
-    scale = singular / np.sqrt(block.n)
-    preconditioner = Preconditioner(center, scale, rotation, priors, options.centered)
-    projected = ArrayRows(vectors * singular, block.y, block.w, targets=block.targets.items)
-    design = LogisticDesign(targets, np.zeros(len(scale)), None, options.fit_intercept)
-    weight = float(w.sum())
-    problem = assemble_problem(projected, design, preconditioner, 1.0 / scale, weight, options)
-    return problem, priors

@@ -23,7 +23,7 @@ from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
 
 #: Fits go on to this accuracy where ``tol`` asks for less; wide and sparse ones to the second.
-ACCURACY, WIDE_ACCURACY = 1e-8, 1e-6
+ACCURACY, WIDE_ACCURACY = 1e-8, 1e-5
 
 
 class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
@@ -53,7 +53,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         Taken and unused.
     tol : float, default=1e-4
         Upper bound of the tolerance on the gradient, for standardized columns and per row, and on
-        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8, or 1e-6
+        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8, or 1e-5
         where there are more than 600 columns.
     fit_intercept : bool, default=True
         Whether scores have an intercept, which is not penalized (but see ``solver``).
@@ -193,7 +193,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
                 remedy="Leave solver at its default, or use OneVsRest(LogisticRegression(…)).",
             )
         start = starting_point(data, targets, options)
-        wide = isinstance(start.problem, WideLogistic)
+        wide = isinstance(start.problem, WideLogistic) and not options.has_l1
         options = replace(options, tol=min(options.tol, WIDE_ACCURACY if wide else ACCURACY))
         theta = start.theta if options.max_iter else np.zeros_like(start.theta)
         if before is not None and before[0].T.shape == (data.n_columns, theta.shape[1]):

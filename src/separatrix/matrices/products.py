@@ -133,6 +133,8 @@ class SparseProducts:
         if not self.by_row.has_canonical_format:  # the arrays are the caller's
             self.by_row = self.by_row.copy()
             self.by_row.sum_duplicates()
+        if max(*self.by_row.shape, self.by_row.nnz) < 2**31:  # half the memory to read
+            self.by_row = _with_indices(self.by_row, np.int32)
 
     @cached_property
     def by_column(self) -> Any:
@@ -164,6 +166,16 @@ class SparseProducts:
         return np.asfortranarray(self.by_column[:, index].toarray(), dtype=np.float64)
 
 
+def _with_indices(x: Any, number: Any) -> Any:
+    """The rows with indices of this type; values are not copied."""
+    if x.indices.dtype == number and x.indptr.dtype == number:
+        return x
+    indices, indptr = x.indices.astype(number), x.indptr.astype(number)
+    changed = sparse.csr_array((x.data, indices, indptr), x.shape)
+    changed.has_canonical_format = True
+    return changed
+
+
 def _compressed_times(compressed: Any, count: int, v: Floats) -> Floats:
     v = np.ascontiguousarray(v)
     out = np.empty((count, *v.shape[1:]))
@@ -178,10 +190,12 @@ def _on_threads(loop: Any, compressed: Any, v: Floats, out: Floats, width: int) 
     starts = [at.start for at in pieces(int(indptr[-1]), _smallest(width))]
     cuts = np.clip(np.searchsorted(indptr, starts), 0, count)
     bounds = np.unique([0, *cuts, count]).tolist()
+    # indices without a sign need no test for counting from the end
+    indices = compressed.indices.view(f"u{compressed.indices.itemsize}")
 
     def part(at: int) -> None:
         start, stop = bounds[at], bounds[at + 1]
-        loop(start, stop, indptr, compressed.indices, compressed.data, v, out)
+        loop(start, stop, indptr, indices, compressed.data, v, out)
 
     parallel_map(part, range(len(bounds) - 1))
 

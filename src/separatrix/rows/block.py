@@ -127,7 +127,9 @@ class Block:
 
     def codes(self, targets: Terms) -> Ints:
         """Class codes: the position of each row's class indicator among ``targets``."""
-        return np.asarray(self.indicators(targets).argmax(axis=1), dtype=np.int64)
+        same = targets.items == self.targets.items
+        indicators = self.y if same else self.indicators(targets)
+        return np.asarray(indicators.argmax(axis=1), dtype=np.int64)
 
 
 def _take_rows(x: Matrix, index: NDArray[Any] | slice) -> Matrix:

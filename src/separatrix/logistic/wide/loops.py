@@ -14,6 +14,9 @@ import numpy as np
 from separatrix.compilation import compiled
 from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
 
+#: Stands for the score of the true class where the largest of the others is sought.
+FAR_BELOW = 1e30
+
 
 @compiled
 def _residual(score, sign, weight):
@@ -59,6 +62,26 @@ def fused_rows(x, center, point, constant, sign, w, scores, gradient):
             z = center[j]
             gradient[j] += r0 * (a[j] - z) + r1 * (b[j] - z) + r2 * (c[j] - z) + r3 * (e[j] - z)
     return total, residuals
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def standard_copy(x, shift, factor, w, out, sums, squares):
+    """out = (x − shift)·factor; Σ w out and Σ w out² by column are added, in double precision."""
+    n, d = x.shape
+    for i in range(0, n, 4):
+        j1, j2, j3 = min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        a, b, c, e = x[i], x[j1], x[j2], x[j3]
+        a1, b1, c1, e1 = out[i], out[j1], out[j2], out[j3]
+        w0 = w[i]
+        w1 = w[j1] if i + 1 < n else 0.0
+        w2 = w[j2] if i + 2 < n else 0.0
+        w3 = w[j3] if i + 3 < n else 0.0
+        for j in range(d):
+            s, f = shift[j], factor[j]
+            p, q, r, t = (a[j] - s) * f, (b[j] - s) * f, (c[j] - s) * f, (e[j] - s) * f
+            sums[j] += w0 * p + w1 * q + w2 * r + w3 * t
+            squares[j] += w0 * p * p + w1 * q * q + w2 * r * r + w3 * t * t
+            a1[j], b1[j], c1[j], e1[j] = p, q, r, t
 
 
 @compiled
@@ -109,3 +132,52 @@ def entropy_of_scores(scores, w):
         # log p = −log(1 + e), log q = −t − log(1 + e), q = e/(1 + e)
         total -= w[i] * (math.log1p(e) + t * e / (1.0 + e))
     return total
+
+
+@compiled(fastmath={"reassoc", "contract"})
+def _product(x, y):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * y[j]
+    return total
+
+
+@compiled(fastmath={"reassoc"})
+def _sum(x):
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j]
+    return total
+
+
+@compiled(fastmath=FLAGS)
+def softmax_rows(scores, codes, w, residual):
+    """Σ w (log Σ e^score − score of the true class), Σ w Σ p log p, and the smallest margin.
+
+    ``residual`` becomes w (p − indicators); the margin is the score of the true class minus the
+    largest of the others.
+    """
+    n, k = scores.shape
+    total, entropy, margin = 0.0, 0.0, np.inf
+    for i in range(n):
+        row, out, true, weight = scores[i], residual[i], codes[i], w[i]
+        own = row[true]
+        row[true] = -FAR_BELOW
+        other = row[0]
+        for j in range(1, k):
+            other = max(other, row[j])
+        row[true] = own
+        top = max(own, other)
+        for j in range(k):
+            out[j] = exponential(max(row[j] - top, LEAST))
+        mass = max(_sum(out), 1.0)  # the largest term is e⁰
+        level = math.log(mass) + top
+        total += weight * (level - own)
+        entropy += weight * (_product(out, row) / mass - level)
+        factor = weight / mass
+        for j in range(k):
+            out[j] *= factor
+        out[true] -= weight
+        if weight > 0.0 and own - other < margin:
+            margin = own - other
+    return total, entropy, margin

@@ -17,24 +17,28 @@ import numpy as np
 from separatrix.logistic.newton import DescentResult
 from separatrix.logistic.problem import LogisticOptions
 from separatrix.logistic.separation import Separation
+from separatrix.logistic.wide.class_blocks import MAX_BLOCK, class_blocks
 from separatrix.logistic.wide.loops import slopes_along
 from separatrix.logistic.wide.problem import Point, WideLogistic
 from separatrix.logistic.wide.separation import separating_column, separation_along
 from separatrix.optimize.limited_memory import LimitedMemory
+from separatrix.optimize.newton import LinearSolver
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
 from separatrix.threads import one_blas_thread
 
-#: Values of dense rows from which a copy in single precision pays.
-MIN_SINGLE = 4_000_000
 #: Passes for each step that ``max_iter`` allows: these steps are cheaper than Newton's.
 PASSES = 10
 #: A step of t = 1 is taken unless the slope there exceeds this part of the slope at 0.
 WOLFE = 0.9
 #: Relative rounding errors of sums over rows.
 SINGLE, DOUBLE = 1e-7, 1e-13
+#: Tolerance down to which sums in single precision decide; the certificate is in double.
+SINGLE_ACCURACY = 1e-6
 #: Steps without a smaller gradient or value after which rounding errors are all that is left.
 PATIENCE = 12
+#: Passes at which the Hessian of a sample of rows of many classes is computed anew.
+REFRESHED = (1, 8, 25, 60, 150)
 #: Passes without penalty after which separation by a single column is looked for.
 CHECK = 4
 
@@ -47,14 +51,20 @@ def minimize_wide(problem: WideLogistic, start: Floats, options: LogisticOptions
 
 def _minimized(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
     descent = _Descent(problem, options)
-    block = problem.rows.collect()
-    if problem.shape[1] == 1 and not problem.is_sparse and block.x.size >= MIN_SINGLE:
-        single = problem.dense_rows.single()
+    single, found = problem.single_rows, None
+    if single is not None:
         descent.rounding = SINGLE
-        start = descent.run(start, lambda theta: problem.at_rows(theta, single), 0.5).theta
-        descent.rounding = DOUBLE
-        del single
-    found = descent.run(start, problem.at, 1.0)
+        found = descent.run(start, lambda theta: problem.at_rows(theta, single), 0.7)
+        start, descent.rounding = found.theta, DOUBLE
+    elif problem.shape[1] > 1 and not problem.is_sparse:
+        copy = problem.class_rows.single()
+        if problem.shape[0] <= MAX_BLOCK:
+            descent.refresh = lambda theta: class_blocks(copy, theta, problem.ridge, problem.weight)
+        descent.rounding = SINGLE
+        found = descent.run(start, lambda theta: problem.at_classes(theta, copy)[0], 0.7)
+        start, descent.rounding = found.theta, DOUBLE
+    if found is None or not descent.converged or options.tol < SINGLE_ACCURACY:
+        found = descent.run(start, problem.at, 1.0)
     theta = found.theta
     if descent.converged and descent.separation is None:
         theta = _balanced(problem, found)
@@ -80,6 +90,8 @@ class _Descent:
         self.history: list[float] = []
         self.stopped, self.converged = Status.LIMIT, False
         self.separation: Separation | None = None
+        self.refresh: Callable[[Floats], LinearSolver] | None = None
+        self.solve: LinearSolver = lambda g: g / self.bound
         self.bound = (0.25 * problem.weight + problem.ridge)[:, None]
         self.unpenalized = not problem.ridge.any()
         self.scale = problem.weight * _entropy(problem)
@@ -99,7 +111,10 @@ class _Descent:
                 self.separation = self._separation(here)
             if self.converged or self.separation is not None or len(self.history) > self.limit:
                 return here
-            direction = -self.memory.direction(here.gradient, lambda g: g / self.bound, scaled=True)
+            if self.refresh is not None and len(self.history) in REFRESHED:
+                self.solve = self.refresh(here.theta)
+                self.memory.clear()
+            direction = -self.memory.direction(here.gradient, self.solve, scaled=True)
             new = self._step(here, direction, at)
             if new is None and self.memory.pairs:
                 self.memory.clear()
@@ -118,9 +133,12 @@ class _Descent:
         if largest > part * self.tol * self.problem.weight:
             return False
         if self.unpenalized:
-            return True
+            slack = float(np.sum(np.abs(g * here.theta)))
+            return slack <= part * self.tol * max(self.scale, abs(here.value))
         penalized = self.problem.ridge > 0.0
         gap = float(np.sum(g[penalized] ** 2 / (2.0 * q[penalized])))
+        if g.shape[1] > 1:  # one free intercept is balanced at the end
+            gap += float(np.sum(np.abs(g * here.theta)[~penalized]))
         return gap <= part * self.tol * max(self.scale, abs(here.value))
 
     def _separation(self, here: Point) -> Separation | None:

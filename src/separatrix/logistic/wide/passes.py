@@ -6,16 +6,57 @@ pass, and units of any size. In double precision the rows are read where they ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.logistic.wide.loops import fused_rows
+from separatrix.logistic.wide.loops import fused_rows, standard_copy
 from separatrix.rows.block import Floats
 from separatrix.threads import parallel_map, pieces
 
 #: Values of a piece of rows that is worth a thread.
 MIN_VALUES = 100_000
+#: Rows that the units of a copy in single precision are estimated from.
+SAMPLE = 64
+
+
+class SinglePrecision(NamedTuple):
+    """A copy z = (x − shift)·factor in single precision, mean and standard deviation of columns."""
+
+    z: NDArray[np.float32]
+    shift: Floats
+    factor: Floats
+    mean: Floats
+    deviation: Floats
+
+
+def single_precision(x: Floats, w: Floats) -> SinglePrecision:
+    """Read the rows once for their copy and for means and deviations of the columns.
+
+    The copy is near standard units by the mean and scale of a few rows, so that neither a mean far
+    from zero nor large units cost it digits; the sums are in double precision.
+    """
+    n, d = x.shape
+    counted = np.flatnonzero(w > 0.0)
+    some = x[counted[:: max(1, len(counted) // SAMPLE)][:SAMPLE]]
+    shift, spread = some.mean(axis=0), some.std(axis=0)
+    known = np.isfinite(spread) & (spread > 0.0)
+    factor = 1.0 / np.where(known, spread, np.maximum(np.abs(shift), 1.0))
+    z = np.empty((n, d), np.float32)
+
+    def part(rows: slice) -> tuple[Floats, Floats]:
+        sums, squares = np.zeros(d), np.zeros(d)
+        part = np.ascontiguousarray(x[rows])
+        standard_copy(part, shift, factor, w[rows], z[rows], sums, squares)
+        return sums, squares
+
+    found = parallel_map(part, pieces(n, max(1, MIN_VALUES // max(d, 1))))
+    total = float(w.sum())
+    offset = sum(one[0] for one in found) / total
+    square = sum(one[1] for one in found) / total
+    deviation = np.sqrt(np.maximum(square - offset**2, 0.0)) / factor
+    return SinglePrecision(z, shift, factor, shift + offset / factor, deviation)
 
 
 class RowsPass(NamedTuple):
@@ -29,23 +70,9 @@ class RowsPass(NamedTuple):
 class DenseRows:
     """Rows z = (x − center) / scale that are read once a pass, of two classes."""
 
-    def __init__(self, x: Floats, center: Floats, scale: Floats, sign: Floats, w: Floats) -> None:
+    def __init__(self, x: Any, center: Floats, scale: Floats, sign: Floats, w: Floats) -> None:
         self.x, self.center, self.scale, self.sign, self.w = x, center, scale, sign, w
         self.cuts = pieces(len(x), max(1, MIN_VALUES // max(x.shape[1], 1)))
-
-    def single(self) -> DenseRows:
-        """A standardized copy in single precision."""
-        n, d = self.x.shape
-        z = np.empty((n, d), np.float32)
-        inverse = 1.0 / self.scale
-
-        def part(rows: slice) -> None:
-            for start in range(rows.start, rows.stop, 64):
-                here = slice(start, min(start + 64, rows.stop))
-                z[here] = (self.x[here] - self.center) * inverse
-
-        parallel_map(part, self.cuts)
-        return DenseRows(z, np.zeros(d, np.float32), np.ones(d), self.sign, self.w)
 
     def __call__(self, theta: Floats, constant: float) -> RowsPass:
         """The pass at a point of coefficients and intercept."""

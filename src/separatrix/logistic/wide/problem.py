@@ -22,9 +22,9 @@ from separatrix.logistic.problem import (
     assemble_problem,
 )
 from separatrix.logistic.wide.loops import entropy_of_scores, residuals_of_scores
-from separatrix.logistic.wide.passes import DenseRows
-from separatrix.logistic.wide.softmax import entropy_of_classes, residuals_of_classes
-from separatrix.matrices.products import Products, products
+from separatrix.logistic.wide.passes import DenseRows, SinglePrecision, single_precision
+from separatrix.logistic.wide.softmax import ClassPass, ClassRows, residuals_of_classes
+from separatrix.matrices.products import DenseProducts, Products, products
 from separatrix.matrices.scales import column_scales
 from separatrix.matrices.standardized import Standardized
 from separatrix.rows.block import Floats, Ints
@@ -32,6 +32,9 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.preconditioner import Preconditioner
 from separatrix.statistics.standardizer import zero_if_constant
+
+#: Values of dense rows from which a copy in single precision pays.
+MIN_SINGLE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,17 @@ class Point:
 class WideLogistic(LogisticProblem):
     """A problem whose rows are in memory and whose design is used by products alone.
 
-    ``x`` multiplies with the columns of z but the constant, in units of θ.
+    ``x`` multiplies with the columns of z but the constant, in units of θ; ``copy`` holds large
+    dense rows of two classes in single precision.
     """
 
     x: Products = None  # type: ignore[assignment]
+    copy: SinglePrecision | None = None
 
     @property
     def is_sparse(self) -> bool:
         """Whether the rows are sparse."""
-        return sparse.issparse(self._array_rows.block.x)
+        return bool(sparse.issparse(self._array_rows.block.x))
 
     @property
     def _array_rows(self) -> ArrayRows:
@@ -85,6 +90,21 @@ class WideLogistic(LogisticProblem):
         x, d = self._array_rows.block.x, len(self.design.center)
         return DenseRows(x, self.design.center, self.scale[:d], self.sign, self.w)
 
+    @cached_property
+    def class_rows(self) -> ClassRows:
+        """Dense rows of several classes."""
+        x, d = self._array_rows.block.x, len(self.design.center)
+        return ClassRows(x, self.design.center, self.scale[:d], self.codes, self.w)
+
+    @cached_property
+    def single_rows(self) -> DenseRows | None:
+        """The same in single precision, where there is such a copy."""
+        if self.copy is None:
+            return None
+        z, shift, factor, _, _ = self.copy
+        center, scale = self.design.center, self.scale[: len(shift)]
+        return DenseRows(z, (center - shift) * factor, scale * factor, self.sign, self.w)
+
     # -- products ------------------------------------------------------------------------------
 
     def times(self, theta: Floats) -> Floats:
@@ -111,21 +131,16 @@ class WideLogistic(LogisticProblem):
 
     # -- F and its dual ------------------------------------------------------------------------
 
-    def residuals(self, scores: Floats) -> tuple[float, float, Floats]:
-        """Σ w ℓ, the smallest margin, and the derivatives of the loss by score."""
-        residual = np.empty_like(scores)
-        if scores.ndim == 2 and scores.shape[1] > 1:
-            value, margin = residuals_of_classes(scores, self.codes, self.w, residual)
-        else:
-            value, margin = residuals_of_scores(
-                scores.ravel(), self.sign, self.w, residual.reshape(-1)
-            )
-        return value, margin, residual
-
     def at_scores(self, theta: Floats, scores: Floats) -> Point:
         """F and its gradient where the scores are known."""
-        value, margin, residual = self.residuals(scores)
-        sums = self.transposed_times(residual[:, 0] if residual.shape[1] == 1 else residual)
+        residual = np.empty_like(scores)
+        if scores.shape[1] > 1:
+            value, _, margin = residuals_of_classes(scores, self.codes, self.w, residual)
+            sums = self.transposed_times(residual)
+        else:
+            flat = residual[:, 0]
+            value, margin = residuals_of_scores(scores[:, 0], self.sign, self.w, flat)
+            sums = self.transposed_times(flat)
         return self._point(theta, scores, value, sums.reshape(theta.shape), margin)
 
     def at(self, theta: Floats) -> Point:
@@ -133,9 +148,7 @@ class WideLogistic(LogisticProblem):
         if theta.shape[1] > 1:
             if self.is_sparse:
                 return self.at_scores(theta, self.times(theta))
-            found = super().gradient(theta)
-            none = np.zeros((0, theta.shape[1]))
-            return Point(theta, none, found.value, found.gradient, found.margin)
+            return self.at_classes(theta, self.class_rows)[0]
         if self.is_sparse:
             return self.at_scores(theta, self.times(theta[:, 0])[:, None])
         return self.at_rows(theta, self.dense_rows)
@@ -147,6 +160,14 @@ class WideLogistic(LogisticProblem):
         signed = np.where(self.w > 0.0, self.sign * scores, np.inf)
         sums = gradient[: len(theta), None]
         return self._point(theta, scores[:, None], value, sums, float(signed.min(initial=np.inf)))
+
+    def at_classes(self, theta: Floats, rows: ClassRows) -> tuple[Point, ClassPass]:
+        """The same for several classes; scores are not stored."""
+        d = len(self.design.center)
+        constant = theta[d] if self.design.intercept else np.zeros(theta.shape[1])
+        found = rows(theta[:d], constant)
+        none, sums = np.zeros((0, theta.shape[1])), found.gradient[: len(theta)]
+        return self._point(theta, none, found.value, sums, found.margin), found
 
     def _point(
         self, theta: Floats, scores: Floats, value: float, sums: Floats, margin: float
@@ -162,19 +183,27 @@ class WideLogistic(LogisticProblem):
 
     def dual(self, theta: Floats, step: Floats) -> LogisticDual:
         """The sums of a certificate at θ − step; the dual point has the probabilities there."""
-        if theta.shape[1] > 1 and not self.is_sparse:
-            return super().dual(theta, step)
-        found = self.at(theta - step)
-        sums = LogisticDual(self.design, theta, step)
-        ridge = self.ridge[:, None] * found.theta
-        sums.value = found.value - 0.5 * float(np.sum(found.theta * ridge))
-        sums.margin, sums.gradient = found.margin, found.gradient - ridge
-        sums.dual_gradient = sums.gradient
-        if theta.shape[1] > 1:
-            sums.entropy = entropy_of_classes(found.scores, self.w)
+        theta = theta - step
+        several = theta.shape[1] > 1
+        if several and not self.is_sparse:
+            found, one_pass = self.at_classes(theta, self.class_rows)
+            entropy = one_pass.entropy
         else:
-            sums.entropy = entropy_of_scores(found.scores[:, 0], self.w)
+            found = self.at(theta)
+            entropy = self._entropy(found.scores)
+        sums = LogisticDual(self.design, theta, step)
+        ridge = self.ridge[:, None] * theta
+        sums.value = found.value - 0.5 * float(np.sum(theta * ridge))
+        sums.margin, sums.gradient = found.margin, found.gradient - ridge
+        sums.dual_gradient, sums.entropy = sums.gradient, entropy
         return sums
+
+    def _entropy(self, scores: Floats) -> float:
+        """Σ w Σ p log p."""
+        if scores.shape[1] > 1:
+            nothing = np.empty_like(scores)
+            return residuals_of_classes(scores, self.codes, self.w, nothing)[1]
+        return float(entropy_of_scores(np.ascontiguousarray(scores[:, 0]), self.w))
 
 
 def wide_problem(
@@ -185,19 +214,25 @@ def wide_problem(
     ``x`` are the products with the columns of the rows where they are known.
     """
     block = rows.block
-    w, x = block.weights, products(block.x) if x is None else x
-    mean, deviation = column_scales(x, w)
+    w, copy = block.weights, None
+    x = products(block.x) if x is None else x
+    plain = len(targets) == 2 and not options.has_l1
+    if isinstance(x, DenseProducts) and plain and block.x.size >= MIN_SINGLE:
+        copy = single_precision(block.x, w)
+        mean, deviation = copy.mean, copy.deviation
+    else:
+        mean, deviation = column_scales(x, w)
     deviation = zero_if_constant(deviation, mean)
     center, scale = mean, deviation
     if not options.centered:
         center = np.zeros_like(mean)
         scale = zero_if_constant(np.sqrt(deviation**2 + mean**2), mean)
     unit = np.where(scale > 0.0, scale, 1.0)
-    priors = w @ block.indicators(targets) / w.sum()
+    priors = np.bincount(block.codes(targets), w, len(targets)) / w.sum()
     preconditioner = Preconditioner(center, unit, None, priors, options.centered)
     penalty_scale = (deviation if options.standardize else 1.0) / unit
     design = LogisticDesign(targets, center, None, options.fit_intercept)
     weight = float(w.sum())
-    plain = assemble_problem(rows, design, preconditioner, penalty_scale, weight, options)
-    fields = {name: getattr(plain, name) for name in LogisticProblem.__dataclass_fields__}
-    return WideLogistic(**fields, x=Standardized(x, center, unit)), priors
+    problem = assemble_problem(rows, design, preconditioner, penalty_scale, weight, options)
+    fields = {name: getattr(problem, name) for name in LogisticProblem.__dataclass_fields__}
+    return WideLogistic(**fields, x=Standardized(x, center, unit), copy=copy), priors

@@ -9,7 +9,7 @@ from numba import njit
 Array = Any
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def rows_times(
     start: int, stop: int, indptr: Array, indices: Array, data: Array, v: Array, out: Array
 ) -> None:
