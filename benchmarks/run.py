@@ -30,6 +30,7 @@ RACES = (
     "wide",
     "sparse",
     "classes",
+    "cores",
     "study",
 )
 
