@@ -41,7 +41,9 @@ WORK = {
     "quadratic discriminant": lambda: sx.QuadraticDiscriminantAnalysis().fit(*tall),
     "K-means": lambda: sx.KMeans(50, n_init=1, random_state=0).fit(narrow[0]),
     "neighbors, 3 columns": lambda: sx.NearestNeighbors(n_neighbors=10).fit(x3).kneighbors(x3),
-    "neighbors, 64 columns": lambda: sx.NearestNeighbors(n_neighbors=10).fit(rows).kneighbors(queries),
+    "neighbors, 64 columns": lambda: (
+        sx.NearestNeighbors(n_neighbors=10).fit(rows).kneighbors(queries)
+    ),
     "silhouettes": lambda: sx.silhouette(rows[:, :10], np.arange(len(rows)) % 5),
     "kernel rows": lambda: sx.kernels.Gaussian(1.0)(rows[:6_000], rows[:6_000]),
     "Gaussian SVC": lambda: sx.SVC().fit(*svm),

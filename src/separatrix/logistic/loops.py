@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
 from separatrix.statistics.loops.class_sums import add_products
 
@@ -21,7 +21,7 @@ BLOCK = 136
 FAR_BELOW = 1e300
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _dot(x, center, point):
     """(x − center)·point."""
     total = 0.0
@@ -30,7 +30,7 @@ def _dot(x, center, point):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _product(x, y):
     """x·y."""
     total = 0.0
@@ -39,7 +39,7 @@ def _product(x, y):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc"})
+@compiled(fastmath={"reassoc"})
 def _sum(x):
     """Σ x."""
     total = 0.0
@@ -48,7 +48,7 @@ def _sum(x):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _loss(t, weight):
     """w log(1 + e^−t), the probability p of the wrong class, and p(1 − p)."""
     e = math.exp(-abs(t))
@@ -56,7 +56,7 @@ def _loss(t, weight):
     return weight * (math.log1p(e) + max(-t, 0.0)), wrong, e / ((1.0 + e) * (1.0 + e))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def binary_hessian(x, indicators, w, center, point, gradient, hessian):
     """Σ w log(1 + e^−t), t = ±z·point, z = (x − center, 1); also the smallest margin t.
 
@@ -94,7 +94,7 @@ def binary_hessian(x, indicators, w, center, point, gradient, hessian):
     return total, margin
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def binary_dual(x, indicators, w, center, point, step, gradient, dual_gradient):
     """Loss and smallest margin at point − step, and Σ w Σ p log p of the dual probabilities.
 
@@ -140,7 +140,7 @@ def binary_dual(x, indicators, w, center, point, step, gradient, dual_gradient):
     return total, entropy, margin
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def binary_loss(scores, positive, w, residual, second_derivative):
     """Σ w log(1 + e^−t) with t = ±score, its derivatives by row; also the smallest margin t.
 
@@ -159,7 +159,7 @@ def binary_loss(scores, positive, w, residual, second_derivative):
     return total, margin
 
 
-@njit(cache=True, nogil=True, fastmath=FLAGS)
+@compiled(fastmath=FLAGS)
 def softmax_loss(scores, indicators, w, residual):
     """Σ w (log Σ e^score − score of the true class); ``scores`` become probabilities in place.
 
@@ -188,7 +188,7 @@ def softmax_loss(scores, indicators, w, residual):
     return total, margin
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dual_probabilities(probability, step, indicators, w):
     """Probabilities after a small step of the scores, to first order, and Σ w Σ p log p of them.
 
@@ -213,7 +213,7 @@ def dual_probabilities(probability, step, indicators, w):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FLAGS)
+@compiled(fastmath=FLAGS)
 def softmax_by_class(scores, codes, w, residual):
     """Σ w (log Σ e^score − score of the true class); ``scores`` (K x n) become probabilities.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def misclassified_by_count(copies, weights, codes, truth, n_classes, first, last, out):
     """out[i, k − first] = 1 where the class with most votes among k neighbors is not the true one.
 
@@ -37,7 +38,7 @@ def misclassified_by_count(copies, weights, codes, truth, n_classes, first, last
                 break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_votes(starts, indices, weights, codes, out):
     """out[i, c] += Σ weight of the neighbors of row i, of class c."""
     for i in range(out.shape[0]):
@@ -45,7 +46,7 @@ def add_votes(starts, indices, weights, codes, out):
             out[i, codes[indices[j]]] += weights[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def most_voted(starts, indices, weights, codes, n_classes, out):
     """out[i] = the class with the largest Σ weight, the first of equals; −1 without any votes."""
     totals = np.zeros(n_classes)
@@ -62,7 +63,7 @@ def most_voted(starts, indices, weights, codes, n_classes, out):
         out[i] = largest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _largest(totals, largest, c):
     """The class with the largest total after that of c has grown; the first of equals."""
     if totals[c] > totals[largest] or (totals[c] == totals[largest] and c < largest):
@@ -76,7 +77,7 @@ UNIFORM, DISTANCE, GAUSSIAN = 0, 1, 2
 SMALLEST = 1e-15
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weight(kind, d, nearest, farthest):
     """Weight of a neighbor at distance d, relative to that of the nearest."""
     if kind == DISTANCE:
@@ -88,7 +89,7 @@ def _weight(kind, d, nearest, farthest):
     return 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _farthest(distances, indices, w, k):
     """The distance of the neighbor with which a total weight of k is reached."""
     total = 0.0
@@ -99,7 +100,7 @@ def _farthest(distances, indices, w, k):
     return distances[-1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def means_by_count(distances, indices, w, codes, values, kind, counts, means, effective):
     """means[t, c] = Σ v·value over neighbors of code c / Σ v, v over the first ``counts[t]`` ones.
 
@@ -135,7 +136,7 @@ def means_by_count(distances, indices, w, codes, values, kind, counts, means, ef
         effective[t] = weight * weight / squares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_losses(
     distances, indices, w, codes, values, kind, counts, truth, v, smoothing, n_classes
 ):
@@ -155,7 +156,7 @@ def class_losses(
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_losses(distances, indices, w, codes, values, kind, counts, truth, v):
     """Σ v·loss of rows with these neighbors, for every count: squared error, absolute error."""
     means, effective = np.empty((counts.shape[0], 1)), np.empty(counts.shape[0])
@@ -169,7 +170,7 @@ def number_losses(distances, indices, w, codes, values, kind, counts, truth, v):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def means_of_neighbors(distances, indices, w, codes, values, kind, k, smoothing, means):
     """The prediction of every row by its k neighbors; proportions of classes are smoothed."""
     counts, effective = np.full(1, k), np.empty(1)

@@ -9,7 +9,8 @@ coordinates, however many rows the table has.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
 THRESHOLD = 1.0 + 1e-14
@@ -17,7 +18,7 @@ THRESHOLD = 1.0 + 1e-14
 ROUNDING = 1e-15
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def duality_gap(square, grad, beta, l1, l2, positive):
     """Primal value and gap at ``beta``, given ‖y − Xb‖² and g = Xᵀ(y − Xb).
 
@@ -52,7 +53,7 @@ def duality_gap(square, grad, beta, l1, l2, positive):
     return primal, max(min(gap, through_conjugate), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sweep(gram, grad, beta, l1, l2, positive):
     """Minimize over each coordinate in turn; returns the largest violation that was met."""
     m = beta.shape[0]
@@ -77,7 +78,7 @@ def sweep(gram, grad, beta, l1, l2, positive):
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def descend(gram, target, grad, beta, l1, l2, positive, sweeps, gap_tol, kkt_tol):
     """Sweep until solved, stationary, or out of sweeps; ``beta`` and ``grad`` change in place.
 

@@ -12,13 +12,13 @@ classified rows of an output, so that its weights can be compared with the best 
 
 from __future__ import annotations
 
-from numba import njit
+from separatrix.compilation import compiled
 
 #: Sums over columns may be reassociated, which lets them be vectorized.
 REASSOCIATE = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@compiled(fastmath=REASSOCIATE)
 def train_dense(
     x, code, output_class, rate, constant, w, step_sums, order, mistakes, streak, longest, position
 ):
@@ -57,7 +57,7 @@ def train_dense(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def train_sparse(
     data,
     column,
@@ -113,7 +113,7 @@ def train_sparse(
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@compiled(fastmath=REASSOCIATE)
 def train_regression(x, y, rate, order, constant, w, step_sums, seen):
     """w += rate · (y − w·x) x for every row; returns the sum of the squared residuals met."""
     d, total = x.shape[1], 0.0
@@ -132,7 +132,7 @@ def train_regression(x, y, rate, order, constant, w, step_sums, seen):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_mistake(scores, code, output_class, order, position):
     """Moves ``position`` (index in the order, output) to the next misclassified row.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Vector = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _lesser(pos, i, neg, j):
     """The next score in order, after i positives and j negatives."""
     if j == neg.size or (i < pos.size and pos[i] <= neg[j]):
@@ -17,7 +18,7 @@ def _lesser(pos, i, neg, j):
     return neg[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hull_edges(
     pos: Vector, pos_w: Vector, neg: Vector, neg_w: Vector
 ) -> tuple[Vector, Vector, Vector, Vector]:
@@ -53,7 +54,7 @@ def hull_edges(
     return low[:size].copy(), high[:size].copy(), up[:size].copy(), right[:size].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def isotonic_violation(
     pos: Vector, pos_w: Vector, neg: Vector, neg_w: Vector, high: Vector, value: Vector
 ) -> float:
@@ -85,7 +86,7 @@ def isotonic_violation(
     return max(worst, abs(r)) / weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sigmoid_newton(z: Vector, t: Vector, w: Vector, offset: float, tol: float, most: int) -> Vector:
     """(γ, b) of least Σ w [log(1 + e^m) − t m], m = γ z + b, by Newton steps that are halved.
 
@@ -126,7 +127,7 @@ def sigmoid_newton(z: Vector, t: Vector, w: Vector, offset: float, tol: float, m
     return np.array([slope, offset])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sigmoid_loss(z, t, w, slope, offset):
     total = 0.0
     for i in range(z.size):

@@ -6,15 +6,15 @@ The points z are columns, for :func:`~separatrix.distances.loops.point_distances
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.distances.loops.point_distances import to_points
 
 #: Points of a tile: their partial sums stay in the L1 cache.
 TILE = 1024
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def by_coordinates(x, zt, kind, out):
     """Euclidean (squared), Manhattan or Chebyshev distances from coordinate differences."""
     for start in range(0, zt.shape[1], TILE):
@@ -23,7 +23,7 @@ def by_coordinates(x, zt, kind, out):
             to_points(x[i], zt, start, stop, kind, out[i, start:stop])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def minkowski(x, zt, p, out):
     """(Σ |x − z|^p)^(1/p), scaled by the largest difference: no power over- or underflows."""
     n, d, m = x.shape[0], x.shape[1], zt.shape[1]
@@ -39,7 +39,7 @@ def minkowski(x, zt, p, out):
             out[i, k] = largest * total ** (1.0 / p) if largest > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hamming(x, zt, out):
     """The number of coordinates that differ."""
     n, d, m = x.shape[0], x.shape[1], zt.shape[1]
@@ -54,7 +54,7 @@ def hamming(x, zt, out):
                     row[k] += 1.0 if v != z[k] else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def squared_from_products(x, zt, xx, zz, out):
     """‖x‖² + ‖z‖² − 2 x·z from the products in ``out``; recomputed where that cancels.
 
@@ -74,7 +74,7 @@ def squared_from_products(x, zt, xx, zz, out):
             out[i, k] = square
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gower(x, zt, discrete, scale, out):
     """Σ δ s / Σ δ: s = |x − z|/range or 1{x ≠ z}, δ = 0 where either value is missing (NaN).
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 WORD = 64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def edit_distances(symbols, starts, others, other_starts, alphabet, out):
     """Levenshtein distance of every sequence to every other.
 
@@ -28,7 +29,7 @@ def edit_distances(symbols, starts, others, other_starts, alphabet, out):
             out[i, k] = _distance(first.size, matches, second, positive, negative)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _distance(length, matches, second, positive, negative):
     """The dynamic-programming table, one column at a time, as bits.
 

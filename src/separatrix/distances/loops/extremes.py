@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 CHUNK = 128
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least(values, start, stop):
     """Minimum of values[start:stop], infinity if empty; eight partial minima."""
     part = values[start:stop]
@@ -24,7 +25,7 @@ def least(values, start, stop):
     return min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def some_within(values, start, stop, limit):
     """Whether any of values[start:stop] is at most ``limit``; a count, which vectorizes."""
     part = values[start:stop]
@@ -34,7 +35,7 @@ def some_within(values, start, stop, limit):
     return count > 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def where(values, start, stop, value):
     """The first index in start … stop with values[i] ≤ ``value``; −1 if there is none."""
     for first in range(start, stop, CHUNK):

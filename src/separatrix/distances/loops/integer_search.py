@@ -8,8 +8,8 @@ the end, their distances are computed in double precision, feature after feature
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.distances.loops.integer_products import (
     ERROR,
     HALF,
@@ -25,7 +25,7 @@ LARGEST_NORM = 32766.0
 ROUNDING = 1e-6
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _sum_of_squares(values):
     total = 0.0
     for j in range(values.size):
@@ -33,7 +33,7 @@ def _sum_of_squares(values):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack(x, center, inverse, first, stop, packed, measures):
     """Rows in groups first … stop as pairs of integers: x ≈ center + scale · integers / inverse.
 
@@ -61,7 +61,7 @@ def pack(x, center, inverse, first, stop, packed, measures):
             measures[i, 2] = np.sqrt(_sum_of_squares(row))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def squares(x, i, z, at, size, out):
     """‖x − z‖² of row i and its candidates, summed in the order of features, four side by side."""
     for s in range(0, size, 4):
@@ -80,7 +80,7 @@ def squares(x, i, z, at, size, out):
         out[s] = p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sort(values, at, i, size):
     """Shell's sort of candidates by (value, index)."""
     gap = 1
@@ -98,7 +98,7 @@ def _sort(values, at, i, size):
         gap //= 3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _limit(low, high, at, i, size, k, slack, work):
     """Drop candidates of row i that k others certainly precede; the new size, and the new limit."""
     if size <= k:
@@ -133,7 +133,7 @@ def _limit(low, high, at, i, size, k, slack, work):
     return left, limit
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan(
     x, z, rows, tiles, points, of_rows, norms, slack, inverse, first, last, block, k, room,
     found, nearest,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.distances.loops.extremes import some_within
 
 CHUNK = 128
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def precedes(d, i, e, j):
     """Whether (distance d, index i) < (e, j) in lexicographic order."""
     return d < e or (d == e and i < j)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sift_down(distances, indices, size, at, d, i):
     """Insert (d, i) at position ``at`` or below, restoring the max-heap."""
     while True:
@@ -35,7 +35,7 @@ def _sift_down(distances, indices, size, at, d, i):
     distances[at], indices[at] = d, i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push(distances, indices, size, d, i):
     """Push (d, i) on the max-heap, which drops its maximum if it is full; the new size."""
     if size == distances.size:
@@ -53,7 +53,7 @@ def push(distances, indices, size, d, i):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_heap(distances, indices, size):
     """Heapsort in place, smallest distance first."""
     for at in range(size // 2 - 1, -1, -1):
@@ -64,7 +64,7 @@ def sort_heap(distances, indices, size):
         _sift_down(distances, indices, end, np.int64(0), d, i)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push_columns(scores, offset, distances, indices, sizes):
     """Push every column of ``scores`` (q x m) on the heap of its row, with indices from ``offset``.
 

@@ -7,12 +7,12 @@ points, stored as columns so that the distances to all points of a leaf are vect
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.distances.loops.point_distances import EUCLIDEAN, MANHATTAN, to_points
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split(z, order, starts, low, high, root, deepest):
     """Split the nodes below ``root`` at the median of their widest dimension, level by level.
 
@@ -46,7 +46,7 @@ def split(z, order, starts, low, high, root, deepest):
         first, last = 2 * first + 1, 2 * last + 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shrink_boxes(columns, starts, low, high, first, stop):
     """Shrink the cells of the nodes first … stop to the bounding boxes of their points, last first.
 
@@ -66,7 +66,7 @@ def shrink_boxes(columns, starts, low, high, first, stop):
                 high[node, j] = max(high[node, j], v)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _quickselect(keys, order, middle):
     """Quickselect: the smaller keys before ``middle``, the larger from it on."""
     a, b = 0, keys.size - 1
@@ -92,7 +92,7 @@ def _quickselect(keys, order, middle):
             return
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def to_box(x, low, high, kind):
     """Distance (Euclidean: its square) from a point to the nearest point of a box."""
     total = 0.0
@@ -107,7 +107,7 @@ def to_box(x, low, high, kind):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _largest_leaf(starts):
     """The number of points in the largest leaf: the leaves are the last half of the nodes."""
     largest = 0
@@ -116,7 +116,7 @@ def _largest_leaf(starts):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _insert(distances, indices, i, distance, index):
     """Insert a neighbor of row i in its place, if it has one; the k-th distance."""
     s = distances.shape[1]
@@ -132,7 +132,7 @@ def _insert(distances, indices, i, distance, index):
     return distances[i, distances.shape[1] - 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def query(x, columns, order, starts, low, high, kind, distances, indices):
     """The nearest points of every row of x, nearest first; returns the number of distances.
 
@@ -176,7 +176,7 @@ def query(x, columns, order, starts, low, high, kind, distances, indices):
     return n_distances
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def query_radius(x, columns, order, starts, low, high, kind, radius):
     """All points within ``radius`` (Euclidean: its square) of every row of x.
 

@@ -5,13 +5,13 @@ The innermost loop runs over the points, contiguous in memory, so that the compi
 
 from __future__ import annotations
 
-from numba import njit
+from separatrix.compilation import compiled
 
 #: Values of ``kind``.
 EUCLIDEAN, MANHATTAN, CHEBYSHEV = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def to_points(x, columns, a, b, kind, out):
     """Distances (Euclidean: squares) from a point to the points a … b, which are columns.
 

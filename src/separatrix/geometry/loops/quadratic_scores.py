@@ -7,15 +7,16 @@ coefficients in registers.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 #: Rows of a block: a constant, so that the compiler knows that its columns do not overlap.
 BLOCK_ROWS = 128
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def quadratic_scores(
     x: Floats,
     center: Floats,

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from separatrix.compilation import compiled
 
 _LOG2E = 1.4426950408889634
 _LOG2E_32 = np.float32(_LOG2E)
@@ -39,7 +41,7 @@ def _two_to(_typing, rounded):
     return rounded(rounded), code
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def exponential(t):
     """e^t for t of at least ``LEAST``, in vector instructions."""
     rounded = t * _LOG2E + _ROUND
@@ -56,7 +58,7 @@ def exponential(t):
     return (low + w * (middle + w * high)) * _two_to(rounded)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _exp32(t):
     rounded = t * _LOG2E_32 + _ROUND_32
     k = rounded - _ROUND_32
@@ -71,7 +73,7 @@ def _exp32(t):
 FLAGS = {"contract", "nnan", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=FLAGS)
+@compiled(fastmath=FLAGS)
 def gaussian_tile64(block, top, left, half_x, half_z):
     """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of a tile."""
     for i in range(half_x.size):
@@ -82,7 +84,7 @@ def gaussian_tile64(block, top, left, half_x, half_z):
             row[j] = e if t >= LEAST else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FLAGS)
+@compiled(fastmath=FLAGS)
 def gaussian_tile32(block, top, left, half_x, half_z):
     """The same in single precision."""
     for i in range(half_x.size):
@@ -93,7 +95,7 @@ def gaussian_tile32(block, top, left, half_x, half_z):
             row[j] = e if t >= _LEAST_32 else _ZERO_32
 
 
-@njit(cache=True, nogil=True, fastmath=FLAGS)
+@compiled(fastmath=FLAGS)
 def gaussian_rows64(block, top, left, far, x, zt, inverse):
     """exp(−½ Σ ((x − z)/σ)²) in the rows ``far``, from the differences, with 1/σ as ``inverse``.
 
@@ -114,7 +116,7 @@ def gaussian_rows64(block, top, left, far, x, zt, inverse):
             row[j] = e if t >= LEAST else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FLAGS)
+@compiled(fastmath=FLAGS)
 def gaussian_rows32(block, top, left, far, x, zt, inverse):
     """The same in single precision."""
     for i in far:

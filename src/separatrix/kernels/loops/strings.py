@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pair(s, t, decay, work):
     """Σ over common subsequences of decay^(spans).
 
@@ -32,7 +32,7 @@ def _pair(s, t, decay, work):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def subsequence_kernel(x, x_ends, z, z_ends, top, bottom, part, decay, work, out):
     """Rows top … bottom: all pairs (part 0), the lower triangle (1), the diagonal (2).
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pair(px, cx, kx, py, cy, ky, decay, partial, work):
     """Σ over pairs of nodes of C(a, b), children before parents.
 
@@ -27,7 +27,7 @@ def _pair(px, cx, kx, py, cy, ky, decay, partial, work):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tree_kernel(
     px, cx, kx, ends_x, pz, cz, kz, ends_z, top, bottom, part, decay, partial, work, out
 ):

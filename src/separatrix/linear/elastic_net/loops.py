@@ -10,10 +10,11 @@ Givens rotations, at the cost of a triangular solve and not of a new factor.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_upper(r, k, x):
     """x ← (RᵀR)⁻¹ x with the leading k x k part of R."""
     for j in range(k):
@@ -28,7 +29,7 @@ def solve_upper(r, k, x):
         x[j] = total / r[j, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def drop(r, k, out):
     """Remove column ``out`` from the k x k factor: shift, then rotate to a triangle."""
     for i in range(k):
@@ -45,7 +46,7 @@ def drop(r, k, out):
             r[j + 1, i] = c * lower - s * upper
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def newton_with_drops(r, b, grad, l1, l2, damping):
     """Step to the minimum in the orthant of ``b``, dropping coefficients that reach zero.
 
@@ -81,7 +82,7 @@ def newton_with_drops(r, b, grad, l1, l2, damping):
         k -= 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_sweep(at, starts, rows, values, mean, scale, l1, l2, positive, beta, r, shift):
     """Minimize over each coordinate of ``at`` in turn; the largest violation, and the new shift.
 

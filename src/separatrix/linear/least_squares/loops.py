@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, njit
+from numba import float64
 from numba.extending import intrinsic
+
+from separatrix.compilation import compiled
 
 
 @intrinsic
@@ -23,7 +25,7 @@ def fma(_context: Any, _a: Any, _b: Any, _c: Any) -> Any:
     return float64(float64, float64, float64), generate
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def two_sum(a, b):
     """a + b as (rounded sum, its exact error)."""
     s = a + b
@@ -31,21 +33,21 @@ def two_sum(a, b):
     return s, (a - (s - t)) + (b - t)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def multiply(ah, al, bh, bl):
     """(ah + al)·(bh + bl)."""
     p = ah * bh
     return p, fma(ah, bh, -p) + fma(ah, bl, al * bh)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def add(ah, al, bh, bl):
     """(ah + al) + (bh + bl), normalized."""
     s, e = two_sum(ah, bh)
     return two_sum(s, e + (al + bl))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def divide(ah, al, bh, bl):
     """(ah + al) / (bh + bl): a float quotient, then one exact correction."""
     q = ah / bh
@@ -54,7 +56,7 @@ def divide(ah, al, bh, bl):
     return two_sum(q, (rh + rl) / bh)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def accumulate(x, w, shift, total, gram):
     """Add Σ w z and Σ w z zᵀ, z = x − shift, to ``total`` (2 x p) and ``gram`` (2 x p x p).
 
@@ -76,7 +78,7 @@ def accumulate(x, w, shift, total, gram):
                 gram[1, j, k] += e + pl
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cholesky(a, last, tolerance):
     """Upper factor of the symmetric ``a`` (2 x p x p, upper triangle), in place, column by column.
 
@@ -117,7 +119,7 @@ def cholesky(a, last, tolerance):
     return independent
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def back_substitute(r, b):
     """Solve R x = b in place: upper triangular ``r`` (2 x d x d), columns ``b`` (2 x d x k)."""
     d, k = b.shape[1], b.shape[2]
@@ -130,7 +132,7 @@ def back_substitute(r, b):
             b[0, i, c], b[1, i, c] = divide(sh, sl, r[0, i, i], r[1, i, i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dot(a, b):
     """Σ aᵢ bᵢ of vectors given as hi and lo (2 x d)."""
     sh, sl = 0.0, 0.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_gram_rows(start, stop, row_starts, columns, values, starts, rows, entries, out):
     """Rows ``start:stop`` of X Xᵀ into ``out``, from X by compressed rows and columns."""
     for i in range(start, stop):
@@ -15,7 +15,7 @@ def sparse_gram_rows(start, stop, row_starts, columns, values, starts, rows, ent
                 out[i, rows[k]] += value * entries[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def center_rows(x, start, stop, center, factor, root, out):
     """out = √w (x − c)/s for the columns ``start:stop`` of rows in C order; factor is 1/s."""
     for i in range(x.shape[0]):
@@ -23,7 +23,7 @@ def center_rows(x, start, stop, center, factor, root, out):
             out[i, j - start] = (x[i, j] - center[j]) * (factor[j] * root[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def center_columns(x, start, stop, center, factor, root, out):
     """The same for Xᵀ in C order: one row of ``x`` and ``out`` is one column of the table."""
     for j in range(start, stop):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from separatrix.compilation import compiled
 
 Array = Any
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def rows_times(
     start: int, stop: int, indptr: Array, indices: Array, data: Array, v: Array, out: Array
 ) -> None:
@@ -28,7 +28,7 @@ def rows_times(
         out[i] = (a + b) + (c + d)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rows_times_columns(
     start: int, stop: int, indptr: Array, indices: Array, data: Array, v: Array, out: Array
 ) -> None:
@@ -42,7 +42,7 @@ def rows_times_columns(
                 row[k] += value * other[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted_squares(
     start: int, stop: int, indptr: Array, indices: Array, data: Array, w: Array, out: Array
 ) -> None:

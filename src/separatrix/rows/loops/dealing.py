@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def deal(
     order: Ints, starts: Ints, sizes: Ints, quotas: Ints, label: int, free: int, out: Ints
 ) -> None:

@@ -6,8 +6,9 @@ h(row) = Σ_columns mix(bits(value) xor key(column)),      mix: a 64-bit finaliz
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Hashes = NDArray[np.uint64]
 
@@ -21,14 +22,14 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _mix(word):
     word = (word ^ (word >> np.uint64(30))) * _FIRST
     word = (word ^ (word >> np.uint64(27))) * _SECOND
     return word ^ (word >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_column(bits: Hashes, key: np.uint64, total: Hashes) -> None:
     """total += mix(bits xor key), after −0.0 → 0.0 and every NaN → one pattern."""
     for i in range(bits.size):
@@ -41,21 +42,21 @@ def add_column(bits: Hashes, key: np.uint64, total: Hashes) -> None:
         total[i] += _mix(word ^ key)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def salted(content: Hashes, salt: np.uint64, out: Hashes) -> None:
     """out = mix(mix(content + salt)): random words, the same for the same content and salt."""
     for i in range(content.size):
         out[i] = _mix(_mix(content[i] + salt))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def numbered(content: Hashes, ordinal: NDArray[np.int64], out: Hashes) -> None:
     """out = content + ordinal·odd: a hash of its own for each of several equal rows."""
     for i in range(content.size):
         out[i] = content[i] + np.uint64(ordinal[i]) * _STRIDE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def assign_parts(words: Hashes, test: float, folds: int, out: NDArray[np.int64]) -> None:
     """u = word / 2⁶⁴; u < test is the test part, else fold ⌊folds (u − test) / (1 − test)⌋."""
     scale = folds / (1.0 - test)

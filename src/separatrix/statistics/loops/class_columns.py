@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_by_class(
     x: Floats,
     codes: NDArray[np.int64],
@@ -35,7 +36,7 @@ def add_by_class(
             second[k, j] += u * v * v
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def add_squares(
     x: Floats,
     codes: NDArray[np.int64],
@@ -58,7 +59,7 @@ def add_squares(
             second[k, j] += weight * v * v
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def add_gaussian_scores(
     x: Floats, mean: Floats, precision: Floats, constant: Floats, scores: Floats
 ) -> None:
@@ -76,7 +77,7 @@ def add_gaussian_scores(
             scores[i, k] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_level_scores(
     x: Floats,
     columns: NDArray[np.int64],

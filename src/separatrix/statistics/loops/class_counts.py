@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_compressed_counts(
     rows: Codes,
     codes: Codes,
@@ -39,7 +40,7 @@ def add_compressed_counts(
     return good
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_counts(x: Floats, codes: Codes, w: Floats, counts: Floats) -> bool:
     """The same for dense rows."""
     unweighted, bad = len(w) == 0, 0
@@ -53,7 +54,7 @@ def add_counts(x: Floats, codes: Codes, w: Floats, counts: Floats) -> bool:
     return bad == 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_counts(
     start: int, stop: int, counts: Floats, added: float, logs: Floats, minus: Floats, out: Floats
 ) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def add_products(z: Floats, m: int, gram: Floats) -> None:
     """Add z zᵀ over the first ``m`` columns of z to the lower triangle of ``gram``.
 
@@ -44,7 +45,7 @@ def add_products(z: Floats, m: int, gram: Floats) -> None:
                     gram[i + p, j + q] += sums[p][q]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_rows(
     x: Floats,
     codes: Codes,
@@ -77,7 +78,7 @@ def add_rows(
             filled[at] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def flush_buffers(buffers: Floats, filled: Codes, gram: Floats) -> None:
     """Add z zᵀ of the rows left in each buffer z to ``gram``."""
     for k in range(len(buffers)):

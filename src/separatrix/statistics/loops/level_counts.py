@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def largest_codes(x: Floats, columns: Codes, most: float, found: Codes) -> None:
     """Raise ``found`` to the largest value of each column; −1 where one is no code."""
     for i in range(x.shape[0]):
@@ -24,7 +25,7 @@ def largest_codes(x: Floats, columns: Codes, most: float, found: Codes) -> None:
             found[c] = max(found[c], int(v))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_levels(
     x: Floats, codes: Codes, w: Floats, columns: Codes, starts: Codes, counts: Floats
 ) -> None:

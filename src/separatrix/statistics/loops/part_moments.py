@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from separatrix.compilation import compiled
 from separatrix.statistics.loops.class_sums import add_products
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_order(labels: Ints, low: int, ends: Ints, order: Ints) -> None:
     """Positions of the rows in stable order of their labels; those of low + k end at ends[k]."""
     for i in range(len(labels)):
@@ -33,7 +33,7 @@ def part_order(labels: Ints, low: int, ends: Ints, order: Ints) -> None:
     ends[len(ends) - 1] = len(labels)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_parts(
     x: Floats, y: Floats, w: Floats, shift: Floats, order: Ints, ends: Ints, z: Floats, sums: Floats
 ) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from separatrix.compilation import compiled
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shift_rows(
     x: Floats, rows: Codes, codes: Codes, w: Floats, shift: Floats, first: Floats, z: Floats
 ) -> None:

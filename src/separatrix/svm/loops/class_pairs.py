@@ -8,14 +8,15 @@ f = Kβ likewise; the lower class of a pair has t = +1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: Rows that are transposed at a time.
 _SQUARE = 16
 _FAST = {"reassoc", "nsz", "arcp", "contract"}
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_pair(cross, top, n, within, first, second, gram):
     """The Gram matrix of a pair in single precision: two classes within, ``cross`` between."""
     size = gram.shape[0] - n
@@ -34,7 +35,7 @@ def fill_pair(cross, top, n, within, first, second, gram):
                 gram[b, n + a] = gram[n + a, b]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _add_row(row, beta, weight, f):
     """f += weight · row; the product of row and β is returned."""
     value = 0.0
@@ -44,7 +45,7 @@ def _add_row(row, beta, weight, f):
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_products(cross, top, starts, i, c, beta, f):
     """f of the rows of classes i and c, each from the coefficients of the other class."""
     left, n = starts[i], starts[i + 1] - starts[i]
@@ -54,7 +55,7 @@ def add_products(cross, top, starts, i, c, beta, f):
         f[i, begin + a] = _add_row(cross[top + a], own, beta[i, begin + a], sums)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _intercept(kinks, cost, goal, noise):
     """The middle of the interval of all b of least loss: where the cost of kinks below is goal."""
     low, high = -np.inf, np.inf
@@ -89,7 +90,7 @@ def _intercept(kinks, cost, goal, noise):
     return 0.5 * (most + after)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hinge_distance(z, u):
     """Distance of (z, u) to the graph of the subdifferential of the hinge loss."""
     beyond, inside = max(z - 1.0, 0.0), max(1.0 - z, 0.0)
@@ -98,7 +99,7 @@ def _hinge_distance(z, u):
     return min(to_loss, to_zero, to_kink)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def certify_pairs(starts, cost, beta, f, i, j, stop, figures):
     """Fill ``figures[c]`` for the pairs of class i with the classes from j to ``stop``.
 

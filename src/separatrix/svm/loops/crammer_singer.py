@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def multiclass_epoch(
     indptr: Any,
     indices: Any,

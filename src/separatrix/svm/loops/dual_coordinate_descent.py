@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 Array = Any
 #: Neighboring rows that are taken one after the other: their entries arrive in the cache together.
 CHUNK = 16
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shuffle(order: Array, count: int, seed: int) -> int:
     """Shuffle the first ``count`` (linear congruential generator); returns the next seed."""
     state = np.uint64(seed)
@@ -23,7 +24,7 @@ def shuffle(order: Array, count: int, seed: int) -> int:
     return int(state >> np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_coordinate(
     old: float, slope: float, curvature: float, epsilon: float, low: float, high: float
 ) -> float:
@@ -36,7 +37,7 @@ def best_coordinate(
     return min(max(new, low), high)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_dot(start: int, stop: int, indices: Array, data: Array, v: Array) -> float:
     """Σ x v over the entries ``start`` to ``stop``; four sums, so that none waits for another."""
     s0 = s1 = s2 = s3 = 0.0
@@ -53,7 +54,7 @@ def sparse_dot(start: int, stop: int, indices: Array, data: Array, v: Array) -> 
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_epoch(
     indptr: Array,
     indices: Array,
@@ -90,7 +91,7 @@ def sparse_epoch(
     return b
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def dense_epoch(
     x: Array,
     numbers: Array,
@@ -124,7 +125,7 @@ def dense_epoch(
     return b
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def some_rows_times(
     start: int,
     stop: int,
@@ -141,7 +142,7 @@ def some_rows_times(
         out[k] = sparse_dot(indptr[i], indptr[i + 1], indices, data, v)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def some_rows_sum(
     start: int,
     stop: int,
@@ -160,7 +161,7 @@ def some_rows_sum(
                 out[np.uint64(indices[p])] += factor * data[p]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def in_single(
     start: int, stop: int, indptr: Array, data: Array, single: Array, square: Array
 ) -> tuple[float, float]:

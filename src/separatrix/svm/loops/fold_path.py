@@ -10,8 +10,8 @@ with the others.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from separatrix.compilation import compiled
 from separatrix.svm.loops.smo import (
     FAR,
     add_row,
@@ -32,7 +32,7 @@ SHRINK, WIDTH, REDUCTION = 0.7, 0.2, 0.5
 WORKING_SET = 1_000
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_C(gram, diagonal, segments, starts, t, low, high, eps, C, before, beta, f, b, tol, limit):
     """Every problem at another C, started from β · C/before; returns the sum of iterations x rows.
 
@@ -59,7 +59,7 @@ def next_C(gram, diagonal, segments, starts, t, low, high, eps, C, before, beta,
     return work
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
     """SMO on all rows, then on those that may still move, in turn until no row violates.
 
@@ -88,7 +88,7 @@ def _solve(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
         count, work = count + done * active.shape[0] // m, work + more
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _active(beta, low, high, eps, t, f, least, most):
     """Rows that belong to a violating pair, or would if gradients changed by half the violation."""
     room = WIDTH * (most - least)
@@ -103,7 +103,7 @@ def _active(beta, low, high, eps, t, f, least, most):
     return chosen[:count]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _working_set(beta, low, high, eps, t, f):
     """The rows of least up and of greatest down gradient."""
     m = beta.shape[0]
@@ -115,7 +115,7 @@ def _working_set(beta, low, high, eps, t, f):
     return np.flatnonzero(chosen)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_active(gram, rows, diagonal, t, low, high, eps, beta, f, active, tol, limit):
     """SMO on the active rows alone, then f of all rows; returns iterations and work."""
     a, b, c, d = rows
@@ -144,7 +144,7 @@ def _solve_active(gram, rows, diagonal, t, low, high, eps, beta, f, active, tol,
     return done, done * k + k * k + changed * m // 8
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _intercept(least, most):
     """The middle between the least up and the greatest down gradient; one class alone has one."""
     if least < 0.5 * FAR and most > -0.5 * FAR:

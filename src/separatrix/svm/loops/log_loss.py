@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: Newton steps at most, the decrease that ends them (relative to the weight), and halvings.
 STEPS, ENOUGH, HALVINGS = 30, 1e-12, 30
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sigmoid_losses(score, codes, w, loss):
     """Fit Platt's sigmoid, p = 1/(1 + e^{−γ z − b}); ``loss`` receives −log p of the true class.
 
@@ -52,7 +53,7 @@ def sigmoid_losses(score, codes, w, loss):
         loss[i] = _log_one_plus_exp(-m if codes[i] else m)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sigmoid_value(slope, offset, z, codes, w, high, low):
     total = 0.0
     for i in range(z.shape[0]):
@@ -61,12 +62,12 @@ def _sigmoid_value(slope, offset, z, codes, w, high, low):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_one_plus_exp(m):
     return max(m, 0.0) + np.log1p(np.exp(-abs(m)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def softmax_losses(scores, codes, w, loss):
     """Fit β of p ∝ e^{β s}, β ≥ 0; ``loss`` receives −log p of the true class of every row.
 
@@ -108,7 +109,7 @@ def softmax_losses(scores, codes, w, loss):
         loss[i] = np.log(total) - beta * (scores[i, codes[i]] - top[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _softmax_value(beta, scores, top, target, w):
     """Σ w (log Σₖ e^{β sₖ} − β target) with its first two derivatives in β."""
     value = gradient = curvature = 0.0

@@ -9,13 +9,14 @@ and the one that then lowers the objective most. Of two groups the better pair i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: Least curvature along a pair, relative to the diagonal.
 FLAT = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nu_smo(gram, row, group, t, low, high, gamma, f, tol, limit):
     """Optimize pairs until every group's violation is at most ``tol``; γ and f change in place.
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def apply_inverse(
     kernel: Any, y: Any, free: Any, m: int, inverse: Any, right: Any, out: Any
 ) -> float:
@@ -45,7 +46,7 @@ def apply_inverse(
     return change / size if size > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def segment(
     kernel: Any,
     y: Any,
@@ -86,7 +87,7 @@ def segment(
     return float(change)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_event(
     tau: float,
     state: Any,
@@ -127,7 +128,7 @@ def next_event(
     return best, chosen, new
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leave(free: Any, m: int, inverse: Any, place: int) -> int:
     """Remove the row at ``place`` from the free ones; returns their new number."""
     if m == 1:
@@ -148,7 +149,7 @@ def leave(free: Any, m: int, inverse: Any, place: int) -> int:
     return m - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def enter(kernel: Any, y: Any, free: Any, m: int, inverse: Any, i: int, along: Any) -> float:
     """Make row i free, unless it depends on the free rows; returns the Schur complement, or zero.
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from separatrix.compilation import compiled
 
 #: Gradient offset of a move that is not allowed.
 FAR = 1e300
@@ -24,7 +25,7 @@ BLOCK = 256
 _FAST = {"reassoc", "nsz", "arcp", "contract", "nnan"}
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def up_offset(beta, high, eps, t):
     """What to add to f for the gradient as β increases."""
     if beta >= high:
@@ -32,7 +33,7 @@ def up_offset(beta, high, eps, t):
     return (eps if beta >= 0.0 else -eps) - t
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def down_offset(beta, low, eps, t):
     """What to add to f for the gradient as β decreases."""
     if beta <= low:
@@ -40,7 +41,7 @@ def down_offset(beta, low, eps, t):
     return (eps if beta > 0.0 else -eps) - t
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gradient_offsets(beta, low, high, eps, t, up, down):
     """``up`` and ``down`` for every coefficient."""
     for i in range(beta.shape[0]):
@@ -48,7 +49,7 @@ def gradient_offsets(beta, low, high, eps, t, up, down):
         down[i] = down_offset(beta[i], low[i], eps, t[i])
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _least(f, up):
     """min f + up, eight running minima: none waits for the one before."""
     a = b = c = d = p = q = r = s = FAR
@@ -63,7 +64,7 @@ def _least(f, up):
     return min(min(min(a, b), min(c, d)), min(min(p, q), min(r, s)))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _most(f, down):
     """max f + down, likewise."""
     a = b = c = d = p = q = r = s = -FAR
@@ -78,7 +79,7 @@ def _most(f, down):
     return max(max(max(a, b), max(c, d)), max(max(p, q), max(r, s)))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _decreases(row, f, down, diagonal, own, floor, unit, scale, decrease):
     """The decrease of the objective for each partner: (gradient difference)² / curvature.
 
@@ -101,7 +102,7 @@ def _decreases(row, f, down, diagonal, own, floor, unit, scale, decrease):
     return max(max(a, b), max(c, d))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _partner(row, f, down, diagonal, own, floor, unit, scale, decrease, best):
     """The place of the largest decrease if it is above ``best``, else −1, and the largest."""
     place = -1
@@ -128,7 +129,7 @@ def _partner(row, f, down, diagonal, own, floor, unit, scale, decrease, best):
     return place, best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _extremes(f, up, down, raised, lowered, step, ends):
     """f moved by ``step`` (K[i] − K[j]); ``ends`` receives min f + up, its block, max f + down.
 
@@ -145,21 +146,21 @@ def _extremes(f, up, down, raised, lowered, step, ends):
         ends[2] = max(ends[2], _most(part, down[start:stop]))
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _move(f, raised, lowered, step):
     """f += step (K[i] − K[j])."""
     for k in range(f.shape[0]):
         f[k] += step * np.float64(raised[k] - lowered[k])
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def add_row(f, row, change):
     """f += change · K[i]."""
     for k in range(f.shape[0]):
         f[k] += change * np.float64(row[k])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smo_segments(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
     """SMO on two segments of the rows of the Gram matrix, (a, b, c, d): a ≤ i < b and c ≤ i < d.
 
@@ -228,7 +229,7 @@ def smo_segments(gram, rows, diagonal, t, low, high, eps, beta, f, tol, limit):
     return count, least, most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pair_step(first, second, high, low, eps, wanted):
     """The first coefficient raised and the second lowered by the step wanted, or up to a bound."""
     above, below = high - first, second - low
@@ -268,7 +269,7 @@ def smo(
     return count, max(most - least, 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def accumulate(store, slots, change, f, start, stop):
     """f[start:stop] += Σ change · rows of ``store``, a block of columns at a time.
 
