@@ -29,7 +29,7 @@ _ITERATIONS = 40
 #: A working set is optimized to this fraction of the violation it starts from.
 _REDUCTION = 0.6
 #: Iterations that are worth the Gram matrix of a working set.
-MIN_GAIN = 300
+MIN_ITERATIONS = 300
 #: Rows of the first active set, as a fraction of all, and at least.
 _FIRST, _LEAST = 0.2, 2000
 #: Violation to which the first active sets are optimized, and the distance to the margin within
@@ -175,7 +175,7 @@ def smo_working_sets(
         diagonal = cache.gram.diagonal[cache.columns[chosen]]
         data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, own, gradient)
         count, _ = smo(*data, target, limit)
-        while count < MIN_GAIN and target > tol:  # few rows stand out: the next ones, too
+        while count < MIN_ITERATIONS and target > tol:  # few rows stand out: the next ones, too
             target = max(0.5 * tol, _REDUCTION * target)
             more, _ = smo(*data, target, limit - count)
             count += more
