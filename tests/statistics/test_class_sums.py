@@ -12,7 +12,12 @@ from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 from separatrix.statistics import class_sums as module
 from separatrix.statistics.class_moments import ClassMoments
-from separatrix.statistics.class_sums import class_sums, column_sums, provisional_centers
+from separatrix.statistics.class_sums import (
+    CENTER_ROWS,
+    class_sums,
+    column_sums,
+    provisional_centers,
+)
 from separatrix.statistics.moments import Moments
 
 
@@ -49,7 +54,7 @@ def test_centres_lie_amid_their_classes_also_where_a_class_comes_late():
     codes = np.sort(codes)
     centers = provisional_centers(x, codes, 6)
     for c in range(4):
-        assert_allclose(centers[c], x[codes == c][:64].mean(axis=0), rtol=1e-12)
+        assert_allclose(centers[c], x[codes == c][:CENTER_ROWS].mean(axis=0), rtol=1e-12)
     assert not centers[4:].any()
 
 

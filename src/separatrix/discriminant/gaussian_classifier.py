@@ -35,6 +35,7 @@ from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.class_sums import use_tiles
+from separatrix.threads import small_products
 
 #: How the scores of each structure are found.
 FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
@@ -78,7 +79,8 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         try:
             moments, encoding, given = self._statistics(X, y, sample_weight)
             self._require_rows(moments)
-            self._fit_moments(moments, encoding, given=given)
+            with small_products(moments.mean.shape[1]):  # threads of BLAS would linger and compete
+                self._fit_moments(moments, encoding, given=given)
         finally:
             self.__dict__.pop("_wide_block", None)
         return self
@@ -315,7 +317,8 @@ class IncrementalGaussianClassifier(GaussianClassifier):
             self._require_products()
             at = np.searchsorted(self.classes_, before)
             moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
-        self._fit_moments(moments, identity(rows.schema))
+        with small_products(moments.mean.shape[1]):
+            self._fit_moments(moments, identity(rows.schema))
         return self
 
 

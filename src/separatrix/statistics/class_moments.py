@@ -31,7 +31,12 @@ _SCATTER: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 
 class ClassMoments:
-    """``count``, ``weight`` (K), ``mean`` (K x d) and ``scatter`` of the rows of each class."""
+    """``count``, ``weight`` (K), ``mean`` (K x d) and ``scatter`` of the rows of each class.
+
+    A pass for diagonals finds the ``extremes`` of the columns too (2 x d), where it is compiled.
+    """
+
+    extremes: Floats | None = None
 
     def __init__(
         self,
@@ -101,7 +106,7 @@ class ClassMoments:
         if not np.isfinite(sums.first).all():
             raise not_finite(block, sums.first.sum(axis=0))
         step = sums.first / np.where(self.weight > 0, self.weight, 1.0)[:, None]
-        self.mean = sums.shift + step
+        self.mean, self.extremes = sums.shift + step, sums.extremes
         gram = sums.gram[0] if self.structure == "pooled" else sums.gram
         self.scatter = gram - _SCATTER[self.structure](self.weight, step)
 
@@ -147,13 +152,17 @@ class ClassMoments:
         weight = self.weight + other.weight
         fraction = other.weight / np.where(weight > 0, weight, 1.0)
         step = other.mean - self.mean
-        return type(self)(
+        total = type(self)(
             self.structure,
             self.count + other.count,
             weight,
             self.mean + step * fraction[:, None],
             self.scatter + other.scatter + _SCATTER[self.structure](self.weight * fraction, step),
         )
+        if self.extremes is not None and other.extremes is not None:
+            low = np.minimum(self.extremes[0], other.extremes[0])
+            total.extremes = np.stack([low, np.maximum(self.extremes[1], other.extremes[1])])
+        return total
 
     def expand_classes(self, k: int, at: Ints) -> Self:
         """The statistic for ``k`` classes, of which those known here have the positions ``at``."""

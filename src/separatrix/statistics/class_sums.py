@@ -19,19 +19,21 @@ MAX_COLUMNS, MIN_VALUES = 160, 100_000
 #: Rows per call, and rows from which provisional centers are taken if all classes are among them.
 CHUNK_ROWS, SAMPLE_ROWS = 4096, 2048
 #: Rows of a class whose mean is its provisional center.
-CENTER_ROWS = 64
+CENTER_ROWS = 16
 
 
 @dataclass(frozen=True)
 class ClassSums:
     """About ``shift`` s (K x d): ``first`` Σ w (x − s) (K x d), ``gram`` Σ w (x − s)(x − s)ᵀ.
 
-    ``gram`` has one matrix for each class, a single one for all, or their diagonals (K x d).
+    ``gram`` has one matrix for each class, a single one for all, or their diagonals (K x d);
+    with these come the ``extremes`` of the columns, smallest and largest values (2 x d).
     """
 
     shift: Floats
     first: Floats
     gram: Floats
+    extremes: Floats | None = None
 
 
 def use_compiled(x: object) -> bool:
@@ -79,12 +81,14 @@ def column_sums(x: Floats, codes: Ints, w: Floats | None, k: int) -> ClassSums:
 
     shift = provisional_centers(x, codes, k)
     first, second = np.zeros_like(shift), np.zeros_like(shift)
+    extremes = np.tile(np.array([[np.inf], [-np.inf]]), x.shape[1])
     unweighted = np.empty(0)
     for start in range(0, len(x), CHUNK_ROWS):
         here = slice(start, start + CHUNK_ROWS)
         weights = unweighted if w is None else w[here]
-        add_squares(np.ascontiguousarray(x[here]), codes[here], weights, shift, first, second)
-    return ClassSums(shift, first, second)
+        rows = np.ascontiguousarray(x[here])
+        add_squares(rows, codes[here], weights, shift, first, second, extremes)
+    return ClassSums(shift, first, second, extremes)
 
 
 def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
@@ -93,7 +97,7 @@ def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
     Any point among the rows of a class serves as the shift of its sums.
     """
     present = np.bincount(codes, minlength=k) > 0
-    sample = codes[:SAMPLE_ROWS]
+    sample = codes[: min(SAMPLE_ROWS, 2 * CENTER_ROWS * k)]
     if (np.bincount(sample, minlength=k) > 0).sum() < present.sum():
         sample = codes
     order = counting_argsort(sample)

@@ -93,8 +93,9 @@ class GaussianNB(IncrementalGaussianClassifier):
 
     def _array_moments(self, rows: Any, structure: str) -> ClassMoments:
         moments = super()._array_moments(rows, structure)
-        before = ColumnRange(getattr(self, "range_", None))
-        self.range_ = (before + rows.reduce(ColumnRange())).range
+        found = moments.__dict__.pop("extremes", None)
+        here = rows.reduce(ColumnRange()) if found is None else ColumnRange(found)
+        self.range_ = (ColumnRange(getattr(self, "range_", None)) + here).range
         return moments
 
     def partial_fit(
