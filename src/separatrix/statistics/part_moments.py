@@ -13,10 +13,8 @@ from separatrix.statistics.moments import Moments, not_finite, too_large
 CHUNK = 520
 #: Columns beyond which BLAS multiplies faster than the compiled loop.
 MAX_COLUMNS = 100
-#: Rows whose mean is the provisional center.
-CENTER_ROWS = 512
-#: Labels that are counted in a table.
-MAX_PARTS = 4096
+#: Numbers in the sums of all parts together.
+MAX_SUMS = 2_000_000
 
 
 def moments_by_part(block: Block) -> dict[int, Moments] | None:
@@ -26,32 +24,24 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
         return None
     low, count = int(labels.min()), int(labels.max()) - int(labels.min()) + 1
     p = x.shape[1] + y.shape[1]
-    if count > MAX_PARTS or p > MAX_COLUMNS:
+    width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
+    if p > MAX_COLUMNS or count * width**2 > MAX_SUMS:
         return None
     w = np.empty(0) if block.w is None else block.w
     ends, order = np.zeros(count, np.int64), np.empty(block.n, np.int64)
     part_order(labels.astype(np.int64, copy=False), low, ends, order)
-    shift = _provisional_center(x, y)
-    width = p + 1 + -(p + 1) % 4  # the loop multiplies four columns at a time
     z = scratch((width, CHUNK), "C")
     z[p + 1 :] = 0.0
-    sums = np.zeros((count, width, width))
-    add_parts(x, y, w, shift, order, ends, z, sums)
+    shift, sums = np.zeros((count, p)), np.zeros((count, width, width))
+    add_parts(x, y, w, order, ends, z, shift, sums)
     if block.w is None:
         counts = np.diff(ends, prepend=0)
     else:  # zero weight is the same as removing the row
         counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)
     parts = np.flatnonzero(np.diff(ends, prepend=0)).tolist()
     return {
-        low + k: _moments(block, int(counts[k]), sums[k, : p + 1, : p + 1], shift) for k in parts
+        low + k: _moments(block, int(counts[k]), sums[k, : p + 1, : p + 1], shift[k]) for k in parts
     }
-
-
-def _provisional_center(x: Floats, y: Floats) -> Floats:
-    with np.errstate(over="ignore", invalid="ignore"):
-        shift = np.concatenate([x[:CENTER_ROWS].mean(axis=0), y[:CENTER_ROWS].mean(axis=0)])
-    shift[~np.isfinite(shift)] = 0.0
-    return shift
 
 
 def _moments(block: Block, count: int, sums: Floats, shift: Floats) -> Moments:

@@ -104,6 +104,8 @@ def _fit_all(name: str, model: type[Any]) -> None:
 
 
 def _use(estimator: Any, table: Table) -> None:
+    if estimator.__sklearn_tags__().input_tags.positive_only:
+        table = table._replace(x=abs(table.x))
     if isinstance(estimator, ClassifierMixin):
         estimator.fit(table.x, table.labels)
     elif isinstance(estimator, RegressorMixin):

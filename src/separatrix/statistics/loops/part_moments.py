@@ -16,6 +16,9 @@ from separatrix.statistics.loops.class_sums import add_products
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Rows whose mean is the provisional center of their part.
+CENTER_ROWS = 64
+
 
 @compiled
 def part_order(labels: Ints, low: int, ends: Ints, order: Ints) -> None:
@@ -34,32 +37,54 @@ def part_order(labels: Ints, low: int, ends: Ints, order: Ints) -> None:
 
 
 @compiled
-def add_parts(
-    x: Floats, y: Floats, w: Floats, shift: Floats, order: Ints, ends: Ints, z: Floats, sums: Floats
-) -> None:
-    """Add z zᵀ to sums[k] over the rows of part k, z = √w ((x, y) − shift, 1), chunk by chunk.
+def _gather(x: Floats, at: Ints, z: Floats) -> None:
+    """z[j, i] = x[at[i], j]."""
+    for j in range(x.shape[1]):
+        for i in range(len(at)):
+            z[j, i] = x[at[i], j]
 
-    ``z`` has the room of a chunk, its rows beyond those are zero; no w stands for ones.
+
+@compiled
+def add_parts(
+    x: Floats, y: Floats, w: Floats, order: Ints, ends: Ints, z: Floats, shift: Floats, sums: Floats
+) -> None:
+    """Add z zᵀ to sums[k] over the rows of part k, z = √w ((x, y) − shift[k], 1), chunk by chunk.
+
+    ``shift[k]`` becomes the mean of the first rows of the part. ``z`` has the room of a chunk; its
+    rows beyond those used are zero. No w stands for ones.
     """
-    d, p, chunk = x.shape[1], len(shift), z.shape[1]
+    d, p, chunk = x.shape[1], shift.shape[1], z.shape[1]
     start = 0
     for k in range(len(ends)):
+        first = True
         while start < ends[k]:
             m = min(chunk, ends[k] - start)
+            at = order[start : start + m]
+            _gather(x, at, z[:d])
+            _gather(y, at, z[d:p])
+            if first:
+                _first_means(z, min(m, CENTER_ROWS), shift[k])
+                first = False
             for j in range(p):
-                center = shift[j]
-                if j < d:
-                    for i in range(m):
-                        z[j, i] = x[order[start + i], j] - center
-                else:
-                    for i in range(m):
-                        z[j, i] = y[order[start + i], j - d] - center
+                center = shift[k, j]
+                for i in range(m):
+                    z[j, i] -= center
             for i in range(m):
                 z[p, i] = 1.0
             if len(w):
                 for i in range(m):
-                    root = math.sqrt(w[order[start + i]])
+                    root = math.sqrt(w[at[i]])
                     for j in range(p + 1):
                         z[j, i] *= root
             add_products(z, m, sums[k])
             start += m
+
+
+@compiled
+def _first_means(z: Floats, m: int, means: Floats) -> None:
+    """means[j] = the mean of the first m of z[j]; 0 where it is not finite."""
+    for j in range(len(means)):
+        total = 0.0
+        for i in range(m):
+            total += z[j, i] / m
+        means[j] = total if math.isfinite(total) else 0.0
