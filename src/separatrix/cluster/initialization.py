@@ -9,7 +9,6 @@ w is drawn like w equal rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy import sparse
 from separatrix.cluster.lloyd.sparse_rows import SparseRows
 from separatrix.cluster.loops import small_tables
 from separatrix.cluster.loops.pam import total_reductions
+from separatrix.cluster.loops.plusplus import TILE, compare_candidates
 from separatrix.kernels.base import n_items
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces
@@ -32,6 +32,8 @@ Singles = NDArray[np.float32]
 SMALL = 150_000
 #: Numbers that are worth a piece of their own.
 MIN_WORK = 100_000
+#: Columns up to which distances to candidates are summed by column; else from products of BLAS.
+MAX_TILED = 64
 
 
 def lexicographic_order(x: Any) -> Ints:
@@ -138,18 +140,21 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
         found, work = np.zeros(k, dtype=np.int64), np.empty((3, len(z)))
         small_tables.plusplus(z, np.ascontiguousarray(z.T), w, trials, u, found, work)
         return np.asarray(z[found] + origin)
+    if z.shape[1] <= MAX_TILED:
+        losses, w = _tiled_losses(z, w)
+        return np.asarray(z[_plusplus_rows(w, k, rng, losses)] + origin)
     cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
 
     def squares(piece: int, candidates: Ints) -> Floats:
         return _squared_distances(z[cuts[piece]], square[cuts[piece]], z[candidates])
 
-    return np.asarray(z[_plusplus_rows(w, k, rng, cuts, squares)] + origin)
+    return np.asarray(z[_plusplus_rows(w, k, rng, _losses(w, cuts, squares))] + origin)
 
 
 def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floats:
     """k-means++ centers of compressed rows, which are not filled in."""
     order = lexicographic_order(x)
-    x = x[order]
+    x, w = x[order], w[order]
     rows = SparseRows(x, 2 + int(np.log(k)))
 
     def squares(piece: int, candidates: Ints) -> Floats:
@@ -160,33 +165,68 @@ def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floa
         out[out <= rows.rounding * (rows.square[rows.cuts[piece]][:, None] + norms)] = 0.0
         return out
 
-    return np.asarray(x[_plusplus_rows(w[order], k, rng, rows.cuts, squares)].toarray())
+    return np.asarray(x[_plusplus_rows(w, k, rng, _losses(w, rows.cuts, squares))].toarray())
 
 
-def _plusplus_rows(
-    w: Floats,
-    k: int,
-    rng: np.random.Generator,
-    cuts: list[slice],
-    squares: Callable[[int, Ints], Floats],
-) -> Ints:
-    """Rows drawn by k-means++; ``squares(piece, rows)`` gives those of distances to some rows."""
+#: ``losses(candidates, nearest, closer)``: the inertia that each candidate would leave as a center;
+#: ``nearest`` are the squared distances so far, ``closer`` (candidates x n) become those with each.
+Losses = Callable[[Ints, Floats, Floats], Floats]
+
+
+def _losses(w: Floats, cuts: list[slice], squares: Callable[[int, Ints], Floats]) -> Losses:
+    """Losses from ``squares(piece, rows)``, those of distances to some rows."""
+
+    def losses(candidates: Ints, nearest: Floats, closer: Floats) -> Floats:
+        def compare(piece: int) -> Floats:
+            rows = cuts[piece]
+            near = np.minimum(squares(piece, candidates).T, nearest[rows])
+            closer[: len(candidates), rows] = near
+            return np.asarray(near @ w[rows])
+
+        return np.asarray(np.sum(parallel_map(compare, range(len(cuts))), axis=0))
+
+    return losses
+
+
+def _tiled_losses(z: Floats, w: Floats) -> tuple[Losses, Floats]:
+    """Losses of rows in tiles by column, and the weights with zeros up to the end of the last."""
+    (n, d), count = z.shape, -(-len(z) // TILE)
+    tiles, weight = np.zeros((count, d, TILE)), np.zeros(count * TILE)
+    weight[:n] = w
+    cuts = pieces(count, max(1, MIN_WORK // (TILE * max(d, 1))))
+
+    def fill(some: slice) -> None:
+        for t in range(some.start, some.stop):
+            rows = z[t * TILE : (t + 1) * TILE]
+            tiles[t, :, : len(rows)] = rows.T
+
+    def losses(candidates: Ints, nearest: Floats, closer: Floats) -> Floats:
+        left, points = np.empty((len(cuts), len(candidates))), z[candidates]
+        by_tile = (weight.reshape(count, TILE), nearest.reshape(count, TILE))
+        found = closer.reshape(-1, count, TILE)
+
+        def compare(i: int) -> None:
+            compare_candidates(
+                tiles, by_tile[0], points, cuts[i].start, cuts[i].stop, by_tile[1], found, left[i]
+            )
+
+        parallel_map(compare, range(len(cuts)))
+        return np.asarray(left.sum(axis=0))
+
+    parallel_map(fill, cuts)
+    return losses, weight
+
+
+def _plusplus_rows(w: Floats, k: int, rng: np.random.Generator, losses: Losses) -> Ints:
+    """Rows drawn by k-means++."""
     trials = 2 + int(np.log(k))
     chosen, nearest = [int(draw(w, rng.random(1))[0])], np.full(len(w), np.inf)
-    closer = np.empty((len(w), trials))
-
-    def compare(candidates: Ints, piece: int) -> Floats:
-        """The inertia of a piece that each candidate would leave."""
-        rows = cuts[piece]
-        near = np.minimum(squares(piece, candidates), nearest[rows, None])
-        closer[rows, : len(candidates)] = near
-        return np.asarray(w[rows] @ near)
+    closer = np.empty((trials, len(w)))
 
     def least(candidates: Ints) -> int:
         """The candidate that leaves the least inertia, which becomes a center."""
-        left = parallel_map(partial(compare, candidates), range(len(cuts)))
-        best = int(np.sum(left, axis=0).argmin())
-        nearest[:] = closer[:, best]
+        best = int(losses(candidates, nearest, closer).argmin())
+        nearest[:] = closer[best]
         return int(candidates[best])
 
     least(np.array(chosen))

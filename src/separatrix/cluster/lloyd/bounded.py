@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from separatrix.cluster.lloyd.center_layout import MAX_GROUPS, center_layout, fill_tiles
 from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops.assignments import center_rows
-from separatrix.cluster.loops.kmeans import BATCH, Points, State, assign_rows, work_space
+from separatrix.cluster.loops.kmeans import Points, State, assign_pieces, work_space
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import parallel_map, pieces, thread_count
 
 #: Rows that are worth a piece of their own.
 MIN_ROWS = 1024
@@ -55,11 +54,10 @@ class BoundedLloyd:
         )
         self.points = None if table.x.size > LARGE else self._all_centered()
         self.rounding = (2 * d + 16) * 2.0**-24
-        count = len(self.pieces)
-        self.totals: tuple[Any, ...] = (np.zeros((k, d)), np.zeros(k), np.zeros(k, dtype=np.int64))
-        self.parts: tuple[Any, ...] = (
-            np.zeros((count, k, d)), np.zeros((count, k)), np.zeros((count, k), np.int64),
-        )  # fmt: skip
+        self.cuts = np.array([0, *(piece.stop for piece in self.pieces)])
+        # of every cluster the sum, the weight and the number of its rows; of all, and by piece
+        self.totals = np.zeros((k, d + 2))
+        self.parts = np.zeros((len(self.pieces), k, d + 2))
         self.first = True
 
     # -- rows ----------------------------------------------------------------------------------
@@ -95,33 +93,48 @@ class BoundedLloyd:
         """Add the sums of some pieces to the totals, in order, and clear them."""
 
         def collect(clusters: slice) -> None:
-            for total, part in zip(self.totals, self.parts, strict=True):
-                for i in changed:
-                    total[clusters] += part[i, clusters]
-                    part[i, clusters] = 0
+            for i in changed:
+                self.totals[clusters] += self.parts[i, clusters]
+                self.parts[i, clusters] = 0.0
 
-        k, d = self.totals[0].shape
+        k, d = self.totals.shape
         parallel_map(collect, pieces(k, MIN_SUMS // max(d * len(changed), 1)))
 
     # -- the two steps -------------------------------------------------------------------------
 
     def assign(self) -> int:
         """Assign every row to its nearest center; the number of rows that moved."""
-        moved = parallel_map(self._assign_piece, range(len(self.pieces)))
+        moved = np.zeros(len(self.pieces), dtype=np.int64)
+        if self.points is not None:
+            points, counter = self.points, np.zeros(1, dtype=np.int64)
+            threads = range(min(thread_count(), len(moved)))
+            # one call for each thread, which takes pieces without the interpreter
+            parallel_map(
+                lambda _: self._assign(counter, self.cuts, points, self.state, self.parts, moved),
+                threads,
+            )
+        else:
+            moved[:] = parallel_map(self._assign_batches, range(len(moved)))
         if self.first:  # there were no labels before
             self.first = False
             self._recompute_sums()
             return len(self.state.label)
         self._collect_sums(np.flatnonzero(moved).tolist())
-        return sum(moved)
+        return int(moved.sum())
 
-    def _assign_piece(self, number: int) -> int:
-        start, stop = self.pieces[number].start, self.pieces[number].stop
-        parts = tuple(part[number] for part in self.parts)
-        if self.points is not None:
-            return self._assign_rows(start, stop, self.points, self.state, parts)
-        moved, own = 0, self.state
-        for at, x, w in self.table.batches(start, stop):
+    def _assign(
+        self, counter: Ints, cuts: Ints, points: Points, state: State, parts: Floats, moved: Ints
+    ) -> None:
+        """Assign rows of pieces until all are taken."""
+        assign_pieces(
+            counter, cuts, self.rounding, self.centers.max_square, *points, *state,
+            *self.centers[:-1], parts, moved, *work_space(self.groups),
+        )  # fmt: skip
+
+    def _assign_batches(self, number: int) -> int:
+        """Assign the rows of a piece, which are centered a batch at a time; how many moved."""
+        total, own = 0, self.state
+        for at, x, w in self.table.batches(self.cuts[number], self.cuts[number + 1]):
             points = Points(
                 np.empty(x.shape), np.empty(x.shape, np.float32), np.empty(len(x), np.float32), w
             )
@@ -130,53 +143,19 @@ class BoundedLloyd:
                 x, self.mean, self.unit, state.label, state.upper, state.lowest,
                 self.centers.drift, self.centers.group_drift[-1], *points[:3],
             )  # fmt: skip
-            moved += self._assign_rows(0, len(x), points, state, parts)
-        return moved
-
-    def _assign_rows(self, start: int, stop: int, points: Points, state: State, parts: Any) -> int:
-        """Assign the rows ``start:stop`` of ``points``; how many moved."""
-        c, space = self.centers, work_space(stop - start, self.groups)
-        moved, n_uncertain = assign_rows(
-            start, stop, self.rounding, c.max_square, points.single, points.square, points.exact,
-            points.weight, *state, c.single, c.halves, c.tiles, c.norms, c.lane_of, c.center_of,
-            c.group_of, c.drift, c.group_drift, *parts, *space,
-        )  # fmt: skip
-        for first in range(0, n_uncertain, BATCH):
-            uncertain = space[-1][first : min(first + BATCH, n_uncertain)]
-            moved += self._assign_exactly(uncertain, points, state, parts)
-        return int(moved)
-
-    def _assign_exactly(self, rows: Ints, points: Points, state: State, parts: Any) -> int:
-        """Assign rows in double precision, from differences; how many moved."""
-        c, here = self.centers, np.arange(len(rows))
-        x, w, old = points.exact[rows], points.weight[rows], state.label[rows]
-        square = cdist(x, c.exact, "sqeuclidean")
-        new = square.argmin(axis=1)
-        distance = np.sqrt(square)
-        state.label[rows] = new
-        state.upper[rows] = _above(distance[here, new] * (1 + 1e-7) - c.drift[new])
-        distance[here, new] = np.inf
-        lowest = np.full(len(rows), np.inf)
-        for g in range(self.groups):
-            least = distance[:, c.group_of == g].min(axis=1, initial=np.inf) * (1 - 1e-7)
-            np.minimum(lowest, least, out=lowest)
-            state.lower[rows, g] = _below(least + c.group_drift[g])
-        state.lowest[rows] = _below(lowest + c.group_drift[-1])
-        moved = new != old
-        for label, sign in ((old[moved], -1), (new[moved], 1)):
-            np.add.at(parts[0], label, sign * w[moved, None] * x[moved])
-            np.add.at(parts[1], label, sign * w[moved])
-            np.add.at(parts[2], label, sign)
-        return int(moved.sum())
+            counter, moved = np.zeros((2, 1), dtype=np.int64)
+            cuts = np.array([0, len(x)])
+            self._assign(counter, cuts, points, state, self.parts[number : number + 1], moved)
+            total += int(moved[0])
+        return total
 
     def update_centers(self) -> None:
         """Move centers to means, those of empty clusters to far rows."""
-        sums, weights, count = self.totals
-        for j in np.flatnonzero(count == 0):
+        for j in np.flatnonzero(self.totals[:, -1] == 0):
             self._fill_empty_cluster(int(j))
-        nonempty = count > 0
+        nonempty = self.totals[:, -1] > 0
         new = self.centers.exact.copy()
-        new[nonempty] = sums[nonempty] / weights[nonempty, None]
+        new[nonempty] = self.totals[nonempty, :-2] / self.totals[nonempty, -2, None]
         self._move_centers(new)
 
     def recompute(self) -> float:
@@ -188,20 +167,18 @@ class BoundedLloyd:
         return float(moved) if moved > 1e-15 * np.sqrt(self.centers.max_square) else 0.0
 
     def _recompute_sums(self) -> None:
-        for total in self.totals:
-            total[:] = 0
-        k = len(self.totals[1])
+        self.totals[:] = 0.0
+        k = len(self.totals)
 
         def add(number: int) -> None:
-            parts = tuple(part[number] for part in self.parts)
-            for part in parts:
-                part[:] = 0
+            part = self.parts[number]
+            part[:] = 0.0
             for at, x, w in self._centered(self.pieces[number].start, self.pieces[number].stop):
                 label = self.state.label[at]
                 member = sparse.csr_array((w, label, np.arange(len(x) + 1)), shape=(len(x), k))
-                parts[0][:] += member.T @ x
-                parts[1][:] += np.bincount(label, w, minlength=k)
-                parts[2][:] += np.bincount(label, minlength=k)
+                part[:, :-2] += member.T @ x
+                part[:, -2] += np.bincount(label, w, minlength=k)
+                part[:, -1] += np.bincount(label, minlength=k)
 
         everywhere = range(len(self.pieces))
         parallel_map(add, everywhere)
@@ -223,16 +200,13 @@ class BoundedLloyd:
         loss, i = max(parallel_map(self._largest_loss, self.pieces), key=lambda found: found[0])
         if loss <= 0.0:
             return  # every row equals its center
-        sums, weights, count = self.totals
         a = int(self.state.label[i])
         _, rows, w = next(self._centered(i, i + 1))
         self.state.label[i] = j
         self.state.upper[i] = np.inf
         self.state.lower[i], self.state.lowest[i] = -np.inf, -np.inf
-        count[[a, j]] += (-1, 1)
-        weights[a], weights[j] = weights[a] - w[0], w[0]
-        sums[a] -= w[0] * rows[0]
-        sums[j] = w[0] * rows[0]
+        self.totals[j] = np.r_[w[0] * rows[0], w[0], 1.0]
+        self.totals[a] -= self.totals[j]
         moved = self.centers.exact.copy()
         moved[j] = rows[0]
         self._move_centers(moved)
@@ -256,14 +230,4 @@ class BoundedLloyd:
         """Centers, labels, weights of the clusters and the inertia, in the units of the rows."""
         losses = parallel_map(lambda piece: float(self._losses(piece).sum()), self.pieces)
         centers = self.centers.exact * self.unit + self.mean
-        return centers, self.state.label, self.totals[1], sum(losses) * self.unit**2
-
-
-def _above(values: Floats) -> Any:
-    """Upper bounds in single precision, never rounded down."""
-    return np.nextafter(values.astype(np.float32), np.float32(np.inf))
-
-
-def _below(values: Floats) -> Any:
-    """Lower bounds in single precision, never rounded up."""
-    return np.nextafter(values.astype(np.float32), np.float32(-np.inf))
+        return centers, self.state.label, self.totals[:, -2].copy(), sum(losses) * self.unit**2

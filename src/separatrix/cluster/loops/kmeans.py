@@ -8,7 +8,7 @@ row that is skipped costs one comparison and no write (Yinyang K-means, Ding et 
 
 Distances are computed in single precision, sixteen centers at a time, as ½‖c‖² − x·c. Bounds
 include the rounding error; where it exceeds the difference of the two nearest centers, the row is
-left to the caller, who assigns it in double precision (the first of equally near centers).
+assigned in double precision, from differences (the first of equally near centers).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.cluster.loops.assignments import larger, smaller
+from separatrix.cluster.loops.pieces import next_piece
 from separatrix.cluster.loops.tiles import two_least
 from separatrix.compilation import compiled
 
@@ -157,25 +158,49 @@ def _search_group(
 
 
 @compiled(inline="always")
-def _update_bounds(
-    square, center_of, group_of, drift, group_drift, label, upper, lower, lowest, rounding,
-    max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
-    group_least, uncertain, n_uncertain,
+def _assign_exactly(
+    i, c, exact, centers, group_of, drift, group_drift, upper, lower, lowest, group_least
 ):  # fmt: skip
-    """Write the nearest centers of the undecided rows to ``group``, and update their bounds.
+    """The nearest center of row i in double precision; its bounds are updated."""
+    groups, best, least = group_least.shape[1], 0, np.inf
+    for g in range(groups):
+        group_least[c, g] = np.inf
+    for a in range(centers.shape[0]):
+        total = 0.0
+        for f in range(centers.shape[1]):
+            step = exact[i, f] - centers[a, f]
+            total += step * step
+        better = total < least
+        g = group_of[best] if better else group_of[a]
+        group_least[c, g] = smaller(group_least[c, g], least if better else total)
+        best, least = a if better else best, smaller(least, total)
+    upper[i] = _above(np.sqrt(least) * (1.0 + 1e-7) - drift[best])
+    limit = np.inf
+    for g in range(groups):
+        bound = np.sqrt(group_least[c, g]) * (1.0 - 1e-7)
+        lower[i, g] = _below(bound + group_drift[g])
+        limit = smaller(limit, bound)
+    lowest[i] = _below(limit + group_drift[groups])
+    return best
 
-    A row for which single precision does not decide keeps its center and its bounds, and is listed
-    in ``uncertain``; returns how many there are.
-    """
+
+@compiled(inline="always")
+def _update_bounds(
+    square, exact, centers, center_of, group_of, drift, group_drift, label, upper, lower, lowest,
+    rounding, max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
+    group_least,
+):  # fmt: skip
+    """Write the nearest centers of the undecided rows to ``group``, and update their bounds."""
     groups = group_least.shape[1]
     for c in range(n_undecided):
         i = chosen[c]
         best, own_group, norm = label[i], group_of[label[i]], np.float64(square[i])
         error = rounding * (square[i] + max_square)
         if second[c] - value[c] <= error:
-            uncertain[n_uncertain] = i
-            n_uncertain += 1
-            group[c] = best
+            group[c] = _assign_exactly(
+                i, c, exact, centers, group_of, drift, group_drift, upper, lower, lowest,
+                group_least,
+            )  # fmt: skip
             continue
         if group[c] >= 0:
             best = center_of[lane[c]]
@@ -194,13 +219,12 @@ def _update_bounds(
             limit = smaller(limit, np.float64(lower[i, g]) - group_drift[g])
         lowest[i] = _below(limit + group_drift[groups])
         group[c] = best
-    return n_uncertain
 
 
 @compiled(inline="always")
-def _move_rows(x, weight, label, n_undecided, chosen, new, sums, cluster_weight, count):
+def _move_rows(x, weight, label, n_undecided, chosen, new, piece, sums):
     """Relabel rows and move them from the old sums to the new; returns how many moved."""
-    moved = 0
+    moved, d = 0, x.shape[1]
     for c in range(n_undecided):
         i, b = chosen[c], new[c]
         a = label[i]
@@ -209,58 +233,60 @@ def _move_rows(x, weight, label, n_undecided, chosen, new, sums, cluster_weight,
         moved += 1
         label[i] = b
         w = weight[i]
-        cluster_weight[a] -= w
-        cluster_weight[b] += w
-        count[a] -= 1
-        count[b] += 1
-        for f in range(sums.shape[1]):
+        for f in range(d):
             step = w * x[i, f]
-            sums[a, f] -= step
-            sums[b, f] += step
+            sums[piece, a, f] -= step
+            sums[piece, b, f] += step
+        sums[piece, a, d] -= w
+        sums[piece, b, d] += w
+        sums[piece, a, d + 1] -= 1.0
+        sums[piece, b, d + 1] += 1.0
     return moved
 
 
 @compiled(fastmath={"contract", "nsz"})
-def assign_rows(
-    start, stop, rounding, max_square, x, square, exact, weight, label, upper, lower, lowest,
-    single, halves, tiles, norms, lane_of, center_of, group_of, drift, group_drift, sums,
-    cluster_weight, count, chosen, selected, lane, group, own, value, second, runner_up, searched,
-    group_least, uncertain,
+def assign_pieces(
+    counter, cuts, rounding, max_square, exact, x, square, weight, label, upper, lower, lowest,
+    centers, single, halves, tiles, norms, lane_of, center_of, group_of, drift, group_drift, sums,
+    moved, chosen, selected, lane, group, own, value, second, runner_up, searched, group_least,
 ):  # fmt: skip
-    """Move the rows ``start:stop`` to their nearest centers; add the change to the sums.
+    """Move rows to their nearest centers, piece by piece until ``counter`` is past the last.
 
-    ``sums`` (k x d), ``cluster_weight`` and ``count`` (k) are updated by the rows that moved.
-    Returns their number, and that of the rows in ``uncertain``, which are left as they were. The
-    arrays before it are work space (:func:`work_space`). Rows go through in batches, one group of
+    Piece p has the rows ``cuts[p]:cuts[p + 1]``; ``sums[p]`` (k x (d + 2)) is changed by its rows
+    that moved: their sums, weights and number in each cluster. ``moved[p]`` is their number. The
+    arrays after it are work space (:func:`work_space`). Rows go through in batches, one group of
     centers after the other, so that operations on different rows overlap.
     """
-    moved, n_uncertain = 0, 0
-    for first in range(start, stop, BATCH):
-        n_undecided = _undecided(
-            x, square, single, halves, drift, group_drift, label, upper, lower, lowest, rounding,
-            max_square, first, first + BATCH if first + BATCH < stop else stop, chosen, own,
-        )  # fmt: skip
-        for r in range(n_undecided):
-            value[r], second[r], group[r] = own[r], np.inf, -1
-        for g in range(group_drift.size - 1):
-            _search_group(
-                x, tiles, norms, lane_of, drift, group_drift, label, upper, lower, g, n_undecided,
-                chosen, value, second, runner_up, lane, group, searched, group_least, selected,
+    piece = next_piece(counter)
+    while piece < moved.size:
+        moved[piece], stop = 0, cuts[piece + 1]
+        for first in range(cuts[piece], stop, BATCH):
+            n_undecided = _undecided(
+                x, square, single, halves, drift, group_drift, label, upper, lower, lowest,
+                rounding, max_square, first, first + BATCH if first + BATCH < stop else stop,
+                chosen, own,
             )  # fmt: skip
-        n_uncertain = _update_bounds(
-            square, center_of, group_of, drift, group_drift, label, upper, lower, lowest, rounding,
-            max_square, n_undecided, chosen, own, value, second, runner_up, lane, group, searched,
-            group_least, uncertain, n_uncertain,
-        )  # fmt: skip
-        moved += _move_rows(
-            exact, weight, label, n_undecided, chosen, group, sums, cluster_weight, count
-        )
-    return moved, n_uncertain
+            for r in range(n_undecided):
+                value[r], second[r], group[r] = own[r], np.inf, -1
+            for g in range(group_drift.size - 1):
+                _search_group(
+                    x, tiles, norms, lane_of, drift, group_drift, label, upper, lower, g,
+                    n_undecided, chosen, value, second, runner_up, lane, group, searched,
+                    group_least, selected,
+                )  # fmt: skip
+            _update_bounds(
+                square, exact, centers, center_of, group_of, drift, group_drift, label, upper,
+                lower, lowest, rounding, max_square, n_undecided, chosen, own, value, second,
+                runner_up, lane, group, searched, group_least,
+            )  # fmt: skip
+            moved[piece] += _move_rows(
+                exact, weight, label, n_undecided, chosen, group, piece, sums
+            )
+        piece = next_piece(counter)
 
 
-def work_space(rows: int, groups: int) -> tuple[NDArray[Any], ...]:
-    """Arrays that :func:`assign_rows` overwrites, for so many rows and groups of centers."""
+def work_space(groups: int) -> tuple[NDArray[Any], ...]:
+    """Arrays that :func:`assign_pieces` overwrites, for so many groups of centers."""
     whole = [np.empty(BATCH + 1, np.int64) for _ in range(4)]
     single = [np.empty(BATCH + 1, np.float32) for _ in range(4)]
-    by_group = (np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups)))
-    return (*whole, *single, *by_group, np.empty(rows, np.int64))
+    return (*whole, *single, np.empty((BATCH, groups), np.bool_), np.empty((BATCH, groups)))
