@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from separatrix.linear.least_squares.certificate import RIDGE_CLAIM, TOLERANCE
-from separatrix.linear.ridge.wide import CenteredRows
+from separatrix.linear.ridge.wide import CenteredRows, dual_certificate
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import one_blas_thread
@@ -45,9 +44,9 @@ class RowSpectrum:
         """c for every α > 0 and target (n x m x k)."""
         inverse = 1.0 / (self.values[:, None] + alphas)
         inner = inverse[:, :, None] * (self.vectors.T @ y)[:, None, :]
-        n, shape = len(self.vectors), inner.shape
+        n, (r, m, k) = len(self.vectors), inner.shape
         with one_blas_thread():
-            return (self.vectors @ inner.reshape(shape[0], -1)).reshape(n, *shape[1:])
+            return (self.vectors @ inner.reshape(r, m * k)).reshape(n, m, k)
 
     def coordinates(self) -> Floats:
         """Rows along the principal directions, each in units of √λ (n x r), before weights."""
@@ -68,36 +67,18 @@ def coefs_of(rows: CenteredRows, duals: Floats) -> Floats:
 def certify_duals(
     rows: CenteredRows, gram: Floats, duals: Floats, coefs: Floats, alphas: Floats
 ) -> list[Certificate]:
-    """Certificates for every α; objectives and gaps of the targets add up.
-
-    With the dual point u = αc the gap is ½‖y − Zb − u‖² + ½α‖b − Zᵀc‖², and a cosine between a
-    column and the residual is off its value at the solution by ‖y − Zb − u‖ / ‖y‖ at most.
-    """
+    """Certificates for every α; objectives and gaps of the targets add up."""
     n, m, k = duals.shape
     fitted = rows.times(coefs.transpose(1, 0, 2).reshape(-1, m * k)).reshape(n, m, k)
-    size = np.linalg.norm(rows.y, axis=0)
-    length = np.where(size > 0.0, size, 1.0)
     found = []
     for i, alpha in enumerate(alphas):
-        c, residual, square = duals[:, i], rows.y - fitted[:, i], (coefs[i] ** 2).sum(axis=0)
-        left = residual - alpha * c
+        c, square = duals[:, i], (coefs[i] ** 2).sum(axis=0)
         with one_blas_thread():
             weighted = rows.root[:, None] * c
             inner = np.einsum("nk,nk->k", weighted, gram @ weighted)
-        apart = np.abs(square - 2.0 * np.einsum("nk,nk->k", c, fitted[:, i]) + inner)
-        gap = 0.5 * float((left**2).sum() + alpha * apart.sum())
-        primal = 0.5 * float((residual**2).sum() + alpha * square.sum())
+        apart = np.abs(square - 2.0 * np.einsum("nk,nk->k", c, fitted[:, i]) + inner).sum()
         found.append(
-            Certificate(
-                claim=RIDGE_CLAIM,
-                primal=primal,
-                dual=primal - gap,
-                gap=gap,
-                kkt=float(np.max(np.linalg.norm(left, axis=0) / length, initial=0.0)),
-                tolerance=TOLERANCE,
-                scale=0.5 * float((size**2).sum()),
-                statistic="the rows",
-            )
+            dual_certificate(rows.y, fitted[:, i], alpha * c, alpha * square, float(alpha * apart))
         )
     return found
 

@@ -12,7 +12,7 @@ from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
 from separatrix.linear.ridge.implicit import by_products, implicit_path, largest_eigenvalue
 from separatrix.linear.ridge.row_spectrum import RowSpectrum, certify_duals, coefs_of
 from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace, Spectrum
-from separatrix.linear.ridge.wide import CenteredRows, certify_in_rows, solve_in_rows
+from separatrix.linear.ridge.wide import CenteredRows, solve_in_rows
 from separatrix.optimize.solution import Certificate, Solution
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.moments import Moments
@@ -30,9 +30,9 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
         rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
         found = solve_in_rows(rows, alpha)
         if found is not None:
-            certificate = certify_in_rows(rows, found[0], alpha)
+            certificate = found.certificate(rows.y, alpha)
             if certificate.holds:
-                return Solution(*rows.in_table_units(found[0]), certificate)
+                return Solution(*rows.in_table_units(found.coef), certificate)
     spectrum = Spectrum.from_block(block, options)
     coefs, intercepts = spectrum.coefs(alpha)
     at = np.arange(len(alpha))

@@ -2,9 +2,9 @@
 
     b = Zᵀc,      (ZZᵀ + αI) c = y,      Z = √w (X − x̄) / s
 
-The n x n matrix is factored in single precision, which halves its cost; conjugate gradients with
-this factor as preconditioner and products with the rows in double precision then find c to all its
-digits, mostly in two or three steps.
+The n x n matrix is factored in single precision, which halves its cost; c is then refined by its
+residual, from products with the rows in double precision, mostly once. Where the factor is too far
+off, conjugate gradients with it as preconditioner find the correction.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.matrices.gram import column_squares, row_gram
 from separatrix.matrices.products import products
 from separatrix.matrices.standardized import Standardized
-from separatrix.optimize.duality import certify_primal_dual, joint_certificate
-from separatrix.optimize.losses import Squared
-from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Block, Floats
 from separatrix.statistics.standardizer import zero_if_constant
 
 #: Multiplications from which the n x n matrix is made in single precision.
 SINGLE = 1e8
-#: Residual, relative to y, at which the iteration ends, and the most steps it may take.
-ENOUGH, MAX_STEPS = 1e-13, 30
+#: Change of the coefficients, relative to them, that is not worth another round; most steps.
+ENOUGH, MAX_STEPS = 1e-10, 30
+#: Residual, relative to y, that will do where rounding allows no less.
+SMALL = 1e-10
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class CenteredRows:
 
 def _flat(product: Callable[[Floats], Floats], v: Floats) -> Floats:
     """A product with one column as a product with a vector, which has the faster loop."""
-    return product(v) if v.shape[1] > 1 else product(v[:, 0])[:, None]
+    return product(v) if v.shape[1] != 1 else product(v[:, 0])[:, None]
 
 
 def _squares(x: Any, mean: Floats, w: Floats) -> Floats:
@@ -111,18 +110,86 @@ def _squares(x: Any, mean: Floats, w: Floats) -> Floats:
     return column_squares(x, mean, w)
 
 
-def solve_in_rows(rows: CenteredRows, alpha: Floats) -> tuple[Floats, int] | None:
-    """Coefficients (d x k) of the columns of Z, one α > 0 per target, and the number of steps.
+@dataclass(frozen=True)
+class RowSolution:
+    """Dual variables c (n x k), coefficients b = Zᵀc (d x k) of the columns of Z, and Zb."""
 
-    None where rounding does not let the iteration reach the solution.
+    dual: Floats
+    coef: Floats
+    fitted: Floats
+
+    def certificate(self, y: Floats, alpha: Floats) -> Certificate:
+        """That of ½‖y − Zb‖² + ½ α ‖b‖², one α per target, with the dual point αc."""
+        square = np.einsum("dk,dk->k", self.coef, self.coef)
+        return dual_certificate(y, self.fitted, alpha * self.dual, alpha * square, 0.0)
+
+
+def dual_certificate(
+    y: Floats, fitted: Floats, u: Floats, penalty: Floats, apart: float
+) -> Certificate:
+    """Certificate at coefficients b that fit ``fitted``, by the dual point u (n x k).
+
+    With u = αc the gap is ½‖y − Zb − u‖² + ½α‖b − Zᵀc‖², the second part ½ ``apart``; a cosine
+    between a column and the residual is off its value at the solution by ‖y − Zb − u‖ / ‖y‖ at
+    most. ``penalty`` is α‖b‖² of every target; objectives and gaps of the targets add up.
+    """
+    size = np.linalg.norm(y, axis=0)
+    length = np.where(size > 0.0, size, 1.0)
+    residual = y - fitted
+    left = residual - u
+    gap = 0.5 * (float((left**2).sum()) + apart)
+    primal = 0.5 * float((residual**2).sum() + penalty.sum())
+    return Certificate(
+        claim=RIDGE_CLAIM,
+        primal=primal,
+        dual=primal - gap,
+        gap=gap,
+        kkt=float(np.max(np.linalg.norm(left, axis=0) / length, initial=0.0)),
+        tolerance=TOLERANCE,
+        scale=0.5 * float((size**2).sum()),
+        statistic="the rows",
+    )
+
+
+def solve_in_rows(rows: CenteredRows, alpha: Floats) -> RowSolution | None:
+    """The solution with one α > 0 per target.
+
+    None where rounding does not let the iteration reach it.
     """
     n, d = rows.z.shape
     single = float(n) * n * d >= SINGLE
     gram = rows.gram(np.float32 if single else np.float64)
     if not np.isfinite(gram).all():
         return None
-    solvers = _factored(gram, alpha, single)
-    return None if solvers is None else _conjugate_gradient(rows, alpha, solvers)
+    solve = _factored(gram, alpha, single)
+    return None if solve is None else _refined(rows, alpha, solve)
+
+
+def _refined(
+    rows: CenteredRows, alpha: Floats, solve: Callable[[Floats], Floats]
+) -> RowSolution | None:
+    """Refine c by its residual, until what is left would change no digit of b that counts.
+
+    Each round reads the rows once and ends with all that a certificate needs.
+    """
+    size = np.linalg.norm(rows.y, axis=0)
+    size[size == 0.0] = 1.0
+    dual, before, best = solve(rows.y), np.inf, None
+    for _ in range(MAX_STEPS):
+        coef, fitted = rows.round_trip(dual)
+        residual = rows.y - fitted - alpha * dual
+        worst = float(np.max(np.linalg.norm(residual, axis=0) / size))
+        if not worst < before:  # rounding has the last word
+            break
+        best, step = RowSolution(dual, coef, fitted), solve(residual)
+        # ‖Zᵀs‖² = s·ZZᵀs, and ZZᵀs + αs is the residual
+        square = np.einsum("ij,ij->j", step, residual - alpha * step)
+        if (np.maximum(square, 0.0) <= (ENOUGH * np.linalg.norm(coef, axis=0)) ** 2).all():
+            return best
+        if worst > SMALL and worst > 0.1 * min(before, 1.0):
+            step = _conjugate_gradient(rows, alpha, solve, residual)
+        dual, before = dual + step, worst
+    return best if before <= SMALL else None
 
 
 def _factored(gram: Floats, alpha: Floats, single: bool) -> Callable[[Floats], Floats] | None:
@@ -154,70 +221,24 @@ def _factored(gram: Floats, alpha: Floats, single: bool) -> Callable[[Floats], F
 
 
 def _conjugate_gradient(
-    rows: CenteredRows, alpha: Floats, solve: Callable[[Floats], Floats]
-) -> tuple[Floats, int] | None:
-    """Solve (ZZᵀ + αI) c = y for all targets at once; b = Zᵀc goes along."""
-    size = np.linalg.norm(rows.y, axis=0)
-    size[size == 0.0] = 1.0
-    b, residual = np.zeros((rows.z.shape[1], len(alpha))), rows.y.copy()
+    rows: CenteredRows, alpha: Floats, solve: Callable[[Floats], Floats], right: Floats
+) -> Floats:
+    """(ZZᵀ + αI)⁻¹ times ``right`` (n x k) to some digits, where the factor is too far off."""
+    goal = 1e-7 * np.linalg.norm(right, axis=0)
+    found, residual = np.zeros_like(right), right.copy()
     direction = step = solve(residual)
     inner = np.einsum("ij,ij->j", residual, step)
-    worst = np.inf
-    for steps in range(1, MAX_STEPS + 1):
-        forward, back = rows.round_trip(direction)
+    for _ in range(MAX_STEPS):
+        back = rows.round_trip(direction)[1]
         back += alpha * direction
         curvature = np.einsum("ij,ij->j", direction, back)
         length = np.divide(inner, curvature, out=np.zeros_like(inner), where=curvature > 0.0)
-        b += length * forward
+        found += length * direction
         residual -= length * back
-        before, worst = worst, float(np.max(np.linalg.norm(residual, axis=0) / size))
-        if not np.isfinite(worst):
-            return None
-        if worst <= ENOUGH or (worst <= 1e-10 and worst > 0.3 * before):
-            return b, steps
+        if not (np.linalg.norm(residual, axis=0) > goal).any():
+            break
         step = solve(residual)
         new = np.einsum("ij,ij->j", residual, step)
         ratio = np.divide(new, inner, out=np.zeros_like(inner), where=inner > 0.0)
         direction, inner = step + ratio * direction, new
-    return None
-
-
-def certify_in_rows(rows: CenteredRows, coef: Floats, alpha: Floats) -> Certificate:
-    """Certificate of ½‖y − Zb‖² + ½ α ‖b‖² at ``coef`` (d x k): the residual is the dual point.
-
-    Gradients are measured in units of √α first, and in those of the columns, which takes another
-    pass, only where that is too strict.
-    """
-    residual = rows.y - rows.times(coef)
-    gradient = rows.transposed_times(residual)
-    found = _certify(rows, coef, alpha, residual, gradient, np.zeros(len(coef)))
-    return found if found.holds else _certify(rows, coef, alpha, residual, gradient, rows.squares())
-
-
-def _certify(
-    rows: CenteredRows,
-    coef: Floats,
-    alpha: Floats,
-    residual: Floats,
-    gradient: Floats,
-    squares: Floats,
-) -> Certificate:
-    parts = []
-    for j, a in enumerate(alpha):
-        length = float(np.linalg.norm(rows.y[:, j]))
-        parts.append(
-            certify_primal_dual(
-                Squared(),
-                ElasticNet(np.zeros(len(coef)), np.full(len(coef), a)),
-                np.ones(len(residual)),
-                residual[:, j],
-                residual[:, j],
-                coef[:, j],
-                gradient[:, j],
-                claim=RIDGE_CLAIM,
-                tolerance=TOLERANCE,
-                v_scale=np.sqrt(squares + a) * max(length, np.finfo(float).tiny),
-                scale=0.5 * length**2,
-            )
-        )
-    return joint_certificate(parts)
+    return found

@@ -18,14 +18,17 @@ def sparse_gram_rows(start, stop, row_starts, columns, values, starts, rows, ent
 @compiled
 def center_rows(x, start, stop, center, factor, root, out):
     """out = √w (x − c)/s for the columns ``start:stop`` of rows in C order; factor is 1/s."""
+    c, f = center[start:stop], factor[start:stop]
     for i in range(x.shape[0]):
-        for j in range(start, stop):
-            out[i, j - start] = (x[i, j] - center[j]) * (factor[j] * root[i])
+        row, to = x[i, start:stop], out[i]
+        for j in range(to.shape[0]):
+            to[j] = (row[j] - c[j]) * (f[j] * root[i])
 
 
 @compiled
 def center_columns(x, start, stop, center, factor, root, out):
     """The same for Xᵀ in C order: one row of ``x`` and ``out`` is one column of the table."""
     for j in range(start, stop):
-        for i in range(x.shape[1]):
-            out[j - start, i] = (x[j, i] - center[j]) * (factor[j] * root[i])
+        column, to = x[j], out[j - start]
+        for i in range(to.shape[0]):
+            to[i] = (column[i] - center[j]) * (factor[j] * root[i])

@@ -1,0 +1,183 @@
+"""Ridge and lasso on tables with more columns than rows, dense and sparse, by every route."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.linear_model as sk
+from scipy import sparse
+
+import separatrix.threads
+from separatrix import InputError, Lasso, LassoPath, Ridge, RidgeCV, RidgePath
+from separatrix.linear.elastic_net import columns
+from separatrix.linear.ridge import implicit, wide
+from separatrix.matrices.cholesky import cholesky_factor
+from separatrix.matrices.gram import row_gram
+from separatrix.rows.block import Floats
+from separatrix.storage import load, save
+
+
+@pytest.fixture(name="table")
+def _table() -> tuple[Floats, Floats, Floats]:
+    """40 rows, two of them equal, of 130 columns, one constant; two targets; whole weights."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 130)) + 3.0
+    x[7], x[:, 5] = x[8], 2.0
+    y = x[:, :6] @ rng.normal(size=(6, 2)) + rng.normal(size=(40, 2))
+    return x, y, rng.integers(0, 4, 40).astype(float)
+
+
+def closed_form(
+    x: Floats, y: Floats, w: Floats, alpha: float, intercept: bool, standardize: bool
+) -> tuple[Floats, Floats]:
+    """Coefficients (d x k) and intercepts by singular values of the rows."""
+    x_mean, y_mean = np.zeros(x.shape[1]), np.zeros(y.shape[1])
+    if intercept:
+        x_mean, y_mean = np.average(x, axis=0, weights=w), np.average(y, axis=0, weights=w)
+    scale = np.ones(x.shape[1])
+    if standardize:
+        scale = np.sqrt(np.average((x - x_mean) ** 2, axis=0, weights=w))
+        scale[scale < 1e-12] = 1.0
+    root = np.sqrt(w)[:, None]
+    u, s, vt = np.linalg.svd(root * (x - x_mean) / scale, full_matrices=False)
+    coef = vt.T @ ((u.T @ (root * (y - y_mean))) * (s / (s**2 + alpha))[:, None])
+    coef /= scale[:, None]
+    return coef, y_mean - x_mean @ coef
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("kind", [np.ascontiguousarray, np.asfortranarray, sparse.csr_array])
+def test_ridge_in_the_space_of_the_rows(
+    table: tuple[Floats, Floats, Floats],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: Any,
+    standardize: bool,
+    intercept: bool,
+    single: bool,
+) -> None:
+    monkeypatch.setattr(wide, "SINGLE", 0.0 if single else np.inf)
+    x, y, w = table
+    model = Ridge(2.0, fit_intercept=intercept, standardize=standardize)
+    model.fit(kind(x), y, sample_weight=w)
+    coef, base = closed_form(x, y, w, 2.0, intercept, standardize)
+    np.testing.assert_allclose(model.coef_.T, coef, rtol=0, atol=1e-9 * np.abs(coef).max())
+    np.testing.assert_allclose(model.intercept_, base, rtol=1e-8, atol=1e-8)
+    assert model.certificate_.holds
+
+
+@pytest.mark.parametrize("alpha", [1e-6, [0.1, 1.0]])
+def test_ridge_of_columns_in_very_different_units(
+    table: tuple[Floats, Floats, Floats], alpha: Any
+) -> None:
+    x, y, _ = table
+    units = 10.0 ** np.random.default_rng(1).integers(-8, 9, x.shape[1])
+    model = Ridge(alpha).fit(x * units, y)
+    assert model.certificate_.kkt <= 1e-8
+    varying = np.arange(x.shape[1]) != 5
+    z, target = ((x - x.mean(axis=0)) * units)[:, varying], y - y.mean(axis=0)
+    coef = model.coef_.T[varying]
+    gradient = z.T @ (target - z @ coef) - coef * np.asarray(alpha)
+    size = np.linalg.norm(z, axis=0)[:, None] * np.linalg.norm(target, axis=0)
+    assert (np.abs(gradient) <= 1e-8 * size).all()
+
+
+def test_ridge_by_products_alone_is_the_same(
+    table: tuple[Floats, Floats, Floats], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y, w = table
+    x = np.where(np.random.default_rng(2).random(x.shape) < 0.2, x, 0.0)
+    monkeypatch.setattr(implicit, "MANY_COLUMNS", 100)
+    monkeypatch.setattr(implicit, "FEW_ROWS", 10)
+    rows = sparse.csr_array(x)
+    assert Ridge(3.0).fit(rows, y, sample_weight=w).n_iter_ is None
+    for standardize in (False, True):
+        model = Ridge(3.0, standardize=standardize).fit(rows, y, sample_weight=w)
+        coef, base = closed_form(x, y, w, 3.0, True, standardize)
+        np.testing.assert_allclose(model.coef_.T, coef, atol=1e-6 * np.abs(coef).max())
+        np.testing.assert_allclose(model.intercept_, base, rtol=1e-5, atol=1e-6)
+        assert model.certificate_.holds
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_wide_path_and_its_rows_left_out(
+    table: tuple[Floats, Floats, Floats], intercept: bool
+) -> None:
+    x, y, w = table
+    alphas = np.array([100.0, 1.0, 0.01])
+    path = RidgePath(alphas, fit_intercept=intercept).fit(x, y, sample_weight=w)
+    for alpha, found in zip(alphas, path.coefs_, strict=True):
+        coef = closed_form(x, y, w, alpha, intercept, False)[0]
+        np.testing.assert_allclose(found.T, coef, atol=1e-8 * np.abs(coef).max())
+    own = RidgeCV(alphas, fit_intercept=intercept, store_cv_results=True).fit(x, y[:, 0])
+    peer = sk.RidgeCV(alphas, fit_intercept=intercept, store_cv_results=True).fit(x, y[:, 0])
+    np.testing.assert_allclose(own.cv_results_, peer.cv_results_, rtol=1e-6, atol=1e-9)
+    folds = RidgeCV(alphas, fit_intercept=intercept, cv=4).fit(x, y[:, 0])
+    plain = sk.RidgeCV(alphas, fit_intercept=intercept, cv=4).fit(x, y[:, 0])
+    assert folds.alpha_ == plain.alpha_
+    np.testing.assert_allclose(folds.coef_, plain.coef_, atol=1e-8)
+
+
+def test_a_stored_path_of_very_many_columns(tmp_path: Any) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(12, 2_100))
+    y = x[:, 0] + rng.normal(size=12)
+    path = RidgePath([10.0, 1.0]).fit(x, y)
+    assert path.spectrum_.directions is None
+    coef, base = closed_form(x, y[:, None], np.ones(12), 3.0, True, False)
+    np.testing.assert_allclose(path.coef_at(3.0)[0], coef[:, 0], atol=1e-10)
+    np.testing.assert_allclose(path.coef_at(3.0)[1], base[0], atol=1e-10)
+    save(path, tmp_path / "path.sx")
+    stored = load(tmp_path / "path.sx")
+    np.testing.assert_array_equal(stored.predict(x), path.predict(x))
+    np.testing.assert_array_equal(stored.coefs_, path.coefs_)
+    with pytest.raises(InputError, match="without its training rows"):
+        stored.coef_at(3.0)
+
+
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.6])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_lasso_path_on_sparse_columns_is_that_on_dense_ones(
+    table: tuple[Floats, Floats, Floats],
+    monkeypatch: pytest.MonkeyPatch,
+    l1_ratio: float,
+    intercept: bool,
+) -> None:
+    x, y, w = table
+    x = np.where(np.random.default_rng(2).random(x.shape) < 0.2, x, 0.0)
+    x[:, :20] *= 1e8
+    x[:, 20:40] *= 1e-8
+    settings = {"l1_ratio": l1_ratio, "fit_intercept": intercept, "tol": 1e-10}
+    dense = LassoPath(12, eps=0.05, **settings).fit(x, y[:, 0], sample_weight=w)
+    monkeypatch.setattr(columns, "DENSE_ENTRIES", 0)
+    found = LassoPath(12, eps=0.05, **settings).fit(sparse.csr_array(x), y[:, 0], sample_weight=w)
+    np.testing.assert_allclose(found.alphas_, dense.alphas_, rtol=1e-10)
+    fitted = [x @ model.coefs_.T + model.intercepts_ for model in (found, dense)]
+    np.testing.assert_allclose(*fitted, atol=2e-4 * np.std(y[:, 0]))
+    assert found.certificate_.holds
+    one = Lasso(dense.alphas_[6]).fit(sparse.csr_array(x), y[:, 0])
+    plain = Lasso(dense.alphas_[6]).fit(x, y[:, 0])
+    np.testing.assert_allclose(one.predict(x), plain.predict(x), atol=1e-4)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(800, 1_600))
+    y = x[:, :5].sum(axis=1) + rng.normal(size=800)
+    rows = sparse.csr_array(np.where(rng.random(x.shape) < 0.1, x, 0.0))
+    found = []
+    for count in (1, 16):
+        monkeypatch.setattr(separatrix.threads, "available_threads", lambda count=count: count)
+        gram = row_gram(x, np.zeros(1_600), np.ones(1_600), np.ones(800))
+        factor = cholesky_factor(gram.copy())
+        assert factor is not None
+        path = LassoPath(3, eps=0.3).fit(x, y)
+        found.append(
+            [gram, factor, Ridge().fit(x, y).coef_, Ridge().fit(x[:300], y[:300]).coef_,
+             Ridge().fit(rows, y).coef_, path.coefs_, path.coef_]
+        )  # fmt: skip
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
