@@ -13,7 +13,7 @@ from separatrix.estimators.precision import number_type
 from separatrix.logistic.base import LogisticClassifier
 from separatrix.logistic.fit import LogisticRows, LogisticSolution, solve_logistic, starting_point
 from separatrix.logistic.parameters import LIBLINEAR, check_parameters, penalty_of, warn_as_there
-from separatrix.logistic.problem import LogisticOptions
+from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
 from separatrix.logistic.tuning import FIT_POINTS, fold_fits
 from separatrix.logistic.wide.problem import WideLogistic
@@ -22,8 +22,9 @@ from separatrix.rows.block import Floats
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
 
-#: Fits go on to this accuracy where ``tol`` asks for less; wide and sparse ones to the second.
-ACCURACY, WIDE_ACCURACY = 1e-8, 1e-5
+#: Fits go on to this accuracy where ``tol`` asks for less; wide and sparse ones to the second, and
+#: dense ones of many classes to the third.
+ACCURACY, WIDE_ACCURACY, CLASSES_ACCURACY = 1e-8, 1e-6, 1e-5
 
 
 class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
@@ -53,8 +54,8 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         Taken and unused.
     tol : float, default=1e-4
         Upper bound of the tolerance on the gradient, for standardized columns and per row, and on
-        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8, or 1e-5
-        where there are more than 600 columns.
+        the duality gap, as a fraction of the loss without columns. Fits go on to 1e-8; to
+        1e-6 where there are more than 600 columns, and to 1e-5 where many classes are dense.
     fit_intercept : bool, default=True
         Whether scores have an intercept, which is not penalized (but see ``solver``).
     intercept_scaling : float, default=1
@@ -193,8 +194,7 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
                 remedy="Leave solver at its default, or use OneVsRest(LogisticRegression(…)).",
             )
         start = starting_point(data, targets, options)
-        wide = isinstance(start.problem, WideLogistic) and not options.has_l1
-        options = replace(options, tol=min(options.tol, WIDE_ACCURACY if wide else ACCURACY))
+        options = replace(options, tol=min(options.tol, _accuracy(start.problem, options)))
         theta = start.theta if options.max_iter else np.zeros_like(start.theta)
         if before is not None and before[0].T.shape == (data.n_columns, theta.shape[1]):
             again = start.problem.rescale(before[0].T, before[1])
@@ -240,3 +240,11 @@ class LogisticRegression(CallbackSupportMixin, LogisticClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.solver != LIBLINEAR
         return tags
+
+
+def _accuracy(problem: LogisticProblem, options: LogisticOptions) -> float:
+    """The accuracy that fits of such a problem go on to."""
+    if options.has_l1 or not isinstance(problem, WideLogistic):
+        return ACCURACY
+    many = problem.shape[1] > 1 and not problem.is_sparse
+    return CLASSES_ACCURACY if many else WIDE_ACCURACY

@@ -1,4 +1,4 @@
-"""L-BFGS for logistic regression on wide and sparse rows, preconditioned by column scales.
+"""L-BFGS for logistic regression on wide and sparse rows, preconditioned by scales and curvature.
 
     θ ← θ − t H⁻¹ ∇F(θ)
 
@@ -39,6 +39,8 @@ SINGLE_ACCURACY = 1e-6
 PATIENCE = 12
 #: Passes at which the Hessian of a sample of rows of many classes is computed anew.
 REFRESHED = (1, 8, 25, 60, 150)
+#: Mean curvature of a row that the preconditioner assumes at least.
+LEAST_CURVATURE = 1e-4
 #: Passes without penalty after which separation by a single column is looked for.
 CHECK = 4
 
@@ -111,9 +113,7 @@ class _Descent:
                 self.separation = self._separation(here)
             if self.converged or self.separation is not None or len(self.history) > self.limit:
                 return here
-            if self.refresh is not None and len(self.history) in REFRESHED:
-                self.solve = self.refresh(here.theta)
-                self.memory.clear()
+            self._precondition(here)
             direction = -self.memory.direction(here.gradient, self.solve, scaled=True)
             new = self._step(here, direction, at)
             if new is None and self.memory.pairs:
@@ -125,6 +125,24 @@ class _Descent:
             self.memory.add(new.theta - here.theta, new.gradient - here.gradient)
             here = new
             self.history.append(here.value)
+
+    def _precondition(self, here: Point) -> None:
+        """Approximate the Hessian anew: by blocks of classes, or by mean curvatures.
+
+        Near separable classes curvatures are a small part of their bound, so that the penalty
+        decides in more columns; stored steps remain valid for any approximation.
+        """
+        passes = len(self.history)
+        if self.refresh is not None:
+            if passes in REFRESHED:
+                self.solve = self.refresh(here.theta)
+                self.memory.clear()
+        elif len(here.scores) and passes & (passes - 1) == 0:  # 1, 2, 4, 8 ...
+            flat = here.scores[:, 0] if here.scores.shape[1] == 1 else here.scores
+            least = LEAST_CURVATURE * self.problem.weight
+            curvature = np.maximum(self.problem.curvature(flat).sum(axis=0), least)
+            diagonal = curvature + self.problem.ridge[:, None]
+            self.solve = lambda g: g / diagonal
 
     def _optimal(self, here: Point, part: float) -> bool:
         """The duality gap of the probabilities, Σ g²/(2q), and the gradient, per row."""
@@ -138,7 +156,8 @@ class _Descent:
         penalized = self.problem.ridge > 0.0
         gap = float(np.sum(g[penalized] ** 2 / (2.0 * q[penalized])))
         if g.shape[1] > 1:  # one free intercept is balanced at the end
-            gap += float(np.sum(np.abs(g * here.theta)[~penalized]))
+            # once by the inequality of Fenchel and Young, once as the certificate's charge
+            gap += 2.0 * float(np.sum(np.abs(g * here.theta)[~penalized]))
         return gap <= part * self.tol * max(self.scale, abs(here.value))
 
     def _separation(self, here: Point) -> Separation | None:
