@@ -91,11 +91,43 @@ def softmax(quick: bool) -> None:
     )
 
 
+def discriminants(quick: bool) -> None:
+    """Fits to, and predictions of, rows of very many Gaussian classes."""
+    from sklearn import discriminant_analysis, naive_bayes
+
+    n, d, k = (5_000, 10, 100) if quick else (50_000, 30, 1_000)
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % k
+    x = 1.5 * rng.standard_normal((k, d))[y] + rng.standard_normal((n, d))
+    new = x[: n // 5]
+    peers = {
+        "LinearDiscriminantAnalysis": discriminant_analysis,
+        "QuadraticDiscriminantAnalysis": discriminant_analysis,
+        "GaussianNB": naive_bayes,
+    }
+    for name, module in peers.items():
+        own, theirs = getattr(sx, name)(), getattr(module, name)()
+        race(
+            f"{name}, fit, {n} x {d}, {k} classes",
+            ("separatrix", lambda own=own: own.fit(x, y)),
+            {"scikit-learn": lambda theirs=theirs: theirs.fit(x, y)},
+            target=1.5,
+        )
+        race(
+            f"{name}, predictions of {len(new)} rows, {k} classes",
+            ("separatrix", lambda own=own: own.predict(new)),
+            {"scikit-learn": lambda theirs=theirs: theirs.predict(new)},
+            note=lambda found: f"accuracy {np.mean(found == y[: len(new)]):.4f}",
+            target=1.5,
+        )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
     softmax,
     categorical_naive_bayes,
     pairs_of_svc,
+    discriminants,
 )
 
 

@@ -58,6 +58,23 @@ def test_centres_lie_amid_their_classes_also_where_a_class_comes_late():
     assert not centers[4:].any()
 
 
+@pytest.mark.parametrize("structure", ["pooled", "diagonal"])
+def test_few_rows_of_many_classes_have_the_moments_of_each_class(structure):
+    x, codes, w = table(700, 4, 40)
+    w[::7] = 0.0
+    x[:, 0] += 1e6
+    found = ArrayRows(x, None, w, parts=codes).reduce(ClassMoments.empty(structure, 41, 4))
+    scatter = np.zeros((41, 4, 4))
+    for c in range(40):
+        rows = (codes == c) & (w > 0)
+        mean = np.average(x[rows], axis=0, weights=w[rows])
+        assert_allclose(found.mean[c], mean, rtol=1e-12)
+        scatter[c] = ((x[rows] - mean) * w[rows, None]).T @ (x[rows] - mean)
+    each = np.diagonal(scatter, axis1=1, axis2=2)
+    expected = scatter.sum(axis=0) if structure == "pooled" else each
+    assert_allclose(found.scatter, expected, rtol=1e-9, atol=1e-8)
+
+
 @pytest.mark.parametrize("structure", ["full", "pooled", "diagonal"])
 def test_both_ways_to_the_moments_agree(structure, monkeypatch):
     x, codes, w = table(4000, 6, 5)

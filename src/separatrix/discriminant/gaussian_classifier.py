@@ -29,7 +29,7 @@ from separatrix.geometry.normal import MultivariateNormal
 from separatrix.geometry.quadric import Quadric, real_roots
 from separatrix.messages import InputError
 from separatrix.optimize.solution import Certificate
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Block, Floats, Matrix
 from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
@@ -45,6 +45,8 @@ Statistics = tuple[ClassMoments, Encoding, Floats | None]
 
 #: Rows whose scores overflow are moved towards the origin by this factor, at most so many times.
 SHRINKAGE, SHRINKAGES = 2.0**-256, 8
+#: Scores of rows and classes that are held at a time for predictions.
+MAX_SCORES = 4_000_000
 
 
 class GaussianClassifier(ClassifierMixin, ClassLabels):
@@ -180,11 +182,13 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     def _scores(self, X: Any, postprocess: Postprocess = None) -> Floats:
         check_is_fitted(self)
-        x = self._design(X)
+        return self._design_scores(self._design(X), postprocess)
+
+    def _design_scores(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self.scores_.score(x, postprocess)
             for _ in range(SHRINKAGES):
-                lost = np.isnan(scores).any(axis=1) | ~np.isfinite(scores).any(axis=1)
+                lost = ~np.isfinite(scores.max(axis=1))  # one NaN, or none but −∞
                 if not lost.any():
                     break
                 # the squares of rows this far away overflow; nearer by in the same direction the
@@ -208,8 +212,12 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        check_is_fitted(self)
+        x, best = self._design(X), []
+        step = max(1, MAX_SCORES // len(self.classes_))
+        for start in range(0, x.shape[0], step):
+            best.append(self._design_scores(x[start : start + step]).argmax(axis=1))
+        return np.asarray(self.classes_[np.concatenate(best)])
 
     # -- the fitted model ----------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ BLOCKS = 4
 MIN_PARALLEL_WORK = 20_000_000
 #: Columns up to which the buffers of the compiled loop stay in the cache.
 MAX_COMPILED_COLUMNS = 160
+#: Rows that the compiled loop takes together: fewer would take as long.
+COMPILED_ROWS = 128
 #: Classes below which the softmax runs over classes, not over the few scores of a row.
 FEW_CLASSES = 32
 
@@ -40,14 +42,16 @@ def _scores_by_chunk(
     work: int,
     score: Callable[[Floats, Floats], Any],
     postprocess: Postprocess,
+    multiple: int = 16,
 ) -> Floats:
     """Scores (n x k) by chunks of dense rows, which ``score(rows, out)`` fills.
 
-    ``width`` and ``work`` are the numbers stored and the multiplications made per row.
+    ``width`` and ``work`` are the numbers stored and the multiplications made per row. Chunks have
+    a ``multiple`` of rows.
     """
     n = x.shape[0]
     out = np.empty((n, k))
-    step = int(np.clip(CHUNK_NUMBERS // max(width, 1), 16, 4096))
+    step = int(np.clip(CHUNK_NUMBERS // max(width, k, 1), multiple, 4096)) // multiple * multiple
 
     def score_chunk(start: int) -> None:
         part = x[start : start + step]
@@ -120,17 +124,29 @@ class DiagonalScores:
     def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
         """The scores (n x K)."""
 
-        def score_chunk(rows: Floats, out: Floats) -> None:
-            z = np.empty(rows.shape)
-            for k in range(len(self.offset)):
-                np.subtract(rows, self.means[k], out=z)
-                z *= self.scale[k]
-                np.einsum("ij,ij->i", z, z, out=out[:, k])
-            out *= -0.5
-            out += self.offset
-
         k, d = self.means.shape
-        return _scores_by_chunk(x, k, d, 3 * k * d, score_chunk, postprocess)
+        if 3 * x.shape[0] * k * d >= MIN_PARALLEL_WORK:
+            return _scores_by_chunk(x, k, d, 3 * k * d, self._compiled(), postprocess)
+        return _scores_by_chunk(x, k, k * d, 3 * k * d, self._all_classes, postprocess)
+
+    def _all_classes(self, rows: Floats, out: Floats) -> None:
+        """Scores of a few rows, which are compared with all classes at once."""
+        z = rows[:, None, :] - self.means
+        z *= self.scale
+        np.einsum("ikj,ikj->ik", z, z, out=out)
+        out *= -0.5
+        out += self.offset
+
+    def _compiled(self) -> Callable[[Floats, Floats], None]:
+        """Scores of a chunk by a compiled loop."""
+        from separatrix.geometry.loops.diagonal_scores import diagonal_scores
+
+        given = tuple(np.ascontiguousarray(v) for v in (self.means, self.scale, self.offset))
+
+        def score_chunk(rows: Floats, out: Floats) -> None:
+            diagonal_scores(np.ascontiguousarray(rows, dtype=np.float64), *given, out)
+
+        return score_chunk
 
     def coefficients(self, about: Floats | float = 0.0) -> Coefficients:
         """W, w and w₀ of the scores as functions of x − ``about``."""
@@ -161,11 +177,11 @@ class QuadraticScores:
     def score(self, x: Matrix, postprocess: Postprocess = None) -> Floats:
         """The scores (n x K)."""
         k, d, r = self.maps.shape
-        many = x.shape[0] * k * d * r >= MIN_PARALLEL_WORK
-        score_chunk = (
-            self._compiled() if many and d <= MAX_COMPILED_COLUMNS else self._matrix_products()
-        )
-        return _scores_by_chunk(x, k, max(d, k * r // BLOCKS), k * d * r, score_chunk, postprocess)
+        work = k * d * r
+        if x.shape[0] * work >= MIN_PARALLEL_WORK and d <= MAX_COMPILED_COLUMNS:
+            return _scores_by_chunk(x, k, d, work, self._compiled(), postprocess, COMPILED_ROWS)
+        width = max(d, k * r // BLOCKS)
+        return _scores_by_chunk(x, k, width, work, self._matrix_products(), postprocess)
 
     def _matrix_products(self) -> Callable[[Floats, Floats], None]:
         """Scores of a chunk by matrix products."""

@@ -17,7 +17,14 @@ import numpy as np
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
-from separatrix.statistics.class_sums import class_sums, column_sums, use_compiled, use_tiles
+from separatrix.statistics.class_sums import (
+    class_sums,
+    column_sums,
+    sorted_sums,
+    use_compiled,
+    use_order,
+    use_tiles,
+)
 from separatrix.statistics.class_tiles import tiled_sums
 from separatrix.statistics.grouped import counting_argsort
 from separatrix.statistics.moments import Moments, not_finite, too_large
@@ -84,7 +91,11 @@ class ClassMoments:
         added.count = np.bincount(codes, minlength=len(self.weight))
         added.weight = np.bincount(codes, block.w, len(self.weight)).astype(float)
         with np.errstate(over="ignore", invalid="ignore"):
-            if use_compiled(block.x) or (use_tiles(block.x) and self.structure != "diagonal"):
+            if (
+                use_compiled(block.x)
+                or use_order(block.x, len(self.weight), self.structure)
+                or (use_tiles(block.x) and self.structure != "diagonal")
+            ):
                 added._from_loops(block, codes)
             else:
                 added._by_class(block, codes)
@@ -94,9 +105,13 @@ class ClassMoments:
         self.__dict__.update((self + added if self.count.any() else added).__dict__)
 
     def _from_loops(self, block: Block, codes: Ints) -> None:
-        """All classes in one compiled pass."""
+        """All classes in one pass."""
         assert isinstance(block.x, np.ndarray)
-        if self.structure == "diagonal":
+        if use_order(block.x, len(self.weight), self.structure):
+            sums = sorted_sums(
+                block.x, codes, block.w, len(self.weight), pooled=self.structure == "pooled"
+            )
+        elif self.structure == "diagonal":
             sums = column_sums(block.x, codes, block.w, len(self.weight))
         else:
             add_up = tiled_sums if use_tiles(block.x) else class_sums

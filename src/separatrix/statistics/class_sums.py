@@ -20,6 +20,8 @@ MAX_COLUMNS, MIN_VALUES = 160, 100_000
 CHUNK_ROWS, SAMPLE_ROWS = 4096, 2048
 #: Rows of a class whose mean is its provisional center.
 CENTER_ROWS = 16
+#: Classes above which none is visited by itself.
+FEW_CLASSES = 16
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class ClassSums:
 def use_compiled(x: object) -> bool:
     """Whether compiled loops are faster than BLAS: many values, in few enough columns."""
     return isinstance(x, np.ndarray) and x.size >= MIN_VALUES and 0 < x.shape[1] <= MAX_COLUMNS
+
+
+def use_order(x: object, k: int, structure: str) -> bool:
+    """Whether there are many classes, of few values in all."""
+    few = isinstance(x, np.ndarray) and 0 < x.size < MIN_VALUES
+    return few and k > FEW_CLASSES and structure != "full"
 
 
 def use_tiles(x: object) -> bool:
@@ -89,6 +97,23 @@ def column_sums(x: Floats, codes: Ints, w: Floats | None, k: int) -> ClassSums:
         rows = np.ascontiguousarray(x[here])
         add_squares(rows, codes[here], weights, shift, first, second, extremes)
     return ClassSums(shift, first, second, extremes)
+
+
+def sorted_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:
+    """Pooled sums, or the diagonals, of few rows in many classes: put in order, all at once."""
+    shift = provisional_centers(x, codes, k)
+    order = counting_argsort(codes)
+    here = codes[order]
+    starts = np.flatnonzero(np.diff(here, prepend=-1))
+    z = x[order] - shift[here]
+    weighted = z if w is None else z * w[order, None]
+    first = np.zeros_like(shift)
+    first[here[starts]] = np.add.reduceat(weighted, starts, axis=0)
+    if pooled:
+        return ClassSums(shift, first, (weighted.T @ z)[None])
+    second = np.zeros_like(shift)
+    second[here[starts]] = np.add.reduceat(weighted * z, starts, axis=0)
+    return ClassSums(shift, first, second)
 
 
 def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
