@@ -154,10 +154,12 @@ def _move(f, raised, lowered, step):
 
 
 @compiled(fastmath=_FAST)
-def add_row(f, row, change):
-    """f += change · K[i]."""
-    for k in range(f.shape[0]):
-        f[k] += change * np.float64(row[k])
+def add_rows(f, gram, rows, change, left):
+    """f += Σ change · K[i] over some rows, from the column ``left`` on."""
+    for k in range(rows.shape[0]):
+        row, step = gram[rows[k]], change[k]
+        for j in range(f.shape[0]):
+            f[j] += step * np.float64(row[left + j])
 
 
 @compiled

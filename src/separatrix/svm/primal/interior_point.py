@@ -28,6 +28,8 @@ from separatrix.svm.problem import Budget
 TARGETS = (1e-7, 1e-10, 1e-13)
 #: Relative gap of an approximate solution.
 APPROXIMATE = 1e-4
+#: Equations up to which a singular system is solved by singular values: more take minutes.
+SINGULAR = 2_500
 #: Changes of the set of rows on the margin before the central path is followed further.
 EXCHANGES = 6
 
@@ -148,10 +150,10 @@ def _on_margin(
 
 
 def _solver(system: Floats) -> Callable[[Floats], Floats]:
-    """Solve by LU where the system is well conditioned, else by least squares of least norm."""
+    """Solve by LU where the system is well conditioned or large, else of least norm."""
     lu, pivot, info = linalg.lapack.dgetrf(system)
     sizes = np.abs(np.diag(lu))
-    if info == 0 and sizes.min() > 1e-11 * sizes.max():
+    if info == 0 and (sizes.min() > 1e-11 * sizes.max() or len(system) > SINGULAR):
         return lambda right: np.asarray(linalg.lapack.dgetrs(lu, pivot, right)[0])
     inverse = np.linalg.pinv(system, rcond=1e-12)
     return lambda right: inverse @ right

@@ -21,8 +21,10 @@ from separatrix.svm.problem import Budget, LinearProblem, Status
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
 COLUMNS, SPAN = 700, 1_200
-#: Multiplications of a step in the primal that are still fewer than the dual of full rows takes.
-WORK = 7e9
+#: Multiplications of a step in the primal that are still fewer than the dual of full rows takes;
+#: those of the largest step that is worth it where the dual converges slowly, and steps of the dual
+#: that show whether it does.
+WORK, MOST, TRIAL = 7e9, 2e11, 40
 
 
 def few_columns(x: Matrix) -> bool:
@@ -58,12 +60,20 @@ def _standard_target(problem: LinearProblem) -> tuple[LinearProblem, float, floa
 
 def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     n, d = problem.x.shape
-    full = not sparse.issparse(problem.x) and d <= n and n * d**2 <= WORK
-    if (d <= COLUMNS and (d <= 2 * n or n > SPAN)) or full:
+    if d <= COLUMNS and (d <= 2 * n or n > SPAN):
         return solve_primal(problem, budget)
     if n <= SPAN:
         return _solve_in_span(problem, budget)
-    return _solve_by_rows(problem, tol, budget)
+    work = n * min(n, d) ** 2
+    if sparse.issparse(problem.x) or work > MOST:
+        return _solve_by_rows(problem, tol, budget)
+    if work > WORK:
+        trial = Budget(min(TRIAL, budget.remaining), budget.deadline)
+        found = _solve_by_rows(problem, tol, trial)
+        budget.n_iter += trial.n_iter
+        if found.status == Status.SOLVED or budget.exhausted:
+            return found
+    return solve_primal(problem, budget) if d <= n else _solve_in_span(problem, budget)
 
 
 def _solve_by_rows(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
@@ -75,24 +85,31 @@ def _solve_by_rows(problem: LinearProblem, tol: float, budget: Budget) -> Linear
 
 
 def _solve_in_span(problem: LinearProblem, budget: Budget) -> LinearSolution:
-    """Rows as coordinates in the space that they span: X ρ^−½ = E √Λ Vᵀ, w = ρ^−½ V v.
+    """Rows as coordinates in the space that they span, w = ρ^−½ V v.
 
     w is a combination of the rows at the optimum, so nothing is lost and n columns are left.
     """
     root = np.sqrt(problem.ridge)
     scaled = divided(problem.x, root)
-    gram: Any = scaled @ scaled.T
-    values, vectors = linalg.eigh(
-        np.asarray(gram.toarray() if sparse.issparse(gram) else gram), check_finite=False
-    )
+    inner = _span_of_sparse(scaled) if sparse.issparse(scaled) else _span_of_dense(scaled)
+    found = solve_primal(replace(problem, x=inner, ridge=np.ones(inner.shape[1])), budget)
+    w = np.asarray(scaled.T @ problem.combine(found.alpha))
+    return replace(found, w=w / root)
+
+
+def _span_of_dense(x: Floats) -> Floats:
+    """Coordinates of the rows by orthogonal factors of their transpose, X = RᵀQᵀ."""
+    return np.ascontiguousarray(linalg.qr(x.T, mode="r", check_finite=False)[0][: len(x)].T)
+
+
+def _span_of_sparse(x: Any) -> Floats:
+    """Coordinates of the rows by eigenvectors of their Gram matrix, which is all that is filled."""
+    values, vectors = linalg.eigh((x @ x.T).toarray(), check_finite=False)
     positive = values > 1e-13 * max(float(values[-1]), np.finfo(float).tiny)
     if not positive.any():
         positive[-1] = True
     size = np.sqrt(np.maximum(values[positive], np.finfo(float).tiny))
-    inner = replace(problem, x=vectors[:, positive] * size, ridge=np.ones(int(positive.sum())))
-    found = solve_primal(inner, budget)
-    w = np.asarray(scaled.T @ problem.combine(found.alpha))
-    return replace(found, w=w / root)
+    return np.asarray(vectors[:, positive] * size)
 
 
 def _scaled_down(problem: LinearProblem, alpha: Floats) -> Floats:

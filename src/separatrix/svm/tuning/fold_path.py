@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.loops.fold_path import next_C
 from separatrix.svm.tuning.problems import Problems
+from separatrix.svm.tuning.segments import SegmentProblem
 
 #: Violation of the KKT conditions that is left at each C, in the units of t; of few rows, where it
 #: costs nothing, a finer one.
 TOLERANCE, FINE_TOLERANCE, FEW_ROWS = 3e-2, 1e-4, 300
-#: Limit of iterations at each C, for each row.
-MAX_ITER_PER_ROW = 5
+#: Limit of iterations at each C: for a problem of any size, and for each row.
+MAX_ITER, MAX_ITER_PER_ROW = 2_000, 5
 
 
 class FoldPath:
@@ -51,11 +51,18 @@ class FoldPath:
 
     def solve(self, C: float) -> None:
         """Every problem at another C."""
-        p = self.problems
-        self.work += next_C(
-            self.gram, self.diagonal, p.segments, p.starts, p.t, self.low, self.high, p.epsilon,
-            float(C), self.C, self.beta, self.f, self.b, self.tol, MAX_ITER_PER_ROW,
-        )  # fmt: skip
+        p, grown = self.problems, float(C) / self.C
+        low, high, diagonal = C * self.low, C * self.high, self.diagonal[p.rows]
+        np.clip(grown * self.beta, low, high, out=self.beta)  # what rounding adds is cut off
+        self.f *= grown
+        for at, (start, segments) in enumerate(zip(p.starts, p.segments.tolist(), strict=False)):
+            own = slice(start, p.starts[at + 1])
+            problem = SegmentProblem(
+                self.gram, tuple(segments), diagonal[own], p.t[own], low[own], high[own], p.epsilon
+            )
+            limit = MAX_ITER + MAX_ITER_PER_ROW * len(problem.t)
+            work, self.b[at] = problem.solve(self.beta[own], self.f[own], self.tol, limit)
+            self.work += work
         self.C = float(C)
 
     @property

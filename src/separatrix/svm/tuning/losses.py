@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.messages import check_option
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.loops.log_loss import sigmoid_losses, softmax_losses
+from separatrix.svm.tuning.log_loss import sigmoid_losses, softmax_losses
 
 #: Weight of the log loss beside the error rate: it decides between equal rates.
 TIES = 1e-3
@@ -36,12 +36,11 @@ class ClassLoss:
 
     def by_fold(self, scores: Floats) -> Floats:
         """−log of the probability of the true class; or errors, equal ones decided by that."""
-        loss = np.empty(len(self.codes))
         if scores.ndim == 1:
-            sigmoid_losses(np.ascontiguousarray(scores), self.codes, self.w, loss)
+            loss = sigmoid_losses(scores, self.codes, self.w)
             chosen = (scores > 0).astype(np.int64)
         else:
-            softmax_losses(np.ascontiguousarray(scores), self.codes, self.w, loss)
+            loss = softmax_losses(scores, self.codes, self.w)
             chosen = scores.argmax(axis=1)
         if self.kind == "error":
             loss = (chosen != self.codes) + TIES * loss
