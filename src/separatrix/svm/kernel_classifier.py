@@ -174,6 +174,7 @@ class KernelClassifier(ClassifierMixin, ClassLabels, KernelSVM):
         With ``decision_function_shape="ovo"`` one for each binary SVM: that of classes i < j is
         positive for i.
         """
+        check_is_fitted(self)
         if len(self.classes_) > 2 and self.decision_function_shape == "ovo":
             return self._scores(X)
         return self._from_scores(X, self._by_class)
