@@ -62,10 +62,16 @@ def column_squares(x: Floats, center: Floats, w: Floats) -> Floats:
 
 
 def standardized_copy(x: Floats, center: Floats, scale: Floats, root_weight: Floats) -> Floats:
-    """Z itself, in the order of ``x``."""
+    """Z itself, each column contiguous."""
     columns = _Columns(x, center, scale, root_weight)
-    z = np.empty(x.shape, order=columns.order)
-    parallel_map(lambda part: columns.write(part, z[:, part]), pieces(x.shape[1], 64))
+    z = np.empty(x.shape, order="F")
+
+    def part(these: slice) -> None:
+        tile = np.empty((len(x), these.stop - these.start), order=columns.order)
+        columns.write(these, tile)
+        z[:, these] = tile
+
+    parallel_map(part, pieces(x.shape[1], 64))
     return z
 
 

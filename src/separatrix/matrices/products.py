@@ -16,8 +16,9 @@ from separatrix.matrices.loops.sparse import rows_times, rows_times_columns, wei
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.threads import parallel_map, pieces
 
-#: Multiplications that are worth another thread.
-MIN_WORK = 100_000
+#: Multiplications that are worth another thread: of stored entries, and of a dense matrix, whose
+#: products run in BLAS so fast that smaller pieces wait for the interpreter.
+MIN_WORK, DENSE_WORK = 100_000, 400_000
 
 
 class Products(Protocol):
@@ -69,7 +70,7 @@ class DenseProducts:
         def part(rows: slice) -> None:
             np.matmul(self.x[rows], v, out=out[rows])
 
-        parallel_map(part, pieces(n, _smallest(d * _width(v))))
+        parallel_map(part, pieces(n, _smallest(d * _width(v), DENSE_WORK)))
         return out
 
     def transposed_times(self, r: Floats) -> Floats:
@@ -81,10 +82,10 @@ class DenseProducts:
             def part(columns: slice) -> None:
                 np.matmul(self.x[:, columns].T, r, out=out[columns])
 
-            parallel_map(part, pieces(d, _smallest(n * _width(r))))
+            parallel_map(part, pieces(d, _smallest(n * _width(r), DENSE_WORK)))
             return out
         sums = parallel_map(
-            lambda rows: self.x[rows].T @ r[rows], pieces(n, _smallest(d * _width(r)))
+            lambda rows: self.x[rows].T @ r[rows], pieces(n, _smallest(d * _width(r), DENSE_WORK))
         )
         total = sums[0]
         for one in sums[1:]:
@@ -96,7 +97,7 @@ class DenseProducts:
         n, d = self.shape
         sums = parallel_map(
             lambda rows: np.einsum("i,ij,ij->j", w[rows], self.x[rows], self.x[rows]),
-            pieces(n, _smallest(d)),
+            pieces(n, _smallest(d, DENSE_WORK)),
         )
         return np.asarray(np.sum(sums, axis=0))
 
@@ -115,7 +116,7 @@ class DenseProducts:
             f -= shift[columns]
             return np.asarray(x @ f)
 
-        sums = parallel_map(part, pieces(d, _smallest(n * _width(r))))
+        sums = parallel_map(part, pieces(d, _smallest(n * _width(r), DENSE_WORK)))
         total = sums[0]
         for one in sums[1:]:
             total += one
@@ -204,6 +205,6 @@ def _width(v: Floats) -> int:
     return 1 if v.ndim == 1 else v.shape[1]
 
 
-def _smallest(work: int) -> int:
+def _smallest(work: int, least: int = MIN_WORK) -> int:
     """Rows of so much work that are worth a piece of their own."""
-    return max(1, MIN_WORK // max(work, 1))
+    return max(1, least // max(work, 1))
