@@ -20,6 +20,7 @@ from separatrix.logistic.separation import (
     separation_by_linear_program,
     verified_separation,
 )
+from separatrix.optimize.limited_memory import LimitedMemory
 from separatrix.optimize.newton import LinearSolver, cholesky_solver
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
@@ -34,8 +35,6 @@ MAX_FULL = 2500
 SAMPLE_COST = 2e9
 #: Fraction of the predicted decrease that a step must achieve (Armijo).
 SUFFICIENT_DECREASE = 1e-4
-#: Pairs that L-BFGS stores.
-MEMORY = 12
 #: Steps of L-BFGS after which the Hessian of the sample is computed again.
 STALE = 12
 #: Passes after which a fit without penalty that has not converged is checked for separation.
@@ -182,38 +181,29 @@ class _LBFGS:
     def __init__(self, problem: LogisticProblem, theta: Floats) -> None:
         self.problem = problem
         self.solve = sampled_solver(problem, theta)
-        self.pairs: list[tuple[Floats, Floats]] = []
-        self.age = 0
+        self.memory, self.age = LimitedMemory(), 0
 
     def evaluate(self, theta: Floats) -> Evaluation:
         return self.problem.gradient(theta)
 
     def direction(self, at: Evaluation) -> Floats:
-        q = at.gradient.copy()
-        coefficients = []
-        for step, change in reversed(self.pairs):
-            a = np.sum(step * q) / np.sum(step * change)
-            q -= a * change
-            coefficients.append(a)
-        q = self.solve(q)
-        for (step, change), a in zip(self.pairs, reversed(coefficients), strict=True):
-            q += (a - np.sum(change * q) / np.sum(step * change)) * step
-        return q
+        return self.memory.direction(at.gradient, self.solve)
 
     def damped_direction(self, at: Evaluation, damping: float) -> Floats:
         """A direction by an upper bound of the Hessian; the stored pairs are dropped."""
         bound = 0.25 * self.problem.weight + self.problem.ridge[:, None]
-        self.solve, self.pairs = (lambda g: g / bound), []
+        self.solve = lambda g: g / bound
+        self.memory.clear()
         return np.asarray(at.gradient / (bound + damping * self.problem.weight))
 
     def update(self, theta: Floats, step: Floats, change: Floats) -> None:
         """Store a step; a preconditioner that took many is computed anew where it got to."""
         self.age += 1
         if self.age >= STALE and theta.size <= MAX_FULL:
-            self.solve, self.pairs, self.age = sampled_solver(self.problem, theta), [], 0
+            self.solve, self.age = sampled_solver(self.problem, theta), 0
+            self.memory.clear()
             return
-        if np.sum(step * change) > 1e-12 * np.linalg.norm(step) * np.linalg.norm(change):
-            self.pairs = [*self.pairs[1 - MEMORY :], (step, change)]
+        self.memory.add(step, change)
 
 
 # -- the descent -------------------------------------------------------------------------------

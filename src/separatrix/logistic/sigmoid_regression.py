@@ -30,6 +30,7 @@ from separatrix.rows.block import Floats
 from separatrix.rows.rows import Rows
 from separatrix.rows.schema import Term
 from separatrix.statistics.preparation import prepare
+from separatrix.threads import parallel_map
 
 
 class SigmoidSquares:
@@ -74,15 +75,15 @@ def fit_sigmoid_squares(
     z: Floats, r: Floats, w: Floats, *, alpha: float, tol: float, max_iter: int
 ) -> Solution:
     """Coefficients of (1, z), (1 + d) x k, for k outputs with targets ``r`` (n x k)."""
-    found, eigenvalues = [], []
-    for target in r.T:
+
+    def output(target: Floats) -> tuple[Solution, float]:
         problem = SigmoidSquares(z, target, w, alpha)
-        found.append(
-            newton(problem, problem.start(), tol=tol, max_iter=max_iter, gradient_scale=0.25)
-        )
-        b = found[-1].coef[:, 0]
+        one = newton(problem, problem.start(), tol=tol, max_iter=max_iter, gradient_scale=0.25)
+        b = one.coef[:, 0]
         unit = np.sqrt(problem.metric(b))
-        eigenvalues.append(float(linalg.eigvalsh(problem.hessian(b) / np.outer(unit, unit))[0]))
+        return one, float(linalg.eigvalsh(problem.hessian(b) / np.outer(unit, unit))[0])
+
+    found, eigenvalues = zip(*parallel_map(output, list(r.T)), strict=True)
     smallest = min(eigenvalues)
     definite = "is" if smallest >= -1e-9 else "is not"
     certificate = Certificate(
