@@ -2,7 +2,8 @@
 
 - few columns: active sets in the primal, with interior-point steps and an exact finish;
 - fewer rows than columns: the same in the space that the rows span;
-- many rows and columns: the dual, by coordinate descent and conjugate gradients.
+- many rows and columns: the dual, by coordinate descent and conjugate gradients; where these are
+  slow on full rows, one of the two above.
 """
 
 from __future__ import annotations
