@@ -5,21 +5,31 @@ import json
 import pytest
 from numba.core.caching import CompileResultCacheImpl
 
+import separatrix
 from separatrix import compilation
-from separatrix.cli.compiling import first_fits
+from separatrix.cli.compiling import command, first_fits
 from separatrix.cli.main import run
 from separatrix.compilation import compiled
 
 
 @pytest.mark.parametrize("family", first_fits.families())
-def test_every_model_of_a_family_takes_a_plain_table(family):
+def test_every_model_of_a_family_takes_a_plain_table(family, monkeypatch):
+    plain = next(first_fits._tables())
+    monkeypatch.setattr(first_fits, "_tables", lambda: iter([plain]))
     assert first_fits.compile_family(family).family == family
 
 
+def test_families_hold_every_model():
+    homes = {home.split(".")[1] for home in separatrix.HOMES.values()}
+    others = {"messages", "rows", "statistics", "study", "storage", "kernels", "distances"}
+    assert homes - others - {"optimize", "samples"} <= set(first_fits.families())
+
+
 def test_the_command_prints_what_it_compiled(monkeypatch, capsys):
-    monkeypatch.setattr(first_fits, "families", lambda: ["selection"])
+    done = [first_fits.Compiled("geometry", 3, 1.5, True)]
+    monkeypatch.setattr(command, "_in_processes", lambda quiet: done)
     assert run(["compile", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["families"]["selection"]["loops"] == 0
+    assert json.loads(capsys.readouterr().out)["families"]["geometry"]["loops"] == 3
 
 
 def test_without_a_writable_folder_loops_run_and_the_cost_is_announced(monkeypatch):

@@ -14,6 +14,7 @@ SOURCE = Path(separatrix.__file__).parent
 #: Where time is shown, or limited because the caller asked for it (``time_budget``).
 CLOCKS = {
     *("cli/progress.py", "pictures/drawing.py", "svm/problem.py", "svm/tuning/search.py"),
+    *("compilation.py", "cli/compiling/command.py"),  # what is shown, not what is computed
 }
 
 COLD = """

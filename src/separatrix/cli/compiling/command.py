@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -57,8 +58,8 @@ def _in_processes(*, quiet: bool) -> list[Compiled]:
     from separatrix.threads import available_threads
 
     workers = min(available_threads(), len(families()))
-    # a new process for each family: what one has compiled another would only load
-    with ProcessPoolExecutor(workers, get_context("spawn"), max_tasks_per_child=1) as pool:
+    os.environ["OMP_NUM_THREADS"] = "1"  # of the processes to come: fits so small need no threads
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         tasks = [pool.submit(compile_family, family) for family in families()]
         for number, task in enumerate(as_completed(tasks), 1):
             say(f"{number} of {len(tasks)}: {task.result().family}", quiet=quiet)
