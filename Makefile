@@ -31,7 +31,9 @@ layers: $(VENV)/installed
 	$(BIN)/lint-imports
 
 # Two workers with one BLAS thread each: more threads than cores would only wait for each other.
+# Compiled before: each worker would compile what both need.
 unit: $(VENV)/installed
+	-$(BIN)/separatrix compile
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 format: $(VENV)/installed
