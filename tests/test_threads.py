@@ -23,7 +23,7 @@ from separatrix.threads import available_threads, parallel_map, pieces, thread_c
 @pytest.fixture(autouse=True)
 def no_limits(monkeypatch):
     """As in a shell that sets no limit; four processors."""
-    for name in ("SEPARATRIX_THREADS", *threads.WORKER_LIMITS, "OPENBLAS_NUM_THREADS"):
+    for name in ("SEPARATRIX_THREADS", *threads.WORKER_LIMITS, *threads.BLAS_LIMITS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(threads, "_processors", lambda: 4)
     monkeypatch.setattr(threads, "_blas_limit", lambda: None)
@@ -88,7 +88,7 @@ def test_limits_of_threadpoolctl(monkeypatch):
     monkeypatch.undo()
     assert threads._blas_limit() is None
     monkeypatch.setattr(threads, "_processors", lambda: 4)
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    for name in threads.BLAS_LIMITS:
         monkeypatch.delenv(name, raising=False)
     with threadpool_limits(1):
         assert threads._blas_limit() == 1

@@ -37,6 +37,8 @@ T = TypeVar("T")
 MIN_PIECES = 64
 #: Variables by which ``joblib`` and Dask tell their workers how many threads to use.
 WORKER_LIMITS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+#: Variables from which BLAS takes its own number of threads.
+BLAS_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 _lock = Lock()
 _limits: list[Any] = []
@@ -126,8 +128,7 @@ def _blas_limit() -> int | None:
         else:
             libraries = _controller().lib_controllers
             counts = [lib.num_threads for lib in libraries if lib.user_api == "blas"]
-    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-    own = [_environment(name) for name in names]
+    own = [_environment(name) for name in BLAS_LIMITS]
     usual = min(count for count in (_processors(), *own) if count is not None)
     return min((count for count in counts if count < usual), default=None)
 
