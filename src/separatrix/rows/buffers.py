@@ -40,10 +40,14 @@ def scratch(shape: tuple[int, int], order: Literal["C", "F"] = "F") -> Floats:
 
 def _free_buffer(size: int) -> Floats:
     buffers = _pool.buffers
+    best = -1
     for i in range(len(buffers)):
         # two references: that of the pool, and the argument of getrefcount
         if buffers[i].size >= size and sys.getrefcount(buffers[i]) <= 2:
-            return buffers[i]
+            # the smallest: a large one may be needed next
+            best = i if best < 0 or buffers[i].size < buffers[best].size else best
+    if best >= 0:
+        return buffers[best]
     buffer = np.empty(size)
     buffers.append(buffer)
     if len(buffers) > MAX_BUFFERS:

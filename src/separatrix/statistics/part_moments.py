@@ -6,11 +6,13 @@ import numpy as np
 
 from separatrix.rows.block import Block, Floats
 from separatrix.rows.buffers import scratch
-from separatrix.statistics.loops.part_moments import add_parts, part_order
+from separatrix.statistics.loops.part_moments import add_parts
 from separatrix.statistics.moments import Moments, not_finite, too_large
 
 #: Rows that are multiplied together: few enough to stay in cache, in an odd number of its lines.
 CHUNK = 520
+#: Rows that are sorted by part together: those of few columns stay in cache.
+ORDERED = 8_192
 #: Columns beyond which BLAS multiplies faster than the compiled loop.
 MAX_COLUMNS = 100
 #: Numbers in the sums of all parts together.
@@ -28,17 +30,15 @@ def moments_by_part(block: Block) -> dict[int, Moments] | None:
     if p > MAX_COLUMNS or count * width**2 > MAX_SUMS:
         return None
     w = np.empty(0) if block.w is None else block.w
-    ends, order = np.zeros(count, np.int64), np.empty(block.n, np.int64)
-    part_order(labels.astype(np.int64, copy=False), low, ends, order)
+    order = np.empty(min(block.n, max(ORDERED, 2 * CHUNK * count)), np.int64)
     z = scratch((width, CHUNK), "C")
     z[p + 1 :] = 0.0
-    shift, sums = np.zeros((count, p)), np.zeros((count, width, width))
-    add_parts(x, y, w, order, ends, z, shift, sums)
-    if block.w is None:
-        counts = np.diff(ends, prepend=0)
-    else:  # zero weight is the same as removing the row
+    counts, shift = np.zeros(count, np.int64), np.zeros((count, p))
+    sums = np.zeros((count, width, width))
+    add_parts(x, y, w, labels.astype(np.int64, copy=False), low, order, z, counts, shift, sums)
+    parts = np.flatnonzero(counts).tolist()
+    if block.w is not None:  # zero weight is the same as removing the row
         counts = np.bincount(labels[block.w > 0.0] - low, minlength=count)
-    parts = np.flatnonzero(np.diff(ends, prepend=0)).tolist()
     return {
         low + k: _moments(block, int(counts[k]), sums[k, : p + 1, : p + 1], shift[k]) for k in parts
     }

@@ -106,12 +106,9 @@ class SentinelTally:
         return 1 < self.counts[value] <= most
 
 
-def coded_value(values: Floats, lowest: float, highest: float) -> int | None:
-    """Where a value outside a range may stand for missing ones; a cheap test of each batch."""
-    low, high = values.min(), values.max()
-    if np.isnan(low):  # some are missing already
-        low, high = np.fmin.reduce(values), np.fmax.reduce(values)
-    for value, outside in ((low, low < lowest), (high, high > highest)):
-        if outside and float(value) in SENTINELS:
-            return int((values == value).argmax())
+def coded_value(found: tuple[float, float], known: tuple[float, float]) -> float | None:
+    """A value outside the known range that may stand for missing ones; a cheap test of a batch."""
+    for value, outside in ((found[0], found[0] < known[0]), (found[1], found[1] > known[1])):
+        if outside and value in SENTINELS:
+            return value
     return None

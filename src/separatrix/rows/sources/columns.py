@@ -7,6 +7,7 @@ if it is null or NaN, or one of the texts and numbers that stand for missing val
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,10 +52,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Values of a numeric column, NaN where ``missing``; ``missing`` is None if there are none."""
+    """Values of a numeric column, NaN where ``missing``; ``missing`` is None if there are none.
+
+    ``range`` is the lowest and the highest of a batch as it was read; NaN where there is none.
+    """
 
     values: Floats
     missing: NDArray[np.bool_] | None
+    range: tuple[float, float] = (np.nan, np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +121,11 @@ def numbers(array: pa.Array, name: str, location: Location, notation: Notation =
     values = _floats(array, name, location, notation)
     if notation.sentinels:
         values = without_sentinels(values, notation)
-    if np.isfinite(values.sum()):  # one NaN or infinity makes the sum not finite
+    if not len(values):
         return Numbers(values, None)
+    lowest, highest = float(values.min()), float(values.max())  # NaN if one value is
+    if math.isfinite(lowest) and math.isfinite(highest):
+        return Numbers(values, None, (lowest, highest))
     infinite = np.isinf(values)
     if infinite.any():
         i = int(infinite.argmax())
@@ -128,7 +136,7 @@ def numbers(array: pa.Array, name: str, location: Location, notation: Notation =
             "Correct it, or leave the cell empty if the value is not known.",
         )
     missing = np.isnan(values)
-    return Numbers(values, missing if missing.any() else None)
+    return Numbers(values, missing, (float(np.fmin.reduce(values)), float(np.fmax.reduce(values))))
 
 
 def check_boolean(values: Floats, name: str, location: Location) -> None:

@@ -114,19 +114,18 @@ class BatchReader:
             decoded[column.name] = found
             if column.kind is Kind.BOOLEAN:
                 check_boolean(found.values, column.name, location)
-            elif column.name in self.ranges and len(found.values):
+            elif column.name in self.ranges:
                 self._check_range(found, column.name, location)
         return decoded
 
     def _check_range(self, found: Numbers, name: str, location: Location) -> None:
         """A number far outside the first rows that may stand for missing values."""
-        low, high = self.ranges[name]
-        i = coded_value(found.values, low, high)
-        if i is not None:
+        value = coded_value(found.range, self.ranges[name])
+        if value is not None:
             raise SuspectedMissing.of(
                 location.error(
-                    f"{found.values[i]:g} may stand for a missing value.",
-                    i,
+                    f"{value:g} may stand for a missing value.",
+                    int((found.values == value).argmax()),
                     name,
                     "Say so, or not, with `na`.",
                 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Values per batch: many enough to amortize overhead, few enough to stay in cache.
-BATCH_CELLS = 500_000
+BATCH_CELLS = 1_000_000
 
 #: Rows from which the schema is inferred.
 SAMPLE_ROWS = 20_000

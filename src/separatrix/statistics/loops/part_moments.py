@@ -21,19 +21,21 @@ CENTER_ROWS = 64
 
 
 @compiled
-def part_order(labels: Ints, low: int, ends: Ints, order: Ints) -> None:
-    """Positions of the rows in stable order of their labels; those of low + k end at ends[k]."""
-    for i in range(len(labels)):
+def _part_order(labels: Ints, start: int, stop: int, low: int, ends: Ints, order: Ints) -> None:
+    """Rows start … stop in stable order of their labels; those of low + k end at ends[k]."""
+    for k in range(len(ends)):
+        ends[k] = 0
+    for i in range(start, stop):
         ends[labels[i] - low] += 1
     for k in range(1, len(ends)):
         ends[k] += ends[k - 1]
-    for i in range(len(labels) - 1, -1, -1):
+    for i in range(stop - 1, start - 1, -1):
         k = labels[i] - low
         ends[k] -= 1
         order[ends[k]] = i
     for k in range(len(ends) - 1):
         ends[k] = ends[k + 1]
-    ends[len(ends) - 1] = len(labels)
+    ends[len(ends) - 1] = stop - start
 
 
 @compiled
@@ -46,38 +48,50 @@ def _gather(x: Floats, at: Ints, z: Floats) -> None:
 
 @compiled
 def add_parts(
-    x: Floats, y: Floats, w: Floats, order: Ints, ends: Ints, z: Floats, shift: Floats, sums: Floats
+    x: Floats,
+    y: Floats,
+    w: Floats,
+    labels: Ints,
+    low: int,
+    order: Ints,
+    z: Floats,
+    counts: Ints,
+    shift: Floats,
+    sums: Floats,
 ) -> None:
-    """Add z zᵀ to sums[k] over the rows of part k, z = √w ((x, y) − shift[k], 1), chunk by chunk.
+    """Add z zᵀ to sums[k] over the rows labeled low + k, z = √w ((x, y) − shift[k], 1).
 
-    ``shift[k]`` becomes the mean of the first rows of the part. ``z`` has the room of a chunk; its
-    rows beyond those used are zero. No w stands for ones.
+    As many rows as ``order`` has room for are sorted by part at a time, so that gathering stays in
+    cache, and then multiplied in chunks for which ``z`` has room; its rows beyond those used are
+    zero. ``shift[k]`` becomes the mean of the first rows of the part. No w stands for ones.
     """
     d, p, chunk = x.shape[1], shift.shape[1], z.shape[1]
-    start = 0
-    for k in range(len(ends)):
-        first = True
-        while start < ends[k]:
-            m = min(chunk, ends[k] - start)
-            at = order[start : start + m]
-            _gather(x, at, z[:d])
-            _gather(y, at, z[d:p])
-            if first:
-                _first_means(z, min(m, CENTER_ROWS), shift[k])
-                first = False
-            for j in range(p):
-                center = shift[k, j]
+    ends = np.empty(len(counts), np.int64)
+    for first in range(0, len(labels), len(order)):
+        _part_order(labels, first, min(first + len(order), len(labels)), low, ends, order)
+        start = 0
+        for k in range(len(ends)):
+            while start < ends[k]:
+                m = min(chunk, ends[k] - start)
+                at = order[start : start + m]
+                _gather(x, at, z[:d])
+                _gather(y, at, z[d:p])
+                if counts[k] == 0:
+                    _first_means(z, min(m, CENTER_ROWS), shift[k])
+                for j in range(p):
+                    center = shift[k, j]
+                    for i in range(m):
+                        z[j, i] -= center
                 for i in range(m):
-                    z[j, i] -= center
-            for i in range(m):
-                z[p, i] = 1.0
-            if len(w):
-                for i in range(m):
-                    root = math.sqrt(w[at[i]])
-                    for j in range(p + 1):
-                        z[j, i] *= root
-            add_products(z, m, sums[k])
-            start += m
+                    z[p, i] = 1.0
+                if len(w):
+                    for i in range(m):
+                        root = math.sqrt(w[at[i]])
+                        for j in range(p + 1):
+                            z[j, i] *= root
+                add_products(z, m, sums[k])
+                counts[k] += m
+                start += m
 
 
 @compiled
