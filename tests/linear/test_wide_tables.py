@@ -85,6 +85,55 @@ def test_ridge_of_columns_in_very_different_units(
     assert (np.abs(gradient) <= 1e-8 * size).all()
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n", [50, 60, 64])
+def test_small_columns_beside_large_ones_keep_their_digits(n: int, intercept: bool) -> None:
+    """With fewer large columns than rows, the small ones fit what the large ones leave."""
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(n, 60))
+    x[:, 30:] = x[:, :30] + np.where(np.arange(30) < 10, 0.0, rng.normal(size=(n, 30)))
+    y, w = x.sum(axis=1) + rng.normal(size=n), rng.integers(1, 4, n).astype(float)
+    x = x * 10.0 ** rng.integers(-8, 9, 60)
+    z, target = x - intercept * np.average(x, axis=0, weights=w), y.copy()
+    target -= intercept * np.average(y, weights=w)
+    z, target = z * np.sqrt(w)[:, None], target * np.sqrt(w)
+    alphas = [1e3, 1e-3]
+    path = RidgePath(alphas, fit_intercept=intercept).fit(x, y, sample_weight=w)
+    for i, alpha in enumerate(alphas):
+        # least squares with √α I below the rows, every column of length one
+        tall = np.vstack([z, np.sqrt(alpha) * np.eye(60)])
+        length = np.linalg.norm(tall, axis=0)
+        q, r = np.linalg.qr(tall / length)
+        best = np.linalg.solve(r, q[:n].T @ target) / length
+
+        def objective(b: Floats, alpha: float = alpha) -> float:
+            return float(np.sum((target - z @ b) ** 2) + alpha * b @ b)
+
+        model = Ridge(alpha, fit_intercept=intercept).fit(x, y, sample_weight=w)
+        assert model.certificate_.holds
+        assert objective(model.coef_) <= objective(best) * (1 + 1e-9)
+        assert objective(path.coefs_[i]) <= objective(best) * (1 + 1e-9)
+        freedom = np.sum(q[:n] ** 2) + intercept
+        assert path.degrees_of_freedom_[i] == pytest.approx(freedom, rel=1e-6)
+
+
+def test_rows_left_out_of_a_table_in_very_different_units() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(24, 24)) * 10.0 ** rng.integers(-8, 9, 24)
+    y = rng.normal(size=24)
+    model = RidgeCV([1e-3, 1.0], store_cv_results=True).fit(x, y)
+    for i, alpha in enumerate(model.alphas_):
+        for row in (0, 11):
+            rest = np.arange(24) != row
+            one = Ridge(alpha).fit(x[rest], y[rest])
+            assert model.cv_results_[row, i] == pytest.approx(
+                (y[row] - one.predict(x[[row]])[0]) ** 2, rel=1e-6
+            )
+    folds = RidgeCV([1e-3, 1.0], cv=[(np.arange(20), np.arange(20, 24))]).fit(x, y)
+    one = Ridge(1.0).fit(x[:20], y[:20])
+    assert folds.mse_path_[1, 0] == pytest.approx(np.mean((y[20:] - one.predict(x[20:])) ** 2))
+
+
 def test_ridge_by_products_alone_is_the_same(
     table: tuple[Floats, Floats, Floats], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,8 @@ from separatrix.linear.elastic_net.path import StoppingRule
 from separatrix.linear.elastic_net.problem import ElasticNetOptions, ElasticNetProblem
 from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
 from separatrix.linear.least_squares.moments import solve_moments
-from separatrix.linear.ridge.spectrum import RidgeOptions, Spectrum
+from separatrix.linear.ridge.spectrum import RidgeOptions
+from separatrix.linear.ridge.trace import ridge_from_block
 from separatrix.messages import InputError, warn
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Block, Floats
@@ -124,9 +125,9 @@ def _ridge(
 ) -> tuple[Floats, float, int]:
     """Without ℓ₁ part no column can be left out: solve in the space of the rows instead."""
     options = RidgeOptions(problem.options.fit_intercept, problem.options.standardize)
-    spectrum = Spectrum.from_block(block, options)
-    coefs, intercepts = spectrum.coefs(np.array([alpha * problem.scales.weight]))
-    return coefs[0, :, target], float(intercepts[0, target]), 1
+    alphas = np.full(block.y.shape[1], alpha * problem.scales.weight)
+    found = ridge_from_block(block, alphas, options)
+    return found.coef[:, target], float(found.intercept[target]), 1
 
 
 def _non_negative(

@@ -88,10 +88,15 @@ def certify_wide(
     )
 
 
-def certify_ridge_rows(x: Floats, y: Floats, coef: Floats, alpha: Floats) -> Certificate:
-    """Certificate of ½‖y − Xb‖² + ½ α ‖b‖² from rows: the residual is the dual point."""
-    residual = y - x @ coef
-    gradient = x.T @ residual
+def certify_ridge_rows(
+    x: Floats, y: Floats, coef: Floats, alpha: Floats, dual: Floats
+) -> Certificate:
+    """Certificate of ½‖y − Xb‖² + ½ α ‖b‖² from rows and a dual point (n x k).
+
+    The residual would do for one, but a large column magnifies its rounding: the dual point is
+    the residual less what changes no fit.
+    """
+    residual, v = y - x @ coef, x.T @ dual
     squares, unit_weights = (x**2).sum(axis=0), np.ones(len(y))
     found = []
     for j, a in enumerate(alpha):
@@ -102,12 +107,13 @@ def certify_ridge_rows(x: Floats, y: Floats, coef: Floats, alpha: Floats) -> Cer
                 ElasticNet(np.zeros(len(coef)), np.full(len(coef), a)),
                 unit_weights,
                 residual[:, j],
-                residual[:, j],
+                dual[:, j],
                 coef[:, j],
-                gradient[:, j],
+                v[:, j],
                 claim=RIDGE_CLAIM,
                 tolerance=TOLERANCE,
                 v_scale=np.sqrt(squares + a) * max(length, np.finfo(float).tiny),
+                z_scale=max(length, np.finfo(float).tiny),
                 scale=0.5 * length**2,
             )
         )

@@ -14,7 +14,6 @@ from separatrix.linear.least_squares.solve import (
     from_rows,
     solve_least_squares,
 )
-from separatrix.linear.ridge.implicit import by_products, solve_sparse
 from separatrix.linear.ridge.spectrum import RidgeOptions, ridge_from_moments
 from separatrix.linear.ridge.trace import ridge_from_block
 from separatrix.messages import InputError, check_option
@@ -182,13 +181,6 @@ def solve_ridge(
     """Solve for every target, one α each; α = 0 is least squares, by its own solver."""
     if positive:
         return _non_negative(data, alpha, options)
-    if data.block is not None and by_products(data.block):
-        return solve_sparse(
-            data.block,
-            alpha,
-            fit_intercept=options.fit_intercept,
-            standardize=options.standardize,
-        )
     if not alpha.any():
         return solve_least_squares(data, fit_intercept=options.fit_intercept)
     found = _penalized(data, np.where(alpha > 0, alpha, 1.0), options)

@@ -207,6 +207,7 @@ class RidgeCV(RidgePathBase):
             data.block is not None
             and not by_products(data.block)
             and not options.standardize
+            and not path.graded
             and (path.alphas > 0.0).all()
         )
         if self._from_squares and wide:

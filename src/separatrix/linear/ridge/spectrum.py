@@ -19,16 +19,19 @@ from separatrix.linear.least_squares.certificate import (
     RIDGE_CLAIM,
     certify_from_moments,
 )
-from separatrix.linear.least_squares.minimum_norm import center_rows
+from separatrix.linear.ridge.graded import GradedRows
 from separatrix.linear.ridge.row_spectrum import RowSpectrum
 from separatrix.linear.ridge.wide import CenteredRows
 from separatrix.messages import InputError
 from separatrix.optimize.duality import joint_certificate
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Block, Floats
+from separatrix.rows.block import Floats
 from separatrix.statistics.moments import Moments
-from separatrix.statistics.standardizer import Standardizer, zero_if_constant
+from separatrix.statistics.standardizer import Standardizer
 from separatrix.threads import one_blas_thread, small_products
+
+#: Ratio of variances from which eigenvectors of the scatter lose the small columns.
+UNITS_APART = 1e10
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Spectrum:
     """Eigenvalues and eigenvectors of XᵀX for columns divided by ``scale``.
 
     ``values`` are λ, ``directions`` the eigenvectors V (by column; None where there would be more
-    numbers than in the table), ``cross`` is VᵀXᵀy for each target.
+    numbers than in the table), ``cross`` is VᵀXᵀy for each target. Eigenvalues up to ``floor`` are
+    rounding.
     """
 
     values: Floats
@@ -64,12 +68,20 @@ class Spectrum:
     y_mean: Floats
     yy: Floats
     weight: float
+    floor: float = 0.0
 
     @classmethod
     def from_moments(cls, m: Moments, scale: Floats) -> Spectrum:
         """Eigenvectors of the scatter of columns that were divided by ``scale`` already."""
+        variances = np.diag(m.xx)[np.diag(m.xx) > 0.0]
+        graded = variances.max(initial=0.0) > UNITS_APART * variances.min(initial=np.inf)
         with one_blas_thread():
-            values, directions = linalg.eigh(m.xx, check_finite=False)
+            if graded:
+                _, s, directions = GradedRows.of_products(m.xx).singular()
+                values = s**2
+            else:
+                values, directions = linalg.eigh(m.xx, check_finite=False)
+        eps = 0.0 if graded else float(np.finfo(float).eps)
         return cls(
             np.maximum(values, 0.0),
             directions,
@@ -79,6 +91,7 @@ class Spectrum:
             m.y_mean,
             np.diag(m.yy).copy(),
             m.weight,
+            float(values.max(initial=0.0)) * m.d * eps,
         )
 
     @classmethod
@@ -100,23 +113,16 @@ class Spectrum:
         )
 
     @classmethod
-    def from_block(cls, block: Block, options: RidgeOptions) -> Spectrum:
-        """Singular vectors of the centered rows, which keep the digits that products would lose."""
-        x, y, x_mean, y_mean, weight = center_rows(block, options.fit_intercept)
-        scale = np.ones(x.shape[1])
-        if options.standardize:
-            deviation = np.sqrt((x**2).sum(axis=0) / weight)
-            scale = _one_if_zero(zero_if_constant(deviation, x_mean))
-        u, s, vt = linalg.svd(x / scale, full_matrices=False, check_finite=False)
-        cross = s[:, None] * (u.T @ y)
-        return cls(s**2, vt.T, cross, scale, x_mean, y_mean, (y**2).sum(axis=0), weight)
+    def from_singular(cls, rows: CenteredRows, u: Floats, s: Floats, v: Floats) -> Spectrum:
+        """From singular values, which keep the digits of small columns that products would lose."""
+        yy, cross = (rows.y**2).sum(axis=0), s[:, None] * (u.T @ rows.y)
+        return cls(s**2, v, cross, rows.scale, rows.x_mean, rows.y_mean, yy, rows.weight)
 
     def inverse_eigenvalues(self, alphas: Floats) -> Floats:
         """1/(λ + α) for every direction and α (r x m); 0 where that is singular."""
-        floor = self.values.max(initial=0.0) * len(self.values) * np.finfo(float).eps
         total = self.values[:, None] + alphas[None, :]
         with np.errstate(divide="ignore"):
-            return np.asarray(np.where(total > floor, 1.0 / total, 0.0))
+            return np.asarray(np.where(total > self.floor, 1.0 / total, 0.0))
 
     def coefs(self, alphas: Floats) -> tuple[Floats, Floats]:
         """Coefficients (m x d x k) and intercepts (m x k) for every α."""
@@ -154,7 +160,8 @@ class RidgeTrace:
     """A path: coefficients (m x d x k), intercepts (m x k) and a certificate for every penalty.
 
     ``coordinates`` (n x r) are those of the rows along the principal directions, where the path
-    was solved in the space of the rows.
+    was solved in the space of the rows; ``graded`` says that units differ too much for products of
+    rows.
     """
 
     spectrum: Spectrum
@@ -163,6 +170,7 @@ class RidgeTrace:
     intercepts: Floats
     certificates: tuple[Certificate, ...]
     coordinates: Floats | None = None
+    graded: bool = False
 
 
 def ridge_from_moments(m: Moments, alpha: Floats) -> Solution:
@@ -176,12 +184,21 @@ def _solve(m: Moments, alpha: float, right: Floats) -> Floats:
     matrix = (m.xx + alpha * np.eye(m.d)) / np.outer(scale, scale)
     factor, info = linalg.lapack.dpotrf(matrix, lower=False, clean=False)
     if info or np.diag(factor).min() ** 2 <= 10 * m.d * np.finfo(float).eps:
-        # the columns are dependent, and α is below the rounding of XᵀX: as α → 0
-        values, vectors = linalg.eigh(m.xx)
-        positive = values > 10 * m.d * np.finfo(float).eps * values[-1]
-        inner = vectors[:, positive].T @ right / (values[positive] + alpha)
-        return np.asarray(vectors[:, positive] @ inner)
+        return _limit(matrix, scale, right)
     return np.asarray(linalg.cho_solve((factor, False), right / scale) / scale)
+
+
+def _limit(matrix: Floats, scale: Floats, right: Floats) -> Floats:
+    """The solution as α → 0, where columns are dependent and α is below the rounding of XᵀX.
+
+    Of the coefficients that solve the equilibrated equations, those of least norm.
+    """
+    values, vectors = linalg.eigh(matrix, check_finite=False)
+    positive = values > 10 * len(values) * np.finfo(float).eps * values[-1]
+    inner = vectors[:, positive].T @ (right / scale) / values[positive]
+    coef = vectors[:, positive] @ inner / scale
+    free = vectors[:, ~positive] / scale[:, None]
+    return np.asarray(coef - free @ np.linalg.lstsq(free, coef, rcond=None)[0])
 
 
 def certify_ridge_moments(m: Moments, coef: Floats, alpha: Floats) -> Certificate:

@@ -8,13 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from separatrix.linear.least_squares.certificate import certify_ridge_rows
-from separatrix.linear.least_squares.minimum_norm import center_rows, solve_wide
-from separatrix.linear.ridge.implicit import by_products, implicit_path, largest_eigenvalue
+from separatrix.linear.least_squares.minimum_norm import solve_wide
+from separatrix.linear.ridge.graded import GradedRows
+from separatrix.linear.ridge.implicit import (
+    by_products,
+    implicit_path,
+    largest_eigenvalue,
+    solve_sparse,
+)
 from separatrix.linear.ridge.row_spectrum import RowSpectrum, certify_duals, coefs_of
 from separatrix.linear.ridge.spectrum import RidgeOptions, RidgeTrace, Spectrum
 from separatrix.linear.ridge.wide import CenteredRows, solve_in_rows
-from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Block, Floats
+from separatrix.optimize.solution import Solution
+from separatrix.rows.block import Block, Floats, to_array
 from separatrix.statistics.moments import Moments
 from separatrix.threads import one_blas_thread
 
@@ -24,8 +30,11 @@ Grid = Callable[[Spectrum], Floats]
 def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solution:
     """One α > 0 per target, from rows in memory: in the space of the rows.
 
-    By singular values where units differ so much that the products of rows lose the small columns.
+    By products alone where there are too many of rows and columns; on graded rows where units
+    differ so much that the products of rows lose the small columns.
     """
+    if by_products(block):
+        return solve_sparse(block, alpha, **vars(options))
     with one_blas_thread():
         rows = CenteredRows.of(block, options.fit_intercept, options.standardize)
         found = solve_in_rows(rows, alpha)
@@ -33,18 +42,10 @@ def ridge_from_block(block: Block, alpha: Floats, options: RidgeOptions) -> Solu
             certificate = found.certificate(rows.y, alpha)
             if certificate.holds:
                 return Solution(*rows.in_table_units(found.coef), certificate)
-    spectrum = Spectrum.from_block(block, options)
-    coefs, intercepts = spectrum.coefs(alpha)
-    at = np.arange(len(alpha))
-    coef = coefs[at, :, at].T
-    return Solution(coef, intercepts[at, at], _certify_block(block, spectrum, coef, alpha, options))
-
-
-def _certify_block(
-    block: Block, s: Spectrum, coef: Floats, alpha: Floats, options: RidgeOptions
-) -> Certificate:
-    x, y, *_ = center_rows(block, options.fit_intercept)
-    return certify_ridge_rows(x / s.scale, y, coef * s.scale[:, None], alpha)
+        z = rows.dense()
+        coef, dual = GradedRows.of(z).solve(z, rows.y, alpha)
+        certificate = certify_ridge_rows(z, rows.y, coef, alpha, dual)
+    return Solution(*rows.in_table_units(coef), certificate)
 
 
 def trace_rows(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
@@ -93,24 +94,41 @@ def _trace_block(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
     coefs = coefs_of(rows, duals)
     certificates = certify_duals(rows, found.gram, duals, coefs, positive)
     if not all(certificate.holds for certificate in certificates):
-        return _trace_singular(block, options, grid)
+        return _trace_graded(block, rows, options, grid)
     coefs = coefs / rows.scale[:, None]
     intercepts = rows.y_mean - np.einsum("d,adk->ak", rows.x_mean, coefs)
     path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates), found.coordinates())
     return _without_penalty(path, block, options)
 
 
-def _trace_singular(block: Block, options: RidgeOptions, grid: Grid) -> RidgeTrace:
-    """The same by singular values, where units differ too much for products of rows."""
-    spectrum = Spectrum.from_block(block, options)
+def _trace_graded(
+    block: Block, rows: CenteredRows, options: RidgeOptions, grid: Grid
+) -> RidgeTrace:
+    """The same on graded rows, where units differ too much for products of rows."""
+    z = rows.dense()
+    u, s, v = GradedRows.of(z).singular()
+    spectrum = Spectrum.from_singular(rows, u, s, v)
     alphas = grid(spectrum)
     coefs, intercepts = spectrum.coefs(alphas)
-    certificates = [
-        _certify_block(block, spectrum, coef, np.full(coef.shape[1], alpha or 1.0), options)
-        for alpha, coef in zip(alphas, coefs, strict=True)
-    ]
-    path = RidgeTrace(spectrum, alphas, coefs, intercepts, tuple(certificates))
+    certificates, inner = [], u.T @ rows.y
+    for alpha, coef in zip(np.where(alphas > 0.0, alphas, 1.0), coefs, strict=True):
+        dual = rows.y - u @ (inner * (s**2 / (s**2 + alpha))[:, None])
+        same = np.full(coef.shape[1], alpha)
+        certificates.append(certify_ridge_rows(z, rows.y, coef * rows.scale[:, None], same, dual))
+    path = RidgeTrace(
+        spectrum, alphas, coefs, intercepts, tuple(certificates), _unweighted(rows, u, v / s), True
+    )
     return _without_penalty(path, block, options)
+
+
+def _unweighted(rows: CenteredRows, u: Floats, rotation: Floats) -> Floats:
+    """Coordinates of the rows before weights; those of weight zero by products with the row."""
+    out = rows.root == 0.0
+    u = u / np.where(out, 1.0, rows.root)[:, None]
+    if out.any():
+        centered = (to_array(rows.x[out]) - rows.x_mean) / rows.scale
+        u[out] = centered @ rotation
+    return np.asarray(u)
 
 
 def _without_penalty(path: RidgeTrace, block: Block, options: RidgeOptions) -> RidgeTrace:

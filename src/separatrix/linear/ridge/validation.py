@@ -105,7 +105,7 @@ def _from_coordinates(path: RidgeTrace, block: Block, u: Floats, *, fit_intercep
 def _statistic(path: RidgeTrace, fit_intercept: bool, precision: Any) -> LeaveOneOut:
     s = path.spectrum
     assert s.directions is not None
-    nonzero = s.values > s.values.max(initial=0.0) * len(s.values) * np.finfo(float).eps
+    nonzero = s.values > s.floor
     root = np.sqrt(s.values[nonzero])
     return LeaveOneOut(
         s.directions[:, nonzero] / s.scale[:, None] / root,

@@ -20,7 +20,7 @@ from scipy import sparse
 from separatrix.linear.elastic_net.problem import sparse_variances
 from separatrix.linear.least_squares.certificate import RIDGE_CLAIM, TOLERANCE
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
-from separatrix.matrices.gram import column_squares, row_gram
+from separatrix.matrices.gram import column_squares, row_gram, standardized_copy
 from separatrix.matrices.products import products
 from separatrix.matrices.standardized import Standardized
 from separatrix.optimize.solution import Certificate
@@ -88,6 +88,11 @@ class CenteredRows:
             return forward[:, None], (self.root * back)[:, None]
         forward, back = self.z.round_trip(self.root[:, None] * c)
         return forward, self.root[:, None] * back
+
+    def dense(self) -> Floats:
+        """Z itself."""
+        x = self.x.toarray() if sparse.issparse(self.x) else self.x
+        return standardized_copy(x, self.x_mean, self.scale, self.root)
 
     def squares(self) -> Floats:
         """Σ z² of every column."""
