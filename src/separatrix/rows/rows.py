@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from separatrix.rows.parts import Hashes, Parts, hash_block
 from separatrix.rows.schema import Column, Kind, Schema, Term, Terms, matrix_columns, value_terms
 from separatrix.rows.schema import column_names as column_names
 from separatrix.rows.split import Keys, split_rows
-from separatrix.threads import parallel_map
+from separatrix.threads import parallel_map, pieces
 
 
 class Addable(Protocol):
@@ -49,8 +48,8 @@ def merged(a: dict[K, V], b: dict[K, V]) -> dict[K, V]:
 
 NO_KEYS = Keys()
 
-#: Rows per chunk that make a thread worthwhile, and the largest number of chunks of a table.
-CHUNK_ROWS, MAX_CHUNKS = 20_000, 64
+#: Rows, or numbers of wider rows, that make a thread worthwhile.
+PIECE_ROWS, PIECE_CELLS = 20_000, 400_000
 
 
 class Rows(ABC):
@@ -198,14 +197,14 @@ class InMemory(Rows):
 
     def reduce(self, statistic: S) -> S:
         """Compute a statistic in one pass, on threads when there are many rows."""
-        n = self.block.n
-        chunks = int(np.clip(n // CHUNK_ROWS, 1, MAX_CHUNKS))
-        cuts = [n * i // chunks for i in range(chunks + 1)]
+        d = self.block.x.shape[1]
+        # of wide rows fewer are as much work, but d x d sums of each piece are to need less memory
+        smallest = max(2 * d, min(PIECE_ROWS, PIECE_CELLS // max(d, 1)))
         return reduce_on_threads(
             statistic,
             [
-                lambda a=a, b=b: iter([self.block.take(slice(a, b))])  # type: ignore[misc]
-                for a, b in pairwise(cuts)
+                lambda here=here: iter([self.block.take(here)])  # type: ignore[misc]
+                for here in pieces(self.block.n, smallest)
             ],
         )
 

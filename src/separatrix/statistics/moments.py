@@ -11,6 +11,7 @@ which never forms Σz² − n·μ², the difference of two large numbers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -212,6 +213,12 @@ def _block_moments(block: Block) -> Moments:
     if n == 0:
         return Moments(block.terms, block.targets)
     rows = Block(x, y, w, block.terms, block.targets)
+    if _narrow(x, p):
+        from separatrix.statistics.part_moments import moments_by_part
+
+        found = moments_by_part(replace(rows, parts=np.zeros(n, np.int64)))
+        if found is not None:
+            return found[0]
     chunk = int(np.clip(200_000 // max(p, 1), 64, 8192))
     by_column = isinstance(x, np.ndarray) and not x.flags.c_contiguous
     buffer = scratch((min(chunk, n), p), "F" if by_column else "C")
@@ -231,6 +238,11 @@ def _block_moments(block: Block) -> Moments:
     total /= weight
     gram -= weight * np.outer(total, total)
     return Moments(block.terms, block.targets, n, weight, shift + total, gram)
+
+
+def _narrow(x: Matrix, p: int) -> bool:
+    """Whether rows are many and short, so that NumPy's loop over each is most of the time."""
+    return isinstance(x, np.ndarray) and x.flags.c_contiguous and p <= 50 and x.size >= 100_000
 
 
 def _accumulate(
