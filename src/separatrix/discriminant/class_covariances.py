@@ -11,10 +11,8 @@ does, by definition.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from separatrix.discriminant.gaussian_problem import (
-    FLOOR,
     CovarianceShrinkage,
     GaussianFit,
     GaussianProblem,
@@ -23,7 +21,8 @@ from separatrix.discriminant.gaussian_problem import (
     scale_or_one,
     total_standardizer,
 )
-from separatrix.discriminant.shared_cholesky import fit_shared
+from separatrix.discriminant.shared_cholesky import all_above, fit_shared
+from separatrix.discriminant.whitening import triangular_maps, whiten
 from separatrix.geometry.class_scores import ClassScores, LinearScores, QuadraticScores
 from separatrix.rows.block import Floats, Ints
 from separatrix.statistics.class_moments import ClassMoments
@@ -55,14 +54,11 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
         present = covariance[:1]
     inner = _in_basis(present, basis)
     rounding = 4 * EPS * np.abs(basis).T @ (np.abs(m.grand_mean) + unit)
-    maps, log_volume, condition, singular = _whitening(inner, rounding)
-    if singular.any() and not shared:
-        raise _singular(int(np.argmax(singular)), problem, basis.shape[1])
-    error = np.nan
-    if not singular.any():
-        white = maps.swapaxes(-1, -2) @ inner @ maps
-        error = float(np.abs(white - np.eye(basis.shape[1])).max(initial=0.0))
-    maps = _from_basis(maps, basis)
+    white = whiten(inner, rounding)
+    degenerate = bool(white.singular.any())
+    if degenerate and not shared:
+        raise _singular(int(np.argmax(white.singular)), problem, basis.shape[1])
+    maps = _from_basis(white.maps, basis)
     maps = maps if shared else triangular_maps(maps)
     if not shared and len(maps) < len(m.weight):
         maps = np.repeat(maps, len(m.weight), axis=0)
@@ -71,11 +67,11 @@ def fit_matrices(problem: GaussianProblem) -> GaussianFit:
         scores = linear_scores(problem, maps[0])
     else:
         white_means = ((problem.means - m.grand_mean)[:, None, :] @ maps)[:, 0, :]
-        offset = problem.log_priors - log_volume + _log_volume_of(basis)
+        offset = problem.log_priors - white.log_volume + _log_volume_of(basis)
         scores = QuadraticScores(m.grand_mean, maps, white_means, offset)
     covariance = covariance[0] if shared else covariance
-    degenerate = bool(singular.any())
-    return GaussianFit(scores, covariance, basis.shape[1], condition, error, degenerate)
+    rank = basis.shape[1]
+    return GaussianFit(scores, covariance, rank, white.condition, white.error, degenerate)
 
 
 def linear_scores(problem: GaussianProblem, whitening: Floats) -> LinearScores:
@@ -181,36 +177,12 @@ def span_basis(m: ClassMoments, standardizer: Standardizer, *, whole: bool) -> F
     scatters = [axes.T @ scatter @ axes for scatter in (m.within, m.between)]
     traces = [np.trace(scatter) for scatter in scatters]
     both = sum(scatter / size for scatter, size in zip(scatters, traces, strict=True) if size > 0)
+    least = 10 * len(varies) * EPS
+    if all_above(both, least * float(np.trace(both))):  # the trace bounds the largest
+        return axes
     values, vectors = np.linalg.eigh(both)
-    nonzero = values > 10 * len(varies) * EPS * values.max()
+    nonzero = values > least * values.max()
     return axes if nonzero.all() else axes @ vectors[:, nonzero]
-
-
-def _whitening(inner: Floats, rounding: Floats) -> tuple[Floats, Floats, float, NDArray[np.bool_]]:
-    """A with AᵀΣA = I, ½ ln|Σ|, the worst condition number, and which Σ are singular (K of each).
-
-    Every Σ is scaled to a unit diagonal first, so that a class that is narrow in one column keeps
-    its digits. A standard deviation of no more than ``rounding`` is zero.
-    """
-    deviation = np.sqrt(np.maximum(np.diagonal(inner, axis1=1, axis2=2), 0.0))
-    constant = deviation <= rounding
-    deviation = np.where(constant, np.sqrt(FLOOR), deviation)
-    correlation = inner / (deviation[:, :, None] * deviation[:, None, :])
-    values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.swapaxes(-1, -2)))
-    zero = values <= 10 * max(inner.shape[1], 1) * EPS
-    values = np.where(zero, FLOOR, values)
-    condition = float((values.max(axis=1, initial=1.0) / values.min(axis=1, initial=1.0)).max())
-    maps = vectors / np.sqrt(values)[:, None, :] / deviation[:, :, None]
-    log_volume = 0.5 * np.log(values).sum(axis=1) + np.log(deviation).sum(axis=1)
-    return maps, log_volume, condition, (zero | constant).any(axis=1)
-
-
-def triangular_maps(maps: Floats) -> Floats:
-    """A R with R orthogonal, zero below the diagonal: distances ‖zA‖ are unchanged."""
-    if not maps.size:
-        return maps
-    rotated = np.linalg.qr(maps[:, ::-1].transpose(0, 2, 1)).R
-    return np.asarray(rotated.transpose(0, 2, 1)[:, ::-1, ::-1])
 
 
 def _singular(k: int, problem: GaussianProblem, rank: int) -> SingularCovarianceError:

@@ -34,7 +34,7 @@ from separatrix.rows.encoding import Encoding, identity
 from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
-from separatrix.statistics.class_sums import use_tiles
+from separatrix.statistics.class_sums import on_threads
 from separatrix.threads import small_products
 
 #: How the scores of each structure are found.
@@ -124,9 +124,9 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """One pass over the rows; values that are not finite show in the sums."""
         empty = ClassMoments.empty(structure, len(self.classes_), rows.block.x.shape[1])
         try:
-            if not use_tiles(rows.block.x):
+            if not on_threads(rows.block.x):
                 return rows.reduce(empty)
-            empty.update(rows.block)  # its tiles are on threads; chunks would each have a matrix
+            empty.update(rows.block)  # chunks would each have sums of their own to be merged
             return empty
         except InputError:
             self._refuse_missing(rows)

@@ -22,6 +22,7 @@ from separatrix.discriminant.gaussian_problem import (
     total_standardizer,
 )
 from separatrix.geometry.class_scores import LinearScores
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.rows.block import Floats
 from separatrix.statistics.standardizer import EPS, zero_if_constant
 from separatrix.threads import one_blas_thread
@@ -30,6 +31,8 @@ from separatrix.threads import one_blas_thread
 MIN_COLUMNS = 96
 #: Steps of the Lanczos iterations for the largest and smallest eigenvalue.
 STEPS = 24
+#: The relative change of a step that ends them.
+ACCURACY = 1e-3
 
 
 def fit_shared(problem: GaussianProblem, covariance: Floats) -> GaussianFit | None:
@@ -49,22 +52,20 @@ def fit_shared(problem: GaussianProblem, covariance: Floats) -> GaussianFit | No
     inner = covariance if whole else covariance[np.ix_(varies, varies)]
     correlation = inner / unit
     correlation /= unit[:, None]
+    if not all_above(correlation, max((problem.tol or 0.0) ** 2, 10 * d * EPS)):
+        return None
+    factor = cholesky_factor(correlation.copy())
+    if factor is None:
+        return None
     with one_blas_thread():
-        factor = _factor(correlation, max((problem.tol or 0.0) ** 2, 10 * d * EPS))
-        if factor is None:
-            return None
         return _solved(problem, covariance, correlation, factor, varies, unit)
 
 
-def _factor(correlation: Floats, least: float) -> Floats | None:
-    """L of a matrix whose eigenvalues are above ``least``; None if some are not."""
-    shifted = correlation.copy()
+def all_above(matrix: Floats, least: float) -> bool:
+    """Whether all eigenvalues are above ``least``: the matrix less that has a factor."""
+    shifted = matrix.copy()
     shifted.flat[:: len(shifted) + 1] -= least
-    try:
-        linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    return np.asarray(linalg.cholesky(correlation, lower=True, check_finite=False))
+    return cholesky_factor(shifted) is not None
 
 
 def _solved(
@@ -77,7 +78,7 @@ def _solved(
 ) -> GaussianFit:
     center = problem.center
     right = np.concatenate([problem.means - center, center[None]])[:, varies] / unit
-    solved = linalg.cho_solve((factor, True), right.T, check_finite=False).T
+    solved = cholesky_solve(factor, right.T).T
     k = len(problem.means)
     error = np.abs(solved[:k] @ correlation - right[:k]).max(initial=0.0)
     error /= max(float(np.abs(right[:k]).max(initial=0.0)), np.finfo(float).tiny)
@@ -87,7 +88,7 @@ def _solved(
     offset = problem.log_priors - 0.5 * square
     scores = LinearScores(center, coef[:k], offset, coef[k])
     condition = _largest(lambda v: correlation @ v, len(unit)) * _largest(
-        lambda v: linalg.cho_solve((factor, True), v, check_finite=False), len(unit)
+        lambda v: cholesky_solve(factor, v), len(unit)
     )
     return GaussianFit(scores, covariance, int(varies.sum()), condition, float(error))
 
@@ -96,17 +97,19 @@ def _largest(times: Callable[[Floats], Floats], d: int) -> float:
     """The largest eigenvalue of a positive definite matrix, by Lanczos' method."""
     v = np.sin(1.0 + np.arange(d))
     basis = [v / np.linalg.norm(v)]
-    diagonal, beside = [], []
+    diagonal: list[float] = []
+    beside: list[float] = []
+    found = 0.0
     for _ in range(min(STEPS, d)):
         u = times(basis[-1])
         diagonal.append(float(u @ basis[-1]))
+        before, found = found, float(linalg.eigvalsh_tridiagonal(diagonal, beside)[-1])
         q = np.array(basis)
         for _again in range(2):  # orthogonal to rounding errors
             u = u - q.T @ (q @ u)
         size = float(np.linalg.norm(u))
-        if size <= 1e-14 * max(diagonal):
+        if found - before <= ACCURACY * found or size <= 1e-14 * max(diagonal):
             break
         beside.append(size)
         basis.append(u / size)
-    m = len(diagonal)
-    return float(linalg.eigvalsh_tridiagonal(np.array(diagonal), np.array(beside[: m - 1]))[-1])
+    return found

@@ -158,6 +158,8 @@ def label_positions(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.i
     if low is None:
         return np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     span = np.arange(low, int(labels.max()) + 1, dtype=classes.dtype)
+    if np.array_equal(span, classes):  # a copy: models may keep the codes
+        return np.array(_offset(labels, low))
     table = np.minimum(np.searchsorted(classes, span), len(classes) - 1)
     return np.asarray(table[_offset(labels, low)])
 

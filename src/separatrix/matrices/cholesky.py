@@ -49,5 +49,6 @@ def cholesky_factor(a: NDArray[Any]) -> NDArray[Any] | None:
 def cholesky_solve(factor: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """A⁻¹ B for B (n x k), from the factor L of A."""
     with one_blas_thread():
-        found = linalg.cho_solve((factor, True), right, check_finite=False)
+        # Lᵀ is in Fortran order, as LAPACK wants it: L itself would be copied
+        found = linalg.cho_solve((factor.T, False), right, check_finite=False)
     return np.asarray(found)

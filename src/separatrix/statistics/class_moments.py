@@ -89,7 +89,8 @@ class ClassMoments:
         assert codes is not None, "the rows have no classes"
         added = self.fresh()
         added.count = np.bincount(codes, minlength=len(self.weight))
-        added.weight = np.bincount(codes, block.w, len(self.weight)).astype(float)
+        by_class = added.count if block.w is None else np.bincount(codes, block.w, len(self.weight))
+        added.weight = by_class.astype(float)
         with np.errstate(over="ignore", invalid="ignore"):
             if (
                 use_compiled(block.x)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from separatrix.rows.block import Floats, Ints
+from separatrix.rows.buffers import scratch
+from separatrix.statistics.column_extremes import column_extremes
 from separatrix.statistics.grouped import counting_argsort
+from separatrix.threads import parallel_map, pieces
 
 #: Rows of a buffer at most, in an odd number of cache lines: adjacent columns of a buffer then
 #: never map to the same cache set.
@@ -54,32 +59,34 @@ def use_tiles(x: object) -> bool:
     return isinstance(x, np.ndarray) and x.size >= MIN_VALUES and x.shape[1] > MAX_COLUMNS
 
 
+def on_threads(x: object) -> bool:
+    """Whether sums of a block of rows are added up on threads by themselves."""
+    return use_compiled(x) or use_tiles(x)
+
+
 def class_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:
-    """Sums over rows with positive weights and class ``codes``."""
+    """Sums over rows with positive weights and class ``codes``, on threads."""
     from separatrix.statistics.loops.class_sums import add_rows, flush_buffers
 
-    n, d = x.shape
+    d, shift = x.shape[1], provisional_centers(x, codes, k)
     width, n_buffers = -(-d // 4) * 4, 1 if pooled else k
     lines = int(np.clip(BUFFER_VALUES // (n_buffers * width * 8), 1, BUFFER_ROWS // 8))
-    buffers = np.zeros((n_buffers, width, 8 * (lines - 1 + lines % 2)))
-    filled, gram = np.zeros(n_buffers, dtype=np.int64), np.zeros((n_buffers, width, width))
-    shift = provisional_centers(x, codes, k)
-    first = np.zeros((k, d))
-    unweighted = np.empty(0)
-    for start in range(0, n, CHUNK_ROWS):
-        here = slice(start, start + CHUNK_ROWS)
-        add_rows(
-            np.ascontiguousarray(x[here]),
-            codes[here],
-            unweighted if w is None else w[here],
-            shift,
-            first,
-            buffers,
-            filled,
-            gram,
-        )
-    flush_buffers(buffers, filled, gram)
-    lower = np.tril(gram[:, :d, :d])
+
+    def add_up(part: slice) -> tuple[Floats, Floats]:
+        room = 8 * (lines - 1 + lines % 2)
+        buffers = scratch((n_buffers * width, room), "C").reshape(n_buffers, width, room)
+        buffers[:, d:] = 0.0
+        filled, gram = np.zeros(n_buffers, dtype=np.int64), np.zeros((n_buffers, width, width))
+        first = np.zeros((k, d))
+        for rows, here, weights in _chunks(x, codes, w, part):
+            add_rows(rows, here, weights, shift, first, buffers, filled, gram)
+        flush_buffers(buffers, filled, gram)
+        return first, gram
+
+    most_sums = n_buffers * width**2 // (2 * d)  # those of all pieces are at most twice the data
+    found = parallel_map(add_up, pieces(len(x), max(CHUNK_ROWS, most_sums)))
+    lower = np.tril(_total(gram for _, gram in found)[:, :d, :d])
+    first = _total(first for first, _ in found)
     return ClassSums(shift, first, lower + np.tril(lower, -1).swapaxes(1, 2))
 
 
@@ -88,15 +95,35 @@ def column_sums(x: Floats, codes: Ints, w: Floats | None, k: int) -> ClassSums:
     from separatrix.statistics.loops.class_columns import add_squares
 
     shift = provisional_centers(x, codes, k)
-    first, second = np.zeros_like(shift), np.zeros_like(shift)
-    extremes = np.tile(np.array([[np.inf], [-np.inf]]), x.shape[1])
+
+    def add_up(part: slice) -> tuple[Floats, Floats, Floats, Floats]:
+        first, second = np.zeros_like(shift), np.zeros_like(shift)
+        extremes = []
+        for rows, here, weights in _chunks(x, codes, w, part):
+            add_squares(rows, here, weights, shift, first, second)
+            extremes.append(column_extremes(rows))
+        low, high = zip(*extremes, strict=True)
+        return first, second, np.min(low, axis=0), np.max(high, axis=0)
+
+    found = parallel_map(add_up, pieces(len(x), max(CHUNK_ROWS, k)))
+    first, second, low, high = zip(*found, strict=True)
+    extremes = np.stack([np.min(low, axis=0), np.max(high, axis=0)])
+    return ClassSums(shift, _total(first), _total(second), extremes)
+
+
+def _chunks(
+    x: Floats, codes: Ints, w: Floats | None, part: slice
+) -> Iterator[tuple[Floats, Ints, Floats]]:
+    """Rows of a piece in C order, a few at a time, with their codes and weights (none: empty)."""
     unweighted = np.empty(0)
-    for start in range(0, len(x), CHUNK_ROWS):
-        here = slice(start, start + CHUNK_ROWS)
-        weights = unweighted if w is None else w[here]
-        rows = np.ascontiguousarray(x[here])
-        add_squares(rows, codes[here], weights, shift, first, second, extremes)
-    return ClassSums(shift, first, second, extremes)
+    for start in range(part.start, part.stop, CHUNK_ROWS):
+        here = slice(start, min(start + CHUNK_ROWS, part.stop))
+        yield np.ascontiguousarray(x[here]), codes[here], unweighted if w is None else w[here]
+
+
+def _total(found: Iterable[Floats]) -> Floats:
+    """The sum of arrays, in order, written over the first."""
+    return reduce(lambda total, one: np.add(total, one, out=total), found)
 
 
 def sorted_sums(x: Floats, codes: Ints, w: Floats | None, k: int, *, pooled: bool) -> ClassSums:
@@ -121,12 +148,14 @@ def provisional_centers(x: Floats, codes: Ints, k: int) -> Floats:
 
     Any point among the rows of a class serves as the shift of its sums.
     """
-    present = np.bincount(codes, minlength=k) > 0
     sample = codes[: min(SAMPLE_ROWS, 2 * CENTER_ROWS * k)]
-    if (np.bincount(sample, minlength=k) > 0).sum() < present.sum():
-        sample = codes
-    order = counting_argsort(sample)
     counts = np.bincount(sample, minlength=k)
+    if not counts.all():
+        everywhere = np.bincount(codes, minlength=k)
+        if (everywhere[counts == 0] > 0).any():
+            sample, counts = codes, everywhere
+    present = counts > 0
+    order = counting_argsort(sample)
     starts = np.cumsum(counts) - counts
     rank = np.arange(len(sample)) - np.repeat(starts, counts)
     rows, sizes = order[rank < CENTER_ROWS], np.minimum(counts, CENTER_ROWS)[present]

@@ -19,7 +19,7 @@ from separatrix.statistics.grouped import counting_argsort
 from separatrix.threads import parallel_map, pieces
 
 #: Rows of a slab, and columns of a tile at least.
-SLAB_ROWS, TILE_COLUMNS = 4096, 112
+SLAB_ROWS, TILE_COLUMNS = 4096, 96
 #: Blocks of columns at most: their pairs are the tiles.
 MAX_BLOCKS = 12
 

@@ -16,6 +16,7 @@ from separatrix.rows.encoding import Encoding
 from separatrix.rows.mapped import MappedStatistic
 from separatrix.rows.rows import Rows
 from separatrix.statistics.class_moments import ClassMoments
+from separatrix.statistics.column_extremes import column_extremes
 
 
 class GaussianNB(IncrementalGaussianClassifier):
@@ -171,24 +172,13 @@ class ColumnRange:
         if not x.shape[0]:
             return
         if isinstance(x, np.ndarray):
-            low, high = _by_column(np.minimum, x), _by_column(np.maximum, x)
+            found = column_extremes(x)
         else:
-            low, high = (part.toarray().ravel() for part in (x.min(axis=0), x.max(axis=0)))
-        self.found = (self + type(self)(np.stack([low, high]))).range
+            found = np.stack([part.toarray().ravel() for part in (x.min(axis=0), x.max(axis=0))])
+        self.found = (self + type(self)(found)).range
 
     def __add__(self, other: Self) -> Self:
         if self.found is None or other.found is None:
             return type(self)(other.found if self.found is None else self.found)
         low = np.minimum(self.found[0], other.found[0])
         return type(self)(np.stack([low, np.maximum(self.found[1], other.found[1])]))
-
-
-def _by_column(extreme: np.ufunc, x: Floats) -> Floats:
-    """The extreme of every column; of many rows at a time, since columns are few."""
-    n, d = x.shape
-    together = max(1, 2048 // max(d, 1))
-    if n < 2 * together or not x.flags.c_contiguous:
-        return np.asarray(extreme.reduce(x, axis=0))
-    whole = n // together * together
-    wide = extreme.reduce(x[:whole].reshape(-1, together * d), axis=0).reshape(together, d)
-    return np.asarray(extreme.reduce(np.concatenate([wide, x[whole:]]), axis=0))

@@ -36,32 +36,22 @@ def add_by_class(
             second[k, j] += u * v * v
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@compiled
 def add_squares(
-    x: Floats,
-    codes: NDArray[np.int64],
-    w: Floats,
-    shift: Floats,
-    first: Floats,
-    second: Floats,
-    extremes: Floats,
+    x: Floats, codes: NDArray[np.int64], w: Floats, shift: Floats, first: Floats, second: Floats
 ) -> None:
     """Add Σw(x − shift) and Σw(x − shift)² of every class and column where no value is missing.
 
-    Empty weights stand for a weight of one each. ``extremes`` become the smallest and largest
-    value of every column.
+    Empty weights stand for a weight of one each.
     """
     unweighted = len(w) == 0
     for i in range(x.shape[0]):
         k = codes[i]
         weight = 1.0 if unweighted else w[i]
         for j in range(x.shape[1]):
-            u = x[i, j]
-            v = u - shift[k, j]
+            v = x[i, j] - shift[k, j]
             first[k, j] += weight * v
             second[k, j] += weight * v * v
-            extremes[0, j] = u if u < extremes[0, j] else extremes[0, j]
-            extremes[1, j] = u if u > extremes[1, j] else extremes[1, j]
 
 
 @compiled(fastmath={"reassoc", "contract"})
