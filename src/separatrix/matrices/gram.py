@@ -19,14 +19,14 @@ from separatrix.threads import parallel_map, pieces
 
 #: Rows up to which all pairs are one block; a block of more rows has this many.
 BLOCK = 768
-#: The fewest columns of a piece.
-SMALLEST = 384
+#: The fewest columns of a piece, and those that are centered at a time.
+SMALLEST, TILE = 384, 800
 
 
 def row_gram(
     x: Matrix, center: Floats, scale: Floats, root_weight: Floats, dtype: Any = np.float64
 ) -> Floats:
-    """Z Zᵀ (n x n). In float32 the products of a tile are single, and their sums double."""
+    """Z Zᵀ (n x n). In float32 the products of a piece are single, and their sums double."""
     if sparse.issparse(x):
         return _sparse(x, center, scale, root_weight)
     n, d = x.shape
@@ -37,14 +37,33 @@ def row_gram(
         return _by_blocks(z)
 
     def product(part: slice) -> NDArray[Any]:
-        z = np.empty((n, part.stop - part.start), dtype, order=columns.order)
-        columns.write(part, z)
-        return np.asarray(z @ z.T)
+        total, buffer = np.empty((n, n), dtype), np.empty(n * (part.stop - part.start), dtype)
+        for start in range(part.start, part.stop, TILE):
+            these = slice(start, min(start + TILE, part.stop))
+            width = these.stop - start
+            z = buffer[: n * width].reshape((n, width), order=columns.order)
+            columns.write(these, z)
+            if start == part.start:
+                np.matmul(z, z.T, out=total)
+            else:
+                total += z @ z.T
+        return total
 
-    total = np.zeros((n, n))
-    for one in parallel_map(product, pieces(d, SMALLEST)):
-        total += one
-    return total
+    # new pages cost as much as products: the fewer sums of large matrices, the better
+    return _summed(parallel_map(product, pieces(d, SMALLEST, int(np.clip(10_000 // n, 16, 32)))))
+
+
+def _summed(parts: list[NDArray[Any]]) -> Floats:
+    """The sum of square matrices in their order, in double precision; rows on threads."""
+    out = np.empty(parts[0].shape)
+
+    def add(rows: slice) -> None:
+        out[rows] = parts[0][rows]
+        for one in parts[1:]:
+            out[rows] += one[rows]
+
+    parallel_map(add, pieces(len(out), 64))
+    return out
 
 
 def column_squares(x: Floats, center: Floats, w: Floats) -> Floats:
