@@ -211,6 +211,12 @@ WARNINGS: dict[str, WarningEntry] = {
             "The graph of points that may merge is not connected; the nearest points of every two "
             "parts were joined, so that the tree has one root.",
         ),
+        WarningEntry(
+            "SEP016",
+            "constant label",
+            "Of several labels a row may have, one is the same in every training row: there is "
+            "nothing to learn, and it is predicted for every row.",
+        ),
     )
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -47,8 +49,20 @@ def test_several_labels_a_row() -> None:
     assert_allclose(own.predict_proba(x), theirs.predict_proba(x))
     assert own.score(x, y) == theirs.score(x, y)
     assert own.decision_function(x).shape == (150, 2)
-    with pytest.raises(sx.InputError, match="in every row"):
-        sx.OneVsRest(sx.LogisticRegression()).fit(x, np.column_stack([y, np.ones(150, dtype=int)]))
+
+
+@pytest.mark.parametrize("estimator", [sx.LogisticRegression(), sx.LinearSVC()])
+def test_a_constant_label_is_predicted_as_it_is(estimator: Any) -> None:
+    x, _ = load_iris(return_X_y=True)
+    y = np.column_stack([x[:, 0] > 5.8, np.ones(150), np.zeros(150)]).astype(int)
+    with pytest.warns(sx.SeparatrixWarning, match="SEP016"):
+        own = sx.OneVsRest(estimator).fit(x, y)
+    with pytest.warns(UserWarning, match="present in all"):
+        theirs = OneVsRestClassifier(estimator).fit(x, y)
+    assert (own.predict(x) == theirs.predict(x)).all()
+    assert hasattr(own, "predict_proba") == isinstance(estimator, sx.LogisticRegression)
+    if hasattr(own, "predict_proba"):
+        assert_allclose(own.predict_proba(x), theirs.predict_proba(x))
 
 
 def test_partial_fit_of_each_class() -> None:

@@ -130,7 +130,7 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
         """One column for each binary classifier, positive for its class 1."""
         inputs = self._inputs(X)
         pairs = list(zip(self.estimators_, inputs, strict=True))
-        if hasattr(self.estimators_[0], "predict_proba"):
+        if gives_probabilities(self):
             columns = self._on_threads(lambda pair: log_odds(pair[0].predict_proba(pair[1])), pairs)
         else:
             columns = self._on_threads(lambda pair: decision_scores(*pair), pairs)
@@ -178,4 +178,4 @@ class BinaryEnsemble(MetaEstimatorMixin, ClassifierMixin, ClassLabels):
 def gives_probabilities(ensemble: BinaryEnsemble) -> bool:
     """Whether the classifiers do, or would."""
     members = getattr(ensemble, "estimators_", [ensemble.estimator])
-    return hasattr(members[0], "predict_proba")
+    return all(hasattr(member, "predict_proba") for member in members)

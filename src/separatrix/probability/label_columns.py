@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from separatrix.estimators.base import check_sample_weight
-from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
 
@@ -20,13 +19,6 @@ def label_columns(
     labels = np.asarray(y.toarray() if sparse.issparse(y) else y)
     check_consistent_length(X, labels)
     labels = (labels > 0).astype(np.int64)
-    constant = np.flatnonzero(labels.min(axis=0) == labels.max(axis=0))
-    if len(constant):
-        raise InputError(
-            f"Label {int(constant[0])} is {int(labels[0, constant[0]])} in every row.",
-            column=str(int(constant[0])),
-            remedy="Leave its column out of y.",
-        )
     model.__dict__.pop("encoding_", None)
     if structures:
         model.n_features_in_ = 1

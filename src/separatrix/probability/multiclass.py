@@ -24,9 +24,10 @@ from separatrix.estimators.wrapped import (
     require_classifier,
     warn_once,
 )
-from separatrix.messages import InputError
+from separatrix.messages import InputError, warn
 from separatrix.probability.binary_ensemble import BinaryEnsemble, gives_probabilities
 from separatrix.probability.calibrated import normalized
+from separatrix.probability.constant_label import ConstantLabel
 from separatrix.probability.coupling import couple
 from separatrix.probability.label_columns import label_columns
 from separatrix.rows.block import Floats
@@ -81,7 +82,8 @@ class OneVsRest(BinaryEnsemble):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to ``X`` and labels ``y``, or to :class:`~separatrix.rows.rows.Rows`.
 
-        A matrix ``y`` of zeros and ones has a column for each label that a row may have.
+        A matrix ``y`` of zeros and ones has a column for each label that a row may have; one that
+        is the same in every row is predicted so, with a warning.
         """
         several = sparse.issparse(y) or np.asarray(y).ndim == 2
         self.multilabel_ = bool(several and type_of_target(y) == "multilabel-indicator")
@@ -90,8 +92,15 @@ class OneVsRest(BinaryEnsemble):
         require_classifier(self.estimator)
         x, labels, w = label_columns(self, X, y, sample_weight, structures=self._structures)
         self.classes_, self.pairwise_indices_ = np.arange(labels.shape[1]), None
+        constant = labels.min(axis=0) == labels.max(axis=0)
+        for column in np.flatnonzero(constant):
+            warn("SEP016", f"label {column} is {labels[0, column]} in every row, and predicted so.")
         with warn_once():
-            self.estimators_ = self._each_fitted(LabeledRows(x, own, w) for own in labels.T)
+            found = iter(self._each_fitted(LabeledRows(x, own, w) for own in labels.T[~constant]))
+        self.estimators_ = [
+            ConstantLabel(int(labels[0, column])) if same else next(found)
+            for column, same in enumerate(constant)
+        ]
         return self._certified()
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))  # type: ignore[untyped-decorator]

@@ -39,6 +39,7 @@ _RECORDS = {
     "geometry.quadric": "Quadric",
     "geometry.normal": "MultivariateNormal",
     "geometry.discriminant_plane": "DiscriminantPlane",
+    "probability.constant_label": "ConstantLabel",
     "probability.sigmoid": "SigmoidMap",
     "probability.isotonic": "IsotonicMap",
     "probability.temperature": "TemperatureMap",

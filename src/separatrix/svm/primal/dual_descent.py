@@ -25,20 +25,25 @@ import numpy as np
 from scipy import linalg, sparse
 
 from separatrix.rows.block import Floats, Ints
+from separatrix.svm.loops.dual_coordinate_descent import CHUNK, shuffle
 from separatrix.svm.primal.dual_problem import DualProblem
+from separatrix.svm.primal.preconditioner import Preconditioner
 from separatrix.svm.problem import Budget, Status
 from separatrix.threads import one_blas_thread
 
-#: Epochs before the first system, before the next ones, and once the bounds are nearly right.
-FIRST, NEXT, LAST = 4, 4, 1
-#: Steps of conjugate gradients in a round at most, and the reduction of the residual in one.
-STEPS, REDUCTION = 150, 0.1
+#: Epochs before the first system, and before the next ones.
+FIRST, NEXT = 8, 4
+#: Steps of conjugate gradients at most, and the reduction of the residual by them: at first, and
+#: once the bounds are nearly right.
+STEPS, REDUCTION, BETTER = 150, 0.3, 0.05
+#: Systems one after the other as long as a step cuts many rows at their bounds.
+CUTS = 4
 #: Curvature along a step that counts as none, relative to that of single rows.
 FLAT = 1e-8
 #: Free rows up to which their system is factored where conjugate gradients do not converge.
 SYSTEM = 2_500
 #: Shares of the free rows cut at their bounds by a step that are few, and that are next to none.
-FEW, LEAST = 5e-2, 2e-4
+FEW, LEAST = 1e-2, 2e-4
 #: Increase of the dual objective that counts as rounding, relative to ‖w‖².
 NOISE = 1e-7
 #: Relative gap below which w is summed anew after an epoch, in double precision.
@@ -53,6 +58,7 @@ class _State:
 
     beta: Floats
     w: Floats
+    preconditioner: Preconditioner
     b: float = 0.0
     seed: int = 1
     cut: float = 1.0  # share of the free rows that the last step cut at their bounds
@@ -79,9 +85,14 @@ class DualPoint:
 
 def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
     """Rounds until the relative gap is at most ``tol``, or the budget is used up."""
-    state = _State(np.zeros(problem.n), problem.rows.weighted_sum(np.arange(1), np.zeros(1)))
-    best, rows = DualPoint(state.beta, state.w, 0.0), np.arange(problem.n)
-    epochs, stalled = FIRST, 0
+    rows = np.arange(problem.n)
+    state = _State(
+        np.zeros(problem.n),
+        problem.rows.weighted_sum(rows[:1], np.zeros(1)),
+        Preconditioner(problem.rows, problem.diagonal, problem.inverse_shared),
+    )
+    best = DualPoint(state.beta, state.w, 0.0)
+    epochs, stalled, settled = FIRST, 0, False
     with one_blas_thread():
         while stalled < STALLED and not budget.exhausted:
             if stalled == STALLED // 2 and problem.rows.in_double():
@@ -90,7 +101,10 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
             budget.n_iter += epochs
             if epochs and best.gap < EXACT * best.size:
                 state.w = _weights(problem, state.beta)
-            solved = _solve_free(problem, state, _accuracy(best, state, tol), budget)
+            accuracy = (
+                _accuracy(best, tol) if settled else REDUCTION if state.cut > LEAST else BETTER
+            )
+            solved = _solve_face(problem, state, accuracy, budget)
             if not solved:
                 _factor_free(problem, state)
             point = _point(problem, state)
@@ -98,27 +112,31 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
             if point.excess(tol) < best.excess(tol):
                 best = point
             if best.excess(tol) <= 1.0:
-                return best
+                return replace(best, w=problem.rows.restored(best.w))
             rows = problem.unsettled(state.beta, point.scores)
             settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
-            epochs = 0 if settled else NEXT if state.cut > FEW else LAST
+            epochs = 0 if settled else NEXT
     status = budget.status if budget.exhausted else Status.INACCURATE
-    return replace(best, status=status)
+    return replace(best, w=problem.rows.restored(best.w), status=status)
 
 
 def _descend(problem: DualProblem, state: _State, rows: Ints, epochs: int) -> None:
-    """Epochs of coordinate descent over some rows."""
+    """Epochs of coordinate descent over some rows, without those that stay at a bound."""
     state.scores = state.scores if epochs == 0 else None
     for turn in range(1, epochs + 1):
-        problem.rows.epoch(problem.numbers, rows, state, problem.epsilon, problem.step)
+        before = state.beta[rows]
+        chunks = np.arange(-(-len(rows) // CHUNK))
+        state.seed = shuffle(chunks, len(chunks), state.seed)
+        problem.rows.epoch(problem.numbers, rows, chunks, problem.epsilon, problem.step, state)
+        if turn > 1:
+            own, low, high = state.beta[rows], problem.low[rows], problem.high[rows]
+            rows = rows[(own != before) | ((own > low) & (own < high))]
         if problem.balances and turn % 2 == 0:
             state.b += problem.step * float(state.beta.sum())
 
 
-def _accuracy(best: DualPoint, state: _State, tol: float) -> float:
-    """The reduction of the residual that this round is worth: to the end once bounds are right."""
-    if state.cut > LEAST or not np.isfinite(best.gap):
-        return REDUCTION
+def _accuracy(best: DualPoint, tol: float) -> float:
+    """The reduction of the residual that is worth it once all bounds are right."""
     by_gap, by_kkt = np.sqrt(tol * best.size / best.gap), tol / max(best.kkt, tol)
     return float(np.clip(0.3 * min(by_gap, by_kkt), 1e-4, REDUCTION))
 
@@ -127,64 +145,60 @@ def _accuracy(best: DualPoint, state: _State, tol: float) -> float:
 
 
 def _residual(problem: DualProblem, state: _State, rows: Ints) -> Floats:
-    """Minus the derivative of the free rows, without a free intercept."""
+    """Minus the derivative of the free rows."""
     own = state.beta[rows]
-    b = 0.0 if problem.balances else problem.shared * float(state.beta.sum())
     if state.scores is not None:
-        scores = state.scores[rows] - (state.b if problem.balances else 0.0)
+        scores = state.scores[rows]
     else:
+        b = state.b if problem.balances else problem.shared * float(state.beta.sum())
         scores = problem.rows.times(rows, state.w.astype(float, copy=False)) + b
     kink = problem.epsilon * np.sign(own)
     return np.asarray(problem.t[rows] - kink - problem.diagonal[rows] * own - scores)
 
 
-def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Budget) -> bool:
-    """Conjugate gradients on the free rows, scaled by the diagonal; whether they converged.
+def _solve_face(problem: DualProblem, state: _State, accuracy: float, budget: Budget) -> bool:
+    """Steps on the free rows, on those that are not cut at a bound by the last, and so on.
 
-    ``v`` = Xᵀp follows from that of the residuals, so that a step reads every row once.
+    What a cut leaves is far off along heavy columns, which a few steps mend, and epochs do not.
     """
+    solved = _solve_free(problem, state, accuracy, budget)
+    for _ in range(CUTS):
+        if not solved or state.cut <= FEW or budget.exhausted:
+            break
+        solved = _solve_free(problem, state, accuracy, budget)
+    return solved
+
+
+def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Budget) -> bool:
+    """Preconditioned conjugate gradients on the free rows; whether they converged."""
     rows = problem.free(state.beta)
     if not len(rows):
         _move(problem, state, rows, np.zeros(0), state.b)
         return True
-    diagonal, x, shared = problem.diagonal[rows], problem.rows, problem.shared
-    curvature = x.square[rows] + diagonal + shared
-    inverse = 1.0 / np.where(curvature > 0.0, curvature, 1.0)
+    part, diagonal, shared = problem.rows.part(rows), problem.diagonal[rows], problem.shared
+    inverse = state.preconditioner
+    inverse.set_rows(rows, part)
     residual, delta = _residual(problem, state, rows), np.zeros(len(rows))
-    center = np.zeros_like(state.w, dtype=float)
     if problem.balances:  # Σ(β + δ) = 0 first, and Σp = 0 ever after
-        center = x.residual_pass(rows, center, 0.0, inverse, np.ones(len(rows)))
-        shift = -float(state.beta.sum()) / float(inverse.sum())
-        delta = shift * inverse
-        residual -= shift * diagonal * inverse
-        pulled = x.residual_pass(rows, center, shift, inverse, residual)
-    else:
-        pulled = x.residual_pass(rows, center, 0.0, inverse, residual)
-
-    def multiplier() -> float:
-        return float(inverse @ residual) / float(inverse.sum()) if problem.balances else 0.0
-
-    b = multiplier()
-    p = inverse * (residual - b)
-    v, size, steps = pulled - b * center, float(residual @ p), 0
+        delta = (-float(state.beta.sum()) / inverse.total) * inverse.ones
+        residual -= part.times(part.weighted_sum(delta)) + diagonal * delta
+    p, b = inverse(residual)
+    size, steps = float(residual @ p), 0
     goal = accuracy**2 * size
     while size > goal and steps < STEPS and not budget.out_of_time:
-        total = shared * float(p.sum())
+        v, total = part.weighted_sum(p), shared * float(p.sum())
         curved = float(v @ v) + float(diagonal @ p**2) + total * float(p.sum())
-        if not curved > FLAT * float(p @ (p / inverse)):
+        if not curved > FLAT * float(p @ (p / inverse.own)):
             break  # more free rows than columns: the epochs bring some of them to a bound
         step = size / curved
         delta += step * p
-        residual -= step * (diagonal * p + total)
-        pulled = x.residual_pass(rows, v, step, inverse, residual)
-        b = multiplier()
-        z = inverse * (residual - b)
+        residual -= step * (part.times(v) + diagonal * p + total)
+        z, b = inverse(residual)
         before, size = size, float(residual @ z)
         p = z + (size / before) * p
-        v = pulled - b * center + (size / before) * v
         steps += 1
     budget.n_iter += steps
-    _move(problem, state, rows, delta, b if problem.balances else state.b)
+    _move(problem, state, rows, delta, state.b + b)
     return steps < STEPS
 
 
@@ -241,8 +255,8 @@ def _factor_free(problem: DualProblem, state: _State) -> None:
     step, b = linalg.cho_solve(factor, residual, check_finite=False), state.b
     if problem.balances:
         along = linalg.cho_solve(factor, np.ones(m), check_finite=False)
-        b = float((step.sum() + state.beta.sum()) / along.sum())
-        step -= b * along
+        change = float((step.sum() + state.beta.sum()) / along.sum())
+        step, b = step - change * along, b + change
     _move(problem, state, rows, step, b)
 
 

@@ -60,6 +60,13 @@ class DualProblem:
         """The same losses where they are not squared."""
         return SVMProblem(self.t, self.low, self.high, self.epsilon, self.balances)
 
+    @property
+    def inverse_shared(self) -> float:
+        """1/g: zero for a free intercept, infinity without one."""
+        if self.balances:
+            return 0.0
+        return 1.0 / self.shared if self.shared > 0.0 else np.inf
+
     def free(self, beta: Floats) -> Ints:
         """Rows whose β is at no bound, and not at the kink of ε|β|."""
         inside = (beta > self.low) & (beta < self.high)
