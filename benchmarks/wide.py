@@ -55,7 +55,7 @@ def lda(quick: bool) -> None:
 
 def logistic_dense(quick: bool) -> None:
     """L2 penalty, C = 1, two classes."""
-    n, d = (logistic_dense, 4_000, 800) if quick else (20_000, 2_000)
+    n, d = (4_000, 800) if quick else (20_000, 2_000)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, d))
     y = (rng.random(n) < 1 / (1 + np.exp(-x @ rng.standard_normal(d) / 20))).astype(int)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,14 @@ from scipy import linalg
 
 from separatrix.logistic.certificate import certify_logistic
 from separatrix.logistic.limit import Limit, jacobian_of, limit_of
-from separatrix.logistic.newton import MAX_FULL, DescentResult, hessian_solver, minimize_smooth
+from separatrix.logistic.newton import (
+    MAX_FULL,
+    NEWTON_MULTICLASS,
+    DescentResult,
+    flat_solver,
+    minimize_smooth,
+    newton,
+)
 from separatrix.logistic.problem import (
     LogisticOptions,
     LogisticProblem,
@@ -20,7 +28,7 @@ from separatrix.logistic.problem import (
 )
 from separatrix.logistic.proximal_newton import MAX_WITHOUT_WORKING_SET, minimize_l1
 from separatrix.logistic.separation import Separation
-from separatrix.logistic.wide.minimize import minimize_wide
+from separatrix.logistic.wide.minimize import minimize_wide, near_minimum
 from separatrix.logistic.wide.problem import WideLogistic, wide_problem
 from separatrix.logistic.wide.span import span_of_rows
 from separatrix.matrices.products import Products
@@ -35,27 +43,29 @@ from separatrix.statistics.class_sums import use_compiled
 from separatrix.statistics.moments import Moments
 from separatrix.statistics.preconditioner import Preconditioner
 from separatrix.statistics.preparation import prepare
+from separatrix.threads import one_blas_thread
 
 #: Multiplications of a Hessian up to which quasi-separable classes are followed to the limit.
 MAX_LIMIT_WORK = 2e8
 #: Columns from which products with the rows replace Hessians, and values of a table of more columns
 #: than rows up to which coordinates within the span of its rows do.
 MAX_HESSIAN, MAX_SPAN, MAX_SPAN_ROWS = 600, 20_000_000, 500
-#: Parameters of several classes from which passes with a block preconditioner are used.
-MAX_CLASS_HESSIAN = 1000
+#: With an L2 penalty also from these columns of two classes, where a Hessian of all rows takes more
+#: multiplications than this.
+NARROW, MIN_HESSIAN_WORK = 64, 1e8
 #: Values of a table in memory up to which its design is stored.
 MAX_ENCODED = 20_000_000
 
 
 @dataclass(frozen=True)
 class LogisticRows:
-    """Encoded rows and their moments; None if there are too many columns for a d x d matrix.
+    """Encoded rows; ``known`` are their moments where the encoding needed them.
 
     ``x`` are the products with their columns where other fits share them.
     """
 
     rows: Rows
-    moments: Moments | None
+    known: Moments | None
     encoding: Encoding
     targets: Terms
     x: Products | None = None
@@ -65,18 +75,24 @@ class LogisticRows:
         """Columns of the design."""
         return len(self.encoding.names)
 
+    @cached_property
+    def moments(self) -> Moments:
+        """Moments of the rows, computed for the fits that need them."""
+        if self.known is not None:
+            return self.known
+        block = self.rows.collect()
+        if not use_compiled(block.x):
+            return prepare(self.rows).moments
+        # moments by class, in one compiled pass, give those of all
+        empty = ClassMoments.empty("pooled", len(block.targets), block.x.shape[1])
+        by_class = self.rows.with_parts(block.y.argmax(axis=1)).reduce(empty)
+        return by_class.joint(block.terms, block.targets)
+
     @classmethod
     def of(cls, rows: Rows) -> LogisticRows:
-        """Encode the rows and compute their moments where that is cheap."""
+        """Encode the rows."""
         if isinstance(rows, ArrayRows):
-            block = rows.block
-            if many_columns(*block.x.shape):
-                return cls(rows, None, identity(rows.schema), block.targets)
-            if use_compiled(block.x):  # moments by class, in one compiled pass, give those of all
-                empty = ClassMoments.empty("pooled", len(block.targets), block.x.shape[1])
-                by_class = rows.with_parts(block.y.argmax(axis=1)).reduce(empty)
-                moments = by_class.joint(block.terms, block.targets)
-                return cls(rows, moments, identity(rows.schema), moments.targets)
+            return cls(rows, None, identity(rows.schema), rows.block.targets)
         prepared = prepare(rows)
         moments, encoding = prepared.moments, prepared.encoding
         if not isinstance(rows, InMemory) or len(rows) * len(encoding.names) > MAX_ENCODED:
@@ -84,8 +100,6 @@ class LogisticRows:
         # encoded once: every pass of a solver would do it again
         block = encoding.apply(rows.block)
         encoded = ArrayRows(block.x, block.y, block.w, targets=block.targets.items)
-        if many_columns(*block.x.shape):
-            return cls(encoded, None, encoding, block.targets)
         return cls(encoded, moments, encoding, moments.targets)
 
 
@@ -94,12 +108,18 @@ def many_columns(n: int, d: int) -> bool:
     return d > max(n, 200) or d > MAX_HESSIAN
 
 
-def _many_parameters(data: LogisticRows, targets: Terms, options: LogisticOptions) -> bool:
-    """Whether several classes have too many parameters for Newton's method; with an L2 penalty."""
-    if len(targets) < 3 or options.penalty == 0.0 or options.has_l1:
+def _use_products(rows: Rows, n_classes: int, options: LogisticOptions) -> bool:
+    """Whether products with rows in memory cost less than Hessians."""
+    if not isinstance(rows, ArrayRows):
         return False
-    parameters = (data.n_columns + 1) * len(targets)
-    return parameters > MAX_CLASS_HESSIAN and isinstance(data.rows, ArrayRows)
+    n, d = len(rows), int(rows.block.x.shape[1])
+    if many_columns(n, d):
+        return True
+    if options.penalty == 0.0 or options.has_l1:  # what inference and sweeps need is a Hessian
+        return False
+    if n_classes > 2:
+        return (d + 1) * n_classes > NEWTON_MULTICLASS
+    return d >= NARROW and n * d**2 >= MIN_HESSIAN_WORK
 
 
 @dataclass(frozen=True)
@@ -139,17 +159,13 @@ def fit_logistic(data: LogisticRows, targets: Terms, options: LogisticOptions) -
 
 def starting_point(data: LogisticRows, targets: Terms, options: LogisticOptions) -> StartingPoint:
     """The problem of these rows, and the scores of a simpler model to start from."""
-    if data.moments is None:
+    if _use_products(data.rows, len(targets), options):
         assert isinstance(data.rows, ArrayRows)
         n, d = data.rows.block.x.shape
         if not options.has_l1 and n < d and n <= MAX_SPAN_ROWS and n * d <= MAX_SPAN:
             problem, priors = span_of_rows(data.rows, targets, options)
         else:
             problem, priors = wide_problem(data.rows, targets, options, data.x)
-        return StartingPoint(problem, constant_start(problem, priors), priors)
-    if _many_parameters(data, targets, options):
-        assert isinstance(data.rows, ArrayRows)
-        problem, priors = wide_problem(data.rows, targets, options)
         return StartingPoint(problem, constant_start(problem, priors), priors)
     problem = build_problem(data.rows, data.moments, targets, options)
     moments = data.moments.aligned(data.moments.terms, targets)
@@ -165,8 +181,12 @@ def minimize(problem: LogisticProblem, start: Floats, options: LogisticOptions) 
     """Minimize F from ``start`` by the method that its penalty needs."""
     if isinstance(problem, WideLogistic) and not options.has_l1:
         return minimize_wide(problem, start, options)
-    solver = minimize_l1 if options.has_l1 else minimize_smooth
-    return solver(problem, start, options)
+    if options.has_l1:
+        return minimize_l1(problem, start, options)
+    near = near_minimum(problem, start, options)
+    return (
+        minimize_smooth(problem, start, options) if near is None else newton(problem, near, options)
+    )
 
 
 def solve_logistic(
@@ -272,10 +292,9 @@ def _covariance(problem: LogisticProblem, found: DescentResult, options: Logisti
     assert hessian is not None
     if isinstance(problem, WideLogistic) and (k > 1 or not _definite(hessian)):
         return np.zeros((0, 0))  # columns that depend on others were not looked for
-    solve = hessian_solver(hessian, problem)
     jacobian = linalg.block_diag(*[jacobian_of(problem)] * k)
-    columns = [solve(row.reshape(k, width).T).T.ravel() for row in jacobian]
-    return np.asarray(jacobian @ np.array(columns).T)
+    with one_blas_thread():
+        return np.asarray(jacobian @ flat_solver(hessian, problem)(jacobian.T))
 
 
 def _definite(hessian: Floats) -> bool:

@@ -17,13 +17,14 @@ from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.logistic.summary import LogisticFitStatistics, LogisticSummary, summarize
 from separatrix.logistic.tuning import FIT_POINTS, fold_fits
 from separatrix.logistic.wide.problem import WideLogistic
+from separatrix.logistic.wide.sampled_hessian import MAX_FULL
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats
 from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
 
-#: Fits go on to this accuracy where ``tol`` asks for less; wide and sparse ones to the second, and
-#: dense ones of many classes to the third.
+#: Fits go on to this accuracy where ``tol`` asks for less; those by products with the rows to the
+#: second, and dense ones of many classes to the third.
 ACCURACY, WIDE_ACCURACY, CLASSES_ACCURACY = 1e-8, 1e-6, 1e-5
 
 
@@ -246,5 +247,6 @@ def _accuracy(problem: LogisticProblem, options: LogisticOptions) -> float:
     """The accuracy that fits of such a problem go on to."""
     if options.has_l1 or not isinstance(problem, WideLogistic):
         return ACCURACY
-    many = problem.shape[1] > 1 and not problem.is_sparse
+    width, k = problem.shape
+    many = k > 1 and width * k > MAX_FULL and not problem.is_sparse
     return CLASSES_ACCURACY if many else WIDE_ACCURACY

@@ -66,7 +66,13 @@ def minimize_smooth(
     with small_products(width * k if exact else 0):
         if not exact:
             return _descend(problem, start, options, _LBFGS(problem, start))
-        return _descend(problem, _sample_steps(problem, start), options, _Newton(problem))
+        return newton(problem, _sample_steps(problem, start), options)
+
+
+def newton(problem: LogisticProblem, start: Floats, options: LogisticOptions) -> DescentResult:
+    """Newton's method with the Hessian of all rows."""
+    with small_products(start.size):
+        return _descend(problem, start, options, _Newton(problem))
 
 
 def _few_rows(problem: LogisticProblem) -> bool:
@@ -111,15 +117,18 @@ def sample_size(parameters: int) -> int:
 def hessian_solver(hessian: Floats, problem: LogisticProblem) -> LinearSolver:
     """g ↦ H⁻¹g. A common shift of all scores, which changes nothing, is given a curvature."""
     width, k = problem.shape
+    solve = flat_solver(hessian, problem)
+    return lambda g: np.asarray(solve(g.T.ravel()).reshape(k, width).T)
+
+
+def flat_solver(hessian: Floats, problem: LogisticProblem) -> LinearSolver:
+    """The same for vectors over (score, column), or several of them as columns."""
+    width, k = problem.shape
     full = hessian.copy()
     if k > 1:
-        full += np.kron(np.ones((k, k)), np.eye(width)) * (problem.weight / k**2)
-    solve_flat = cholesky_solver(full)
-
-    def solve(g: Floats) -> Floats:
-        return np.asarray(solve_flat(g.T.ravel()).reshape(k, width).T)
-
-    return solve
+        shift = np.arange(width)
+        full.reshape(k, width, k, width)[:, shift, :, shift] += problem.weight / k**2
+    return cholesky_solver(full)
 
 
 def sampled_solver(problem: LogisticProblem, theta: Floats) -> LinearSolver:

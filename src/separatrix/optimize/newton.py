@@ -164,7 +164,10 @@ def _gradient_decreases(
 
 
 def cholesky_solver(h: Floats) -> LinearSolver:
-    """H⁻¹ by Cholesky after scaling to a unit diagonal, which is raised only as far as needed."""
+    """H⁻¹ by Cholesky after scaling to a unit diagonal, which is raised only as far as needed.
+
+    Several vectors are the columns of a matrix.
+    """
     unit = np.sqrt(np.maximum(np.diag(h), 0.0))
     unit[unit == 0.0] = float(unit.max(initial=0.0)) or 1.0
     scaled = h / np.outer(unit, unit)
@@ -175,8 +178,9 @@ def cholesky_solver(h: Floats) -> LinearSolver:
             continue
         if np.isfinite(factor[0]).all():
             return partial(_cholesky_solve, factor, unit)
-    return lambda g: g / unit**2
+    return lambda g: (g.T / unit**2).T
 
 
 def _cholesky_solve(factor: tuple[Floats, bool], unit: Floats, g: Floats) -> Floats:
-    return np.asarray(linalg.cho_solve(factor, g / unit, check_finite=False) / unit)
+    solved = linalg.cho_solve(factor, (g.T / unit).T, check_finite=False)
+    return np.asarray((solved.T / unit).T)

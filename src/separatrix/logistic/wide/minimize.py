@@ -11,20 +11,28 @@ precision, on standardized columns, until the tolerance is near; the rest is in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 
-from separatrix.logistic.newton import DescentResult
-from separatrix.logistic.problem import LogisticOptions
+from separatrix.logistic.newton import MAX_FULL, DescentResult
+from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.logistic.separation import Separation
-from separatrix.logistic.wide.class_blocks import MAX_BLOCK, class_blocks
 from separatrix.logistic.wide.loops import slopes_along
-from separatrix.logistic.wide.problem import Point, WideLogistic
+from separatrix.logistic.wide.problem import Point, WideLogistic, with_products
+from separatrix.logistic.wide.sampled_hessian import (
+    LEAST_CURVATURE,
+    MAX_BLOCK,
+    SampledRows,
+    sampled_hessian,
+)
 from separatrix.logistic.wide.separation import separating_column, separation_along
 from separatrix.optimize.limited_memory import LimitedMemory
 from separatrix.optimize.newton import LinearSolver
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats
+from separatrix.rows.rows import ArrayRows
 from separatrix.threads import one_blas_thread
 
 #: Passes for each step that ``max_iter`` allows: these steps are cheaper than Newton's.
@@ -37,36 +45,54 @@ SINGLE, DOUBLE = 1e-7, 1e-13
 SINGLE_ACCURACY = 1e-6
 #: Steps without a smaller gradient or value after which rounding errors are all that is left.
 PATIENCE = 12
-#: Passes at which the Hessian of a sample of rows of many classes is computed anew.
-REFRESHED = (1, 8, 25, 60, 150)
-#: Mean curvature of a row that the preconditioner assumes at least.
-LEAST_CURVATURE = 1e-4
+#: Passes at which the Hessian of a sample of rows is computed anew, for several classes and for
+#: two, whose scales and mean curvature often suffice.
+REFRESHED, REFRESHED_BINARY = (1, 6, 16, 32, 64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512)
+#: Multiplications of a Hessian from which a point near the minimum is sought first, its part of the
+#: tolerance, and passes that it may take.
+MIN_HESSIAN_WORK, NEAR, NEAR_PASSES = 1e8, 0.3, 80
 #: Passes without penalty after which separation by a single column is looked for.
 CHECK = 4
 
 
 def minimize_wide(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
     """Minimize F (without ℓ₁ part) from ``start``."""
+    return _minimized(_Descent(problem, options), start)
+
+
+def near_minimum(
+    problem: LogisticProblem, start: Floats, options: LogisticOptions
+) -> Floats | None:
+    """A point so near the maximum likelihood estimate that one Hessian is enough to finish.
+
+    None where Hessians are cheap, where rows are not in memory, and where no maximum was found.
+    """
+    width, k = problem.shape
+    if problem.ridge.any() or not isinstance(problem.rows, ArrayRows):
+        return None
+    x, parameters = problem.rows.block.x, width * k
+    if problem.design.rotation is not None or sparse.issparse(x) or parameters > MAX_FULL:
+        return None
+    if x.shape[0] * parameters**2 < MIN_HESSIAN_WORK:
+        return None
+    descent = _Descent(with_products(problem), replace(options, tol=NEAR * options.tol))
+    descent.limit, descent.check = NEAR_PASSES, 0
+    found = _minimized(descent, start)
+    return found.theta if found.status is Status.SOLVED else None
+
+
+def _minimized(descent: _Descent, start: Floats) -> DescentResult:
+    problem, found = descent.problem, None
     with one_blas_thread():  # vectors are too short for several
-        return _minimized(problem, start, options)
-
-
-def _minimized(problem: WideLogistic, start: Floats, options: LogisticOptions) -> DescentResult:
-    descent = _Descent(problem, options)
-    single, found = problem.single_rows, None
-    if single is not None:
-        descent.rounding = SINGLE
-        found = descent.run(start, lambda theta: problem.at_rows(theta, single), 0.7)
-        start, descent.rounding = found.theta, DOUBLE
-    elif problem.shape[1] > 1 and not problem.is_sparse:
-        copy = problem.class_rows.single()
-        if problem.shape[0] <= MAX_BLOCK:
-            descent.refresh = lambda theta: class_blocks(copy, theta, problem.ridge, problem.weight)
-        descent.rounding = SINGLE
-        found = descent.run(start, lambda theta: problem.at_classes(theta, copy)[0], 0.7)
-        start, descent.rounding = found.theta, DOUBLE
-    if found is None or not descent.converged or options.tol < SINGLE_ACCURACY:
-        found = descent.run(start, problem.at, 1.0)
+        single = problem.single_rows
+        if not problem.is_sparse and problem.shape[0] <= MAX_BLOCK:
+            descent.sampled = single or problem.dense_rows
+        if single is not None:
+            descent.rounding, part = SINGLE, max(0.7, SINGLE_ACCURACY / max(descent.tol, 1e-300))
+            found = descent.run(start, lambda theta: problem.at_rows(theta, single), part)
+            start, descent.rounding = found.theta, DOUBLE
+        if found is None or not descent.converged or descent.tol < SINGLE_ACCURACY:
+            found = descent.run(start, problem.at, 1.0)
     theta = found.theta
     if descent.converged and descent.separation is None:
         theta = _balanced(problem, found)
@@ -87,12 +113,12 @@ class _Descent:
 
     def __init__(self, problem: WideLogistic, options: LogisticOptions) -> None:
         self.problem, self.tol = problem, options.tol
-        self.limit = PASSES * options.max_iter
+        self.limit, self.check = PASSES * options.max_iter, CHECK
         self.memory, self.rounding = LimitedMemory(), DOUBLE
         self.history: list[float] = []
         self.stopped, self.converged = Status.LIMIT, False
         self.separation: Separation | None = None
-        self.refresh: Callable[[Floats], LinearSolver] | None = None
+        self.sampled: SampledRows | None = None
         self.solve: LinearSolver = lambda g: g / self.bound
         self.bound = (0.25 * problem.weight + problem.ridge)[:, None]
         self.unpenalized = not problem.ridge.any()
@@ -116,8 +142,9 @@ class _Descent:
             self._precondition(here)
             direction = -self.memory.direction(here.gradient, self.solve, scaled=True)
             new = self._step(here, direction, at)
-            if new is None and self.memory.pairs:
+            if new is None:
                 self.memory.clear()
+                self.solve = lambda g: g / self.bound
                 new = self._step(here, -here.gradient / self.bound, at)
             if new is None or stale > PATIENCE:
                 self.stopped = Status.ROUNDING
@@ -127,16 +154,16 @@ class _Descent:
             self.history.append(here.value)
 
     def _precondition(self, here: Point) -> None:
-        """Approximate the Hessian anew: by blocks of classes, or by mean curvatures.
+        """Approximate the Hessian anew: by that of a sample of rows, or by mean curvatures.
 
         Near separable classes curvatures are a small part of their bound, so that the penalty
         decides in more columns; stored steps remain valid for any approximation.
         """
-        passes = len(self.history)
-        if self.refresh is not None:
-            if passes in REFRESHED:
-                self.solve = self.refresh(here.theta)
-                self.memory.clear()
+        passes, several = len(self.history), here.theta.shape[1] > 1
+        if self.sampled is not None and (several or passes >= REFRESHED_BINARY[0]):
+            if passes in (REFRESHED if several else REFRESHED_BINARY):
+                ridge, weight = self.problem.ridge, self.problem.weight
+                self.solve = sampled_hessian(self.sampled, here.theta, here.scores, ridge, weight)
         elif len(here.scores) and passes & (passes - 1) == 0:  # 1, 2, 4, 8 ...
             flat = here.scores[:, 0] if here.scores.shape[1] == 1 else here.scores
             least = LEAST_CURVATURE * self.problem.weight
@@ -163,7 +190,7 @@ class _Descent:
     def _separation(self, here: Point) -> Separation | None:
         if here.margin > 0.0:
             return separation_along(self.problem, here.theta)
-        if len(self.history) == CHECK:
+        if len(self.history) == self.check:
             return separating_column(self.problem)
         return None
 

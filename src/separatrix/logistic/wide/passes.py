@@ -74,6 +74,10 @@ class DenseRows:
         self.x, self.center, self.scale, self.sign, self.w = x, center, scale, sign, w
         self.cuts = pieces(len(x), max(1, MIN_VALUES // max(x.shape[1], 1)))
 
+    def rows(self, here: Any, number: Any = np.float64) -> NDArray[Any]:
+        """Some rows of z."""
+        return np.asarray((self.x[here] - self.center) / self.scale, dtype=number)
+
     def __call__(self, theta: Floats, constant: float) -> RowsPass:
         """The pass at a point of coefficients and intercept."""
         n, d = self.x.shape

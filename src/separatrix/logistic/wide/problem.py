@@ -23,11 +23,11 @@ from separatrix.logistic.problem import (
 )
 from separatrix.logistic.wide.loops import entropy_of_scores, residuals_of_scores
 from separatrix.logistic.wide.passes import DenseRows, SinglePrecision, single_precision
-from separatrix.logistic.wide.softmax import ClassPass, ClassRows, residuals_of_classes
-from separatrix.matrices.products import DenseProducts, Products, products
+from separatrix.logistic.wide.softmax import ClassRows, residuals_of_classes
+from separatrix.matrices.products import Products, products
 from separatrix.matrices.scales import column_scales
 from separatrix.matrices.standardized import Standardized
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Terms
 from separatrix.statistics.preconditioner import Preconditioner
@@ -85,20 +85,20 @@ class WideLogistic(LogisticProblem):
         return np.ascontiguousarray(self._array_rows.block.weights)
 
     @cached_property
-    def dense_rows(self) -> DenseRows:
-        """Dense rows of two classes, for passes that read them once."""
+    def dense_rows(self) -> DenseRows | ClassRows:
+        """Dense rows, for passes that read them once."""
         x, d = self._array_rows.block.x, len(self.design.center)
+        if self.shape[1] > 1:
+            return ClassRows(x, self.design.center, self.scale[:d], self.codes, self.w)
         return DenseRows(x, self.design.center, self.scale[:d], self.sign, self.w)
 
     @cached_property
-    def class_rows(self) -> ClassRows:
-        """Dense rows of several classes."""
-        x, d = self._array_rows.block.x, len(self.design.center)
-        return ClassRows(x, self.design.center, self.scale[:d], self.codes, self.w)
-
-    @cached_property
-    def single_rows(self) -> DenseRows | None:
-        """The same in single precision, where there is such a copy."""
+    def single_rows(self) -> DenseRows | ClassRows | None:
+        """The same in single precision; None where such a copy does not pay."""
+        if self.is_sparse:
+            return None
+        if isinstance(self.dense_rows, ClassRows):
+            return self.dense_rows.single()
         if self.copy is None:
             return None
         z, shift, factor, _, _ = self.copy
@@ -144,30 +144,30 @@ class WideLogistic(LogisticProblem):
         return self._point(theta, scores, value, sums.reshape(theta.shape), margin)
 
     def at(self, theta: Floats) -> Point:
-        """F and its gradient; dense rows of two classes are read once."""
+        """F and its gradient; dense rows are read once."""
+        if not self.is_sparse:
+            return self.at_rows(theta, self.dense_rows)
         if theta.shape[1] > 1:
-            if self.is_sparse:
-                return self.at_scores(theta, self.times(theta))
-            return self.at_classes(theta, self.class_rows)[0]
-        if self.is_sparse:
-            return self.at_scores(theta, self.times(theta[:, 0])[:, None])
-        return self.at_rows(theta, self.dense_rows)
+            return self.at_scores(theta, self.times(theta))
+        return self.at_scores(theta, self.times(theta[:, 0])[:, None])
 
-    def at_rows(self, theta: Floats, rows: DenseRows) -> Point:
+    def at_rows(self, theta: Floats, rows: DenseRows | ClassRows) -> Point:
         """F and its gradient in one pass over dense rows, in their precision."""
+        if isinstance(rows, ClassRows):
+            return self._at_classes(theta, rows)[0]
         d, flat = len(self.design.center), theta[:, 0]
         value, gradient, scores = rows(flat[:d], float(flat[d:].sum()))
         signed = np.where(self.w > 0.0, self.sign * scores, np.inf)
         sums = gradient[: len(theta), None]
         return self._point(theta, scores[:, None], value, sums, float(signed.min(initial=np.inf)))
 
-    def at_classes(self, theta: Floats, rows: ClassRows) -> tuple[Point, ClassPass]:
-        """The same for several classes; scores are not stored."""
+    def _at_classes(self, theta: Floats, rows: ClassRows) -> tuple[Point, float]:
+        """The same for several classes, whose scores are not stored, and Σ w Σ p log p."""
         d = len(self.design.center)
         constant = theta[d] if self.design.intercept else np.zeros(theta.shape[1])
         found = rows(theta[:d], constant)
         none, sums = np.zeros((0, theta.shape[1])), found.gradient[: len(theta)]
-        return self._point(theta, none, found.value, sums, found.margin), found
+        return self._point(theta, none, found.value, sums, found.margin), found.entropy
 
     def _point(
         self, theta: Floats, scores: Floats, value: float, sums: Floats, margin: float
@@ -184,10 +184,8 @@ class WideLogistic(LogisticProblem):
     def dual(self, theta: Floats, step: Floats) -> LogisticDual:
         """The sums of a certificate at θ − step; the dual point has the probabilities there."""
         theta = theta - step
-        several = theta.shape[1] > 1
-        if several and not self.is_sparse:
-            found, one_pass = self.at_classes(theta, self.class_rows)
-            entropy = one_pass.entropy
+        if not self.is_sparse and isinstance(self.dense_rows, ClassRows):
+            found, entropy = self._at_classes(theta, self.dense_rows)
         else:
             found = self.at(theta)
             entropy = self._entropy(found.scores)
@@ -216,12 +214,9 @@ def wide_problem(
     block = rows.block
     w, copy = block.weights, None
     x = products(block.x) if x is None else x
-    plain = len(targets) == 2 and not options.has_l1
-    if isinstance(x, DenseProducts) and plain and block.x.size >= MIN_SINGLE:
-        copy = single_precision(block.x, w)
-        mean, deviation = copy.mean, copy.deviation
-    else:
-        mean, deviation = column_scales(x, w)
+    if not options.has_l1:
+        copy = _copy(block, len(targets))
+    mean, deviation = (copy.mean, copy.deviation) if copy else column_scales(x, w)
     deviation = zero_if_constant(deviation, mean)
     center, scale = mean, deviation
     if not options.centered:
@@ -234,5 +229,26 @@ def wide_problem(
     design = LogisticDesign(targets, center, None, options.fit_intercept)
     weight = float(w.sum())
     problem = assemble_problem(rows, design, preconditioner, penalty_scale, weight, options)
+    return _with_products(problem, x, copy), priors
+
+
+def with_products(problem: LogisticProblem) -> WideLogistic:
+    """The same problem of rows in memory, whose columns are not rotated, by products."""
+    block = problem.rows.collect()
+    return _with_products(problem, products(block.x), _copy(block, len(problem.design.targets)))
+
+
+def _with_products(
+    problem: LogisticProblem, x: Products, copy: SinglePrecision | None
+) -> WideLogistic:
     fields = {name: getattr(problem, name) for name in LogisticProblem.__dataclass_fields__}
-    return WideLogistic(**fields, x=Standardized(x, center, unit), copy=copy), priors
+    center = problem.design.center
+    z = Standardized(x, center, problem.scale[: len(center)])
+    return WideLogistic(**fields, x=z, copy=copy)
+
+
+def _copy(block: Block, n_classes: int) -> SinglePrecision | None:
+    """A copy of large dense rows of two classes in single precision."""
+    if n_classes > 2 or sparse.issparse(block.x) or block.x.size < MIN_SINGLE:
+        return None
+    return single_precision(block.x, block.weights)

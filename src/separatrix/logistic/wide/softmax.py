@@ -47,7 +47,7 @@ class ClassRows:
         parallel_map(part, pieces(len(z), max(1, MIN_SCORES // d)))
         return ClassRows(z, np.zeros(0), np.ones(d), self.codes, self.w)
 
-    def rows(self, here: slice, number: Any = np.float64) -> NDArray[Any]:
+    def rows(self, here: Any, number: Any = np.float64) -> NDArray[Any]:
         """Some rows of z."""
         if not len(self.center):
             return np.asarray(self.x[here], dtype=number)
