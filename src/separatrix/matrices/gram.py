@@ -94,6 +94,29 @@ def standardized_copy(x: Floats, center: Floats, scale: Floats, root_weight: Flo
     return z
 
 
+def unit_columns(
+    x: Floats, center: Floats, root_weight: Floats, right: Floats
+) -> tuple[NDArray[Any], Floats, Floats]:
+    """The columns √w (x − c) with length one in single precision, each contiguous.
+
+    Their lengths, and their products with ``right``, are those of double precision.
+    """
+    columns = _Columns(x, center, np.ones(x.shape[1]), root_weight)
+    units: NDArray[Any] = np.empty(x.shape, np.float32, order="F")
+    lengths, inner = np.empty(x.shape[1]), np.empty(x.shape[1])
+
+    def part(these: slice) -> None:
+        z = np.empty((len(x), these.stop - these.start), order=columns.order)
+        columns.write(these, z)
+        length = np.sqrt(np.einsum("ij,ij->j", z, z))
+        factor = 1.0 / np.where(length > 0.0, length, 1.0)
+        np.multiply(z, factor, out=units[:, these], casting="same_kind")
+        lengths[these], inner[these] = length, (right @ z) * factor
+
+    parallel_map(part, pieces(x.shape[1], 64))
+    return units, lengths, inner
+
+
 class _Columns:
     """The columns of Z, a few at a time."""
 

@@ -17,6 +17,9 @@ THRESHOLD = 1.0 + 1e-14
 #: A step shorter than this, for columns and target of length one, is a rounding error.
 ROUNDING = 1e-15
 
+#: The dual point is no longer than the residual by more than this.
+LONGEST = 1.1
+
 
 @compiled
 def duality_gap(square, grad, beta, l1, l2, positive):
@@ -46,7 +49,7 @@ def duality_gap(square, grad, beta, l1, l2, positive):
             conjugate += 0.5 * over * over / l2[j] if l2[j] > 0.0 else np.inf
     rows = square + square_l2
     best = max(1.0 + inner / rows, 0.0) if rows > 0.0 else 1.0
-    t = min(ratio, best)
+    t = min(ratio, best, LONGEST)
     gap = 0.5 * (1.0 - t) ** 2 * rows + norm - t * inner
     through_conjugate = conjugate + norm - inner - 0.5 * square_l2
     primal = 0.5 * rows + norm

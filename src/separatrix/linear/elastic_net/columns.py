@@ -6,6 +6,8 @@ serve tables that are wider than long.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
@@ -16,7 +18,7 @@ from separatrix.linear.elastic_net.problem import (
     sparse_variances,
 )
 from separatrix.linear.elastic_net.sparse_path import SparseColumns
-from separatrix.matrices.gram import column_squares, standardized_copy
+from separatrix.matrices.gram import unit_columns
 from separatrix.matrices.products import DenseProducts
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints, Matrix
@@ -24,6 +26,9 @@ from separatrix.statistics.moments import Moments
 
 #: Sparse tables are made dense up to this many entries, or from this density on.
 DENSE_ENTRIES, DENSE_FRACTION = 20_000_000, 0.25
+#: Part of its level below which a gradient may stay in single precision; the dual point of a gap
+#: is never the residual times more than its inverse.
+BELOW = 0.9
 
 
 class MomentColumns:
@@ -44,7 +49,7 @@ class MomentColumns:
         """Reduce the working set to these positions."""
         self._index, self._rows = self._index[positions], self._rows[positions]
 
-    def gradient(self, beta: Floats) -> tuple[Floats, float]:
+    def gradient(self, beta: Floats, level: Floats | float) -> tuple[Floats, float]:  # noqa: ARG002
         """c − Cβ and ‖r‖² = 1 − (c + g)·β."""
         grad = self.target - beta @ self._rows
         inner = (self.target[self._index] + grad[self._index]) @ beta
@@ -52,36 +57,69 @@ class MomentColumns:
 
 
 class DenseColumns:
-    """Columns ``u`` (n x d) and target ``t`` of length one; the working set is contiguous."""
+    """Columns √w (x − c) of length one and a target ``t``; the working set is contiguous.
 
-    def __init__(self, u: Floats, t: Floats) -> None:
-        self.u, self.t, self._products = u, t, DenseProducts(u)
-        self._size, self._buffer = 0, np.empty((0, len(t)))
-        self.target = self._products.transposed_times(t)
+    All columns are kept in single precision, the working set in double precision.
+    """
+
+    def __init__(self, x: Floats, center: Floats, root: Floats, t: Floats) -> None:
+        self.x, self.center, self.root, self.t = x, center, root, t
+        units, self.lengths, self.target = unit_columns(x, center, root, t)
+        self._units = DenseProducts(units)
+        self._index, self._buffer = np.zeros(0, dtype=np.int64), np.empty((0, len(t)))
+
+    def restricted(self, at: Ints) -> DenseColumns:
+        """Some of the columns alone."""
+        chosen = copy(self)
+        chosen.x, chosen.center = self.x[:, at], self.center[at]
+        chosen.lengths, chosen.target = self.lengths[at], self.target[at]
+        chosen._units = DenseProducts(np.asfortranarray(self._units.x[:, at]))
+        return chosen
 
     @property
     def _set(self) -> Floats:
-        return self._buffer[: self._size]
+        return self._buffer[: len(self._index)]
+
+    def _columns(self, at: Ints) -> Floats:
+        """Some columns in double precision, each contiguous (as rows)."""
+        chosen = (self.x[:, at] - self.center[at]) * (self.root[:, None] / self.lengths[at])
+        return np.ascontiguousarray(chosen.T)
 
     def grow(self, new: Ints) -> Floats:
         """Inner products of the enlarged working set with the new columns."""
-        size = self._size + len(new)
+        before, size = len(self._index), len(self._index) + len(new)
         if size > len(self._buffer):
-            buffer = np.empty((size + self._size, len(self.t)))
-            buffer[: self._size] = self._set
+            buffer = np.empty((size + before, len(self.t)))
+            buffer[:before] = self._set
             self._buffer = buffer
-        self._buffer[self._size : size] = self.u[:, new].T
-        self._size = size
+        self._buffer[before:size] = self._columns(new)
+        self._index = np.concatenate([self._index, new])
         return np.asarray(self._set @ self._set[-len(new) :].T)
 
     def select(self, positions: Ints) -> None:
         """Reduce the working set to these positions."""
-        self._buffer, self._size = self._set[positions], len(positions)
+        self._buffer, self._index = self._set[positions], self._index[positions]
 
-    def gradient(self, beta: Floats) -> tuple[Floats, float]:
-        """Uᵀr and ‖r‖² for r = t − Σ βᵢ uᵢ."""
+    def gradient(self, beta: Floats, level: Floats | float) -> tuple[Floats, float]:
+        """Uᵀr and ‖r‖² for r = t − Σ βᵢ uᵢ.
+
+        In single precision first; again in double precision for the working set, and for all
+        columns that the rounding of single precision may hide beyond the level.
+        """
         r = self.t - beta @ self._set
-        return self._products.transposed_times(r), float(r @ r)
+        square = float(r @ r)
+        grad = np.zeros(len(self.target))
+        near = grad
+        if len(self._index) < len(grad):
+            grad[:] = self._units.transposed_times(r.astype(np.float32))
+            rounding = (len(r) + 4) * 2.0**-24 * np.sqrt(square)
+            near = np.abs(grad) + rounding - BELOW * level
+        near[self._index] = -np.inf
+        again = np.flatnonzero(near > 0.0)
+        for some in np.array_split(again, 1 + len(again) // 1000):
+            grad[some] = self._columns(some) @ r
+        grad[self._index] = self._set @ r
+        return grad, square
 
 
 def elastic_net_problem(
@@ -130,12 +168,12 @@ def _from_block(block: Block, options: ElasticNetOptions, target: int) -> Elasti
     mean = np.zeros(x.shape[1])
     if options.fit_intercept:
         mean = DenseProducts(x).transposed_times(v**2)
-    scale = np.sqrt(column_squares(x, mean, v**2))
-    scales = Scales(mean, scale, y_mean, y_scale, float(w.sum()))
+    columns = DenseColumns(x, mean, v, t)
+    scales = Scales(mean, columns.lengths, y_mean, y_scale, float(w.sum()))
     at = scales.nonconstant
     if len(at) < x.shape[1]:
-        x, mean, scale = x[:, at], mean[at], scale[at]
-    return ElasticNetProblem(DenseColumns(standardized_copy(x, mean, scale, v), t), scales, options)
+        columns = columns.restricted(at)
+    return ElasticNetProblem(columns, scales, options)
 
 
 def _from_sparse(

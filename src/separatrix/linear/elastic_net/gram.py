@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.linear.elastic_net.loops import newton_with_drops
+from separatrix.linear.elastic_net.loops import gather, newton_with_drops
 from separatrix.optimize.loops import descend, duality_gap
 from separatrix.rows.block import Floats
 
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.
-SWEEPS = 40
+SWEEPS = 10
 MORE_SWEEPS = 3
 #: Rounds of descent and Newton steps before coordinates are added one at a time.
 MAX_ROUNDS = 60
@@ -105,15 +105,15 @@ def support_step(p: GramProblem) -> None:
     support = np.flatnonzero(p.beta)
     if not len(support):
         return
-    hessian = p.gram[support[:, None], support]
-    hessian.flat[:: len(support) + 1] += p.l2[support] + DAMPING
-    factor, info = lapack.dpotrf(hessian, lower=False, clean=False)
+    k, l2 = len(support), p.l2[support]
+    hessian = np.zeros((k, k))
+    gather(p.gram, support, l2, DAMPING, hessian)
+    # the upper triangle by rows is the lower one by columns, and the factor is written over it
+    _, info = lapack.dpotrf(hessian.T, lower=True, clean=False, overwrite_a=True)
     if info:
         return
     b = p.beta[support]
-    newton_with_drops(
-        np.ascontiguousarray(factor), b, p.grad[support], p.l1[support], p.l2[support], DAMPING
-    )
+    newton_with_drops(hessian, b, p.grad[support], p.l1[support], l2, DAMPING)
     step = np.zeros_like(p.beta)
     step[support] = b - p.beta[support]
     p.beta[support] = b

@@ -89,7 +89,8 @@ class LassoPathBase(ElasticNetBase):
         best = self._best(path, data)
         self.alpha_ = float(path.alphas[best])
         finer = replace(options, tol=min(options.tol, FINAL))
-        return solve_penalized(source, self.alpha_, finer, path.coefs[best][:, None])
+        again = replace(problem, options=finer)
+        return solve_penalized(source, self.alpha_, finer, path.coefs[best][:, None], again)
 
 
 class LassoPath(PartialFitMixin, LassoPathBase):

@@ -47,6 +47,16 @@ def drop(r, k, out):
 
 
 @compiled
+def gather(gram, support, l2, damping, out):
+    """The upper triangle of G + diag(q) + δI on the support, q being that of the support."""
+    for i in range(support.shape[0]):
+        row = gram[support[i]]
+        for j in range(i, support.shape[0]):
+            out[i, j] = row[support[j]]
+        out[i, i] += l2[i] + damping
+
+
+@compiled
 def newton_with_drops(r, b, grad, l1, l2, damping):
     """Step to the minimum in the orthant of ``b``, dropping coefficients that reach zero.
 

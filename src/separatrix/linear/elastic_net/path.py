@@ -42,8 +42,11 @@ class InnerProducts(Protocol):
     def select(self, positions: Ints) -> None:
         """Reduce the working set to these positions."""
 
-    def gradient(self, beta: Floats) -> tuple[Floats, float]:
-        """Xᵀr for all columns, and ‖r‖², where r = y − Σ βᵢ xᵢ over the working set."""
+    def gradient(self, beta: Floats, level: Floats | float) -> tuple[Floats, float]:
+        """Xᵀr for all columns, and ‖r‖², where r = y − Σ βᵢ xᵢ over the working set.
+
+        Exact for the working set, and for columns near the ``level`` or beyond.
+        """
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def solve_path(
         working.beta[:] = start[working.index]
     if d <= SMALL:
         working.grow(np.flatnonzero(~working.inside))
-    grad, _ = products.gradient(working.beta)
+    grad, _ = products.gradient(working.beta, np.inf)
     before = np.inf
     if start is not None and len(alphas) == 1:
         found = _if_solved(alphas[0], working, penalty, stopping)
@@ -163,7 +166,7 @@ def _solve_at(
             positive,
         )  # fmt: skip
         sweeps += solve_on_gram(problem, inner, stopping.kkt, max(stopping.sweeps - sweeps, 1))
-        grad, rss = working.products.gradient(working.beta)
+        grad, rss = working.products.gradient(working.beta, l1)
         all_coefs[at] = working.beta
         primal, gap = duality_gap(rss, grad, all_coefs, l1, l2, positive)
         size = grad if positive else np.abs(grad)
@@ -183,7 +186,7 @@ def _if_solved(
 ) -> PathPoint | None:
     """The point where the path starts, if it is the solution at α already."""
     l1, l2, positive = alpha * penalty.l1, alpha * penalty.l2, penalty.positive
-    grad, rss = working.products.gradient(working.beta)
+    grad, rss = working.products.gradient(working.beta, l1)
     coefs = np.zeros(len(grad))
     coefs[working.index] = working.beta
     primal, gap = duality_gap(rss, grad, coefs, l1, l2, positive)
@@ -209,7 +212,10 @@ def _point(
 
 
 def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNet, alpha: float) -> bool:
-    """Add columns beyond the threshold α ℓⱼ, the furthest first; False if there are none."""
+    """Add columns beyond the threshold α ℓⱼ, the furthest first; False if there are none.
+
+    The gradient of those that are added is exact from then on.
+    """
     if len(working.index) == len(grad):
         return False
     size = grad if penalty.positive else np.abs(grad)
@@ -221,5 +227,8 @@ def _enlarge(working: WorkingSet, grad: Floats, penalty: ElasticNet, alpha: floa
     if len(outside) > most:
         ratio = size[outside] / np.maximum(penalty.l1[outside], np.finfo(float).tiny)
         outside = outside[np.argpartition(-ratio, most)[:most]]
+    before, beta = len(working.index), working.beta
     working.grow(outside)
+    inner = beta @ working.gram[:before, before : len(working.index)]
+    grad[outside] = working.products.target[outside] - inner
     return True

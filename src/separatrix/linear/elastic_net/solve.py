@@ -49,14 +49,25 @@ def solve_elastic_net(
 
 
 def solve_penalized(
-    source: Source, alpha: float, options: ElasticNetOptions, start: Floats | None = None
+    source: Source,
+    alpha: float,
+    options: ElasticNetOptions,
+    start: Floats | None = None,
+    problem: ElasticNetProblem | None = None,
 ) -> ElasticNetSolution:
     """Solve for every target with α > 0, or with coefficients ≥ 0, and certify.
 
-    ``start`` (d x k) are coefficients near the solution, if some are known.
+    ``start`` (d x k) are coefficients near the solution, and ``problem`` is that of the only
+    target, if they are known.
     """
     found = [
-        _solve_target(source, alpha, options, target, None if start is None else start[:, target])
+        _solve_target(
+            source,
+            problem or elastic_net_problem(source, options, target),
+            alpha,
+            target,
+            None if start is None else start[:, target],
+        )
         for target in range(len(source.targets))
     ]
     coef = np.stack([b for b, _, _ in found], axis=1)
@@ -107,10 +118,10 @@ def _warn(certificate: Certificate, sweeps: int, options: ElasticNetOptions) -> 
 
 
 def _solve_target(
-    source: Source, alpha: float, options: ElasticNetOptions, target: int, start: Floats | None
+    source: Source, problem: ElasticNetProblem, alpha: float, target: int, start: Floats | None
 ) -> tuple[Floats, float, int]:
     """Coefficients, intercept and number of sweeps."""
-    problem = elastic_net_problem(source, options, target)
+    options = problem.options
     if alpha == 0.0:
         return _non_negative(source, problem, target)
     if options.l1_ratio == 0.0 and isinstance(source, Block) and not options.positive:
