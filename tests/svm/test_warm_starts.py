@@ -27,7 +27,8 @@ def rows(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
 def path(gram: np.ndarray, problems: Problems, tol: float) -> FoldPath:
     """All rows for training, and all of them scored."""
     every = np.arange(len(gram))
-    return FoldPath(np.asarray(gram, dtype=np.float32), problems, every, every, tol)
+    gram = np.asarray(gram, dtype=np.float32)
+    return FoldPath(gram, problems.grams(gram), problems, every, every, tol)
 
 
 @pytest.mark.parametrize("make", [pair_problems, rest_problems])
@@ -53,7 +54,8 @@ def test_rows_that_are_not_for_training_have_no_say() -> None:
     x, codes = rows()
     gram = np.asarray(Gaussian(1.2).gram(x), dtype=np.float32)
     train, test = np.flatnonzero(np.arange(90) % 3), np.flatnonzero(np.arange(90) % 3 == 0)
-    fold = FoldPath(gram, pair_problems(codes, 2, np.ones(90)), train, test, 1e-6)
+    problems = pair_problems(codes, 2, np.ones(90))
+    fold = FoldPath(gram, problems.grams(gram), problems, train, test, 1e-6)
     fold.solve(0.1)
     fold.solve(3.0)
     peer = svm.SVC(C=3.0, gamma=1 / (2 * 1.2**2), tol=1e-8).fit(x[train], codes[train])
@@ -66,7 +68,8 @@ def test_every_pair_of_three_classes() -> None:
     x = rng.standard_normal((90, 2)) + 1.5 * np.array([[0, 0], [1, 0], [0, 1]])[codes]
     gram = np.asarray(Gaussian(1.0).gram(x), dtype=np.float32)
     train, test = np.flatnonzero(np.arange(90) % 4), np.flatnonzero(np.arange(90) % 4 == 0)
-    fold = FoldPath(gram, pair_problems(codes, 3, np.ones(90)), train, test, 1e-6)
+    problems = pair_problems(codes, 3, np.ones(90))
+    fold = FoldPath(gram, problems.grams(gram), problems, train, test, 1e-6)
     fold.solve(2.0)
     peer = svm.SVC(C=2.0, gamma=0.5, tol=1e-8, decision_function_shape="ovo")
     theirs = peer.fit(x[train], codes[train]).decision_function(x[test])

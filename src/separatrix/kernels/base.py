@@ -269,19 +269,13 @@ def mirror_lower(square: Array, diagonal: Array) -> Array:
     n, step = len(square), 128
     for left in range(0, n, step):
         columns = slice(left, min(left + step, n))
-        for top in range(left, n, step):
-            mirror_tile(square, slice(top, min(top + step, n)), columns)
+        lower = np.tril(square[columns, columns], -1)
+        square[columns, columns] = lower + lower.T
+        for top in range(left + step, n, step):
+            rows = slice(top, min(top + step, n))
+            square[columns, rows] = square[rows, columns].T
     np.fill_diagonal(square, diagonal)
     return square
-
-
-def mirror_tile(square: Array, rows: slice, columns: slice) -> None:
-    """Copy a tile on or below the diagonal to the mirrored place above it."""
-    if rows == columns:
-        lower = np.tril(square[rows, rows], -1)
-        square[rows, rows] = lower + lower.T
-    else:
-        square[columns, rows] = square[rows, columns].T
 
 
 def _unique(names: list[str]) -> list[str]:

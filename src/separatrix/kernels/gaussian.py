@@ -107,6 +107,7 @@ class PreparedGaussian(PreparedTiles):
         self._columns = np.ascontiguousarray(self._scaled.T) if dense else self._scaled.T
         self._far_limit = _LIMIT[centers.dtype.name] if dense else np.inf
         self._any_far = bool((self._half_squares > self._far_limit).any())
+        self._exponentials, self._differences = _loops(centers.dtype)
 
     def _scale(self, x: Items) -> Items:
         if sparse.issparse(x):
@@ -130,31 +131,30 @@ class PreparedGaussian(PreparedTiles):
         block[np.arange(len(indices)), indices] = 1.0
         return copy_to(block, out)
 
-    def _tile(
-        self, rows: tuple[Any, ...], columns: slice, block: Array, start: tuple[int, int]
-    ) -> None:
-        from separatrix.kernels.loops import gaussian as loops
-
+    def _tile(self, rows: tuple[Any, ...], columns: slice, tile: Array) -> None:
         x, u, half = rows
-        single = block.dtype == np.float32
         far = np.flatnonzero(half > self._far_limit) if self._any_far else _NONE
         if len(far) < len(half):
-            top, left = start
-            tile = block[top : top + len(half), left : left + columns.stop - columns.start]
-            with np.errstate(over="ignore", invalid="ignore"):
-                product_into(u, self._columns[:, columns], tile)
-            exponentials = loops.gaussian_tile32 if single else loops.gaussian_tile64
-            exponentials(block, *start, half, self._half_squares[columns])
+            product_into(u, self._columns[:, columns], tile)
+            self._exponentials(tile, half, self._half_squares[columns])
         if len(far):
-            differences = loops.gaussian_rows32 if single else loops.gaussian_rows64
             centers = np.ascontiguousarray(self.centers[columns].T)
-            differences(block, *start, far, x, centers, block.dtype.type(1.0 / self._bandwidth))
+            self._differences(tile, far, x, centers, tile.dtype.type(1.0 / self._bandwidth))
 
 
 #: ½‖u‖² up to which a product keeps enough digits: 5 in single precision, 10 in double. A row
 #: within the limit and a center far beyond it are so far apart that their kernel value vanishes.
 _LIMIT = {"float32": 128.0, "float64": 1e5}
 _NONE = np.empty(0, dtype=np.int64)
+
+
+def _loops(dtype: Any) -> tuple[Any, Any]:
+    """The loops over tiles by products, and by differences of coordinates, of this precision."""
+    from separatrix.kernels.loops import gaussian as loops
+
+    if dtype == np.float32:
+        return loops.gaussian_tile32, loops.gaussian_rows32
+    return loops.gaussian_tile64, loops.gaussian_rows64
 
 
 def _column_means(x: Array) -> Array:

@@ -9,17 +9,16 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from separatrix.kernels.base import Array, Items, PreparedKernel, mirror_tile
+from separatrix.kernels.base import Array, Items, PreparedKernel, mirror_lower
 from separatrix.messages import InputError
-from separatrix.threads import parallel_map
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
-#: Entries and rows of one tile: multiplied, then transformed while it is still in the cache.
-TILE_ENTRIES = 1 << 17
-TILE_ROWS = 128
-#: Rows of a square tile of a Gram matrix, mirrored while it is in the cache.
-SQUARE_TILE_ROWS = 256
-#: Rows of a strip whose weighted sums are accumulated without storing the kernel matrix.
-STRIP_ROWS, MAX_STRIP_ROWS = 64, 512
+#: Rows and columns of a tile: multiplied, then transformed while it is still in the cache. Columns
+#: of a tile whose side is a power of two would compete for the same few lines of it.
+SIDE = 240
+#: Fewest rows of a strip whose weighted sums are accumulated without storing the kernel matrix, and
+#: entries of its tiles.
+STRIP_ROWS, STRIP_ENTRIES = 64, 1 << 15
 #: Multiplications below which a second thread costs more than it saves.
 MIN_PARALLEL_WORK = 1 << 21
 
@@ -32,10 +31,8 @@ class PreparedTiles(PreparedKernel):
         """The arrays that a tile needs of the rows x, as many rows in each."""
 
     @abstractmethod
-    def _tile(
-        self, rows: tuple[Any, ...], columns: slice, block: Array, start: tuple[int, int]
-    ) -> None:
-        """Rows with some of the centers, in the contiguous block from index ``start`` on."""
+    def _tile(self, rows: tuple[Any, ...], columns: slice, tile: Array) -> None:
+        """Rows with some of the centers, in a contiguous tile."""
 
     def _converted(self, x: Items) -> tuple[Items, Self]:
         """The rows, and the prepared kernel, as matrices of one type."""
@@ -54,10 +51,15 @@ class PreparedTiles(PreparedKernel):
         """Fill the block; of a symmetric one the tiles below the diagonal, mirrored."""
 
         def fill(rows: slice, columns: slice) -> None:
-            part = tuple(array[rows] for array in arrays)
-            self._tile(part, columns, block, (rows.start, columns.start))
-            if symmetric:
-                mirror_tile(block, rows, columns)
+            # a tile of its own: rows of the block are so far apart that the cache holds few
+            shape = (rows.stop - rows.start, columns.stop - columns.start)
+            tile = np.empty(shape, dtype=block.dtype)
+            self._tile(tuple(array[rows] for array in arrays), columns, tile)
+            if symmetric and rows == columns:
+                mirror_lower(tile, self.diagonal[rows])
+            elif symmetric:
+                block[columns, rows] = tile.T
+            block[rows, columns] = tile
 
         todo = lower_tiles(len(self)) if symmetric else tiles(*block.shape)
         for_each_tile(fill, todo, arrays[0].shape[1])
@@ -68,7 +70,7 @@ class PreparedTiles(PreparedKernel):
         arrays = prepared._arrays(x)
 
         def compute(rows: slice, columns: slice, tile: Array) -> None:
-            prepared._tile(tuple(array[rows] for array in arrays), columns, tile, (0, 0))
+            prepared._tile(tuple(array[rows] for array in arrays), columns, tile)
 
         return weighted_sums(compute, weights, x)
 
@@ -76,7 +78,6 @@ class PreparedTiles(PreparedKernel):
         """The tiles below the diagonal, mirrored."""
         block = output_block(self.centers, self.centers, out)
         self._fill(self._arrays(self.centers), block, symmetric=True)
-        np.fill_diagonal(block, self.diagonal)
         return copy_to(block, out)
 
 
@@ -84,19 +85,19 @@ Tile = tuple[slice, slice]
 
 
 def tiles(n: int, m: int) -> list[Tile]:
-    """Tiles of about equal size; long rows are split, so that few rows still make many tiles."""
-    height = max(1, min(n, max(TILE_ROWS, TILE_ENTRIES // max(m, 1))))
-    width = max(256, TILE_ENTRIES // height)
+    """Tiles of about equal size; few rows have wider tiles."""
+    height = min(SIDE, n)
+    width = SIDE * SIDE // max(height, 1)
     return [
         (slice(top, min(top + height, n)), slice(left, min(left + width, m)))
-        for top in range(0, n, height)
+        for top in range(0, n, max(height, 1))
         for left in range(0, m, width)
     ]
 
 
 def lower_tiles(n: int) -> list[Tile]:
     """Square tiles that cover the lower triangle of an n x n matrix."""
-    cuts = [slice(top, min(top + SQUARE_TILE_ROWS, n)) for top in range(0, n, SQUARE_TILE_ROWS)]
+    cuts = [slice(top, min(top + SIDE, n)) for top in range(0, n, SIDE)]
     return [(rows, columns) for i, rows in enumerate(cuts) for columns in cuts[: i + 1]]
 
 
@@ -115,20 +116,19 @@ def weighted_sums(compute: Callable[[slice, slice, Array], None], weights: Array
     n, m = int(x.shape[0]), len(weights)
     sums = np.zeros((n, weights.shape[1]))
     weights = weights.astype(x.dtype, copy=False)
-    width = max(1, min(m, TILE_ENTRIES // STRIP_ROWS))
-    tall = max(STRIP_ROWS, min(MAX_STRIP_ROWS, TILE_ENTRIES // width))
 
     def strip(rows: slice, _: slice) -> None:
-        buffer = np.empty((rows.stop - rows.start) * width, dtype=x.dtype)
         height = rows.stop - rows.start
+        width = max(1, min(m, max(SIDE, STRIP_ENTRIES // height)))
+        buffer = np.empty(height * width, dtype=x.dtype)
         for left in range(0, m, width):
             columns = slice(left, min(left + width, m))
             tile = buffer[: height * (columns.stop - left)].reshape(height, -1)
             compute(rows, columns, tile)
             sums[rows] += tile @ weights[columns]
 
-    todo = [(slice(top, min(top + tall, n)), slice(0, m)) for top in range(0, n, tall)]
-    for_each_tile(strip, todo, int(x.shape[1]))
+    strips = pieces(n, STRIP_ROWS, max(MIN_PIECES, n // SIDE))
+    for_each_tile(strip, [(rows, slice(0, m)) for rows in strips], int(x.shape[1]))
     return sums
 
 

@@ -50,12 +50,8 @@ class PreparedInnerProducts(PreparedTiles):
     def _arrays(self, x: Items) -> tuple[Any, ...]:
         return (x,)
 
-    def _tile(
-        self, rows: tuple[Any, ...], columns: slice, block: Array, start: tuple[int, int]
-    ) -> None:
-        (x,), (top, left) = rows, start
-        tile = block[top : top + x.shape[0], left : left + columns.stop - columns.start]
-        product_into(x, self.centers[columns].T, tile)
+    def _tile(self, rows: tuple[Any, ...], columns: slice, tile: Array) -> None:
+        product_into(rows[0], self.centers[columns].T, tile)
         self.kernel._apply(tile)
 
 

@@ -1,8 +1,7 @@
 """Tiles of the Gaussian kernel, exp(−½ ‖x − z‖²).
 
 The exponential is written out, 2^k · e^r with |r| ≤ ½ ln 2 and e^r by its Taylor series, because
-calls of the C library prevent vectorization. For the same reason a tile is given by its first row
-and column in a contiguous block.
+calls of the C library prevent vectorization. Tiles are contiguous for the same reason.
 """
 
 from __future__ import annotations
@@ -74,10 +73,10 @@ FLAGS = {"contract", "nnan", "nsz"}
 
 
 @compiled(fastmath=FLAGS)
-def gaussian_tile64(block, top, left, half_x, half_z):
+def gaussian_tile64(tile, half_x, half_z):
     """exp(min(0, p − ½‖x‖² − ½‖z‖²)) in place of the products p = x·z of a tile."""
     for i in range(half_x.size):
-        h, row = half_x[i], block[top + i, left : left + half_z.size]
+        h, row = half_x[i], tile[i]
         for j in range(row.size):
             t = min(row[j] - (h + half_z[j]), 0.0)
             e = exponential(max(t, LEAST))
@@ -85,10 +84,10 @@ def gaussian_tile64(block, top, left, half_x, half_z):
 
 
 @compiled(fastmath=FLAGS)
-def gaussian_tile32(block, top, left, half_x, half_z):
+def gaussian_tile32(tile, half_x, half_z):
     """The same in single precision."""
     for i in range(half_x.size):
-        h, row = half_x[i], block[top + i, left : left + half_z.size]
+        h, row = half_x[i], tile[i]
         for j in range(row.size):
             t = min(row[j] - (h + half_z[j]), _ZERO_32)
             e = _exp32(max(t, _LEAST_32))
@@ -96,14 +95,14 @@ def gaussian_tile32(block, top, left, half_x, half_z):
 
 
 @compiled(fastmath=FLAGS)
-def gaussian_rows64(block, top, left, far, x, zt, inverse):
+def gaussian_rows64(tile, far, x, zt, inverse):
     """exp(−½ Σ ((x − z)/σ)²) in the rows ``far``, from the differences, with 1/σ as ``inverse``.
 
     The centers are the columns of ``zt``. Differences do not cancel, however far the rows lie
     from the origin.
     """
     for i in far:
-        row = block[top + i, left : left + zt.shape[1]]
+        row = tile[i]
         row[:] = 0.0
         for c in range(zt.shape[0]):
             at, column = x[i, c], zt[c]
@@ -117,10 +116,10 @@ def gaussian_rows64(block, top, left, far, x, zt, inverse):
 
 
 @compiled(fastmath=FLAGS)
-def gaussian_rows32(block, top, left, far, x, zt, inverse):
+def gaussian_rows32(tile, far, x, zt, inverse):
     """The same in single precision."""
     for i in far:
-        row = block[top + i, left : left + zt.shape[1]]
+        row = tile[i]
         row[:] = _ZERO_32
         for c in range(zt.shape[0]):
             at, column = x[i, c], zt[c]

@@ -29,6 +29,8 @@ _REPEATS, _NO_DECREASE = 3, 1e-18
 _EXTRA_ROUNDS = 10
 #: Rounds without a clear decrease of the violation after which no more systems are solved.
 _STALLED = 4
+#: Kernel values between which SMO reads them in single precision.
+_SINGLE = (1e-20, 1e20)
 #: Multiplications for the systems of one round, and the most steps.
 _WORK, _STEPS = 1e9, 150
 
@@ -58,11 +60,13 @@ def solve_active_set(
     """
     constant = f - gram @ beta
     p, diagonal = problem, np.ascontiguousarray(np.diag(gram), dtype=float)
+    # f is of double precision and computed again after every round: SMO may round K until it stalls
+    rounded = gram.astype(np.float32) if _is_of_single_range(diagonal) else gram
     violation, extra, stalled = problem.violation(beta, f), _EXTRA_ROUNDS, 0
     while violation > fine and extra and not budget.exhausted:
         limit = min(5 * problem.n + 1000, budget.remaining)
         goal = fine if violation <= tol else max(fine, 0.1 * tol)
-        count, _ = smo(gram, diagonal, p.t, p.low, p.high, p.epsilon, beta, f, goal, limit)
+        count, *_ = smo(rounded, diagonal, p.t, p.low, p.high, p.epsilon, beta, f, goal, limit)
         budget.n_iter += max(count, 1)
         moved = stalled < _STALLED and _newton_steps(gram, problem, beta, constant, budget)
         f[:] = gram @ beta + constant
@@ -70,9 +74,18 @@ def solve_active_set(
         stalled = stalled + 1 if violation > 0.5 * before else 0
         if violation <= tol:
             extra = 0 if stalled >= _STALLED else extra - 1
-        if not moved and count == 0 and violation >= before:
+        stuck = not moved and count == 0 and violation >= before
+        if rounded is not gram and violation > tol and (stuck or stalled):
+            rounded, stalled = gram, 0
+        elif stuck:
             break
     return violation
+
+
+def _is_of_single_range(diagonal: Floats) -> bool:
+    """Whether kernel values of this size have their digits in single precision, too."""
+    size = float(np.abs(diagonal).max(initial=0.0))
+    return _SINGLE[0] < size < _SINGLE[1]
 
 
 def newton_rounds(size: int) -> int:

@@ -20,7 +20,7 @@ from separatrix.optimize.solution import Certificate
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import INDEFINITE_CLAIM, KERNEL_CLAIM
 from separatrix.svm.dual.gram_matrix import LARGE, GramMatrix
-from separatrix.svm.loops.class_pairs import add_products, certify_pairs, fill_pair
+from separatrix.svm.dual.pair_figures import PairFigures
 from separatrix.svm.loops.smo import smo
 from separatrix.svm.primal.solver import few_columns
 from separatrix.svm.problem import SolverOptions, Status, classification_problem
@@ -65,7 +65,6 @@ class ClassPairs:
         self.cost, self.diagonal = cost[self.order], gram.diagonal[self.order]
         self.beta, self.f = np.zeros((k, gram.n)), np.zeros((k, gram.n))
         self.counts = np.zeros((k, k), dtype=np.int64)
-        self.figures = np.zeros((k, k, 7))
 
     def part(self, c: int) -> slice:
         """The places of the rows of a class."""
@@ -99,14 +98,10 @@ class ClassPairs:
             square = np.asarray(self.gram.square(self.rows(c, c + 1)), dtype=float)
             self.f[:, own] += self.beta[:, own] @ square
 
-        def certify(i: int) -> None:
-            data = (self.starts, self.cost, self.beta, self.f)
-            certify_pairs(*data, i, i + 1, self.k, self.figures[i])
-
         parallel_map(inside, classes)
         parallel_map(solve, self._blocks())
         parallel_map(complete, classes)
-        parallel_map(certify, classes)
+        self.figures = PairFigures(self.starts, self.cost, self.beta, self.f)
 
     def _solve_pair(
         self,
@@ -118,18 +113,22 @@ class ClassPairs:
         memory: Memory,
     ) -> None:
         """SMO for classes i < c, whose kernel is in ``cross`` from the row ``top`` on."""
-        n, m = int(self.sizes[i]), int(self.sizes[i] + self.sizes[c])
+        n, size = int(self.sizes[i]), int(self.sizes[c])
+        m, between = n + size, cross[top : top + size]
         gram = memory[1][: m * m].reshape(m, m)
-        fill_pair(cross, top, n, within, self.places[i], self.places[c], gram)
+        gram[:n, :n] = within[self.places[i] : self.places[i + 1]].reshape(n, n)
+        gram[n:, n:] = within[self.places[c] : self.places[c + 1]].reshape(size, size)
+        gram[n:, :n] = between
+        gram[:n, n:] = gram[n:, :n].T
         first, second = self.part(i), self.part(c)
         cost = np.concatenate([self.cost[first], self.cost[second]])
         diagonal = np.concatenate([self.diagonal[first], self.diagonal[second]])
-        problem = classification_problem(np.repeat([1.0, -1.0], [n, m - n]), cost)
+        problem = classification_problem(np.repeat([1.0, -1.0], [n, size]), cost)
         beta, limit = np.zeros(m), _ITERATIONS * m
         data = (gram, diagonal, problem.t, problem.low, problem.high, 0.0, beta, np.zeros(m))
-        self.counts[i, c], _ = smo(*data, _REDUCTION * self.options.tol, limit)
+        self.counts[i, c], *_ = smo(*data, _REDUCTION * self.options.tol, limit)
         self.beta[c, first], self.beta[i, second] = beta[:n], beta[n:]
-        add_products(cross, top, self.starts, i, c, self.beta, self.f)
+        self.f[i, second], self.f[c, first] = between @ beta[:n], beta[n:] @ between
 
     def _memory(self) -> Memory:
         """Room for any block between classes, and for the Gram matrix of any pair."""
@@ -152,11 +151,13 @@ class ClassPairs:
 
     def record(self, i: int, j: int) -> BinarySVM | None:
         """The binary SVM of a pair; None where it is not solved."""
-        b, square, primal, gap, kkt, violation, scale = self.figures[i, j].tolist()
-        tol = self.options.tol
-        if not violation <= tol:
+        tol, figures = self.options.tol, self.figures
+        if not figures.violation[i, j] <= tol:
             return None
         first, second = self.part(i), self.part(j)
+        b, square = float(figures.b[i, j]), float(figures.square[i, j])
+        primal, gap = float(figures.primal[i, j]), float(figures.gap[i, j])
+        kkt, scale = float(figures.kkt[i, j]), float(figures.scale[i, j])
         if self.gram.mercer:
             certificate = Certificate(
                 KERNEL_CLAIM,
@@ -180,7 +181,12 @@ class ClassPairs:
             both(self.order),
             np.concatenate([self.beta[j, first], self.beta[i, second]]),
             both(self.cost),
-            np.concatenate([self.f[j, first], self.f[i, second]]),
+            np.concatenate(
+                [
+                    np.maximum(1.0 - (self.f[j, first] + b), 0.0),
+                    np.maximum(1.0 + (self.f[i, second] + b), 0.0),
+                ]
+            ),
             b,
             square,
             certificate,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from separatrix.kernels import Custom, Gaussian, Kernel, Linear, Precomputed, PreparedKernel
 from separatrix.kernels.base import finite_diagonal, n_items, take_items
 from separatrix.rows.block import Floats, Ints
-from separatrix.svm.loops.smo import accumulate
+from separatrix.svm.loops.smo import add_rows
 from separatrix.threads import parallel_map, pieces
 
 #: Largest kernel value for which single precision is used.
@@ -199,10 +199,10 @@ class RowCache:
 
     def _accumulate(self, f: Floats, slots: Ints, change: Floats) -> None:
         if len(f) * len(slots) < _SERIAL:
-            accumulate(self.store, slots, change, f, 0, len(f))
+            add_rows(self.store, slots, change, f, 0, len(f))
             return
 
         def add(part: slice) -> None:
-            accumulate(self.store, slots, change, f, part.start, part.stop)
+            add_rows(self.store, slots, change, f, part.start, part.stop)
 
         parallel_map(add, pieces(len(f), _COLUMNS))

@@ -123,9 +123,9 @@ class ShrinkingSMO:
         self.gram.prepare(active, single=True).gram(gram)
         limit = min(_ITERATIONS * len(active), self.budget.remaining)
         data = (gram, self.gram.diagonal[active], part.t, part.low, part.high, part.epsilon)
-        count, violation = smo(*data, beta, f, tol, limit)
+        count, least, most = smo(*data, beta, f, tol, limit)
         self.budget.n_iter += count
-        return float(violation)
+        return most - least
 
     def _first_active_set(self) -> Ints:
         """Some rows in random order, and all support vectors of the start."""
@@ -174,10 +174,10 @@ def smo_working_sets(
         limit = min(_ITERATIONS * len(chosen), budget.remaining)
         diagonal = cache.gram.diagonal[cache.columns[chosen]]
         data = (gram, diagonal, part.t, part.low, part.high, part.epsilon, own, gradient)
-        count, _ = smo(*data, target, limit)
+        count, *_ = smo(*data, target, limit)
         while count < MIN_ITERATIONS and target > tol:  # few rows stand out: the next ones, too
             target = max(0.5 * tol, _REDUCTION * target)
-            more, _ = smo(*data, target, limit - count)
+            more, *_ = smo(*data, target, limit - count)
             count += more
         change = own - beta[chosen]
         changed = change != 0.0

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.rows.block import Floats, Ints
+from separatrix.svm.problem import SVMProblem
+from separatrix.svm.tuning.binary import BinaryProblem
 from separatrix.svm.tuning.problems import Problems
-from separatrix.svm.tuning.segments import SegmentProblem
 
 #: Violation of the KKT conditions that is left at each C, in the units of t; of few rows, where it
 #: costs nothing, a finer one.
@@ -28,18 +29,19 @@ MAX_ITER, MAX_ITER_PER_ROW = 2_000, 5
 class FoldPath:
     """One C after the other for all problems of a fold; ``gram`` is that of all rows.
 
-    ``work`` counts iterations times rows.
+    ``grams`` are those of the rows of each problem; ``work`` counts iterations times rows.
     """
 
     def __init__(
         self,
         gram: NDArray[np.floating],
+        grams: list[NDArray[np.floating]],
         problems: Problems,
         train: Ints,
         test: Ints,
         tol: float = TOLERANCE,
     ) -> None:
-        self.gram, self.problems, self.test, self.tol = gram, problems, test, tol
+        self.gram, self.grams, self.problems, self.test, self.tol = gram, grams, problems, test, tol
         training = np.zeros(len(gram), dtype=bool)
         training[train] = True
         self.low, self.high = problems.bounds(training)
@@ -55,12 +57,11 @@ class FoldPath:
         low, high, diagonal = C * self.low, C * self.high, self.diagonal[p.rows]
         np.clip(grown * self.beta, low, high, out=self.beta)  # what rounding adds is cut off
         self.f *= grown
-        for at, (start, segments) in enumerate(zip(p.starts, p.segments.tolist(), strict=False)):
-            own = slice(start, p.starts[at + 1])
-            problem = SegmentProblem(
-                self.gram, tuple(segments), diagonal[own], p.t[own], low[own], high[own], p.epsilon
-            )
-            limit = MAX_ITER + MAX_ITER_PER_ROW * len(problem.t)
+        for at, gram in enumerate(self.grams):
+            own = slice(p.starts[at], p.starts[at + 1])
+            bounded = SVMProblem(p.t[own], low[own], high[own], p.epsilon)
+            problem = BinaryProblem(gram, diagonal[own], bounded)
+            limit = MAX_ITER + MAX_ITER_PER_ROW * bounded.n
             work, self.b[at] = problem.solve(self.beta[own], self.f[own], self.tol, limit)
             self.work += work
         self.C = float(C)

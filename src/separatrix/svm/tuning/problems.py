@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from separatrix.estimators.class_labels import outputs_of
 from separatrix.rows.block import Floats, Ints
+from separatrix.threads import parallel_map
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,17 @@ class Problems:
     def count(self) -> int:
         """Number of problems."""
         return len(self.segments)
+
+    def grams(self, gram: NDArray[np.floating]) -> list[NDArray[np.floating]]:
+        """The Gram matrix of the rows of each problem; copies where there are several classes."""
+
+        def of_rows(p: int) -> NDArray[np.floating]:
+            a, b, c, d = self.segments[p]
+            if b - a + d - c == len(gram):
+                return gram
+            return np.block([[gram[a:b, a:b], gram[a:b, c:d]], [gram[c:d, a:b], gram[c:d, c:d]]])
+
+        return parallel_map(of_rows, range(self.count))
 
     def bounds(self, training: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """low and high; zero for rows that are not for training."""

@@ -96,7 +96,8 @@ class Validation:
         variance = feature_variance(gram, self.sample.w[self.order])
         unit = 1.0 / variance if variance > 1e-12 * abs(float(gram[0, 0])) else 1.0
         found: list[Point] = []
-        paths = [FoldPath(gram, self.problems, a, b, self.tol) for a, b in self.pairs]
+        grams = self.problems.grams(gram)
+        paths = [FoldPath(gram, grams, self.problems, a, b, self.tol) for a, b in self.pairs]
         for at in places:
             C = float(C_GRID[at] * unit)
             parts = parallel_map(lambda path, C=C: _solved(path, C), paths)  # type: ignore[misc]
