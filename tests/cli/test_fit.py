@@ -93,6 +93,7 @@ def test_predictions_are_those_of_the_test_part(command, here, table) -> None:
     assert result["test"]["rmse"]["value"] == pytest.approx(np.sqrt(np.mean(np.square(error))))
 
 
+@pytest.mark.usefixtures("plain_page")
 def test_classes_have_probabilities_in_predictions(command, here) -> None:
     assert command("fit", "sample:wine", "--target", "cultivar").code == 0
     with (here / "wine-separatrix/predictions.csv").open() as file:
