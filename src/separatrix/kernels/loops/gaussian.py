@@ -12,6 +12,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from separatrix.compilation import compiled
+from separatrix.kernels.loops.extremes import larger, smaller
 
 _LOG2E = 1.4426950408889634
 _LOG2E_32 = np.float32(_LOG2E)
@@ -78,8 +79,8 @@ def gaussian_tile64(tile, half_x, half_z):
     for i in range(half_x.size):
         h, row = half_x[i], tile[i]
         for j in range(row.size):
-            t = min(row[j] - (h + half_z[j]), 0.0)
-            e = exponential(max(t, LEAST))
+            t = smaller(row[j] - (h + half_z[j]), 0.0)
+            e = exponential(larger(t, LEAST))
             row[j] = e if t >= LEAST else 0.0
 
 
@@ -89,8 +90,8 @@ def gaussian_tile32(tile, half_x, half_z):
     for i in range(half_x.size):
         h, row = half_x[i], tile[i]
         for j in range(row.size):
-            t = min(row[j] - (h + half_z[j]), _ZERO_32)
-            e = _exp32(max(t, _LEAST_32))
+            t = smaller(row[j] - (h + half_z[j]), _ZERO_32)
+            e = _exp32(larger(t, _LEAST_32))
             row[j] = e if t >= _LEAST_32 else _ZERO_32
 
 
@@ -111,7 +112,7 @@ def gaussian_rows64(tile, far, x, zt, inverse):
                 row[j] += d * d
         for j in range(row.size):
             t = -0.5 * row[j]
-            e = exponential(max(t, LEAST))
+            e = exponential(larger(t, LEAST))
             row[j] = e if t >= LEAST else 0.0
 
 
@@ -128,5 +129,5 @@ def gaussian_rows32(tile, far, x, zt, inverse):
                 row[j] += d * d
         for j in range(row.size):
             t = -_HALF_32 * row[j]
-            e = _exp32(max(t, _LEAST_32))
+            e = _exp32(larger(t, _LEAST_32))
             row[j] = e if t >= _LEAST_32 else _ZERO_32

@@ -23,11 +23,11 @@ from separatrix.svm.problem import Budget, SVMProblem
 #: Rows up to which the Gram matrix is computed at once in single precision.
 WHOLE = 2500
 #: Rows of a working set.
-WORKING_SET = 1536
+WORKING_SET = 2032
 #: Iterations on a working set, per row in it; the same where all rows are one.
 _ITERATIONS = 40
 #: A working set is optimized to this fraction of the violation it starts from.
-_REDUCTION = 0.6
+_REDUCTION = 0.3
 #: Iterations that are worth the Gram matrix of a working set.
 MIN_ITERATIONS = 300
 #: Rows of the first active set, as a fraction of all, and at least.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.compilation import compiled
-from separatrix.svm.loops.extremes import larger, smaller
+from separatrix.kernels.loops.extremes import larger, smaller
 
 #: Gradient offset of a move that is not allowed.
 FAR = 1e300
