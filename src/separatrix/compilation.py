@@ -34,6 +34,7 @@ def compiled(loop: Any = None, *, fastmath: set[str] | bool = False, inline: str
     if loop is None:
         return lambda loop: compiled(loop, fastmath=fastmath, inline=inline)
     options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "inline": inline}
+    options["no_cfunc_wrapper"] = True  # nothing calls loops by address: less to compile
     try:
         return njit(cache=True, **options)(loop)
     except RuntimeError as problem:

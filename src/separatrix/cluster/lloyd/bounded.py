@@ -15,7 +15,7 @@ from scipy import sparse
 from separatrix.cluster.lloyd.center_layout import MAX_GROUPS, center_layout, fill_tiles
 from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops.assignments import center_rows
-from separatrix.cluster.loops.kmeans import Points, State, assign_pieces, work_space
+from separatrix.cluster.loops.kmeans import BATCH, Points, State, assign_pieces
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces, thread_count
 
@@ -53,7 +53,9 @@ class BoundedLloyd:
             lower[:, 0] if groups == 1 else np.full(n, -np.inf, dtype=np.float32),
         )
         self.points = None if table.x.size > LARGE else self._all_centered()
-        self.rounding = (2 * d + 16) * 2.0**-24
+        # of ½‖c‖² − x·c, and of the difference of two, relative to ‖x‖² + ‖c‖²: there are four
+        # partial sums of d/4 products, numbers rounded to single precision
+        self.rounding = (0.5 * d + 16) * 2.0**-24
         self.cuts = np.array([0, *(piece.stop for piece in self.pieces)])
         # of every cluster the sum, the weight and the number of its rows; of all, and by piece
         self.totals = np.zeros((k, d + 2))
@@ -83,7 +85,7 @@ class BoundedLloyd:
                 np.subtract(x, self.mean, out=exact)
                 exact *= 1.0 / self.unit
                 single[:] = exact
-                np.einsum("ij,ij->i", single, single, out=points.square[at])
+                points.square[at] = np.einsum("ij,ij->i", exact, exact)
                 points.weight[at] = w
 
         parallel_map(fill, self.pieces)
@@ -104,17 +106,10 @@ class BoundedLloyd:
 
     def assign(self) -> int:
         """Assign every row to its nearest center; the number of rows that moved."""
-        moved = np.zeros(len(self.pieces), dtype=np.int64)
         if self.points is not None:
-            points, counter = self.points, np.zeros(1, dtype=np.int64)
-            threads = range(min(thread_count(), len(moved)))
-            # one call for each thread, which takes pieces without the interpreter
-            parallel_map(
-                lambda _: self._assign(counter, self.cuts, points, self.state, self.parts, moved),
-                threads,
-            )
+            moved = self._assign(self.cuts, self.points, self.state, self.parts)
         else:
-            moved[:] = parallel_map(self._assign_batches, range(len(moved)))
+            moved = np.array(parallel_map(self._assign_batches, range(len(self.pieces))))
         if self.first:  # there were no labels before
             self.first = False
             self._recompute_sums()
@@ -122,14 +117,54 @@ class BoundedLloyd:
         self._collect_sums(np.flatnonzero(moved).tolist())
         return int(moved.sum())
 
-    def _assign(
-        self, counter: Ints, cuts: Ints, points: Points, state: State, parts: Floats, moved: Ints
-    ) -> None:
-        """Assign rows of pieces until all are taken."""
-        assign_pieces(
-            counter, cuts, self.rounding, self.centers.max_square, *points, *state,
-            *self.centers[:-1], parts, moved, *work_space(self.groups),
-        )  # fmt: skip
+    def _assign(self, cuts: Ints, points: Points, state: State, parts: Floats) -> Ints:
+        """Assign the rows of all pieces; how many moved in each.
+
+        There is one call of the loop for each thread, which takes pieces without the interpreter.
+        """
+        counter, moved = np.zeros(1, dtype=np.int64), np.zeros((len(cuts) - 1, 2), dtype=np.int64)
+
+        def assign(_: int) -> None:
+            assign_pieces(
+                counter, cuts, self.rounding, self.centers.max_square, *points, *state,
+                *self.centers[2:-1], parts, moved, np.empty(BATCH + 1, dtype=np.int64),
+                np.empty(BATCH + 1, dtype=np.float32), np.empty(self.groups, dtype=np.float32),
+            )  # fmt: skip
+
+        parallel_map(assign, range(min(thread_count(), len(moved))))
+
+        def assign_tied(p: int) -> None:
+            moved[p, 0] += self._assign_tied(slice(cuts[p], cuts[p + 1]), points, state, parts[p])
+
+        parallel_map(assign_tied, np.flatnonzero(moved[:, 1]).tolist())
+        return moved[:, 0]
+
+    def _assign_tied(self, piece: slice, points: Points, state: State, part: Floats) -> int:
+        """Assign the rows of a piece that single precision does not decide; how many moved.
+
+        Distances are from differences; of equally near centers the first is taken.
+        """
+        from scipy.spatial.distance import cdist  # slow to import
+
+        centers, groups = self.centers, self.groups
+        rows = piece.start + np.flatnonzero(np.isinf(state.upper[piece]))
+        squares = cdist(points.exact[rows], centers.exact, "sqeuclidean")
+        here, nearest = np.arange(len(rows)), squares.argmin(axis=1)
+        away = np.sqrt(squares[here, nearest]) * (1.0 + 1e-7)
+        squares[here, nearest] = np.inf
+        least = np.sqrt([squares[:, centers.group_of == g].min(axis=1) for g in range(groups)])
+        least *= 1.0 - 1e-7
+        state.upper[rows] = _up(away - centers.drift[nearest])
+        state.lower[rows] = _down(least.T + centers.group_drift[:-1])
+        state.lowest[rows] = _down(least.min(axis=0) + centers.group_drift[-1])
+        changed = np.flatnonzero(state.label[rows] != nearest)
+        for i, b in zip(rows[changed], nearest[changed], strict=True):
+            w = points.weight[i]
+            moved = np.r_[w * points.exact[i], w, 1.0]
+            part[state.label[i]] -= moved
+            part[b] += moved
+            state.label[i] = b
+        return len(changed)
 
     def _assign_batches(self, number: int) -> int:
         """Assign the rows of a piece, which are centered a batch at a time; how many moved."""
@@ -143,10 +178,8 @@ class BoundedLloyd:
                 x, self.mean, self.unit, state.label, state.upper, state.lowest,
                 self.centers.drift, self.centers.group_drift[-1], *points[:3],
             )  # fmt: skip
-            counter, moved = np.zeros((2, 1), dtype=np.int64)
-            cuts = np.array([0, len(x)])
-            self._assign(counter, cuts, points, state, self.parts[number : number + 1], moved)
-            total += int(moved[0])
+            part = self.parts[number : number + 1]
+            total += int(self._assign(np.array([0, len(x)]), points, state, part)[0])
         return total
 
     def update_centers(self) -> None:
@@ -231,3 +264,13 @@ class BoundedLloyd:
         losses = parallel_map(lambda piece: float(self._losses(piece).sum()), self.pieces)
         centers = self.centers.exact * self.unit + self.mean
         return centers, self.state.label, self.totals[:, -2].copy(), sum(losses) * self.unit**2
+
+
+def _up(bound: Floats) -> Floats:
+    """Upper bounds that stay such in single precision."""
+    return bound + 1.2e-7 * np.abs(bound)
+
+
+def _down(bound: Floats) -> Floats:
+    """Lower bounds that stay such in single precision."""
+    return np.where(bound < np.inf, bound - 1.2e-7 * np.abs(bound), np.inf)

@@ -15,23 +15,23 @@ MAX_GROUPS = 16
 def center_layout(centers: Floats, max_groups: int) -> Centers:
     """Centers in groups of near ones, each group an integral number of tiles."""
     k, d = centers.shape
-    tiles = -(-k // LANES)
-    per_group = -(-tiles // max_groups)
-    groups = -(-tiles // per_group)
+    wanted = -(-k // LANES)
+    per_group = -(-wanted // max_groups)
+    groups = -(-wanted // per_group)
     lanes = groups * per_group * LANES
     order = proximity_order(centers, np.arange(k), per_group * LANES)
     lane_of, center_of = np.zeros(k, dtype=np.int64), np.zeros(lanes, dtype=np.int64)
     lane_of[order] = np.arange(k)
     center_of[:k] = order
+    tiles = np.zeros((lanes // LANES, d + 1, LANES), dtype=np.float32)
+    tiles[:, d] = np.inf
     layout = Centers(
         np.zeros((k, d)),
-        np.zeros((k, d), dtype=np.float32),
-        np.zeros(k, dtype=np.float32),
-        np.zeros((lanes // LANES, d, LANES), dtype=np.float32),
-        np.full((lanes // LANES, LANES), np.inf, dtype=np.float32),
+        lane_of // (per_group * LANES),
+        np.zeros((k, d + 1), dtype=np.float32),
+        tiles,
         lane_of,
         center_of,
-        lane_of // (per_group * LANES),
         np.zeros(k),
         np.zeros(groups + 1),
         float((centers**2).sum(axis=1).max()),
@@ -42,11 +42,10 @@ def center_layout(centers: Floats, max_groups: int) -> Centers:
 
 def fill_tiles(layout: Centers, centers: Floats) -> None:
     """Write the centers into their lanes."""
-    layout.exact[:] = layout.single[:] = centers
-    layout.halves[:] = 0.5 * (centers**2).sum(axis=1)
+    layout.exact[:] = layout.single[:, :-1] = centers
+    layout.single[:, -1] = 0.5 * (centers**2).sum(axis=1)
     tile, lane = np.divmod(layout.lane_of, LANES)
-    layout.tiles[tile, :, lane] = centers
-    layout.norms[tile, lane] = layout.halves
+    layout.tiles[tile, :, lane] = layout.single
 
 
 def proximity_order(centers: Floats, index: Ints, size: int) -> Ints:

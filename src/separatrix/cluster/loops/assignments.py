@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix.cluster.loops.scalars import larger, smaller
 from separatrix.compilation import compiled
-
-
-@compiled(inline="always")
-def smaller(a, b):
-    """min(a, b) without a branch; NaN is not considered."""
-    return a if a < b else b
-
-
-@compiled(inline="always")
-def larger(a, b):
-    """max(a, b) without a branch; NaN is not considered."""
-    return a if a > b else b
 
 
 @compiled
@@ -33,11 +22,10 @@ def center_rows(
             continue
         for f in range(x.shape[1]):
             exact[i, f] = (x[i, f] - mean[f]) * inverse
-        total = np.float32(0.0)
+        total = 0.0
         for f in range(x.shape[1]):
-            small = np.float32(exact[i, f])
-            single[i, f] = small
-            total += small * small
+            single[i, f] = exact[i, f]
+            total += exact[i, f] * exact[i, f]
         square[i] = total
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from separatrix.cluster.loops.assignments import smaller
+from separatrix.cluster.loops.scalars import smaller
 from separatrix.compilation import compiled
 
 #: Rows in a tile: their distances stay in first-level cache.

@@ -1,6 +1,6 @@
 """Products of one row with a tile of sixteen columns, in vector registers.
 
-    values = start[tile] − Σ_f x[row, f] · tiles[tile, f, :]
+    values = tiles[tile, d, :] − Σ_f x[row, f] · tiles[tile, f, :]
 
 The compiler's own vectorization stores and reloads every partial sum, because it cannot know that
 arrays do not overlap. Here the sums are a vector value from the first feature to the last.
@@ -22,22 +22,22 @@ _FLAGS = ("contract", "nsz", "nnan")
 
 
 @intrinsic
-def two_least(typing_context, x, row, tiles, start, tile, skip):  # noqa: ARG001
+def two_least(typing_context, x, row, tiles, tile, skip):  # noqa: ARG001
     """The least of the sixteen values of ``tile`` for ``row``, its lane, and the second least.
 
-    ``x`` (n x d), ``tiles`` (t x d x 16), ``start`` (t x 16): float32, C-contiguous. Lane ``skip``,
+    ``x`` (n x d) and ``tiles`` (t x (d + 1) x 16) are float32 and C-contiguous. Lane ``skip``,
     counted from the first tile, is excluded.
     """
     result = types.Tuple((types.float32, types.int64, types.float32))
-    signature = result(x, types.int64, tiles, start, types.int64, types.int64)
+    signature = result(x, types.int64, tiles, types.int64, types.int64)
 
     def codegen(context, builder, signature, arguments):
-        x_kind, _, tiles_kind, start_kind, _, _ = signature.args
-        x_value, row, tiles_value, start_value, tile, skip = arguments
+        x_kind, _, tiles_kind, _, _ = signature.args
+        x_value, row, tiles_value, tile, skip = arguments
         zero = _WHOLE(0)
         x_at, shape = _address(context, builder, x_kind, x_value, row, zero)
         tile_at, _ = _address(context, builder, tiles_kind, tiles_value, tile, zero, zero)
-        start_at, _ = _address(context, builder, start_kind, start_value, tile, zero)
+        start_at, _ = _address(context, builder, tiles_kind, tiles_value, tile, shape[1], zero)
         values = _product(builder, x_at, shape[1], start_at, tile_at)
         first = builder.mul(tile, _WHOLE(LANES))
         values = _without(builder, values, builder.trunc(builder.sub(skip, first), _SHORT))
@@ -48,6 +48,41 @@ def two_least(typing_context, x, row, tiles, start, tile, skip):  # noqa: ARG001
         after = _least(builder, _without(builder, values, lane))
         where = builder.add(first, builder.zext(lane, _WHOLE))
         return context.make_tuple(builder, signature.return_type, [least, where, after])
+
+    return signature, codegen
+
+
+@intrinsic
+def row_product(typing_context, x, row, y, other):  # noqa: ARG001
+    """x[row] · y[other] of C-contiguous float32 arrays, sixteen partial sums at a time."""
+    signature = types.float32(x, types.int64, y, types.int64)
+
+    def codegen(context, builder, signature, arguments):
+        x_kind, _, y_kind, _ = signature.args
+        x_value, row, y_value, other = arguments
+        x_at, shape = _address(context, builder, x_kind, x_value, row, _WHOLE(0))
+        y_at, _ = _address(context, builder, y_kind, y_value, other, _WHOLE(0))
+        lanes, rest = cgutils.alloca_once(builder, _VECTOR), cgutils.alloca_once(builder, _SINGLE)
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), lanes)
+        builder.store(_SINGLE(0.0), rest)
+
+        def add(load, at, total):
+            product = builder.fmul(
+                load(builder.gep(x_at, [at])), load(builder.gep(y_at, [at])), flags=_FLAGS
+            )
+            builder.store(builder.fadd(builder.load(total), product, flags=_FLAGS), total)
+
+        rounds = builder.udiv(shape[1], _WHOLE(LANES))
+        done = builder.mul(rounds, _WHOLE(LANES))
+        with cgutils.for_range(builder, rounds) as loop:
+            add(lambda at: _load(builder, at), builder.mul(loop.index, _WHOLE(LANES)), lanes)
+        with cgutils.for_range(builder, builder.sub(shape[1], done)) as loop:
+            add(builder.load, builder.add(done, loop.index), rest)
+        name = f"llvm.vector.reduce.fadd.v{LANES}f32"
+        kind = ir.FunctionType(_SINGLE, [_SINGLE, _VECTOR])
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        summed = [builder.load(rest), builder.load(lanes)]
+        return builder.call(function, summed, fastmath=("reassoc", *_FLAGS))
 
     return signature, codegen
 
