@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.cluster.lloyd.plusplus import CutRows, TiledRows, draw, plusplus_rows
 from separatrix.cluster.lloyd.sparse_rows import SparseRows
 from separatrix.cluster.loops import small_tables
 from separatrix.cluster.loops.pam import total_reductions
-from separatrix.cluster.loops.plusplus import TILE, compare_candidates
 from separatrix.kernels.base import n_items
 from separatrix.rows.block import Floats, Ints
 from separatrix.threads import parallel_map, pieces
@@ -42,6 +42,10 @@ def lexicographic_order(x: Any) -> Ints:
         return _order_by_keys(x.shape[0], _sparse_keys(x))
     if not isinstance(x, np.ndarray) or x.ndim != 2:
         return np.arange(n_items(x))
+    if x.shape[1]:
+        order = np.argsort(x[:, 0], kind="stable")
+        if (np.diff(x[order, 0]) > 0).all():  # no ties: later columns do not count
+            return order
     return _order_by_keys(len(x), ((x[:, f],) for f in range(x.shape[1])))
 
 
@@ -89,14 +93,6 @@ def _sparse_keys(x: Any) -> Iterator[tuple[Any, ...]]:
         yield column, value
 
 
-def draw(weight: Floats, u: Floats) -> Ints:
-    """Rows at which the cumulative weight passes the fractions u; never one of weight zero."""
-    cumulative = np.cumsum(weight)
-    found = np.searchsorted(cumulative, u * cumulative[-1], side="right")
-    last = int(np.flatnonzero(weight)[-1])
-    return np.asarray(np.minimum(found, last))
-
-
 # -- centers of K-means ----------------------------------------------------------------------------
 
 
@@ -141,14 +137,14 @@ def plusplus_centers(rows: SortedRows, k: int, rng: np.random.Generator) -> Floa
         small_tables.plusplus(z, np.ascontiguousarray(z.T), w, trials, u, found, work)
         return np.asarray(z[found] + origin)
     if z.shape[1] <= MAX_TILED:
-        losses, w = _tiled_losses(z, w)
-        return np.asarray(z[_plusplus_rows(w, k, rng, losses)] + origin)
+        return np.asarray(z[plusplus_rows(TiledRows(z, w), k, rng)] + origin)
     cuts = pieces(len(z), MIN_WORK // max(z.shape[1], 1))
 
-    def squares(piece: int, candidates: Ints) -> Floats:
-        return _squared_distances(z[cuts[piece]], square[cuts[piece]], z[candidates])
+    def squares(candidates: Ints) -> Callable[[int], Floats]:
+        points = z[candidates]
+        return lambda piece: _squared_distances(z[cuts[piece]], square[cuts[piece]], points)
 
-    return np.asarray(z[_plusplus_rows(w, k, rng, _losses(w, cuts, squares))] + origin)
+    return np.asarray(z[plusplus_rows(CutRows(w, cuts, squares), k, rng)] + origin)
 
 
 def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floats:
@@ -157,84 +153,19 @@ def sparse_plusplus(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floa
     x, w = x[order], w[order]
     rows = SparseRows(x, 2 + int(np.log(k)))
 
-    def squares(piece: int, candidates: Ints) -> Floats:
+    def squares(candidates: Ints) -> Callable[[int], Floats]:
         by_column = np.ascontiguousarray(x[candidates].toarray().T)
         norms = rows.square[candidates]
-        out = rows.squared_distances(piece, by_column, norms, None)
-        # products leave rounding errors where a row equals a candidate
-        out[out <= rows.rounding * (rows.square[rows.cuts[piece]][:, None] + norms)] = 0.0
-        return out
 
-    return np.asarray(x[_plusplus_rows(w, k, rng, _losses(w, rows.cuts, squares))].toarray())
+        def of_piece(piece: int) -> Floats:
+            out = rows.squared_distances(piece, by_column, norms, None)
+            # products leave rounding errors where a row equals a candidate
+            out[out <= rows.rounding * (rows.square[rows.cuts[piece]][:, None] + norms)] = 0.0
+            return out
 
+        return of_piece
 
-#: ``losses(candidates, nearest, closer)``: the inertia that each candidate would leave as a center;
-#: ``nearest`` are the squared distances so far, ``closer`` (candidates x n) become those with each.
-Losses = Callable[[Ints, Floats, Floats], Floats]
-
-
-def _losses(w: Floats, cuts: list[slice], squares: Callable[[int, Ints], Floats]) -> Losses:
-    """Losses from ``squares(piece, rows)``, those of distances to some rows."""
-
-    def losses(candidates: Ints, nearest: Floats, closer: Floats) -> Floats:
-        def compare(piece: int) -> Floats:
-            rows = cuts[piece]
-            near = np.minimum(squares(piece, candidates).T, nearest[rows])
-            closer[: len(candidates), rows] = near
-            return np.asarray(near @ w[rows])
-
-        return np.asarray(np.sum(parallel_map(compare, range(len(cuts))), axis=0))
-
-    return losses
-
-
-def _tiled_losses(z: Floats, w: Floats) -> tuple[Losses, Floats]:
-    """Losses of rows in tiles by column, and the weights with zeros up to the end of the last."""
-    (n, d), count = z.shape, -(-len(z) // TILE)
-    tiles, weight = np.zeros((count, d, TILE)), np.zeros(count * TILE)
-    weight[:n] = w
-    cuts = pieces(count, max(1, MIN_WORK // (TILE * max(d, 1))))
-
-    def fill(some: slice) -> None:
-        for t in range(some.start, some.stop):
-            rows = z[t * TILE : (t + 1) * TILE]
-            tiles[t, :, : len(rows)] = rows.T
-
-    def losses(candidates: Ints, nearest: Floats, closer: Floats) -> Floats:
-        left, points = np.empty((len(cuts), len(candidates))), z[candidates]
-        by_tile = (weight.reshape(count, TILE), nearest.reshape(count, TILE))
-        found = closer.reshape(-1, count, TILE)
-
-        def compare(i: int) -> None:
-            compare_candidates(
-                tiles, by_tile[0], points, cuts[i].start, cuts[i].stop, by_tile[1], found, left[i]
-            )
-
-        parallel_map(compare, range(len(cuts)))
-        return np.asarray(left.sum(axis=0))
-
-    parallel_map(fill, cuts)
-    return losses, weight
-
-
-def _plusplus_rows(w: Floats, k: int, rng: np.random.Generator, losses: Losses) -> Ints:
-    """Rows drawn by k-means++."""
-    trials = 2 + int(np.log(k))
-    chosen, nearest = [int(draw(w, rng.random(1))[0])], np.full(len(w), np.inf)
-    closer = np.empty((trials, len(w)))
-
-    def least(candidates: Ints) -> int:
-        """The candidate that leaves the least inertia, which becomes a center."""
-        best = int(losses(candidates, nearest, closer).argmin())
-        nearest[:] = closer[best]
-        return int(candidates[best])
-
-    least(np.array(chosen))
-    for _ in range(1, k):
-        loss = w * nearest
-        u = rng.random(trials)
-        chosen.append(least(draw(loss, u)) if loss.any() else int(draw(w, u)[0]))
-    return np.array(chosen)
+    return np.asarray(x[plusplus_rows(CutRows(w, rows.cuts, squares), k, rng)].toarray())
 
 
 def sparse_random(x: Any, w: Floats, k: int, rng: np.random.Generator) -> Floats:

@@ -27,6 +27,8 @@ BOUNDS_FRACTION = 0.15
 LARGE = 2**25
 #: Numbers of sums that are worth a thread of their own.
 MIN_SUMS = 20_000
+#: Multiplications for rows near two centers that are worth a piece of their own.
+MIN_TIED = 200_000
 
 
 class BoundedLloyd:
@@ -95,9 +97,8 @@ class BoundedLloyd:
         """Add the sums of some pieces to the totals, in order, and clear them."""
 
         def collect(clusters: slice) -> None:
-            for i in changed:
-                self.totals[clusters] += self.parts[i, clusters]
-                self.parts[i, clusters] = 0.0
+            self.totals[clusters] += self.parts[changed, clusters].sum(axis=0)
+            self.parts[changed, clusters] = 0.0
 
         k, d = self.totals.shape
         parallel_map(collect, pieces(k, MIN_SUMS // max(d * len(changed), 1)))
@@ -133,38 +134,41 @@ class BoundedLloyd:
 
         parallel_map(assign, range(min(thread_count(), len(moved))))
 
-        def assign_tied(p: int) -> None:
-            moved[p, 0] += self._assign_tied(slice(cuts[p], cuts[p + 1]), points, state, parts[p])
-
-        parallel_map(assign_tied, np.flatnonzero(moved[:, 1]).tolist())
+        if moved[:, 1].any():
+            moved[0, 0] += self._assign_tied(points, state, parts[0])
         return moved[:, 0]
 
-    def _assign_tied(self, piece: slice, points: Points, state: State, part: Floats) -> int:
-        """Assign the rows of a piece that single precision does not decide; how many moved.
+    def _assign_tied(self, points: Points, state: State, part: Floats) -> int:
+        """Assign the rows that single precision does not decide; how many moved.
 
         Distances are from differences; of equally near centers the first is taken.
         """
         from scipy.spatial.distance import cdist  # slow to import
 
-        centers, groups = self.centers, self.groups
-        rows = piece.start + np.flatnonzero(np.isinf(state.upper[piece]))
-        squares = cdist(points.exact[rows], centers.exact, "sqeuclidean")
-        here, nearest = np.arange(len(rows)), squares.argmin(axis=1)
-        away = np.sqrt(squares[here, nearest]) * (1.0 + 1e-7)
-        squares[here, nearest] = np.inf
-        least = np.sqrt([squares[:, centers.group_of == g].min(axis=1) for g in range(groups)])
-        least *= 1.0 - 1e-7
-        state.upper[rows] = _up(away - centers.drift[nearest])
-        state.lower[rows] = _down(least.T + centers.group_drift[:-1])
-        state.lowest[rows] = _down(least.min(axis=0) + centers.group_drift[-1])
+        centers, rows = self.centers, np.flatnonzero(np.isinf(state.upper))
+        nearest = np.empty(len(rows), dtype=np.int64)
+
+        def assign(some: slice) -> None:
+            at, here = rows[some], np.arange(some.stop - some.start)
+            squares = cdist(points.exact[at], centers.exact, "sqeuclidean")
+            best = nearest[some] = squares.argmin(axis=1)
+            away = np.sqrt(squares[here, best]) * (1.0 + 1e-7)
+            squares[here, best] = np.inf
+            least = [squares[:, centers.group_of == g].min(axis=1) for g in range(self.groups)]
+            bounds = np.sqrt(least) * (1.0 - 1e-7)
+            state.upper[at] = _up(away - centers.drift[best])
+            state.lower[at] = _down(bounds.T + centers.group_drift[:-1])
+            state.lowest[at] = _down(bounds.min(axis=0) + centers.group_drift[-1])
+
+        parallel_map(assign, pieces(len(rows), MIN_TIED // centers.exact.size + 1))
         changed = np.flatnonzero(state.label[rows] != nearest)
-        for i, b in zip(rows[changed], nearest[changed], strict=True):
-            w = points.weight[i]
-            moved = np.r_[w * points.exact[i], w, 1.0]
-            part[state.label[i]] -= moved
-            part[b] += moved
-            state.label[i] = b
-        return len(changed)
+        at, new = rows[changed], nearest[changed]
+        w = points.weight[at, None]
+        moved = np.hstack([w * points.exact[at], w, np.ones((len(at), 1))])
+        np.subtract.at(part, state.label[at], moved)
+        np.add.at(part, new, moved)
+        state.label[at] = new
+        return len(at)
 
     def _assign_batches(self, number: int) -> int:
         """Assign the rows of a piece, which are centered a batch at a time; how many moved."""

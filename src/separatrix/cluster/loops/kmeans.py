@@ -130,7 +130,7 @@ def assign_pieces(
     Piece p has the rows ``cuts[p]:cuts[p + 1]``; ``sums[p]`` (k x (d + 2)) is changed by its rows
     that moved: their sums, weights and number in each cluster. ``moved[p, 0]`` is their number, and
     ``moved[p, 1]`` that of rows which single precision does not decide: their upper bound becomes
-    infinite. The last three arrays are work space (``BATCH`` + 1 twice, and a number for each group).
+    infinite. The last three are work space: ``BATCH`` + 1 numbers twice, and one for each group.
     """
     groups, d, piece = group_drift.size - 1, x.shape[1], next_piece(counter)
     while piece < moved.shape[0]:
