@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 from separatrix.cluster.dendrogram import Dendrogram
 from separatrix.cluster.linkage import LINKAGES, linkage
 from separatrix.cluster.linkage_certificate import ALL_MERGES, certify_linkage
-from separatrix.cluster.spanning_tree import FEW_POINTS, MAX_DIMENSIONS
+from separatrix.cluster.spanning_tree import MAX_DIMENSIONS
 from separatrix.distances.names import metric_from
 from separatrix.messages import InputError
 
@@ -28,7 +28,7 @@ def points(n: int, d: int, seed: int = 0) -> np.ndarray:
 
 @methods
 @pytest.mark.parametrize(
-    ("n", "d"), [(2, 1), (3, 2), (40, 3), (FEW_POINTS + 1, 2), (400, 5), (300, 20), (700, 1)]
+    ("n", "d"), [(2, 1), (3, 2), (40, 3), (201, 2), (400, 5), (300, 20), (700, 1)]
 )
 def test_equals_scipy(method: str, n: int, d: int) -> None:
     x = points(n, d)
@@ -87,7 +87,20 @@ def test_with_ties_every_merge_joins_the_closest_clusters(case, method: str) -> 
     assert certify_linkage(x, metric_from("euclidean"), method, table).holds
 
 
-def test_single_linkage_of_many_ties_in_the_tree_search() -> None:
+@pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "ward"])
+def test_routes_of_many_points(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees and searches in place of all distances, and chains after the first rounds."""
+    monkeypatch.setattr("separatrix.cluster.spanning_tree.FEW_POINTS", 200)
+    monkeypatch.setattr("separatrix.cluster.linkage.MANY_POINTS", 200)
+    monkeypatch.setattr("separatrix.cluster.linkage.MIN_MERGED", 0.3)
+    monkeypatch.setattr("separatrix.cluster.linkage.FEW_PAIRS", 0)
+    monkeypatch.setattr("separatrix.cluster.ward.MAX_SEARCHES", 2)
+    x = points(400, 5)
+    assert_allclose(linkage(x, method), hierarchy.linkage(x, method), rtol=1e-9, atol=1e-12)
+
+
+def test_single_linkage_of_many_ties_in_the_tree_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("separatrix.cluster.spanning_tree.FEW_POINTS", 200)
     x = np.random.default_rng(3).integers(0, 6, (900, 3)).astype(float)
     expected = hierarchy.linkage(x, "single")[:, 2]
     assert_allclose(linkage(x, "single")[:, 2], expected, atol=1e-12)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.cluster.loops.dendrogram import (
-    first_leaf_position,
-    labels_of_merges,
-    subtree_heights,
-)
 from separatrix.messages import InputError
 from separatrix.rows.block import Floats, Ints
 
@@ -94,8 +90,13 @@ class Dendrogram:
     @property
     def max_heights(self) -> Floats:
         """The largest height in the subtree of every merge."""
-        out = np.empty(len(self.linkage))
-        subtree_heights(self.left, self.right, self.heights, out)
+        heights = self.heights
+        if (np.diff(heights) >= 0.0).all():
+            return heights
+        from separatrix.cluster.loops.dendrogram import subtree_heights  # compiled where needed
+
+        out = np.empty(len(heights))
+        subtree_heights(self.left, self.right, heights, out)
         return out
 
     @property
@@ -106,9 +107,16 @@ class Dendrogram:
     @property
     def first_leaf(self) -> Ints:
         """For every node, the position of its first leaf among :attr:`leaves`."""
-        start = np.zeros(2 * len(self) - 1, dtype=np.int64)
-        first_leaf_position(self.left, self.right, self.sizes, start)
-        return start
+        n, left, right = len(self), self.left, self.right
+        size = np.concatenate([np.ones(n, dtype=np.int64), self.sizes])
+        offset, parent = np.zeros(2 * n - 1, dtype=np.int64), np.arange(2 * n - 1)
+        offset[right] = size[left]
+        parent[left] = parent[right] = np.arange(n, 2 * n - 1)
+        # offsets to ever higher ancestors, twice as many levels at a time
+        while (parent[:-1] != 2 * n - 2).any():
+            offset += offset[parent]
+            parent = parent[parent]
+        return offset
 
     @property
     def leaves(self) -> Ints:
@@ -136,9 +144,21 @@ class Dendrogram:
                     f"{len(self)} leaves."
                 )
             made = np.arange(len(self.linkage)) < len(self) - n_clusters
-        labels = np.empty(len(self), dtype=np.int64)
-        labels_of_merges(self.left, self.right, made, labels)
-        return labels
+        return self._labels(made)
+
+    def _labels(self, made: NDArray[np.bool_]) -> Ints:
+        """Labels if only some merges are made; those inside a merge that is made must be too."""
+        n = len(self)
+        top, merge = np.arange(2 * n - 1), np.arange(n, 2 * n - 1)
+        top[self.left[made]] = top[self.right[made]] = merge[made]
+        while (top != (higher := top[top])).any():
+            top = higher
+        first = np.full(2 * n - 1, n)
+        first[top[:n][::-1]] = np.arange(n)[::-1]  # of several, the last assignment counts
+        label = np.empty(2 * n - 1, dtype=np.int64)
+        clusters = np.flatnonzero(first < n)
+        label[clusters[np.argsort(first[clusters])]] = np.arange(len(clusters))
+        return label[top[:n]]
 
     def cophenetic(self) -> Floats:
         """Cophenetic distances: height of the first common merge, in the order of ``pdist``."""

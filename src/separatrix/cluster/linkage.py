@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.cluster.loops import linkage as loops
+from separatrix.cluster.merges import Columns, Merges
 from separatrix.cluster.spanning_tree import minimum_spanning_tree
+from separatrix.cluster.ward import ward_linkage
 from separatrix.distances.base import Metric, PreparedMetric
 from separatrix.distances.condensed import as_square
 from separatrix.distances.names import PrecomputedDistances, metric_from
@@ -32,12 +34,22 @@ LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "
 BY_MEANS = ("centroid", "median", "ward")
 #: Those in which a merge may be lower than one before it.
 WITH_INVERSIONS = ("centroid", "median")
-_KINDS = {"complete": loops.COMPLETE, "average": loops.AVERAGE, "weighted": loops.WEIGHTED}
+# Integers of NumPy: one of Python would compile variants of its own.
+_KINDS: dict[str, Any] = {
+    name: np.int64(kind)
+    for name, kind in {
+        "complete": loops.COMPLETE,
+        "average": loops.AVERAGE,
+        "weighted": loops.WEIGHTED,
+    }.items()
+}
 
 #: A round that merges less than this fraction of the clusters does not pay for its pass.
 MIN_MERGED = 0.05
-#: Fewer points are merged by nearest-neighbor chains alone.
-MANY_POINTS = 3000
+#: But up to 20 times so many clusters any round does.
+FEW_PAIRS = 25
+#: From so many points on, a search finds the first pairs, and the matrix is half as large.
+MANY_POINTS = 12_000
 #: Rows of distances that are updated together.
 CHUNK = 32
 #: Distances that are worth a piece of their own.
@@ -60,9 +72,11 @@ def linkage(X: Any, method: str = "average", metric: Any = "euclidean") -> Float
 def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     """The same for points that a fitted metric has validated."""
     check_option("linkage", method, LINKAGES)
-    merges = _Merges(n_items(points))
+    merges = Merges(n_items(points))
     check_euclidean(method, metric)
-    if method in BY_MEANS:
+    if method == "ward":
+        ward_linkage(points, merges)
+    elif method in BY_MEANS:
         _merge_by_means(points, method, *merges.remaining)
     elif method == "single":
         minimum_spanning_tree(points, metric, *merges.remaining)
@@ -71,8 +85,11 @@ def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     height = merges.height
     merging = method in WITH_INVERSIONS
     order = np.arange(len(height)) if merging else np.argsort(height, kind="stable")
-    table = np.empty((len(height), 4))
-    loops.scipy_linkage(merges.first, merges.second, height, order, table)
+    n = len(height) + 1
+    table = np.empty((n - 1, 4))
+    table[:, 2] = height[order]
+    forest = (np.arange(n), np.arange(n), np.ones(n))
+    loops.scipy_linkage(merges.first[order], merges.second[order], *forest, table)
     return table
 
 
@@ -85,41 +102,12 @@ def check_euclidean(method: str, metric: Metric) -> None:
         )
 
 
-Columns = tuple[Ints, Ints, Floats]
-
-
-class _Merges:
-    """Pairs of points whose clusters merge, and the distance at which they do."""
-
-    def __init__(self, n: int) -> None:
-        if n < 1:
-            raise InputError("No points: nothing to cluster.")
-        self.first, self.second = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64)
-        self.height = np.empty(n - 1)
-        self.count = 0
-
-    @property
-    def remaining(self) -> Columns:
-        """Views of the merges that are still to be filled in."""
-        rest = slice(self.count, None)
-        return self.first[rest], self.second[rest], self.height[rest]
-
-    def append(self, first: Ints, second: Ints, height: Floats | float) -> None:
-        """Add merges."""
-        added = slice(self.count, self.count + len(first))
-        self.first[added], self.second[added], self.height[added] = first, second, height
-        self.count += len(first)
-
-
-# -- centroid, median and Ward linkage -------------------------------------------------------------
+# -- centroid and median linkage ------------------------------------------------------------------
 
 
 def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
     n = len(x)
     columns = np.ascontiguousarray((x - x.mean(axis=0)).T) if x.shape[1] else np.zeros((1, n))
-    if method == "ward":
-        loops.ward_chain(columns, np.ones(n), *merges)
-        return
     nearest, square = np.full(n, -1), np.full(n, np.inf)
 
     def search(rows: slice) -> None:
@@ -132,7 +120,7 @@ def _merge_by_means(x: Floats, method: str, *merges: NDArray[Any]) -> None:
 # -- complete, average and weighted linkage --------------------------------------------------------
 
 
-def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: _Merges) -> None:
+def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: Merges) -> None:
     """Rounds of reciprocal nearest neighbors, then nearest-neighbor chains."""
     n = n_items(x)
     member, size = np.arange(n), np.ones(n)
@@ -140,23 +128,28 @@ def _merge_by_distances(metric: Metric, x: Any, kind: int, merges: _Merges) -> N
         x, member, size = _merge_equal_rows(x, merges)
     if metric.of_vectors and len(x) >= MANY_POINTS:
         clusters = _first_round(metric, x, member, size, kind, merges)
-        while True:
-            first, second, height = clusters.reciprocal_pairs()
-            if len(first) < MIN_MERGED * clusters.n_clusters or clusters.n_clusters == 1:
-                break
-            merges.append(clusters.member[first], clusters.member[second], height)
-            clusters.merge(first, second)
-        clusters.compact()
-        m, member, size = clusters.n_clusters, clusters.member, clusters.size
-        square = np.ascontiguousarray(clusters.d[:m, :m])
     else:
         square = PreparedMetric(metric, x, metric.precompute(x)).validated_rows(x)
+        clusters = _Clusters(square, kind, member, size)
+    while len(clusters.member) > 1:
+        first, second, height = clusters.reciprocal_pairs()
+        if len(first) < MIN_MERGED * len(clusters.member) - FEW_PAIRS:
+            _chains(clusters, merges)
+            return
+        merges.append(clusters.member[first], clusters.member[second], height)
+        clusters.merge(first, second)
+
+
+def _chains(clusters: _Clusters, merges: Merges) -> None:
+    """What is left by nearest-neighbor chains: rounds of few merges do not pay for their pass."""
+    m, member = len(clusters.member), clusters.member
+    square = clusters.d[clusters.row_of, :m]
     first, second, height = merges.remaining
-    loops.nearest_neighbor_chain(square, size, kind, first, second, height)
+    loops.nearest_neighbor_chain(square, clusters.size, clusters.kind, first, second, height)
     first[:], second[:] = member[first], member[second]
 
 
-def _merge_equal_rows(x: Floats, merges: _Merges) -> tuple[Floats, Ints, Floats]:
+def _merge_equal_rows(x: Floats, merges: Merges) -> tuple[Floats, Ints, Floats]:
     """Distinct rows, the first point of each and their counts; equal rows merge at distance 0."""
     order = np.lexsort(x.T[::-1]) if x.shape[1] else np.arange(len(x))
     is_new = np.r_[True, (np.diff(x[order], axis=0) != 0).any(axis=1)]
@@ -171,7 +164,7 @@ def _merge_equal_rows(x: Floats, merges: _Merges) -> tuple[Floats, Ints, Floats]
 
 
 def _first_round(
-    metric: Metric, x: Floats, member: Ints, size: Floats, kind: int, merges: _Merges
+    metric: Metric, x: Floats, member: Ints, size: Floats, kind: int, merges: Merges
 ) -> _Clusters:
     """Reciprocal nearest points are found by a search, without the matrix of distances.
 
@@ -222,74 +215,51 @@ def _pair_distances(
 
 
 class _Clusters:
-    """Clusters in the slots of a matrix of distances, which is compacted as they merge.
+    """Clusters in the first slots of a matrix of distances, which shrinks as they merge.
 
-    ``member`` is a point of each cluster, ``size`` its weight; distances of empty slots are
-    infinite.
+    ``member`` is a point of each cluster, ``size`` its weight, and ``row_of`` the row of the matrix
+    with its distances to all clusters.
     """
 
     def __init__(self, d: Floats, kind: int, member: Ints, size: Floats) -> None:
-        n = len(d)
         self.d, self.kind = d, kind
-        self.member, self.size = member, size
-        self.occupied = np.ones(n, dtype=np.bool_)
-        self.nearest, self.distance = np.full(n, -1), np.full(n, np.inf)
-        self.stale = np.zeros(n, dtype=np.bool_)
-
-    @property
-    def n_clusters(self) -> int:
-        return int(self.occupied.sum())
+        self.member, self.size, self.row_of = member, size, np.arange(len(d), dtype=np.uint64)
+        nobody = np.zeros(0, dtype=np.int64)
+        self.merge(nobody, nobody)  # finds the nearest of all
 
     def reciprocal_pairs(self) -> Columns:
         """Pairs of slots that are each other's nearest, and their distances."""
-        slots = len(self.member)
-
-        def search(rows: slice) -> None:
-            loops.nearest_in_rows(
-                self.d, slots, rows.start, rows.stop, self.stale, self.nearest, self.distance
-            )
-
-        parallel_map(search, _row_pieces(slots, slots))
-        self.stale[:] = False
-        here = np.arange(slots)
-        reciprocal = (self.nearest[self.nearest] == here) & (here < self.nearest) & self.occupied
-        first = np.flatnonzero(reciprocal)
+        here = np.arange(len(self.member))
+        first = np.flatnonzero((self.nearest[self.nearest] == here) & (here < self.nearest))
         return first, self.nearest[first], self.distance[first]
 
     def merge(self, first: Ints, second: Ints) -> None:
-        """Merge pairs of slots; the union stays in the first."""
-        weight = _first_weight(self.size[first], self.size[first] + self.size[second], self.kind)
-        pairs = (first, second, weight, self.kind)
+        """Merge pairs of slots; the others keep their order."""
         slots = len(self.member)
+        weight = _first_weight(self.size[first], self.size[first] + self.size[second], self.kind)
+        pair_of = np.full(slots, -1)
+        pair_of[first] = np.arange(len(first))
+        # unsigned: no loop has to ask whether a number counts from the end
+        remaining, one, two = (
+            index.astype(np.uint64)
+            for index in (np.delete(np.arange(slots), second), first, second)
+        )
+        nearest, distance = np.empty(len(remaining), dtype=np.int64), np.empty(len(remaining))
 
-        def by_row(part: slice) -> None:
-            loops.merge_rows(self.d, slots, *pairs, part.start, part.stop)
+        def update(part: slice) -> None:
+            loops.merge_slots(
+                self.d, self.row_of, remaining, pair_of, one, two, weight, self.kind, part.start,
+                part.stop, nearest, distance,
+            )  # fmt: skip
 
-        def by_column(rows: slice) -> None:
-            loops.merge_columns(self.d, *pairs, rows.start, rows.stop)
-
-        parallel_map(by_row, _row_pieces(len(first), slots))
-        parallel_map(by_column, _row_pieces(slots, len(first)))
+        parallel_map(update, _row_pieces(len(remaining), slots))
         self.size[first] += self.size[second]
-        self.occupied[second] = False
-        self.stale[first] = self.stale[second] = True
-        self.nearest[first] = -1
-        if self.n_clusters < 0.75 * slots:
-            self.compact()
-
-    def compact(self) -> None:
-        """Move the occupied slots to the front."""
-        occupied = np.flatnonzero(self.occupied)
-        loops.compact(self.d, occupied)
-        new_slot = np.full(len(self.member), -1)
-        new_slot[occupied] = np.arange(len(occupied))
-        nearest = self.nearest[occupied]
-        unknown = (nearest < 0) | self.stale[nearest]
-        self.nearest = np.where(unknown, -1, new_slot[nearest])
-        self.member, self.size = self.member[occupied], self.size[occupied]
-        self.distance = self.distance[occupied]
-        self.occupied = self.occupied[occupied]
-        self.stale = np.zeros(len(occupied), dtype=np.bool_)
+        self.nearest, self.distance = nearest, distance
+        self.member, self.size, self.row_of = (
+            self.member[remaining],
+            self.size[remaining],
+            self.row_of[remaining],
+        )
 
 
 def _row_pieces(n: int, width: int) -> list[slice]:

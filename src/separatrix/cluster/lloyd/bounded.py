@@ -201,7 +201,7 @@ class BoundedLloyd:
         self._recompute_sums()
         self.update_centers()
         moved = np.abs(before - self.centers.exact).max()
-        return float(moved) if moved > 1e-15 * np.sqrt(self.centers.max_square) else 0.0
+        return float(moved) if moved > 1e-14 * np.sqrt(self.centers.max_square) else 0.0
 
     def _recompute_sums(self) -> None:
         self.totals[:] = 0.0

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix.cluster.loops.plusplus import TILE
+from separatrix.cluster.loops.scalars import larger, smaller
 from separatrix.compilation import compiled
 from separatrix.distances.loops.extremes import least, where
 from separatrix.distances.loops.point_distances import EUCLIDEAN, to_points
@@ -39,50 +41,70 @@ def pair_distances(rows, others, pairs, start, first, second, weight, kind, out)
 
 
 @compiled
-def nearest_in_rows(d, slots, start, stop, stale, nearest, distance):
-    """The nearest slot of those rows start … stop whose nearest is ``stale``: merged or unknown.
+def merge_slots(
+    d, row_of, remaining, pair_of, first, second, weight, kind, start, stop, nearest, distance
+):  # fmt: skip
+    """Merge the slots first[p] and second[p] and leave out those that are not ``remaining``.
 
-    For the others it is unchanged: these linkages are reducible, so that no merge brings a cluster
-    nearer. Of equals the first is taken, so that some pair of slots is always reciprocal.
+    Row ``row_of[i]`` of ``d`` has the distances of slot i to all; for the slots remaining[s] with s =
+    start … stop it gets those of the unions, to all that are remaining and in their order. ``pair_of``
+    is the pair of a slot, or −1. Of equally near slots the first is the nearest, so that some pair
+    is always reciprocal.
     """
-    for i in range(start, stop):
-        if nearest[i] < 0 or stale[nearest[i]]:
-            distance[i] = least(d[i], FIRST, slots)
-            nearest[i] = where(d[i], FIRST, slots, distance[i])
-
-
-@compiled
-def merge_rows(d, slots, first, second, weight, kind, start, stop):
-    """Pairs start … stop: row first[p] becomes that of the union of first[p] and second[p]."""
-    for p in range(start, stop):
-        a, b = d[first[p], :slots], d[second[p], :slots]
-        _merged_row(a, b, weight[p], kind, a)
-        for s in range(slots):
-            d[second[p], s] = np.inf
-
-
-@compiled
-def merge_columns(d, first, second, weight, kind, start, stop):
-    """The same for the columns, in the rows start … stop; column second[p] becomes empty."""
-    for i in range(start, stop):
-        row = d[i]
-        if kind == COMPLETE:
-            for p in range(first.size):
-                a, b = row[first[p]], row[second[p]]
-                row[first[p]] = a if a > b else b
-        else:
-            for p in range(first.size):
-                row[first[p]] = weight[p] * row[first[p]] + (1.0 - weight[p]) * row[second[p]]
+    for s in range(start, stop):
+        row, pair = row_of[remaining[s]], pair_of[remaining[s]]
+        if pair >= 0:
+            other, w = row_of[second[pair]], weight[pair]
+            for i in range(pair_of.size):
+                a, b = d[row, i], d[other, i]
+                d[row, i] = larger(a, b) if kind == COMPLETE else w * a + (1.0 - w) * b
         for p in range(first.size):
-            row[second[p]] = np.inf
+            a, b, w = d[row, first[p]], d[row, second[p]], weight[p]
+            d[row, first[p]] = larger(a, b) if kind == COMPLETE else w * a + (1.0 - w) * b
+        d[row, remaining[s]] = np.inf
+        at, least = -1, np.inf
+        for t in range(remaining.size):
+            value = d[row, remaining[t]]
+            d[row, t] = value
+            if value < least:
+                at, least = t, value
+        nearest[s], distance[s] = at, least
 
 
-@compiled
-def compact(d, occupied):
-    """Move the rows and columns ``occupied``, in order, to the front of the matrix."""
-    for i in range(occupied.size):
-        for j in range(occupied.size):
-            d[i, j] = d[occupied[i], occupied[j]]
+@compiled(fastmath={"contract", "nsz"})
+def ward_nearest(tiles, size, slots, start, stop, squares, nearest, increase):
+    """The nearest cluster of each of ``slots[start:stop]``; of equally near ones, the first.
+
+    Merging a and b raises the scatter within clusters by |a||b|/(|a|+|b|) ‖μ_a − μ_b‖², and
+    ``increase`` becomes the least of these. ``tiles`` (t x d x 512, d even) are the means by
+    column, infinite in slots that are empty, ``size`` (t x 512) their sizes; ``squares`` (512) is
+    work space.
+    """
+    for c in range(start, stop):
+        slot = slots[c]
+        own, lane = slot // TILE, slot % TILE
+        at, least = -1, np.inf
+        for t in range(tiles.shape[0]):
+            for i in range(TILE):
+                squares[i] = 0.0
+            for f in range(0, tiles.shape[1], 2):
+                one, two = tiles[own, f, lane], tiles[own, f + 1, lane]
+                for i in range(TILE):
+                    u, v = tiles[t, f, i] - one, tiles[t, f + 1, i] - two
+                    squares[i] += u * u + v * v
+            low = np.inf
+            for i in range(TILE):
+                squares[i] *= size[own, lane] * size[t, i] / (size[own, lane] + size[t, i])
+            if t == own:
+                squares[lane] = np.inf
+            for i in range(TILE):
+                low = smaller(low, squares[i])
+            if low < least:
+                at, least = 0, low
+                while squares[at] > low:
+                    at += 1
+                at += t * TILE
+        nearest[slot], increase[slot] = at, least
 
 
 @compiled(inline="always")
@@ -285,25 +307,19 @@ def _compact_means(columns, size, name, slots):
 
 
 @compiled
-def scipy_linkage(first, second, height, order, out):
-    """Merges in SciPy's form: in the given order, numbered from n on, with the size of each.
+def scipy_linkage(first, second, parent, label, count, out):
+    """Merges in SciPy's form: numbered from n on, with the size of each; ``out`` has the heights.
 
-    ``first`` and ``second`` are any members of the two clusters.
+    ``first`` and ``second`` are any members of the two clusters, in the order of merging; the next
+    three arrays are 0 … n − 1, the same, and ones, and are overwritten.
     """
-    n = first.size + 1
-    parent = np.arange(n)
-    label = np.arange(n)
-    count = np.ones(n)
-    for step in range(n - 1):
-        m = order[step]
-        a, b = find_root(parent, first[m]), find_root(parent, second[m])
-        earlier = label[a] < label[b]
-        out[step, 0] = label[a] if earlier else label[b]
-        out[step, 1] = label[b] if earlier else label[a]
-        out[step, 2] = height[m]
+    for step in range(first.size):
+        a, b = find_root(parent, first[step]), find_root(parent, second[step])
+        out[step, 0] = smaller(label[a], label[b])
+        out[step, 1] = larger(label[a], label[b])
         parent[a] = b
         count[b] += count[a]
-        label[b] = n + step
+        label[b] = parent.size + step
         out[step, 3] = count[b]
 
 

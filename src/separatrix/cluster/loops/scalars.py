@@ -12,7 +12,8 @@ from numba.extending import intrinsic
 
 #: A little more than the relative error of rounding to single precision.
 _UNIT = 1.2e-7
-_FLAGS = ("contract", "nsz")
+#: Without these a minimum of many numbers is not vectorized.
+_FLAGS = ("nnan", "nsz")
 
 
 @intrinsic
@@ -32,8 +33,10 @@ def _choice(typing_context, a, b, comparison):
 
     def codegen(context, builder, signature, arguments):  # noqa: ARG001
         a, b = arguments
-        compare = builder.fcmp_ordered if isinstance(kind, types.Float) else builder.icmp_signed
-        return builder.select(compare(comparison, a, b), a, b)
+        if not isinstance(kind, types.Float):
+            return builder.select(builder.icmp_signed(comparison, a, b), a, b)
+        first = builder.fcmp_ordered(comparison, a, b, flags=_FLAGS)
+        return builder.select(first, a, b, flags=_FLAGS)
 
     return kind(kind, kind), codegen
 
