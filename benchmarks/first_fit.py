@@ -1,4 +1,8 @@
-"""What a newcomer waits for: import, help, the first fit ever (compiling) and the next ones."""
+"""What a newcomer waits for: import, help, and the first fit ever of each model (compiling).
+
+A first fit is measured in a forked process that has imported everything and compiled nothing, with
+an empty cache of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +11,40 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-FITS = """
-import numpy as np, separatrix as sx, time, warnings
+#: Seconds of compilation that a first fit may take.
+LIMIT = 2.0
+
+COMPILE = """
+import inspect, os, shutil, sys, warnings
+import separatrix
+from separatrix.cli.compiling import first_fits
+from separatrix.compilation import watch
+from sklearn.base import BaseEstimator
+
+for name in dir(separatrix):
+    getattr(separatrix, name)
+watch.announce = lambda _: None
 warnings.simplefilter("ignore")
-rng = np.random.default_rng(0)
-x = rng.standard_normal((200, 8)); y = x @ rng.standard_normal(8) + rng.standard_normal(200)
-wide = rng.standard_normal((40, 600)); t = rng.standard_normal(40)
-v = np.vander(np.linspace(1, 2, 50), 9)[:, :-1]
-labels = np.where(y > 0, "yes", "no")
-[getattr(sx, name) for name in sx.__all__]  # imports are timed apart from compilation
-FAMILIES = {
-    "least squares": lambda: (
-        sx.LinearRegression().fit(x, y).summary(), sx.LinearRegression().fit(v, v.sum(axis=1)),
-        sx.RidgeCV().fit(x, y), sx.LassoCV().fit(x, y), sx.LassoPath().fit(wide, t),
-        sx.HuberRegressor().fit(x, y), sx.LeastAbsoluteRegressor().fit(x, y),
-        sx.PolynomialRegression(2).fit(x, y), sx.TotalLeastSquares().fit(x, y),
-        sx.LeastSquaresClassifier().fit(x, labels), sx.BasicLinearClassifier().fit(x, labels),
-    ),
-    "classes": lambda: (
-        sx.LinearDiscriminantAnalysis().fit(x, labels), sx.NaiveBayes().fit(x, labels).predict(x),
-        sx.QuadraticDiscriminantAnalysis().fit(x, labels).predict_proba(x),
-        sx.LogisticRegression(C=1.0).fit(x, labels), sx.IsotonicCalibration().fit(y, labels),
-        sx.LogisticCV(5, l1_ratio=1.0, cv=3).fit(x, labels),
-    ),
-    "support vectors": lambda: (
-        sx.Perceptron().fit(x, labels), sx.KernelPerceptron().fit(x, labels),
-        sx.SVC().fit(x, labels).predict(x), sx.SVR().fit(x, y), sx.LinearSVC().fit(x, labels),
-        sx.LinearSVR().fit(x, y), sx.SVMPath().fit(x, labels), sx.linear_separability(x, labels),
-    ),
-    "neighbors": lambda: (
-        sx.KNeighborsClassifier("auto").fit(x, labels).predict(x), sx.NadarayaWatson().fit(x, y),
-        sx.NearestExemplar("manhattan", "medoid").fit(x, labels),
-    ),
-    "clusters": lambda: (
-        sx.KMeans(3).fit(x), sx.KMedoids(3).fit(x), sx.silhouette(x, labels),
-        [sx.AgglomerativeClustering(3, linkage=way).fit(x)
-         for way in ("single", "complete", "centroid", "ward")],
-    ),
-}
-for name, fits in FAMILIES.items():
-    start = time.perf_counter()
-    fits()
-    print(f"{name}|{time.perf_counter() - start}")
+kinds = sys.argv[1].split(",")
+for name, home in separatrix.HOMES.items():
+    model = getattr(separatrix, name)
+    if not (inspect.isclass(model) and issubclass(model, BaseEstimator)):
+        continue
+    for options in first_fits.OPTIONS.get(name, ({},)):
+        for table in first_fits.tables():
+            if table.name not in kinds or table.name == "tall" and name not in first_fits.LARGE:
+                continue
+            sys.stdout.flush()
+            if os.fork():
+                os.wait()
+                shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+                continue
+            first_fits.fit(name, model, options, table)
+            print(f"{name} {options or ''} {table.name}|{watch.seconds}", flush=True)
+            os._exit(0)
 """
 
 
@@ -62,27 +56,29 @@ def timed(*command: str, **env: str) -> tuple[float, str]:
     return time.perf_counter() - start, done.stdout.strip()
 
 
-def main(_quick: bool = False) -> None:
+def main(quick: bool = False) -> None:
     print("\n## First use in a new process")
     script = str(Path(sys.executable).with_name("separatrix"))
     print(f"import separatrix      {timed(sys.executable, '-c', 'import separatrix')[0]:.2f} s")
     every = "import separatrix as sx; [getattr(sx, name) for name in sx.__all__]"
     print(f"import every model     {timed(sys.executable, '-c', every)[0]:.2f} s")
     print(f"separatrix --help      {min(timed(script, '--help')[0] for _ in range(3)):.2f} s")
-    with tempfile.TemporaryDirectory() as cache:
-        first, second = (
-            dict(line.split("|") for line in _fits(cache).splitlines()) for _ in range(2)
-        )
-    for family in first:
-        print(
-            f"{family:16} every kernel of theirs, first ever {float(first[family]):5.2f} s, "
-            f"in the next process {float(second[family]):5.2f} s"
-        )
+    found = sorted(_first_fits("plain" if quick else "plain,wide,sparse,tall"), reverse=True)
+    slow = sum(seconds > LIMIT for seconds, _ in found)
+    print(f"{len(found)} first fits; {slow} compile for more than {LIMIT:.0f} s. The longest:")
+    for seconds, name in found[:15]:
+        print(f"{seconds:6.2f} s  {name}")
 
 
-def _fits(cache: str) -> str:
-    return timed(sys.executable, "-c", FITS, NUMBA_CACHE_DIR=cache)[1]
+def _first_fits(kinds: str) -> Iterator[tuple[float, str]]:
+    """Seconds of compilation and the name of the fit, for every model on some kinds of tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        cache = str(Path(folder) / "cache")
+        _, lines = timed(sys.executable, "-c", COMPILE, kinds, NUMBA_CACHE_DIR=cache)
+        for line in lines.splitlines():
+            name, seconds = line.rsplit("|", 1)
+            yield float(seconds), name
 
 
 if __name__ == "__main__":
-    main()
+    main("--quick" in sys.argv)

@@ -14,8 +14,8 @@ from separatrix.compilation import compiled
 
 @pytest.mark.parametrize("family", first_fits.families())
 def test_every_model_of_a_family_takes_a_plain_table(family, monkeypatch):
-    plain = next(first_fits._tables())
-    monkeypatch.setattr(first_fits, "_tables", lambda: iter([plain]))
+    plain = next(first_fits.tables())
+    monkeypatch.setattr(first_fits, "tables", lambda: iter([plain]))
     assert first_fits.compile_family(family).family == family
 
 

@@ -93,14 +93,16 @@ def compile_family(family: str) -> Compiled:
 
 def _fit_all(name: str, model: type[Any]) -> None:
     for options in OPTIONS.get(name, ({},)):
-        for table in _tables():
-            if table.name == "tall" and (name not in LARGE or options):
-                continue
-            arguments = (*_required(name, model), *((3,) if "KMe" in name else ()))
-            estimator = model(*arguments, **options)
-            # a model may refuse a kind of table: then it has no loops for it
-            with suppress(*(() if table.name == "plain" else (TypeError, ValueError))):
-                _use(estimator, table)
+        for table in tables():
+            if table.name != "tall" or (name in LARGE and not options):
+                fit(name, model, options, table)
+
+
+def fit(name: str, model: type[Any], options: dict[str, Any], table: Table) -> None:
+    """Fit a model to a table and predict; it may refuse a kind of table: it has no loops then."""
+    arguments = (*_required(name, model), *((3,) if "KMe" in name else ()))
+    with suppress(*(() if table.name == "plain" else (TypeError, ValueError))):
+        _use(model(*arguments, **options), table)
 
 
 def _use(estimator: Any, table: Table) -> None:
@@ -137,7 +139,7 @@ def _required(name: str, model: type[Any]) -> Iterator[Any]:
             yield [separatrix.LinearRegression(), separatrix.MeanRegressor()]
 
 
-def _tables() -> Iterator[Table]:
+def tables() -> Iterator[Table]:
     """Every kind of table: plain, two classes, single precision, wide, sparse, many rows."""
     rng = np.random.default_rng(0)
     for name, n, d in (
@@ -156,12 +158,12 @@ def _tables() -> Iterator[Table]:
 
 
 def _silhouettes() -> None:
-    table = next(_tables())
+    table = next(tables())
     separatrix.silhouette(table.x, table.labels)
 
 
 def _separability() -> None:
-    for table in _tables():
+    for table in tables():
         if table.name in ("two", "sparse"):
             separatrix.linear_separability(table.x, np.where(table.y > 0, "a", "b"))
 
