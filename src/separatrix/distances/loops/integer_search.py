@@ -34,15 +34,14 @@ def _sum_of_squares(values):
 
 
 @compiled
-def pack(x, center, inverse, first, stop, packed, measures):
+def pack(x, center, inverse, first, stop, row, packed, measures):
     """Rows in groups first … stop as pairs of integers: x ≈ center + scale · integers / inverse.
 
     ``packed`` is (groups x pairs x width); ``measures[i]`` are the norm of row i, its scale, and
-    the norm of what the integers leave.
+    the norm of what the integers leave. ``row`` has room for one row, with zeros beyond it.
     """
     n, d = x.shape
     width, pairs = packed.shape[2], packed.shape[1]
-    row = np.zeros(2 * pairs)
     for i in range(first * width, stop * width):
         group, lane = i // width, i % width
         scale = factor = 0.0
@@ -135,18 +134,16 @@ def _limit(low, high, at, i, size, k, slack, work):
 
 @compiled
 def scan(
-    x, z, rows, tiles, points, of_rows, norms, slack, inverse, first, last, block, k, room,
-    found, nearest,
+    x, z, rows, tiles, points, of_rows, norms, slack, inverse, first, last, block,
+    low, high, at, sizes, bounds, work, found, nearest,
 ):  # fmt: skip
     """The k nearest points of every row of x, of those in the tiles first … last.
 
-    ``found`` are squared distances, ``nearest`` indices, nearest first. ``room`` candidates of each
-    row are held at most; ``slack`` is a bound on the rounding errors of distances.
+    ``found`` are squared distances, ``nearest`` indices, nearest first; ``slack`` is a bound on the
+    rounding errors of distances. ``low``, ``high`` and ``at`` have room for the candidates of each
+    row, of which there are ``sizes``, ``bounds`` for those of a product and ``work`` for one row.
     """
-    q = x.shape[0]
-    low, high, at = np.empty((q, room)), np.empty((q, room)), np.empty((q, room), dtype=np.int64)
-    sizes = np.zeros(q, dtype=np.int64)
-    bounds, work = np.empty((ROWS, POINTS), dtype=np.float32), np.empty(room)
+    q, k, room = x.shape[0], found.shape[1], work.size
     for start in range(first, last, block):
         for group in range(rows.shape[0]):
             for tile in range(start, min(start + block, last)):

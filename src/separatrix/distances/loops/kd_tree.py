@@ -13,15 +13,15 @@ from separatrix.distances.loops.point_distances import EUCLIDEAN, MANHATTAN, to_
 
 
 @compiled
-def split(z, order, starts, low, high, root, deepest):
+def split(z, order, keys, starts, low, high, root, deepest):
     """Split the nodes below ``root`` at the median of their widest dimension, level by level.
 
     ``order[starts[i, 0]:starts[i, 1]]`` are the points of node i; low[i], high[i] bound its cell,
-    the part of space that the splits above leave to it. ``deepest`` levels are split.
+    the part of space that the splits above leave to it. ``deepest`` levels are split. ``keys`` has
+    room for a number of every point.
     """
     nodes, d = low.shape
-    keys = np.empty(starts[root, 1] - starts[root, 0])
-    first, last, base = root, root, starts[root, 0]
+    first, last = root, root
     for _ in range(deepest):
         for node in range(first, last + 1):
             if 2 * node + 1 >= nodes:
@@ -32,9 +32,9 @@ def split(z, order, starts, low, high, root, deepest):
                 if high[node, j] - low[node, j] > high[node, widest] - low[node, widest]:
                     widest = j
             for s in range(a, b):
-                keys[s - base] = z[order[s], widest]
+                keys[s] = z[order[s], widest]
             middle = (a + b) // 2
-            _quickselect(keys[a - base : b - base], order[a:b], middle - a)
+            _quickselect(keys, order, a, b - 1, middle)
             left, right = 2 * node + 1, 2 * node + 2
             starts[left, 0], starts[left, 1] = a, middle
             starts[right, 0], starts[right, 1] = middle, b
@@ -42,37 +42,18 @@ def split(z, order, starts, low, high, root, deepest):
                 low[left, j] = low[right, j] = low[node, j]
                 high[left, j] = high[right, j] = high[node, j]
             if middle < b:
-                high[left, widest] = low[right, widest] = keys[middle - base]
+                high[left, widest] = low[right, widest] = keys[middle]
         first, last = 2 * first + 1, 2 * last + 2
 
 
 @compiled
-def shrink_boxes(columns, starts, low, high, first, stop):
-    """Shrink the cells of the nodes first … stop to the bounding boxes of their points, last first.
-
-    The boxes of their children, if not among them, are shrunk before.
-    """
-    nodes, d = low.shape
-    for node in range(stop - 1, first - 1, -1):
-        left, right = 2 * node + 1, 2 * node + 2
-        for j in range(d):
-            if left < nodes:
-                low[node, j] = min(low[left, j], low[right, j])
-                high[node, j] = max(high[left, j], high[right, j])
-                continue
-            low[node, j], high[node, j] = np.inf, -np.inf
-            for v in columns[j, starts[node, 0] : starts[node, 1]]:
-                low[node, j] = min(low[node, j], v)
-                high[node, j] = max(high[node, j], v)
-
-
-@compiled
-def _quickselect(keys, order, middle):
-    """Quickselect: the smaller keys before ``middle``, the larger from it on."""
-    a, b = 0, keys.size - 1
+def _quickselect(keys, order, a, b, middle):
+    """Quickselect among a … b: the smaller keys before ``middle``, the larger from it on."""
     while a < b:
-        low, high = min(keys[a], keys[b]), max(keys[a], keys[b])
-        pivot = max(low, min(high, keys[(a + b) // 2]))  # the median of three
+        low, pivot, high = keys[a], keys[(a + b) // 2], keys[b]  # the median of three
+        if low > high:
+            low, high = high, low
+        pivot = low if pivot < low else high if pivot > high else pivot
         i, j = a, b
         while i <= j:
             while keys[i] < pivot:
@@ -97,23 +78,16 @@ def to_box(x, low, high, kind):
     """Distance (Euclidean: its square) from a point to the nearest point of a box."""
     total = 0.0
     for j in range(x.size):
-        t = max(max(low[j] - x[j], x[j] - high[j]), 0.0)
-        if kind == EUCLIDEAN:
-            total += t * t
-        elif kind == MANHATTAN:
-            total += t
-        else:
-            total = max(total, t)
+        below, above = low[j] - x[j], x[j] - high[j]
+        t = below if below > above else above
+        if t > 0.0:
+            if kind == EUCLIDEAN:
+                total += t * t
+            elif kind == MANHATTAN:
+                total += t
+            elif t > total:
+                total = t
     return total
-
-
-@compiled
-def _largest_leaf(starts):
-    """The number of points in the largest leaf: the leaves are the last half of the nodes."""
-    largest = 0
-    for node in range(starts.shape[0] // 2, starts.shape[0]):
-        largest = max(largest, starts[node, 1] - starts[node, 0])
-    return largest
 
 
 @compiled
@@ -133,16 +107,17 @@ def _insert(distances, indices, i, distance, index):
 
 
 @compiled
-def query(x, columns, order, starts, low, high, kind, distances, indices):
+def query(
+    x, columns, order, starts, low, high, kind, to_leaf, stack, bounds, distances, indices
+):  # fmt: skip
     """The nearest points of every row of x, nearest first; returns the number of distances.
 
     Depth-first, the nearer child first. Boxes farther than the k-th nearest point so far are
-    pruned; one at the very same distance is visited, since it may hold a smaller index.
+    pruned; one at the very same distance is visited, since it may hold a smaller index. There is
+    room for the distances ``to_leaf`` of the largest leaf, and for a ``stack`` of nodes with their
+    ``bounds``.
     """
     nodes, k = low.shape[0], distances.shape[1]
-    distance_buffer = np.empty(_largest_leaf(starts))
-    stack = np.empty(128, dtype=np.int64)
-    bounds = np.empty(128)
     n_distances = 0
     for i in range(x.shape[0]):
         limit, top = np.inf, 1
@@ -157,11 +132,11 @@ def query(x, columns, order, starts, low, high, kind, distances, indices):
             left, right = 2 * node + 1, 2 * node + 2
             if left >= nodes:
                 a, b = starts[node, 0], starts[node, 1]
-                to_points(x[i], columns, a, b, kind, distance_buffer)
+                to_points(x[i], columns, a, b, kind, to_leaf)
                 n_distances += b - a
                 for s in range(b - a):
-                    if distance_buffer[s] <= limit:
-                        limit = _insert(distances, indices, i, distance_buffer[s], order[a + s])
+                    if to_leaf[s] <= limit:
+                        limit = _insert(distances, indices, i, to_leaf[s], order[a + s])
                 continue
             to_left = to_box(x[i], low[left], high[left], kind)
             to_right = to_box(x[i], low[right], high[right], kind)
@@ -177,22 +152,19 @@ def query(x, columns, order, starts, low, high, kind, distances, indices):
 
 
 @compiled
-def query_radius(x, columns, order, starts, low, high, kind, radius):
-    """All points within ``radius`` (Euclidean: its square) of every row of x.
+def query_radius(
+    x, columns, order, starts, low, high, kind, to_leaf, stack, radius, first, size, counts,
+    indices, distances,
+):  # fmt: skip
+    """All points within ``radius`` (Euclidean: its square) of the rows of x from ``first`` on.
 
-    Returns their number for each row, then indices and distances, row after row.
+    ``counts`` of every row, indices and distances of its points are written from ``size`` on.
+    Returns the row for which the room did not suffice, or the number of rows, and the new size.
     """
-    nodes, largest = low.shape[0], _largest_leaf(starts)
-    distance_buffer = np.empty(largest)
-    stack = np.empty(128, dtype=np.int64)
-    counts = np.zeros(x.shape[0], dtype=np.int64)
-    indices = np.empty(max(largest, 16 * x.shape[0]), dtype=np.int64)
-    distances = np.empty(indices.size)
-    size = 0
-    for i in range(x.shape[0]):
-        top = 1
+    nodes = low.shape[0]
+    for i in range(first, x.shape[0]):
+        top, before = 1, size
         stack[0] = 0
-        first = size
         while top > 0:
             top -= 1
             node = stack[top]
@@ -204,15 +176,12 @@ def query_radius(x, columns, order, starts, low, high, kind, radius):
                 top += 2
                 continue
             a, b = starts[node, 0], starts[node, 1]
-            to_points(x[i], columns, a, b, kind, distance_buffer)
             if size + b - a > indices.size:
-                more = 2 * indices.size + b - a
-                grown_indices, grown = np.empty(more, dtype=np.int64), np.empty(more)
-                grown_indices[:size], grown[:size] = indices[:size], distances[:size]
-                indices, distances = grown_indices, grown
+                return i, before
+            to_points(x[i], columns, a, b, kind, to_leaf)
             for s in range(b - a):
-                if distance_buffer[s] <= radius:
-                    indices[size], distances[size] = order[a + s], distance_buffer[s]
+                if to_leaf[s] <= radius:
+                    indices[size], distances[size] = order[a + s], to_leaf[s]
                     size += 1
-        counts[i] = size - first
-    return counts, indices[:size].copy(), distances[:size].copy()
+        counts[i] = size - before
+    return x.shape[0], size

@@ -18,26 +18,26 @@ def to_points(x, columns, a, b, kind, out):
     Squares are added four coordinates at a time, in order: a quarter of the memory traffic.
     """
     m, d, j = b - a, x.size, 0
-    out[:m] = 0.0
+    for s in range(m):
+        out[s] = 0.0
     if kind == EUCLIDEAN:
         while j + 4 <= d:
             v0, v1, v2, v3 = x[j], x[j + 1], x[j + 2], x[j + 3]
-            z0, z1 = columns[j, a:b], columns[j + 1, a:b]
-            z2, z3 = columns[j + 2, a:b], columns[j + 3, a:b]
             for s in range(m):
-                t0, t1, t2, t3 = v0 - z0[s], v1 - z1[s], v2 - z2[s], v3 - z3[s]
+                t0, t1 = v0 - columns[j, a + s], v1 - columns[j + 1, a + s]
+                t2, t3 = v2 - columns[j + 2, a + s], v3 - columns[j + 3, a + s]
                 out[s] = (((out[s] + t0 * t0) + t1 * t1) + t2 * t2) + t3 * t3
             j += 4
-    while j < d:
-        v, z = x[j], columns[j, a:b]
-        if kind == EUCLIDEAN:
+        while j < d:
+            v = x[j]
             for s in range(m):
-                t = v - z[s]
+                t = v - columns[j, a + s]
                 out[s] += t * t
-        elif kind == MANHATTAN:
-            for s in range(m):
-                out[s] += abs(v - z[s])
-        else:
-            for s in range(m):
-                out[s] = max(out[s], abs(v - z[s]))
-        j += 1
+            j += 1
+        return
+    for j in range(d):
+        v = x[j]
+        for s in range(m):
+            t = abs(v - columns[j, a + s])
+            total = out[s] + t if kind == MANHATTAN else out[s]
+            out[s] = total if kind == MANHATTAN or total > t else t

@@ -18,6 +18,7 @@ import itertools
 
 import numpy as np
 
+from separatrix.distances.extent import center_and_reach
 from separatrix.distances.loops import integer_search as loops
 from separatrix.distances.loops.integer_products import POINTS, ROWS
 from separatrix.distances.search import Neighbors
@@ -30,6 +31,8 @@ BLOCK_BYTES = 1 << 16
 MIN_GROUPS, MAX_GROUPS = 8, 256
 #: Panels of points in a piece, at least.
 MIN_TILES = 256
+#: Candidates of a row beyond twice the neighbors, for which there is room.
+ROOM = 16
 #: Rows farther out, in units of the farthest point, are compared in double precision alone.
 FAR = 1e15
 
@@ -40,7 +43,7 @@ class ProductSearch:
     def __init__(self, points: Floats) -> None:
         self._points = np.ascontiguousarray(points, dtype=np.float64)
         n, d = self._points.shape
-        self._center, reach = _center(self._points)
+        self._center, reach = center_and_reach(self._points)
         # a power of two: no unit leaves the range of numbers, and no digit is lost
         self._inverse = 0.5 ** np.ceil(np.log2(reach)) if reach > 0.0 else 1.0
         self._tiles, measures = self._room(n, POINTS)
@@ -91,7 +94,8 @@ class ProductSearch:
 
     def _pack(self, x: Floats, groups: slice, packed: Ints, measures: Floats) -> None:
         span = groups.start, groups.stop
-        loops.pack(x, self._center, self._inverse, *span, packed, measures)
+        row = np.zeros(2 * packed.shape[1])
+        loops.pack(x, self._center, self._inverse, *span, row, packed, measures)
 
     def _search(self, x: Floats, span: slice, found: Floats, indices: Ints) -> None:
         k, (q, d) = found.shape[1], x.shape
@@ -110,23 +114,15 @@ class ProductSearch:
         table[:q, 2] = np.where(far, 0.0, scales)
         of_rows = np.ascontiguousarray(table.reshape(-1, ROWS, 3).swapaxes(1, 2))
         block = max(1, BLOCK_BYTES // (64 * self._tiles.shape[1]))
+        room = 2 * k + ROOM
+        candidates = (
+            np.empty((q, room)), np.empty((q, room)), np.empty((q, room), dtype=np.int64),
+            np.zeros(q, dtype=np.int64), np.empty((ROWS, POINTS), dtype=np.float32), np.empty(room),
+        )  # fmt: skip
         loops.scan(
             x, self._points, rows, self._tiles, self._table, of_rows, norms.copy(), slack,
-            self._inverse, span.start, span.stop, block, k, 2 * k + 16, found, indices,
+            self._inverse, span.start, span.stop, block, *candidates, found, indices,
         )  # fmt: skip
-
-
-def _center(x: Floats) -> tuple[Floats, float]:
-    """The mean of the rows, and the largest deviation from it."""
-
-    def extent(part: slice) -> tuple[Floats, Floats, Floats]:
-        return x[part].sum(axis=0), x[part].min(axis=0), x[part].max(axis=0)
-
-    cuts = pieces(len(x), 256)
-    sums, least, most = zip(*parallel_map(extent, cuts), strict=True)
-    center = sum(total / len(x) for total in sums)
-    low, high = np.min(least, axis=0), np.max(most, axis=0)
-    return center, float(np.maximum(high - center, center - low).max(initial=0.0))
 
 
 def _aligned(shape: tuple[int, ...]) -> Ints:
