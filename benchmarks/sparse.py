@@ -193,6 +193,25 @@ def logistic(quick: bool) -> None:
     )
 
 
+def neighbors(quick: bool) -> None:
+    """The 10 nearest of 1 000 rows by words; scikit-learn's search of all pairs."""
+    from sklearn.neighbors import NearestNeighbors
+
+    n, d = (2_000, 10_000) if quick else (20_000, 50_000)
+    x, _ = texts(n, d, 20)
+    queries = x[:: n // 1_000]
+    for metric in ("cosine", "euclidean"):
+        settings = {"n_neighbors": 10, "metric": metric, "algorithm": "brute"}
+        own, peer = (kind(**settings).fit(x) for kind in (sx.NearestNeighbors, NearestNeighbors))
+        race(
+            f"10 nearest of 1,000 rows among {n} x {d}, CSR, {metric}",
+            ("separatrix", lambda own=own: own.kneighbors(queries)),
+            {"scikit-learn": lambda peer=peer: peer.kneighbors(queries)},
+            note=lambda found: f"mean distance {found[0].mean():.9f}",
+            target=1.5,
+        )
+
+
 #: Every race of this file, in order; each takes ``quick``.
 RACES: tuple[Callable[[bool], None], ...] = (
     logistic,
@@ -202,6 +221,7 @@ RACES: tuple[Callable[[bool], None], ...] = (
     ridge,
     lasso_path,
     kmeans,
+    neighbors,
 )
 
 

@@ -18,6 +18,7 @@ from separatrix.messages import InputError
 from separatrix.neighbors.loops import misclassified_by_count
 from separatrix.neighbors.weights import distance_weights
 from separatrix.rows.block import Floats, Ints
+from separatrix.threads import MIN_PIECES, parallel_map, pieces
 
 #: Rows whose losses are computed together.
 BLOCK = 512
@@ -135,10 +136,12 @@ def leave_one_out_errors(
         raise InputError("Leave-one-out needs at least two rows.")
     found = search.nearest_others(min(most, n - 1), points)
     losses = np.empty((n, most))
-    for start in range(0, n, BLOCK):
-        part = slice(start, start + BLOCK)
-        near = _neighborhoods(w, found.distances[part], found.indices[part], start, most)
+
+    def fill(part: slice) -> None:
+        near = _neighborhoods(w, found.distances[part], found.indices[part], part.start, most)
         _fill_losses(near, weights, loss, losses[part])
+
+    parallel_map(fill, pieces(n, BLOCK, most=max(MIN_PIECES, n // BLOCK)))
     error = w @ losses / total
     spread = np.sqrt(np.maximum(w @ losses**2 / total - error**2, 0.0) / total)
     return LeaveOneOutErrors(np.arange(1, most + 1), error, spread, loss.measure)
@@ -150,8 +153,11 @@ def _neighborhoods(
     """Copies of the row itself come first, then its neighbors as often as their weights say."""
     own = np.arange(start, start + len(distances))
     copies = np.column_stack([w[own] - 1.0, w[indices]])
-    counts = np.arange(1, most + 1)
-    last = np.array([np.searchsorted(row, counts) for row in np.cumsum(copies, axis=1)])
+    # one search for all rows: each begins where the one before ends
+    begin = (most + 2.0) * np.arange(len(copies))[:, None]
+    reached = np.minimum(np.cumsum(copies, axis=1), most + 1.0) + begin
+    found = np.searchsorted(reached.ravel(), np.arange(1, most + 1) + begin)
+    last = found - copies.shape[1] * np.arange(len(copies))[:, None]
     return _Neighborhoods(
         np.column_stack([own, indices]),
         copies,
