@@ -66,6 +66,14 @@ def _summed(parts: list[NDArray[Any]]) -> Floats:
     return out
 
 
+def column_gram(z: Floats) -> Floats:
+    """ZᵀZ of a dense matrix: rows on threads, or pairs of blocks where columns are many."""
+    n, d = z.shape
+    if d > 2 * BLOCK:
+        return _by_blocks(z.T)
+    return _summed(parallel_map(lambda rows: z[rows].T @ z[rows], pieces(n, max(256, 2 * d), 16)))
+
+
 def column_squares(x: Floats, center: Floats, w: Floats) -> Floats:
     """Σ w (x − c)² of every column of a dense matrix."""
     columns = _Columns(x, center, np.ones(x.shape[1]), np.sqrt(w))

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
+from separatrix.matrices.gram import column_gram
 from separatrix.rows.block import Floats
 
 #: Fraction of the distance to the boundary that a step may go.
@@ -92,8 +94,7 @@ class EpsilonInsensitiveProblem:
 
     def weighted_gram(self, weights: Floats) -> Floats:
         """Σ weight z zᵀ."""
-        weighted = self.z * np.sqrt(weights)[:, None]
-        return np.asarray(weighted.T @ weighted)
+        return column_gram(self.z * np.sqrt(weights)[:, None])
 
     def objective(self, beta: Floats) -> float:
         """Σ w max(0, |y − zβ| − ε)."""
@@ -169,7 +170,10 @@ class _NormalEquations:
         if problem.ridge is not None:
             gram.flat[:: len(gram) + 1] += problem.ridge
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-14
-        self.factor = linalg.cho_factor(gram, check_finite=False)
+        factor = cholesky_factor(gram)
+        if factor is None:
+            raise linalg.LinAlgError("The normal equations are singular up to rounding.")
+        self.factor = factor
         self.dual_residual = problem.dual_residual(at)
         self.primal_residual = problem.reduced_cost(at.beta)
         self.primal_residual -= at.p
@@ -187,7 +191,7 @@ class _NormalEquations:
             weighted[rows] = (problem.sign * self.d[:, rows] * g).sum(axis=0)
         right = self.dual_residual + problem.z.T @ weighted
         del weighted
-        step.beta = np.asarray(linalg.cho_solve(self.factor, right, check_finite=False))
+        step.beta = cholesky_solve(self.factor, right)
         fitted = problem.z @ step.beta
         for rows, _ in self.at.slices():
             step.v[:, rows] -= problem.sign * fitted[rows]

@@ -23,7 +23,6 @@ from separatrix.svm.primal.interior_point import (
     spread_noise,
 )
 from separatrix.svm.problem import Budget, LinearProblem, Status
-from separatrix.threads import small_products
 
 #: Size of a subsample relative to the next one; rows that are solved without subsamples.
 FRACTION, WHOLE = 0.2, 6_000
@@ -103,18 +102,17 @@ def solve_primal(problem: LinearProblem, budget: Budget) -> LinearSolution:
     whole = max(WHOLE, 40 * len(problem.ridge))
     columns = standardized_columns(problem, np.sort(order[:whole]))
     coef, width = np.zeros(len(columns.ridge)), np.inf
-    with small_products(len(coef)):
-        for rows in _subsamples(order, whole):
-            fraction = float(problem.cost[rows].sum() / problem.cost.sum())
-            part = StandardizedColumns(problem.take(rows, fraction), columns.center, columns.scale)
-            before = coef
-            coef = _solve_active_set(part, coef, width, budget, approximate=True)[0]
-            if budget.exhausted:
-                break
-            if before.any():
-                change = part.problem.x @ (part.restore(coef)[0] - part.restore(before)[0])
-                width = BAND * np.sqrt(FRACTION) * float(np.std(change))
-        coef, alpha, status = _solve_active_set(columns, coef, width, budget, approximate=False)
+    for rows in _subsamples(order, whole):
+        fraction = float(problem.cost[rows].sum() / problem.cost.sum())
+        part = StandardizedColumns(problem.take(rows, fraction), columns.center, columns.scale)
+        before = coef
+        coef = _solve_active_set(part, coef, width, budget, approximate=True)[0]
+        if budget.exhausted:
+            break
+        if before.any():
+            change = part.problem.x @ (part.restore(coef)[0] - part.restore(before)[0])
+            width = BAND * np.sqrt(FRACTION) * float(np.std(change))
+    coef, alpha, status = _solve_active_set(columns, coef, width, budget, approximate=False)
     return LinearSolution(*columns.restore(coef), alpha, status)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from separatrix.matrices.gram import column_gram
 from separatrix.matrices.products import DenseProducts
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.dual_coordinate_descent import dense_epoch
 
 
@@ -39,6 +41,7 @@ class DenseRows:
     """Rows of a dense matrix, their columns divided by ``root``."""
 
     heavy = 0
+    most_steps, most_in_system = 25, 4_000
 
     def __init__(self, x: Floats, root: Floats) -> None:
         if not (root == 1.0).all():
@@ -70,9 +73,15 @@ class DenseRows:
         """Dense rows are in double precision always."""
         return False
 
-    def take(self, rows: Ints) -> Matrix:
-        """Some rows, as they are."""
-        return self.x[rows]
+    def gram(self, rows: Ints) -> Floats:
+        """x·x' of all pairs of some rows; of all rows once, where these are not many."""
+        if len(self.x) > self.most_in_system:
+            return column_gram(self.x[rows].T)
+        return self._whole_gram[np.ix_(rows, rows)]
+
+    @cached_property
+    def _whole_gram(self) -> Floats:
+        return column_gram(self.x.T)
 
     def restored(self, w: Floats) -> Floats:
         """W as it is."""

@@ -22,8 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import linalg, sparse
 
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.dual_coordinate_descent import CHUNK, shuffle
 from separatrix.svm.primal.dual_problem import DualProblem
@@ -33,15 +33,12 @@ from separatrix.threads import one_blas_thread
 
 #: Epochs before the first system, and before the next ones.
 FIRST, NEXT = 8, 4
-#: Steps of conjugate gradients at most, and the reduction of the residual by them: at first, and
-#: once the bounds are nearly right.
-STEPS, REDUCTION, BETTER = 150, 0.3, 0.05
+#: The reduction of the residual by conjugate gradients: at first, and once bounds are nearly right.
+REDUCTION, BETTER = 0.3, 0.05
 #: Systems one after the other as long as a step cuts many rows at their bounds.
 CUTS = 4
 #: Curvature along a step that counts as none, relative to that of single rows.
 FLAT = 1e-8
-#: Free rows up to which their system is factored where conjugate gradients do not converge.
-SYSTEM = 2_500
 #: Shares of the free rows cut at their bounds by a step that are few, and that are next to none.
 FEW, LEAST = 1e-2, 2e-4
 #: Increase of the dual objective that counts as rounding, relative to ‖w‖².
@@ -185,7 +182,7 @@ def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Bu
     p, b = inverse(residual)
     size, steps = float(residual @ p), 0
     goal = accuracy**2 * size
-    while size > goal and steps < STEPS and not budget.out_of_time:
+    while size > goal and steps < problem.rows.most_steps and not budget.out_of_time:
         v, total = part.weighted_sum(p), shared * float(p.sum())
         curved = float(v @ v) + float(diagonal @ p**2) + total * float(p.sum())
         if not curved > FLAT * float(p @ (p / inverse.own)):
@@ -199,7 +196,7 @@ def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Bu
         steps += 1
     budget.n_iter += steps
     _move(problem, state, rows, delta, state.b + b)
-    return steps < STEPS
+    return steps < problem.rows.most_steps
 
 
 def _move(problem: DualProblem, state: _State, rows: Ints, delta: Floats, b: float) -> None:
@@ -239,22 +236,19 @@ def _factor_free(problem: DualProblem, state: _State) -> None:
     """The step to the solution on the free rows by Cholesky factors, where they are few."""
     rows = problem.free(state.beta)
     m = len(rows)
-    if not 0 < m <= SYSTEM:
+    if not 0 < m <= problem.rows.most_in_system:
         return
-    part = problem.rows.take(rows)
-    product = part @ part.T
-    gram = np.asarray(product.toarray() if sparse.issparse(product) else product)
+    gram = problem.rows.gram(rows)
     gram += problem.shared
     gram.flat[:: m + 1] += problem.diagonal[rows]
     gram.flat[:: m + 1] += 1e-13 * max(float(np.trace(gram)) / m, np.finfo(float).tiny)
-    try:
-        factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
+    factor = cholesky_factor(gram)
+    if factor is None:
         return
     residual = _residual(problem, state, rows)
-    step, b = linalg.cho_solve(factor, residual, check_finite=False), state.b
+    step, b = cholesky_solve(factor, residual), state.b
     if problem.balances:
-        along = linalg.cho_solve(factor, np.ones(m), check_finite=False)
+        along = cholesky_solve(factor, np.ones(m))
         change = float((step.sum() + state.beta.sum()) / along.sum())
         step, b = step - change * along, b + change
     _move(problem, state, rows, step, b)

@@ -28,8 +28,8 @@ from separatrix.svm.problem import Budget
 TARGETS = (1e-7, 1e-10, 1e-13)
 #: Relative gap of an approximate solution.
 APPROXIMATE = 1e-4
-#: Equations up to which a singular system is solved by singular values: more take minutes.
-SINGULAR = 2_500
+#: Equations up to which a singular system is solved by singular values, and the diagonal of more.
+SINGULAR, REGULAR = 600, 1e-10
 #: Changes of the set of rows on the margin before the central path is followed further.
 EXCHANGES = 6
 
@@ -140,7 +140,7 @@ def _on_margin(
     system[:d, :d] = np.diag(problem.ridge * size**2)
     scaled = z * size * weight
     system[:d, d:], system[d:, :d] = -scaled.T, scaled
-    solve = _solver(system)
+    solve = _solver(system, d)
     for _ in range(3):
         left = fixed + z.T @ own - problem.ridge * beta
         step = solve(np.concatenate([left * size, (q - z @ beta) * weight]))
@@ -149,11 +149,18 @@ def _on_margin(
     return beta, own
 
 
-def _solver(system: Floats) -> Callable[[Floats], Floats]:
-    """Solve by LU where the system is well conditioned or large, else of least norm."""
+def _solver(system: Floats, d: int) -> Callable[[Floats], Floats]:
+    """Solve by LU where the system is well conditioned, else of least norm.
+
+    A large one is solved with a small diagonal below its first ``d`` equations: singular values
+    would take minutes, and refinement mends what the diagonal changes.
+    """
     lu, pivot, info = linalg.lapack.dgetrf(system)
     sizes = np.abs(np.diag(lu))
-    if info == 0 and (sizes.min() > 1e-11 * sizes.max() or len(system) > SINGULAR):
-        return lambda right: np.asarray(linalg.lapack.dgetrs(lu, pivot, right)[0])
-    inverse = np.linalg.pinv(system, rcond=1e-12)
-    return lambda right: inverse @ right
+    if info != 0 or sizes.min() <= 1e-11 * sizes.max():
+        if len(system) <= SINGULAR:
+            inverse = np.linalg.pinv(system, rcond=1e-12)
+            return lambda right: inverse @ right
+        system.flat[d * (len(system) + 1) :: len(system) + 1] += REGULAR
+        lu, pivot, _ = linalg.lapack.dgetrf(system)
+    return lambda right: np.asarray(linalg.lapack.dgetrs(lu, pivot, right)[0])

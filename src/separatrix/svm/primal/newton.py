@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
+from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.primal.dual_descent import solve_dual
@@ -38,7 +39,7 @@ from separatrix.svm.primal.options import STEPS
 from separatrix.svm.primal.solver import divided
 from separatrix.svm.primal.squared_problem import SquaredProblem
 from separatrix.svm.problem import Budget, Status
-from separatrix.threads import small_products
+from separatrix.threads import one_blas_thread
 
 #: Coefficients up to which the Hessian is a matrix; rows up to which their span is used.
 DENSE, SPAN = 1_500, 1_200
@@ -72,10 +73,11 @@ def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> Square
     if problem.epsilon is not None:
         unit = float(np.sqrt(np.average(problem.t**2, weights=problem.cost))) or 1.0
     scaled = problem.rescaled(unit)
-    if problem.size > problem.n and problem.n <= SPAN:
-        found = _solve_in_span(scaled, tol, budget)
-    else:
-        found = _solve_columns(scaled, tol, budget)
+    with one_blas_thread():  # products and factors of many columns are cut for threads
+        if problem.size > problem.n and problem.n <= SPAN:
+            found = _solve_in_span(scaled, tol, budget)
+        else:
+            found = _solve_columns(scaled, tol, budget)
     beta = None if found.beta is None else unit * found.beta
     return replace(found, theta=unit * found.theta, beta=beta)
 
@@ -85,8 +87,7 @@ def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> Squar
     if not small and problem.n <= TALL * problem.size:
         return _solve_by_rows(problem, tol, budget)
     direction: Direction = Hessian(problem) if small else ConjugateGradients(problem)
-    with small_products(problem.size):
-        return _iterate(problem, direction, tol, budget)
+    return _iterate(problem, direction, tol, budget)
 
 
 def _solve_by_rows(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
@@ -204,12 +205,11 @@ def solve_scaled(matrix: Floats, right: Floats) -> Floats:
     size = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 0.0)
     scaled = matrix * size[:, None] * size
     scaled.flat[:: len(size) + 1] += np.where(size > 0.0, 1e-15, 1.0)
-    try:
-        factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
-    except linalg.LinAlgError:
+    factor = cholesky_factor(scaled.copy())
+    if factor is None:
         return np.asarray(size * _least_norm(scaled)(size * right))
-    found = linalg.cho_solve(factor, size * right, check_finite=False)
-    found += linalg.cho_solve(factor, size * right - scaled @ found, check_finite=False)
+    found = cholesky_solve(factor, size * right)
+    found += cholesky_solve(factor, size * right - scaled @ found)
     return np.asarray(size * found)
 
 

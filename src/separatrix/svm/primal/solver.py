@@ -19,13 +19,14 @@ from separatrix.svm.primal.active_set import LinearSolution, solve_primal
 from separatrix.svm.primal.dual_descent import solve_dual
 from separatrix.svm.primal.dual_problem import dual_of_hinges
 from separatrix.svm.problem import Budget, LinearProblem, Status
+from separatrix.threads import one_blas_thread
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
 COLUMNS, SPAN = 700, 1_200
 #: Multiplications of a step in the primal that are still fewer than the dual of full rows takes;
 #: those of the largest step that is worth it where the dual converges slowly, and steps of the dual
-#: that show whether it does.
-WORK, MOST, TRIAL = 7e9, 2e11, 40
+#: that show whether it does: with far more rows than columns it rarely does.
+WORK, MOST, TRIAL, TALL_TRIAL = 7e9, 2e11, 400, 40
 
 
 def few_columns(x: Matrix) -> bool:
@@ -36,7 +37,8 @@ def few_columns(x: Matrix) -> bool:
 def solve_linear(problem: LinearProblem, tol: float, budget: Budget) -> LinearSolution:
     """The minimum over w and b; of several optimal b the middle one, α feasible up to rounding."""
     scaled, center, unit = _standard_target(problem)
-    found = _solve_scaled(scaled, tol, budget)
+    with one_blas_thread():  # products and factors of many columns are cut for threads
+        found = _solve_scaled(scaled, tol, budget)
     w, b = unit * found.w, unit * found.b + center
     alpha = problem.balanced(unit * found.alpha)
     if found.status != Status.SOLVED:
@@ -69,7 +71,8 @@ def _solve_scaled(problem: LinearProblem, tol: float, budget: Budget) -> LinearS
     if sparse.issparse(problem.x) or work > MOST:
         return _solve_by_rows(problem, tol, budget)
     if work > WORK:
-        trial = Budget(min(TRIAL, budget.remaining), budget.deadline)
+        steps = TALL_TRIAL if n > 2 * d else TRIAL
+        trial = Budget(min(steps, budget.remaining), budget.deadline)
         found = _solve_by_rows(problem, tol, trial)
         budget.n_iter += trial.n_iter
         if found.status == Status.SOLVED or budget.exhausted:

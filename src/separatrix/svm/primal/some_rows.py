@@ -27,8 +27,14 @@ class RowsPart(Protocol):
 
 
 class SomeRows(Protocol):
-    """Rows x; ``square`` is ‖x‖² of each, ``light`` without the first ``heavy`` columns."""
+    """Rows x; ``square`` is ‖x‖² of each, ``light`` without the first ``heavy`` columns.
 
+    Where ``most_steps`` of conjugate gradients do not converge, the system of up to
+    ``most_in_system`` rows is factored.
+    """
+
+    most_steps: int
+    most_in_system: int
     square: Floats
     light: Floats
     heavy: int
@@ -55,8 +61,8 @@ class SomeRows(Protocol):
         """Take double precision from now on; whether that was not so before."""
         ...
 
-    def take(self, rows: Ints) -> Matrix:
-        """Some rows, as they are."""
+    def gram(self, rows: Ints) -> Floats:
+        """x·x' of all pairs of some rows, which may be written to."""
         ...
 
     def restored(self, w: Floats) -> Floats:

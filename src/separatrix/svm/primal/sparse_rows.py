@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.rows.block import Floats, Ints, Matrix
+from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.dual_coordinate_descent import sparse_epoch
 from separatrix.svm.loops.some_rows import (
     heavy_first,
@@ -89,6 +89,8 @@ class SparsePart:
 
 class SparseRows:
     """Compressed rows, their columns divided by ``root``."""
+
+    most_steps, most_in_system = 150, 2_500
 
     def __init__(self, x: Any, root: Floats) -> None:
         x = sparse.csr_array(x)
@@ -192,9 +194,10 @@ class SparseRows:
         self.single = self.double
         return changed
 
-    def take(self, rows: Ints) -> Matrix:
-        """Some rows, as they are."""
-        return self.x[rows]
+    def gram(self, rows: Ints) -> Floats:
+        """x·x' of all pairs of some rows."""
+        part = self.x[rows]
+        return np.asarray((part @ part.T).toarray())
 
     def restored(self, w: Floats) -> Floats:
         """W in the order of the columns of x."""

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from separatrix.matrices.gram import column_gram
 from separatrix.optimize.losses import SquaredEpsilonInsensitive, SquaredHinge
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints, Matrix
@@ -91,8 +92,7 @@ class SquaredProblem:
         size = self.size if columns is None else len(columns)
         total = np.zeros((size, size))
         for z in self._design(rows, columns):
-            product = z.T @ z
-            total += product.toarray() if sparse.issparse(product) else product
+            total += (z.T @ z).toarray() if sparse.issparse(z) else column_gram(z)
         return total
 
     def _design(self, rows: Ints, columns: Ints | None) -> Iterator[Matrix]:
