@@ -19,8 +19,8 @@ LABELS = np.column_stack([Y, X[:, 1] + 4 * RNG.standard_normal(150) > 5, RNG.ran
 
 
 def objective(b: np.ndarray, r: np.ndarray, alpha: float) -> float:
-    s = X.std(axis=0)
-    return 0.5 * np.mean((expit(b[0] + X @ b[1:]) - r) ** 2) + 0.5 * alpha * np.sum(
+    s, v = X.std(axis=0), 4 * r.mean() * (1 - r.mean())
+    return 0.5 * np.mean((expit(b[0] + X @ b[1:]) - r) ** 2) + 0.5 * alpha * v * np.sum(
         (s * b[1:]) ** 2
     )
 
@@ -87,6 +87,15 @@ def test_distant_wrong_labels_matter_less_than_under_least_squares() -> None:
     model = sx.SigmoidRegressionClassifier(1e-4).fit(x, y)
     assert (model.predict(x[:60]) == y[:60]).all()
     assert (sx.LeastSquaresClassifier().fit(x, y).predict(x[:60]) != y[:60]).sum() > 2
+
+
+def test_rare_classes_have_outputs_of_their_own() -> None:
+    rng = np.random.default_rng(1)
+    y = np.arange(600) % 100
+    x = 3.0 * rng.standard_normal((100, 8))[y] + rng.standard_normal((600, 8))
+    model = sx.SigmoidRegressionClassifier().fit(x, y)
+    assert model.certificate_.holds
+    assert model.score(x, y) > 0.9
 
 
 def test_certificate_and_refusals() -> None:

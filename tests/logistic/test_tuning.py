@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -135,7 +134,7 @@ def test_class_weights_count_in_fits_and_not_in_losses():
 def test_threads_and_units_change_nothing(monkeypatch):
     data = table()
     found = model().tune(data)
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr("separatrix.threads.available_threads", lambda: 1)
     alone = model().tune(data)
     assert np.array_equal(found.losses, alone.losses)
     assert np.array_equal(found.predictions, alone.predictions)

@@ -106,7 +106,6 @@ def test_without_penalty_separable_classes_are_found() -> None:
 
 def test_several_classes_sparse_and_dense_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "MAX_HESSIAN", 50)
-    monkeypatch.setattr(routes, "MAX_CLASS_HESSIAN", 10)
     x, _ = text(500, 120)
     rng = np.random.default_rng(3)
     y = (x[:, :6] @ rng.standard_normal((6, 4)) + rng.gumbel(size=(500, 4))).argmax(axis=1)

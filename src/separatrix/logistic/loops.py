@@ -31,7 +31,7 @@ def _dot(x, center, point):
 
 
 @compiled(fastmath={"reassoc", "contract"})
-def _product(x, y):
+def dot(x, y):
     """x·y."""
     total = 0.0
     for j in range(x.shape[0]):
@@ -40,7 +40,7 @@ def _product(x, y):
 
 
 @compiled(fastmath={"reassoc"})
-def _sum(x):
+def total_of(x):
     """Σ x."""
     total = 0.0
     for j in range(x.shape[0]):
@@ -170,13 +170,13 @@ def softmax_loss(scores, indicators, w, residual):
     n, k = scores.shape
     for i in range(n):
         row, own_class, out, weight = scores[i], indicators[i], residual[i], w[i]
-        own, other = _product(row, own_class), -FAR_BELOW
+        own, other = dot(row, own_class), -FAR_BELOW
         for j in range(k):
             other = max(other, row[j] - FAR_BELOW * own_class[j])
         top = max(own, other)
         for j in range(k):
             row[j] = exponential(max(row[j] - top, LEAST))
-        mass = max(_sum(row), 1.0)  # the largest term is e⁰
+        mass = max(total_of(row), 1.0)  # the largest term is e⁰
         total += weight * (math.log(mass) + top - own)
         scale = 1.0 / mass
         for j in range(k):

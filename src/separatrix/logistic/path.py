@@ -21,6 +21,7 @@ from separatrix.logistic.problem import LogisticOptions, LogisticProblem, consta
 from separatrix.logistic.proximal_newton import l1_solver
 from separatrix.matrices.products import Products, SparseProducts, products
 from separatrix.messages import InputError
+from separatrix.optimize.newton import cholesky_solver
 from separatrix.rows.block import Floats, Ints
 from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows, InMemory
@@ -210,6 +211,9 @@ def degrees_of_freedom(problem: LogisticProblem, theta: Floats, hessian: Floats 
         hessian = problem.hessian(theta).hessian
     assert hessian is not None
     ridge = np.tile(problem.ridge, theta.shape[1])[at]
+    if theta.shape[1] == 1:  # definite: no shift of several scores
+        inverse = cholesky_solver(hessian[np.ix_(at, at)])(np.eye(len(at)))
+        return float(len(at) - np.diag(inverse) @ ridge)
     values, vectors = np.linalg.eigh(hessian[np.ix_(at, at)])
     largest = max(float(values[-1]) if len(values) else 0.0, np.finfo(float).tiny)
     positive = values > 1e-10 * largest

@@ -1,6 +1,9 @@
 """Sigmoid outputs fitted to labels by least squares, by Newton's method.
 
-    f(b) = ½ Σ w (σ(z·b) − r)² + ½ α ‖b without its intercept‖²,    σ(s) = 1/(1 + e⁻ˢ)
+    f(b) = ½ Σ w (σ(z·b) − r)² + ½ α v ‖b without its intercept‖²,    σ(s) = 1/(1 + e⁻ˢ)
+
+v = 4p(1 − p) is the variance of a label with the mean p, compared with that of an even one: the
+penalty of a rare label is in proportion to the errors that it can make.
 
 f is not convex: where an output is saturated and wrong it is flat and concave. Damped Newton steps
 end at a point where the gradient vanishes and the Hessian is positive semi-definite: a local
@@ -32,43 +35,79 @@ from separatrix.rows.schema import Term
 from separatrix.statistics.preparation import prepare
 from separatrix.threads import parallel_map
 
+#: Factors of rows that Newton's method leaves out of Hessians, beside the largest.
+NEGLIGIBLE = 1e-6
+
 
 class SigmoidSquares:
-    """f, its gradient and Hessian for rows ``z`` (a column of ones first), targets r in [0, 1]."""
+    """f, its gradient and Hessian for rows ``z`` (a column of ones first), targets r in [0, 1].
 
-    def __init__(self, z: Floats, r: Floats, w: Floats, alpha: float) -> None:
+    ``penalty`` is α v. What all outputs share may be given: ``squares`` = Σ w z² of every column.
+    """
+
+    def __init__(
+        self, z: Floats, r: Floats, w: Floats, penalty: float, squares: Floats | None = None
+    ) -> None:
         self.z, self.r, self.w = z, r, w
-        self.penalty = np.full(z.shape[1], alpha)
+        self.squares = w @ z**2 if squares is None else squares
+        self.penalty = np.full(z.shape[1], penalty)
         self.penalty[0] = 0.0
+        self.at, self.outputs = np.full(z.shape[1], np.nan), np.zeros(0)
+
+    def _outputs(self, b: Floats) -> Floats:
+        """σ(z·b), computed once for a value and its derivatives."""
+        if not np.array_equal(b, self.at):
+            self.at, self.outputs = b.copy(), expit(self.z @ b)
+        return self.outputs
 
     def value(self, b: Floats) -> float:
         """f(b)."""
-        error = expit(self.z @ b) - self.r
+        error = self._outputs(b) - self.r
         return 0.5 * float(self.w @ error**2 + self.penalty @ b**2)
 
     def gradient(self, b: Floats) -> Floats:
-        """Σ w (y − r) y (1 − y) z + α b."""
-        y = expit(self.z @ b)
+        """Σ w (y − r) y (1 − y) z + α v b."""
+        y = self._outputs(b)
         return np.asarray((self.w * (y - self.r) * y * (1 - y)) @ self.z + self.penalty * b)
 
     def hessian(self, b: Floats) -> Floats:
-        """Σ w y(1 − y) [y(1 − y) + (y − r)(1 − 2y)] z zᵀ + αI."""
-        y = expit(self.z @ b)
+        """The Hessian, but for rows that matter little beside others: of a rare label most do."""
+        second = self._second(b)
+        size = np.abs(second)
+        counted = np.flatnonzero(size > NEGLIGIBLE * size.max(initial=0.0))
+        if 2 * len(counted) > len(second):
+            return self.exact_hessian(b)
+        z = self.z[counted]
+        return np.asarray((z.T * second[counted]) @ z + np.diag(self.penalty))
+
+    def exact_hessian(self, b: Floats) -> Floats:
+        """Σ w y(1 − y) [y(1 − y) + (y − r)(1 − 2y)] z zᵀ + α v I."""
+        return np.asarray((self.z.T * self._second(b)) @ self.z + np.diag(self.penalty))
+
+    def _second(self, b: Floats) -> Floats:
+        y = self._outputs(b)
         derivative = y * (1 - y)
-        second = self.w * derivative * (derivative + (y - self.r) * (1 - 2 * y))
-        return np.asarray((self.z.T * second) @ self.z + np.diag(self.penalty))
+        return np.asarray(self.w * derivative * (derivative + (y - self.r) * (1 - 2 * y)))
 
     def metric(self, _: Floats) -> Floats:
         """An upper bound of the diagonal of the Gauss–Newton matrix: σ′ is at most ¼."""
-        return np.asarray(self.w @ self.z**2 / 16 + self.penalty) + np.finfo(float).tiny
+        return np.asarray(self.squares / 16 + self.penalty) + np.finfo(float).tiny
 
-    def start(self) -> Floats:
-        """Least squares on the tangent of the sigmoid at 0, ½ + s/4."""
-        gram = (self.z.T * self.w) @ self.z
-        gram += np.diag(np.r_[0.0, np.full(len(gram) - 1, 1e-3)])
-        return np.asarray(
-            4 * linalg.solve(gram, (self.w * (self.r - 0.5)) @ self.z, assume_a="pos")
-        )
+
+def _starts(z: Floats, r: Floats, w: Floats) -> Floats:
+    """The linear discriminant of every label against all others, from one factorization.
+
+    Rows far from a rare label start with outputs near zero, as they end.
+    """
+    weight = w.sum()
+    p = np.clip(w @ r / weight, 1e-3 / len(w), 1.0 - 1e-3 / len(w))
+    gram = (z[:, 1:].T * w) @ z[:, 1:] / weight
+    means = (z[:, 1:].T * w) @ r / (weight * p)  # columns of z are centered
+    direction = linalg.solve(gram + 1e-3 * np.eye(len(gram)), means, assume_a="pos") / (1.0 - p)
+    explained = np.sum(means * direction, axis=0) * p
+    direction /= np.maximum(1.0 - explained, 0.05)
+    middle = 0.5 * np.sum(means * direction, axis=0) * (1.0 - p / (1.0 - p))
+    return np.vstack([np.log(p / (1.0 - p)) - middle, direction])
 
 
 def fit_sigmoid_squares(
@@ -76,14 +115,18 @@ def fit_sigmoid_squares(
 ) -> Solution:
     """Coefficients of (1, z), (1 + d) x k, for k outputs with targets ``r`` (n x k)."""
 
-    def output(target: Floats) -> tuple[Solution, float]:
-        problem = SigmoidSquares(z, target, w, alpha)
-        one = newton(problem, problem.start(), tol=tol, max_iter=max_iter, gradient_scale=0.25)
+    starts, squares, share = _starts(z, r, w), w @ z**2, w @ r / w.sum()
+    variance = 4.0 * share * (1.0 - share)
+    variance[variance <= 0.0] = 1.0  # a constant label
+
+    def output(j: int) -> tuple[Solution, float]:
+        problem = SigmoidSquares(z, r[:, j], w, alpha * variance[j], squares)
+        one = newton(problem, starts[:, j], tol=tol, max_iter=max_iter, gradient_scale=0.25)
         b = one.coef[:, 0]
         unit = np.sqrt(problem.metric(b))
-        return one, float(linalg.eigvalsh(problem.hessian(b) / np.outer(unit, unit))[0])
+        return one, float(linalg.eigvalsh(problem.exact_hessian(b) / np.outer(unit, unit))[0])
 
-    found, eigenvalues = zip(*parallel_map(output, list(r.T)), strict=True)
+    found, eigenvalues = zip(*parallel_map(output, range(r.shape[1])), strict=True)
     smallest = min(eigenvalues)
     definite = "is" if smallest >= -1e-9 else "is not"
     certificate = Certificate(
@@ -110,9 +153,10 @@ def fit_sigmoid_squares(
 class SigmoidRegressionClassifier(ProbabilisticLinearClassifier):
     """Sigmoid outputs fitted to classes or labels by penalized least squares.
 
-        min over W, a of ½ Σ w ‖r − σ(Wx + a)‖² / Σ w + ½ α ‖sW‖²
+        min over W, a of ½ Σ w ‖r − σ(Wx + a)‖² / Σ w + ½ α Σₖ vₖ ‖sWₖ‖²,    vₖ = 4pₖ(1 − pₖ)
 
-    with s the standard deviations of the columns. Each label has an output σ(w·x + a) between 0 and
+    with s the standard deviations of the columns and pₖ the share of rows with label k: errors of
+    a rare label are few, and so is its penalty. Each label has an output σ(w·x + a) between 0 and
     1 of its own: labels need neither exclude each other nor be exhaustive. Distant rows cost
     nothing if they are right and at most ½ if they are wrong: single wrong labels do less harm than
     under a likelihood, but the objective has several local minima, and the certificate claims one.

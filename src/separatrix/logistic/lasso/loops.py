@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.compilation import compiled
+from separatrix.logistic.loops import dot
 
 #: A coordinate becomes nonzero only beyond its threshold by more than a rounding error.
 THRESHOLD = 1.0 + 1e-14
@@ -19,13 +20,16 @@ ROUNDING = 1e-12
 
 
 @compiled
-def _shrunk(z, threshold, curvature):
-    """The minimum of ½ curvature θ² − z θ + threshold |θ|."""
-    if z > threshold:
-        return (z - threshold) / curvature
-    if z < -threshold:
-        return (z + threshold) / curvature
-    return 0.0
+def _step(gradient, old, second, l1, l2):
+    """How far a coordinate moves to the minimum of its quadratic model with the penalty."""
+    if (second <= 0.0 and l2 <= 0.0) or (old == 0.0 and abs(gradient) <= l1 * THRESHOLD):
+        return 0.0
+    z, curvature = second * old - gradient, second + l2
+    if z > l1:
+        return (z - l1) / curvature - old
+    if z < -l1:
+        return (z + l1) / curvature - old
+    return -old
 
 
 @compiled
@@ -55,19 +59,13 @@ def sparse_sweep(order, indptr, indices, data, first, second, l1, l2, h, u, thet
     worst = 0.0
     for k in range(order.shape[0]):
         j = order[k]
-        if second[j] <= 0.0 and l2[j] <= 0.0:
-            continue
         gradient = a * first[j]
         for at in range(indptr[j], indptr[j + 1]):
             gradient += data[at] * u[indices[at]]
-        old = theta[j]
-        if old == 0.0 and abs(gradient) <= l1[j] * THRESHOLD:
-            continue
-        new = _shrunk(second[j] * old - gradient, l1[j], second[j] + l2[j])
-        step = new - old
+        step = _step(gradient, theta[j], second[j], l1[j], l2[j])
         if step == 0.0:
             continue
-        theta[j] = new
+        theta[j] += step
         for at in range(indptr[j], indptr[j + 1]):
             i, change = indices[at], step * data[at]
             move[i] += change
@@ -95,14 +93,6 @@ def dense_moments(start, stop, columns, h, total, first, second):
         first[j], second[j] = here, square
 
 
-@compiled(fastmath={"reassoc", "contract"})
-def _dot(x, y):
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i]
-    return total
-
-
 @compiled
 def dense_sweep(order, columns, first, second, l1, l2, h, u, theta, move, state):
     """As :func:`sparse_sweep`, for dense columns, one in each row of ``columns``."""
@@ -110,18 +100,12 @@ def dense_sweep(order, columns, first, second, l1, l2, h, u, theta, move, state)
     worst = 0.0
     for k in range(order.shape[0]):
         j = order[k]
-        if second[j] <= 0.0 and l2[j] <= 0.0:
-            continue
         x = columns[j]
-        gradient = a * first[j] + _dot(x, u)
-        old = theta[j]
-        if old == 0.0 and abs(gradient) <= l1[j] * THRESHOLD:
-            continue
-        new = _shrunk(second[j] * old - gradient, l1[j], second[j] + l2[j])
-        step = new - old
+        gradient = a * first[j] + dot(x, u)
+        step = _step(gradient, theta[j], second[j], l1[j], l2[j])
         if step == 0.0:
             continue
-        theta[j] = new
+        theta[j] += step
         for i in range(x.shape[0]):
             change = step * x[i]
             move[i] += change

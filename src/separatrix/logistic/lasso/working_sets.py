@@ -21,11 +21,12 @@ from separatrix.logistic.problem import LogisticOptions, LogisticProblem
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
+from separatrix.threads import one_blas_thread
 
 #: The least number of coefficients that may join a working set at once.
 GROWTH = 1000
 #: What a working set is solved to while others violate more: a fraction of the largest violation.
-SET_ACCURACY = 0.1
+SET_ACCURACY = 0.3
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class WorkingSets:
         self, problem: LogisticProblem, start: Floats, options: LogisticOptions
     ) -> DescentResult:
         """Minimize F of ``problem``, which has these rows, from ``start``."""
+        with one_blas_thread():  # vectors are too short for several
+            return self._solve(problem, start, options)
+
+    def _solve(
+        self, problem: LogisticProblem, start: Floats, options: LogisticOptions
+    ) -> DescentResult:
         l1, l2 = problem.lasso, problem.ridge
         target = 0.3 * options.tol * problem.weight
         self._start_set(start, l1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from separatrix.compilation import compiled
 from separatrix.kernels.loops.gaussian import FLAGS, LEAST, exponential
+from separatrix.logistic.loops import dot, total_of
 
 #: Stands for the score of the true class where the largest of the others is sought.
 FAR_BELOW = 1e30
@@ -134,22 +135,6 @@ def entropy_of_scores(scores, w):
     return total
 
 
-@compiled(fastmath={"reassoc", "contract"})
-def _product(x, y):
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j] * y[j]
-    return total
-
-
-@compiled(fastmath={"reassoc"})
-def _sum(x):
-    total = 0.0
-    for j in range(x.shape[0]):
-        total += x[j]
-    return total
-
-
 @compiled(fastmath=FLAGS)
 def softmax_rows(scores, codes, w, residual):
     """Σ w (log Σ e^score − score of the true class), Σ w Σ p log p, and the smallest margin.
@@ -170,10 +155,10 @@ def softmax_rows(scores, codes, w, residual):
         top = max(own, other)
         for j in range(k):
             out[j] = exponential(max(row[j] - top, LEAST))
-        mass = max(_sum(out), 1.0)  # the largest term is e⁰
+        mass = max(total_of(out), 1.0)  # the largest term is e⁰
         level = math.log(mass) + top
         total += weight * (level - own)
-        entropy += weight * (_product(out, row) / mass - level)
+        entropy += weight * (dot(out, row) / mass - level)
         factor = weight / mass
         for j in range(k):
             out[j] *= factor
