@@ -141,12 +141,20 @@ def test_what_is_undefined_with_fewer_rows_than_columns_says_so() -> None:
     assert_allclose(model.predict_proba(few), plain.predict_proba(few[:, [0, 25]]), atol=1e-7)
 
 
-def test_sparse_rows_are_filled_in_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_rows_are_not_filled_in_for_one_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = classes(30, 50)
     x[np.abs(x - 3.0) < np.median(np.abs(x - 3.0))] = 0.0
+    w = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     rows = sparse.csr_array(x)
-    dense = sx.LinearDiscriminantAnalysis().fit(x, y)
-    assert_allclose(sx.LinearDiscriminantAnalysis().fit(rows, y).coef_, dense.coef_)
+    shrunk = sx.GaussianDiscriminant(alpha=0.5)
+    plain = shrunk.fit(x, y).predict_proba(x)
+    assert_allclose(shrunk.fit(rows, y).predict_proba(rows), plain, atol=1e-9)
     monkeypatch.setattr(row_span, "MAX_FILLED", 10)
+    for weights in (None, w):
+        dense = sx.LinearDiscriminantAnalysis().fit(x, y, weights)
+        found = sx.LinearDiscriminantAnalysis().fit(rows, y, weights)
+        unit = x.std(axis=0)
+        assert_allclose(found.coef_ * unit, dense.coef_ * unit, atol=1e-8)
+        assert_allclose(found.predict_proba(rows), dense.predict_proba(x), atol=1e-9)
     with pytest.raises(sx.InputError, match="would have to be filled in"):
-        sx.LinearDiscriminantAnalysis().fit(rows, y)
+        shrunk.fit(rows, y)

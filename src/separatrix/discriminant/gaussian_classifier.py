@@ -21,7 +21,7 @@ from separatrix.discriminant.gaussian_options import (
     covariance_parameters,
 )
 from separatrix.discriminant.gaussian_problem import GaussianProblem
-from separatrix.discriminant.row_span import diagonal_moments, filled_in, fit_rows, is_wide
+from separatrix.discriminant.row_span import diagonal_moments, fit_rows, is_wide, weighted_rows
 from separatrix.estimators.class_labels import ClassLabels
 from separatrix.estimators.precision import number_type
 from separatrix.geometry.class_scores import ClassScores, Postprocess, log_softmax, softmax
@@ -109,7 +109,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         """Class moments of all rows; of fewer rows than columns no products of columns."""
         if not (is_wide(rows.block) and self._fits_wide(structure)):
             return self._array_moments(rows, structure)
-        self._wide_block = filled_in(rows.block)
+        self._wide_block = weighted_rows(rows.block)
         try:
             return diagonal_moments(self._wide_block, len(self.classes_))
         except InputError:

@@ -17,7 +17,12 @@ from separatrix.discriminant.regularization_search import (
     smoothed,
     table_folds,
 )
-from separatrix.discriminant.row_span import diagonal_moments, filled_in, is_wide
+from separatrix.discriminant.row_span import (
+    diagonal_moments,
+    filled_in,
+    is_wide,
+    weighted_rows,
+)
 from separatrix.discriminant.tuning import span_folds, tune_shrinkage
 from separatrix.geometry.class_scores import ClassScores, ProjectedScores, QuadraticScores
 from separatrix.messages import InputError, check_option
@@ -161,7 +166,7 @@ class RegularizedDiscriminantAnalysis(GaussianClassifier):
             folds, whole = array_folds(rows, found, k)
             tests = [ShrinkageFold.of(fold, priors) for fold in folds]
             return self._fit_folds(tests, whole, encoding)
-        self._wide_block = block = filled_in(rows.block)
+        self._wide_block = block = filled_in(weighted_rows(rows.block))
         try:
             whole = diagonal_moments(block, k)
             tests = span_folds(block, found.pairs, k, priors)

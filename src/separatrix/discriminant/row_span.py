@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from separatrix.discriminant.centered_rows import DenseRows, centered_rows
 from separatrix.discriminant.class_covariances import fit_matrices
 from separatrix.discriminant.gaussian_problem import (
     GaussianFit,
@@ -32,7 +33,7 @@ from separatrix.rows.block import Block, Floats, Ints, to_array
 from separatrix.rows.rows import ArrayRows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.standardizer import EPS, zero_if_constant
-from separatrix.threads import one_blas_thread, parallel_map, pieces
+from separatrix.threads import one_blas_thread
 
 #: Columns up to which square matrices of them are small.
 FEW_COLUMNS = 160
@@ -46,17 +47,23 @@ def is_wide(block: Block) -> bool:
     return bool(d >= n and d > FEW_COLUMNS)
 
 
+def weighted_rows(block: Block) -> Block:
+    """Rows of positive weight."""
+    if block.w is not None and not block.w.all():
+        return block.take(np.flatnonzero(block.w))
+    return block
+
+
 def filled_in(block: Block) -> Block:
-    """Rows of positive weight, dense; a sparse matrix that would not fit is refused."""
+    """Dense rows; a sparse matrix that would not fit is refused."""
     n, d = block.x.shape
     if not isinstance(block.x, np.ndarray) and n * d > MAX_FILLED:
         raise InputError(
-            f"A sparse matrix of {n} x {d} would have to be filled in: discriminants measure rows "
-            "from dense means.",
-            remedy="Use MultinomialNB or LogisticRegression, or project the columns first.",
+            f"A sparse matrix of {n} x {d} would have to be filled in ({8e-9 * n * d:.0f} GB): "
+            "coordinates in the span of its rows are dense.",
+            remedy="Use LinearDiscriminantAnalysis, MultinomialNB or LogisticRegression, or "
+            "project the columns first.",
         )
-    if block.w is not None and not block.w.all():
-        block = block.take(np.flatnonzero(block.w))
     return replace(block, x=to_array(block.x))
 
 
@@ -77,34 +84,17 @@ def fit_rows(problem: GaussianProblem, block: Block) -> GaussianFit:
         return _in_span(problem, block)
 
 
-def gram(z: Floats) -> Floats:
-    """Z Zᵀ in tiles of the symmetric half on threads, each by one thread."""
-    n = len(z)
-    out = np.empty((n, n))
-    blocks = pieces(n, 16, 12)
-
-    def one(tile: tuple[slice, slice]) -> None:
-        a, b = tile
-        out[a, b] = z[a] @ z[b].T
-        if a is not b:
-            out[b, a] = out[a, b].T
-
-    parallel_map(one, [(a, b) for i, a in enumerate(blocks) for b in blocks[: i + 1]])
-    return out
-
-
 def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     """One covariance: directions of a deviation above ``tol`` are compared, as in scikit-learn."""
     m = problem.moments
-    x, codes = np.asarray(block.x), block.parts
+    codes = block.parts
     assert codes is not None
     total = total_standardizer(m.within + m.between, m.grand_mean)
     known = np.abs(m.grand_mean) + np.where(total.scale > 0.0, total.scale, 1.0)
     within = zero_if_constant(np.sqrt(np.maximum(m.within, 0.0)), known)
     inverse = np.divide(1.0, within, out=np.zeros_like(within), where=within > 0)
-    z = (x - m.mean[codes]) * inverse
-    z *= np.sqrt(block.weights / m.weight.sum())[:, None]
-    g = gram(z)
+    z = centered_rows(block.x, codes, m.mean, inverse, block.weights / m.weight.sum())
+    g = z.gram()
     values, vectors = np.linalg.eigh(g)
     assert problem.tol is not None
     significant = values > max(problem.tol**2, 10 * len(within) * EPS)
@@ -113,8 +103,8 @@ def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
     values, vectors = values[significant], vectors[:, significant]
     center, k = problem.center, len(problem.means)
     right = np.concatenate([problem.means - center, center[None]]) * inverse
-    inner = (right @ z.T) @ vectors
-    coef = ((inner / values**2) @ vectors.T) @ z * inverse
+    inner = z.products(right) @ vectors
+    coef = z.combinations((inner / values**2) @ vectors.T) * inverse
     offset = problem.log_priors - 0.5 * (inner[:k] ** 2 / values**2).sum(axis=1)
     white = (g @ vectors) / values
     error = float(np.abs(white.T @ white - np.eye(len(values))).max(initial=0.0))
@@ -125,16 +115,17 @@ def _shared(problem: GaussianProblem, block: Block) -> GaussianFit | None:
 
 def _in_span(problem: GaussianProblem, block: Block) -> GaussianFit:
     """Any structure, fitted to coordinates in the span of the rows."""
-    m, x, shrinkage = problem.moments, np.asarray(block.x), problem.shrinkage
+    m, x, shrinkage = problem.moments, np.asarray(filled_in(block).x), problem.shrinkage
     standardizer = total_standardizer(m.within + m.between, m.grand_mean)
     inverse = standardizer.inverse_scale
     if shrinkage.ridge:  # ρ I is meant in the units of the columns
         inverse = (inverse > 0.0).astype(np.float64)
-    z = (x - m.grand_mean) * inverse
-    values, vectors = np.linalg.eigh(gram(z))
+    whole = np.zeros(len(x), dtype=np.int64)
+    rows = DenseRows(x, whole, m.grand_mean[None], inverse, np.ones(len(x)))
+    values, vectors = np.linalg.eigh(rows.gram())
     nonzero = values > 10 * max(x.shape) * EPS * max(float(values[-1]), np.finfo(float).tiny)
     values, vectors = values[nonzero], vectors[:, nonzero]
-    projection = (z.T @ (vectors / np.sqrt(values))) * inverse[:, None]
+    projection = (rows.z.T @ (vectors / np.sqrt(values))) * inverse[:, None]
     moments = _span_moments(vectors * np.sqrt(values), block, problem)
     pooled = moments.within
     own = pooled[None] if problem.shared else moments.covariances

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import linalg
 
+from separatrix.discriminant.centered_rows import gram
 from separatrix.discriminant.regularization_search import (
     ShrinkageFold,
     Tempering,
@@ -21,7 +22,6 @@ from separatrix.discriminant.regularization_search import (
     by_ratio,
     cross_validated_losses,
 )
-from separatrix.discriminant.row_span import gram
 from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints, to_array
 from separatrix.rows.rows import ArrayRows

@@ -179,9 +179,9 @@ class SparseSearch:
 
 def _without(x: Any, columns: Ints) -> Any:
     """The same rows with nothing stored in some columns."""
-    kept = np.ones(x.shape[1], dtype=np.bool_)
-    kept[columns] = False
-    stored = kept[x.indices]
+    others = np.ones(x.shape[1], dtype=np.bool_)
+    others[columns] = False
+    stored = others[x.indices]
     starts = np.concatenate([[0], np.cumsum(stored)])[x.indptr].astype(x.indptr.dtype)
     return sparse.csr_array((x.data[stored], x.indices[stored], starts), shape=x.shape)
 
