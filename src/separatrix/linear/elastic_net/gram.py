@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from separatrix.linear.elastic_net.loops import gather, newton_with_drops
-from separatrix.optimize.loops import descend, duality_gap
+from separatrix.linear.elastic_net.gap import duality_gap
+from separatrix.linear.elastic_net.loops import drop, gather, solve_upper
+from separatrix.optimize.loops import sweep
 from separatrix.rows.block import Floats
 
 #: Sweeps of coordinate descent before the first Newton steps, and between later ones.
@@ -27,6 +28,8 @@ MAX_ROUNDS = 60
 #: Added to the unit diagonal of a support's Gram matrix: a Cholesky factor exists also when
 #: columns repeat each other, and where they do not it changes only the length of one step.
 DAMPING = 1e-11
+#: A step shorter than this, for columns and target of length one, is a rounding error.
+ROUNDING = 1e-15
 
 
 @dataclass
@@ -54,14 +57,27 @@ def solve_on_gram(problem: GramProblem, gap: float, kkt: float, max_sweeps: int)
     for round_ in range(MAX_ROUNDS):
         most = min(MORE_SWEEPS if round_ else SWEEPS, max_sweeps - done)
         gap, kkt = max(gap, rounding(p.beta, 2)), max(kkt, rounding(p.beta, 1))
-        sweeps, stop = descend(
-            p.gram, p.target, p.grad, p.beta, p.l1, p.l2, p.positive, most, gap, kkt
-        )
-        done += int(sweeps)
+        sweeps, stop = _descend(p, most, gap, kkt)
+        done += sweeps
         if stop or done >= max_sweeps:
             return done
         support_step(p)
     return done + add_one_by_one(p, gap, kkt, max_sweeps - done)
+
+
+def _descend(p: GramProblem, most: int, gap: float, kkt: float) -> tuple[int, bool]:
+    """Sweep until solved, stationary, or out of sweeps.
+
+    Returns the number of sweeps and whether to stop: the gap is at most ``gap`` and the last sweep
+    met no violation above ``kkt``, or steps are of the size of rounding.
+    """
+    for done in range(1, most + 1):
+        worst = sweep(p.gram, p.grad, p.beta, p.l1, p.l2, p.positive)
+        if worst <= ROUNDING:
+            return done, True
+        if worst <= kkt and (done % 4 == 0 or worst * worst <= gap) and _gap(p) <= gap:
+            return done, True
+    return most, False
 
 
 def add_one_by_one(p: GramProblem, gap: float, kkt: float, max_steps: int) -> int:
@@ -97,7 +113,7 @@ def rounding(beta: Floats, power: int) -> float:
 
 def _gap(p: GramProblem) -> float:
     square = max(1.0 - float((p.target + p.grad) @ p.beta), 0.0)
-    return float(duality_gap(square, p.grad, p.beta, p.l1, p.l2, p.positive)[1])
+    return duality_gap(square, p.grad, p.beta, p.l1, p.l2, p.positive)[1]
 
 
 def support_step(p: GramProblem) -> None:
@@ -113,9 +129,34 @@ def support_step(p: GramProblem) -> None:
     if info:
         return
     b = p.beta[support]
-    newton_with_drops(hessian, b, p.grad[support], p.l1[support], l2, DAMPING)
+    _newton_with_drops(hessian, b, p.grad[support], p.l1[support], l2)
     step = np.zeros_like(p.beta)
     step[support] = b - p.beta[support]
     p.beta[support] = b
     m = len(step)
     p.grad -= p.gram[:m, :m] @ step
+
+
+def _newton_with_drops(r: Floats, b: Floats, grad: Floats, l1: Floats, l2: Floats) -> None:
+    """Step to the minimum in the orthant of ``b``, dropping coefficients that reach zero.
+
+    RᵀR is the Hessian with its damping; ``r``, ``b`` and ``grad``, the gradient on the support,
+    change in place. As long as no sign changes the objective is quadratic, and b + Δ its minimum.
+    """
+    at = np.arange(len(b))
+    while len(at):
+        here = b[at]
+        residual = grad[at] - l2[at] * here - np.copysign(l1[at], here)
+        move = residual.copy()
+        solve_upper(r, len(at), move)
+        reach = np.full(len(at), np.inf)  # part of the step after which a coefficient is zero
+        np.divide(-here, move, out=reach, where=here * move < 0.0)
+        first = int(np.argmin(reach))
+        length = min(1.0, float(reach[first]))
+        b[at] = here + length * move
+        grad[at] -= length * (residual - (l2[at] + DAMPING) * move)
+        if reach[first] >= 1.0:
+            break
+        b[at[first]] = 0.0
+        drop(r, len(at), first)
+        at = np.delete(at, first)

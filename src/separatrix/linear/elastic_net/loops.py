@@ -9,7 +9,7 @@ Givens rotations, at the cost of a triangular solve and not of a new factor.
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from separatrix.compilation import compiled
 
@@ -33,11 +33,11 @@ def solve_upper(r, k, x):
 def drop(r, k, out):
     """Remove column ``out`` from the k x k factor: shift, then rotate to a triangle."""
     for i in range(k):
-        for j in range(max(out, i - 1), k - 1):
+        for j in range(out if i <= out else i - 1, k - 1):
             r[i, j] = r[i, j + 1]
     for j in range(out, k - 1):
         a, b = r[j, j], r[j + 1, j]
-        h = np.hypot(a, b)
+        h = math.sqrt(a * a + b * b)
         c, s = a / h, b / h
         r[j, j], r[j + 1, j] = h, 0.0
         for i in range(j + 1, k - 1):
@@ -54,42 +54,6 @@ def gather(gram, support, l2, damping, out):
         for j in range(i, support.shape[0]):
             out[i, j] = row[support[j]]
         out[i, i] += l2[i] + damping
-
-
-@compiled
-def newton_with_drops(r, b, grad, l1, l2, damping):
-    """Step to the minimum in the orthant of ``b``, dropping coefficients that reach zero.
-
-    ``r``, ``b`` and ``grad`` (the gradient on the support) change in place.
-    """
-    k = b.shape[0]
-    at = np.empty(k, dtype=np.int64)
-    for i in range(k):
-        at[i] = i
-    move = np.empty(k)
-    residual = np.empty(k)
-    while k:
-        for i in range(k):
-            j = at[i]
-            residual[i] = grad[j] - l2[j] * b[j] - (l1[j] if b[j] > 0.0 else -l1[j])
-            move[i] = residual[i]
-        solve_upper(r, k, move)
-        length, out = 1.0, -1
-        for i in range(k):
-            here, step = b[at[i]], move[i]
-            if here * step < 0.0 and abs(here) < length * abs(step):
-                length, out = abs(here) / abs(step), i
-        for i in range(k):
-            j = at[i]
-            b[j] += length * move[i]
-            grad[j] -= length * (residual[i] - (l2[j] + damping) * move[i])
-        if out < 0:
-            break
-        b[at[out]] = 0.0
-        drop(r, k, out)
-        for i in range(out, k - 1):
-            at[i] = at[i + 1]
-        k -= 1
 
 
 @compiled
@@ -118,5 +82,6 @@ def sparse_sweep(at, starts, rows, values, mean, scale, l1, l2, positive, beta, 
             shift += step * mean[j]
             for k in range(starts[j], starts[j + 1]):
                 r[rows[k]] -= step * values[k]
-            worst = max(worst, abs(new - old) * (1.0 + l2[j]))
+            if abs(new - old) * (1.0 + l2[j]) > worst:
+                worst = abs(new - old) * (1.0 + l2[j])
     return worst, shift

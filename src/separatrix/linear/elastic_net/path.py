@@ -17,8 +17,8 @@ from typing import Protocol
 
 import numpy as np
 
+from separatrix.linear.elastic_net.gap import duality_gap
 from separatrix.linear.elastic_net.gram import GramProblem, rounding, solve_on_gram
-from separatrix.optimize.loops import duality_gap
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
 
@@ -195,7 +195,7 @@ def _if_solved(
     kkt = max(stopping.kkt, rounding(working.beta, 1))
     if not stopping.reached(gap, working.beta) or violation.max(initial=0.0) > kkt:
         return None
-    return _point(alpha, working, l2, (rss, float(primal), float(gap)), 0)
+    return _point(alpha, working, l2, (rss, primal, gap), 0)
 
 
 def _point(

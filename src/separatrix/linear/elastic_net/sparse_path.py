@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.linear.elastic_net.gap import duality_gap
 from separatrix.linear.elastic_net.gram import GramProblem, rounding, solve_on_gram
 from separatrix.linear.elastic_net.loops import sparse_sweep
 from separatrix.linear.elastic_net.path import GROWTH, PathPoint, StoppingRule
 from separatrix.matrices.products import SparseProducts
-from separatrix.optimize.loops import duality_gap
 from separatrix.optimize.penalties import ElasticNet
 from separatrix.rows.block import Floats, Ints
 
@@ -184,7 +184,7 @@ def _solve_at(
     if l2[support].any():
         gram = point.columns.gram(support)
         freedom = float(np.trace(np.linalg.solve(gram + np.diag(l2[support]), gram)))
-    values = (square, float(primal), float(gap))
+    values = (square, primal, gap)
     return PathPoint(alpha, support, point.beta[support], *values, freedom, sweeps), grad, at
 
 
