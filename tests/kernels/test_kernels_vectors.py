@@ -198,10 +198,10 @@ def test_distances_between_sparse_rows(x, z) -> None:
         np.testing.assert_allclose(found, sx.kernel_distance(kernel, x, z), atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 1500])
+@pytest.mark.parametrize("n", [1, 2, 239, 240, 241, 700])
 def test_tiles_and_threads_change_nothing(n) -> None:
     rng = np.random.default_rng(4)
-    x, z = rng.standard_normal((n, 7)), rng.standard_normal((2100, 7))
+    x, z = rng.standard_normal((n, 7)), rng.standard_normal((500, 7))
     for kernel in (sx.Gaussian(2.0), sx.Polynomial(3), sx.Linear()):
         whole = kernel.gram(x, z)
         parts = np.vstack([kernel.prepare(z).rows(x[a : a + 40]) for a in range(0, n, 40)])

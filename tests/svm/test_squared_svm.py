@@ -81,6 +81,7 @@ def test_columns_span_and_conjugate_gradients_agree(monkeypatch: pytest.MonkeyPa
 
 def test_rows_one_at_a_time_agree_with_interior_points(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = load_iris(return_X_y=True)
+    x, y = (x - x.mean(axis=0))[::2], y[::2]
     whole = sx.LinearSVC(multi_class="crammer_singer", C=0.1).fit(x, y)
     monkeypatch.setattr(crammer_singer, "COEFFICIENTS", 0)
     by_rows = sx.LinearSVC(multi_class="crammer_singer", C=0.1).fit(x, y)

@@ -91,6 +91,7 @@ class Status(StrEnum):
 
     SOLVED = "solved"
     LIMIT = "limit reached"
+    TIME = "time budget used up"
     ROUNDING = "rounding"
     CONVERGED = "converged"
     BOUND = "bound reached"

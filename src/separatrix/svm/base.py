@@ -20,14 +20,13 @@ from separatrix.kernels.features import as_list, holds_objects
 from separatrix.kernels.mercer import check_mercer
 from separatrix.kernels.precomputed import training_gram
 from separatrix.messages import warn
-from separatrix.optimize.solution import Certificate, Solution
+from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.rows.encoding import Encoding
 from separatrix.statistics.standardizer import Standardizer, zero_if_constant
 from separatrix.svm.certificate import badness
 from separatrix.svm.dual.gram_matrix import GramMatrix
 from separatrix.svm.primal.options import ACCURACY
-from separatrix.svm.problem import Status
 from separatrix.svm.solver import GROUPS, BinarySVM
 
 #: C κ(x, x) from which on it is named as a cause of inaccuracy.

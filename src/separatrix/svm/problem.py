@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from numbers import Real
 from typing import Any, Self
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.messages import InputError
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints, Matrix
 
 #: Default limit of SMO iterations: so many, and so many more for each row.
@@ -268,15 +268,6 @@ def linear_problem(
 # -- when to stop --------------------------------------------------------------------------------
 
 
-class Status(StrEnum):
-    """How a solver ended."""
-
-    SOLVED = "solved"
-    MAX_ITER = "iteration limit reached"
-    TIME = "time budget used up"
-    INACCURATE = "rounding prevents more digits"
-
-
 @dataclass
 class Budget:
     """Iterations and time that a solver may use; ``n_iter`` counts the iterations used."""
@@ -305,7 +296,7 @@ class Budget:
         """Why a solver stopped before it was done."""
         if self.out_of_time:
             return Status.TIME
-        return Status.MAX_ITER if self.n_iter >= self.max_iter else Status.INACCURATE
+        return Status.LIMIT if self.n_iter >= self.max_iter else Status.ROUNDING
 
 
 @dataclass(frozen=True)

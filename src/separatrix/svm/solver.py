@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from separatrix.geometry.common_point import CommonPoint
 from separatrix.geometry.separation_proof import Undecided, separation_proof
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import KERNEL_CLAIM, certify_kernel_svm, certify_linear_svm
 from separatrix.svm.dual.active_set import DualSolution, solve_active_set
@@ -30,7 +30,6 @@ from separatrix.svm.problem import (
     Budget,
     LinearProblem,
     SolverOptions,
-    Status,
     SVMProblem,
     linear_problem,
 )

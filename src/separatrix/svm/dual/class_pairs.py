@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import INDEFINITE_CLAIM, KERNEL_CLAIM
 from separatrix.svm.dual.gram_matrix import LARGE, GramMatrix
 from separatrix.svm.dual.pair_figures import PairFigures
 from separatrix.svm.loops.smo import smo
 from separatrix.svm.primal.solver import few_columns
-from separatrix.svm.problem import SolverOptions, Status, classification_problem
+from separatrix.svm.problem import SolverOptions, classification_problem
 from separatrix.svm.solver import DIRECT, BinarySVM
 from separatrix.threads import parallel_map
 

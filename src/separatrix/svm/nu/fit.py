@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from separatrix.messages import InputError
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import INDEFINITE_CLAIM, certify_kernel_svm
 from separatrix.svm.dual.gram_matrix import GramMatrix
@@ -23,7 +23,6 @@ from separatrix.svm.nu.solver import solve_nu
 from separatrix.svm.problem import (
     Budget,
     SolverOptions,
-    Status,
     SVMProblem,
     classification_problem,
     regression_problem,

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.optimize.interior_point import HingeProblem
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.primal.interior_point import (
     solve_approximately,
     solve_exactly,
     spread_noise,
 )
-from separatrix.svm.problem import Budget, LinearProblem, Status
+from separatrix.svm.problem import Budget, LinearProblem
 
 #: Size of a subsample relative to the next one; rows that are solved without subsamples.
 FRACTION, WHOLE = 0.2, 6_000

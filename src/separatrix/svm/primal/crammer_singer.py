@@ -24,12 +24,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg, sparse
 
-from separatrix.optimize.solution import Certificate
+from separatrix.optimize.solution import Certificate, Status
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.svm.loops.crammer_singer import multiclass_epoch
 from separatrix.svm.loops.dual_coordinate_descent import shuffle
 from separatrix.svm.primal.multiclass_interior_point import InteriorPoint
-from separatrix.svm.problem import Budget, Status
+from separatrix.svm.problem import Budget
 
 #: Coefficients of all classes, and numbers in the rows, up to which interior points are used.
 COEFFICIENTS, ENTRIES = 1_000, 30_000_000
@@ -125,7 +125,7 @@ def solve_by_rows(problem: MulticlassProblem, tol: float, budget: Budget) -> Mul
     alpha, w = np.zeros((n, problem.classes)), np.zeros((x.shape[1], problem.classes))
     square = np.asarray(x.multiply(x).sum(axis=1)).ravel()
     order, active, seed, threshold = np.arange(n), n, 1, np.inf
-    status = Status.MAX_ITER
+    status = Status.LIMIT
     while budget.remaining > 0:
         for _ in range(min(_EPOCHS, budget.remaining)):
             seed = shuffle(order, active, seed)

@@ -24,11 +24,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.loops.dual_coordinate_descent import CHUNK, shuffle
 from separatrix.svm.primal.dual_problem import DualProblem
 from separatrix.svm.primal.preconditioner import Preconditioner
-from separatrix.svm.problem import Budget, Status
+from separatrix.svm.problem import Budget
 from separatrix.threads import one_blas_thread
 
 #: Epochs before the first system, and before the next ones.
@@ -113,7 +114,7 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
             rows = problem.unsettled(state.beta, point.scores)
             settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
             epochs = 0 if settled else NEXT
-    status = budget.status if budget.exhausted else Status.INACCURATE
+    status = budget.status if budget.exhausted else Status.ROUNDING
     return replace(best, w=problem.rows.restored(best.w), status=status)
 
 

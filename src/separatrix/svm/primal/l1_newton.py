@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.optimize.loops import sweep
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.primal.newton import SquaredSolution, solve_scaled
 from separatrix.svm.primal.squared_problem import SquaredProblem
-from separatrix.svm.problem import Budget, Status
+from separatrix.svm.problem import Budget
 from separatrix.threads import one_blas_thread
 
 #: Columns that may join those already in the model in one step, and as a multiple of these.

@@ -32,13 +32,14 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.matrices.cholesky import cholesky_factor, cholesky_solve
 from separatrix.optimize.penalties import ElasticNet
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Ints
 from separatrix.svm.primal.dual_descent import solve_dual
 from separatrix.svm.primal.dual_problem import dual_of_squares
 from separatrix.svm.primal.options import STEPS
 from separatrix.svm.primal.solver import divided
 from separatrix.svm.primal.squared_problem import SquaredProblem
-from separatrix.svm.problem import Budget, Status
+from separatrix.svm.problem import Budget
 from separatrix.threads import one_blas_thread
 
 #: Coefficients up to which the Hessian is a matrix; rows up to which their span is used.

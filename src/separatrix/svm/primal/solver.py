@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from separatrix.optimize.solution import Status
 from separatrix.rows.block import Floats, Matrix
 from separatrix.svm.primal.active_set import LinearSolution, solve_primal
 from separatrix.svm.primal.dual_descent import solve_dual
 from separatrix.svm.primal.dual_problem import dual_of_hinges
-from separatrix.svm.problem import Budget, LinearProblem, Status
+from separatrix.svm.problem import Budget, LinearProblem
 from separatrix.threads import one_blas_thread
 
 #: Columns up to which the primal is solved; rows up to which it is in the space that they span.
