@@ -158,3 +158,10 @@ def test_sparse_rows_are_not_filled_in_for_one_covariance(monkeypatch: pytest.Mo
         assert_allclose(found.predict_proba(rows), dense.predict_proba(x), atol=1e-9)
     with pytest.raises(sx.InputError, match="would have to be filled in"):
         shrunk.fit(rows, y)
+
+
+def test_covariances_that_would_not_fit_are_refused_by_their_size() -> None:
+    x, y = np.ones((4, 30_000)), [0, 0, 1, 1]
+    x[::2] = 0.0
+    with pytest.raises(sx.InputError, match=r"2 x 30000 x 30000 products .* 14 GB"):
+        sx.LinearDiscriminantAnalysis(solver="eigen").fit(x, y)

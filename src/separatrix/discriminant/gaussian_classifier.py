@@ -35,7 +35,7 @@ from separatrix.rows.rows import ArrayRows, Rows
 from separatrix.statistics.class_moments import ClassMoments
 from separatrix.statistics.class_preparation import prepare_classes
 from separatrix.statistics.class_sums import on_threads
-from separatrix.threads import small_products
+from separatrix.threads import one_blas_thread
 
 #: How the scores of each structure are found.
 FITS = {"full": fit_matrices, "pooled": fit_matrices, "diagonal": fit_diagonals}
@@ -81,7 +81,7 @@ class GaussianClassifier(ClassifierMixin, ClassLabels):
         try:
             moments, encoding, given = self._statistics(X, y, sample_weight)
             self._require_rows(moments)
-            with small_products(moments.mean.shape[1]):  # threads of BLAS would linger and compete
+            with one_blas_thread():  # others would linger and compete, and change the last bits
                 self._fit_moments(moments, encoding, given=given)
         finally:
             self.__dict__.pop("_wide_block", None)
@@ -325,7 +325,7 @@ class IncrementalGaussianClassifier(GaussianClassifier):
             self._require_products()
             at = np.searchsorted(self.classes_, before)
             moments = self.class_moments_.expand_classes(len(self.classes_), at) + moments
-        with small_products(moments.mean.shape[1]):
+        with one_blas_thread():
             self._fit_moments(moments, identity(rows.schema))
         return self
 

@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
 
+from separatrix.messages import InputError
 from separatrix.rows.block import Block, Floats, Ints
 from separatrix.rows.buffers import scratch
 from separatrix.rows.schema import Terms
@@ -29,6 +31,8 @@ from separatrix.statistics.class_tiles import tiled_sums
 from separatrix.statistics.grouped import counting_argsort
 from separatrix.statistics.moments import Moments, not_finite, too_large
 
+#: Numbers of a statistic beyond which it is refused: 8 GB.
+MAX_NUMBERS = 1 << 30
 #: For differences δ (K x d) with weights c (K): the scatter Σ c δδᵀ in each structure.
 _SCATTER: dict[str, Callable[[Floats, Floats], Floats]] = {
     "full": lambda c, step: (c[:, None] * step)[:, :, None] * step[:, None, :],
@@ -60,6 +64,14 @@ class ClassMoments:
     def empty(cls, structure: str, k: int, d: int) -> Self:
         """The statistic of no rows, for ``k`` classes and ``d`` columns."""
         shape = {"full": (k, d, d), "pooled": (d, d), "diagonal": (k, d)}[structure]
+        if math.prod(shape) > MAX_NUMBERS:
+            raise InputError(
+                f"{' x '.join(map(str, shape))} products of columns by class take "
+                f"{8e-9 * math.prod(shape):.0f} GB of memory.",
+                remedy="Use fewer columns, or LinearDiscriminantAnalysis(solver='svd') or "
+                "RegularizedDiscriminantAnalysis, which need no such matrix where there are fewer "
+                "rows than columns.",
+            )
         count = np.zeros(k, dtype=np.int64)
         return cls(structure, count, np.zeros(k), np.zeros((k, d)), np.zeros(shape))
 
