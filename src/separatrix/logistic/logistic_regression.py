@@ -24,8 +24,7 @@ from separatrix.rows.schema import Terms
 from separatrix.selection.tuning import Tuning, TuningData
 
 #: Fits go on to this accuracy where ``tol`` asks for less; those by products with the rows to the
-#: second if a Hessian of a sample conditions them well, else to the third, and dense ones of many
-#: classes to the last.
+#: third, dense ones of several classes to the second, or of many to the last.
 ACCURACY, NEAR_ACCURACY, WIDE_ACCURACY, CLASSES_ACCURACY = 1e-8, 1e-7, 1e-6, 1e-5
 
 
@@ -249,6 +248,6 @@ def _accuracy(problem: LogisticProblem, options: LogisticOptions) -> float:
     if options.has_l1 or not isinstance(problem, WideLogistic):
         return ACCURACY
     width, k = problem.shape
-    if width * k <= MAX_FULL and not problem.is_sparse:
-        return NEAR_ACCURACY
-    return WIDE_ACCURACY if k == 1 or problem.is_sparse else CLASSES_ACCURACY
+    if k == 1 or problem.is_sparse:
+        return WIDE_ACCURACY
+    return NEAR_ACCURACY if width * k <= MAX_FULL else CLASSES_ACCURACY

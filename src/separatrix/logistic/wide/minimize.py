@@ -45,9 +45,9 @@ SINGLE, DOUBLE = 1e-7, 1e-13
 SINGLE_ACCURACY = 1e-6
 #: Steps without a smaller gradient or value after which rounding errors are all that is left.
 PATIENCE = 12
-#: Passes at which the Hessian of a sample of rows is computed anew, for several classes and for
-#: two, whose scales and mean curvature often suffice.
-REFRESHED, REFRESHED_BINARY = (1, 6, 16, 32, 64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512)
+#: Passes at which the Hessian of a sample of rows is computed first, for several classes and for
+#: two, whose scales and mean curvature often suffice; then again after so many, of more rows.
+REFRESHED, REFRESHED_BINARY, AGAIN = (1, 6, 16), (14,), 32
 #: Multiplications of a Hessian from which a point near the minimum is sought first, its part of the
 #: tolerance, and passes that it may take.
 MIN_HESSIAN_WORK, NEAR, NEAR_PASSES = 1e8, 0.3, 80
@@ -159,11 +159,14 @@ class _Descent:
         Near separable classes curvatures are a small part of their bound, so that the penalty
         decides in more columns; stored steps remain valid for any approximation.
         """
-        passes, several = len(self.history), here.theta.shape[1] > 1
-        if self.sampled is not None and (several or passes >= REFRESHED_BINARY[0]):
-            if passes in (REFRESHED if several else REFRESHED_BINARY):
-                ridge, weight = self.problem.ridge, self.problem.weight
-                self.solve = sampled_hessian(self.sampled, here.theta, here.scores, ridge, weight)
+        passes, several, problem = len(self.history), here.theta.shape[1] > 1, self.problem
+        first = REFRESHED if several else REFRESHED_BINARY
+        if self.sampled is not None and passes >= first[0]:
+            if passes in first or passes % AGAIN == 0:
+                more = 1.0 + passes / AGAIN
+                self.solve = sampled_hessian(
+                    self.sampled, here.theta, here.scores, problem.ridge, problem.weight, more
+                )
         elif len(here.scores) and passes & (passes - 1) == 0:  # 1, 2, 4, 8 ...
             flat = here.scores[:, 0] if here.scores.shape[1] == 1 else here.scores
             least = LEAST_CURVATURE * self.problem.weight

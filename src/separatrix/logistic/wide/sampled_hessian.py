@@ -45,16 +45,22 @@ class SampledRows(Protocol):
 
 
 def sampled_hessian(
-    rows: SampledRows, theta: Floats, scores: Floats, ridge: Floats, weight: float
+    rows: SampledRows,
+    theta: Floats,
+    scores: Floats,
+    ridge: Floats,
+    weight: float,
+    more: float,
 ) -> LinearSolver:
     """g ↦ H⁻¹g at θ; its last row belongs to the constant if it is longer than z.
 
-    ``scores`` (n x scores) are empty where they are not known.
+    ``scores`` (n x scores) are empty where they are not known; ``more`` times the usual rows of a
+    full matrix are sampled.
     """
     width, k = theta.shape
     parameters = width * k
     if parameters <= MAX_FULL:
-        size = max(int(FULL_WORK / parameters**2), MIN_ROWS * width)
+        size = int(more * max(FULL_WORK / parameters**2, MIN_ROWS * width))
         z, p, w = _sample(rows, size, theta, scores, weight)
         return _full(z, p, w, ridge, weight)
     exact = k * width**2 * max(4 * width, 500) <= MAX_WORK
