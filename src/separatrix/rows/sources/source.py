@@ -121,8 +121,9 @@ def refuse_duplicates(names: list[str], file: str | None) -> None:
 
 def refuse_difference(first: list[str], first_file: str, names: list[str], file: str) -> None:
     """Refuse files of one table that do not have the same columns (in any order)."""
-    lacking = [name for name in first if name not in set(names)]
-    extra = [name for name in names if name not in set(first)]
+    here, there = set(names), set(first)
+    lacking = [name for name in first if name not in here]
+    extra = [name for name in names if name not in there]
     if not lacking and not extra:
         return
     parts = []
