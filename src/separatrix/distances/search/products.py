@@ -31,6 +31,8 @@ BLOCK_BYTES = 1 << 16
 MIN_GROUPS, MAX_GROUPS = 8, 256
 #: Panels of points in a piece, at least.
 MIN_TILES = 256
+#: Products of a panel and a pair of columns that are worth a thread, at least.
+MIN_PRODUCTS = 1 << 16
 #: Candidates of a row beyond twice the neighbors, for which there is room.
 ROOM = 16
 #: Rows farther out, in units of the farthest point, are compared in double precision alone.
@@ -84,7 +86,7 @@ class ProductSearch:
             slice(part.start * ROWS, min(part.stop * ROWS, q))
             for part in pieces(groups, MIN_GROUPS, most)
         ]
-        smallest = max(MIN_TILES, -(-4 * k // POINTS))
+        smallest = max(MIN_TILES, MIN_PRODUCTS // self._tiles.shape[1], -(-4 * k // POINTS))
         return parts, pieces(n_tiles, smallest, max(1, MIN_PIECES // len(parts)))
 
     def _room(self, n: int, width: int) -> tuple[Ints, Floats]:
