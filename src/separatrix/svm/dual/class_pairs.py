@@ -21,9 +21,10 @@ from separatrix.rows.block import Floats, Ints
 from separatrix.svm.certificate import INDEFINITE_CLAIM, KERNEL_CLAIM
 from separatrix.svm.dual.gram_matrix import LARGE, GramMatrix
 from separatrix.svm.dual.pair_figures import PairFigures
+from separatrix.svm.loops.class_pairs import fill_pair
 from separatrix.svm.loops.smo import smo
 from separatrix.svm.primal.solver import few_columns
-from separatrix.svm.problem import SolverOptions, classification_problem
+from separatrix.svm.problem import SolverOptions
 from separatrix.svm.solver import DIRECT, BinarySVM
 from separatrix.threads import parallel_map
 
@@ -116,16 +117,14 @@ class ClassPairs:
         n, size = int(self.sizes[i]), int(self.sizes[c])
         m, between = n + size, cross[top : top + size]
         gram = memory[1][: m * m].reshape(m, m)
-        gram[:n, :n] = within[self.places[i] : self.places[i + 1]].reshape(n, n)
-        gram[n:, n:] = within[self.places[c] : self.places[c + 1]].reshape(size, size)
-        gram[n:, :n] = between
-        gram[:n, n:] = gram[n:, :n].T
+        own, other = slice(*self.places[i : i + 2]), slice(*self.places[c : c + 2])
+        fill_pair(between, within[own], within[other], gram)
         first, second = self.part(i), self.part(c)
-        cost = np.concatenate([self.cost[first], self.cost[second]])
         diagonal = np.concatenate([self.diagonal[first], self.diagonal[second]])
-        problem = classification_problem(np.repeat([1.0, -1.0], [n, size]), cost)
-        beta, limit = np.zeros(m), _ITERATIONS * m
-        data = (gram, diagonal, problem.t, problem.low, problem.high, 0.0, beta, np.zeros(m))
+        (t, low, high, beta, f), limit = np.zeros((5, m)), _ITERATIONS * m
+        t[:n], t[n:] = 1.0, -1.0
+        high[:n], low[n:] = self.cost[first], -self.cost[second]
+        data = (gram, diagonal, t, low, high, 0.0, beta, f)
         self.counts[i, c], *_ = smo(*data, _REDUCTION * self.options.tol, limit)
         self.beta[c, first], self.beta[i, second] = beta[:n], beta[n:]
         self.f[i, second], self.f[c, first] = between @ beta[:n], beta[n:] @ between
