@@ -10,21 +10,10 @@ import pytest
 import quadprog
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from numpy.testing import assert_allclose
 from sklearn.svm import SVC, SVR
 
 import separatrix as sx
-from separatrix import threads
-from separatrix.svm.primal import active_set, solver
-from separatrix.svm.problem import (
-    Budget,
-    LinearProblem,
-    Status,
-    classification_problem,
-    linear_problem,
-)
-from separatrix.threads import thread_limit
 
 POINTS = np.array([[1.0, 2.0], [-1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]])
 LABELS = np.array([-1, -1, 1, 1])
@@ -39,11 +28,6 @@ def overlapping(n: int = 200, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np
 
 def hinge_svc(C: float = 1.0, **options) -> sx.LinearSVC:
     return sx.LinearSVC(loss="hinge", C=C, **options)
-
-
-def hinge_problem(x, positive, C) -> LinearProblem:
-    y = np.where(positive, 1.0, -1.0)
-    return linear_problem(classification_problem(y, np.full(len(y), C)), x)
 
 
 def hinge_objective(x, sign, w, b, C) -> float:
@@ -165,69 +149,6 @@ def test_each_class_against_the_rest() -> None:
     weight = len(y) / (3 * np.bincount(y))[y]
     alone = hinge_svc(0.5).fit(x, y == 1, sample_weight=weight)
     assert_allclose(model.coef_[1], alone.coef_[0], atol=1e-8)
-
-
-# -- the three ways to solve agree -----------------------------------------------------------------
-
-
-def test_subsamples_do_not_change_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = overlapping(9_000, 5)
-    whole = hinge_svc().fit(x, y)
-    monkeypatch.setattr(active_set, "WHOLE", 400)
-    monkeypatch.setattr(active_set, "BAND", 0.3)  # misclassified rows must be found
-    by_parts = hinge_svc().fit(x, y)
-    assert_allclose(by_parts.coef_, whole.coef_, rtol=1e-9)
-    assert_allclose(by_parts.certificate_.primal, whole.certificate_.primal, rtol=1e-12)
-    assert by_parts.certificate_.gap <= 1e-9 * by_parts.certificate_.primal
-
-
-def test_the_dual_agrees() -> None:
-    x, y = overlapping(300, 12)
-    problem = hinge_problem(x, y == "yes", 0.1)
-    found = solver._solve_by_rows(problem, 1e-10, Budget(max_iter=4000))
-    expected = hinge_svc(0.1).fit(x, y)
-    assert found.status is Status.SOLVED
-    assert_allclose(found.w, expected.coef_[0], atol=1e-7)
-    assert_allclose(found.b, expected.intercept_[0], atol=1e-7)
-
-
-def test_the_dual_of_many_sparse_rows_is_the_same_on_any_number_of_threads() -> None:
-    rng = np.random.default_rng(4)
-    x = sparse.random(3000, 800, density=0.02, random_state=4, format="csr")
-    score = x @ rng.standard_normal(800)
-    positive = score + 0.5 * score.std() * rng.standard_normal(3000) > 0.0
-    problem = hinge_problem(x, positive, 1.0)
-    with thread_limit(1):
-        found = solver._solve_by_rows(problem, 1e-6, Budget(max_iter=4000))
-    assert found.status is Status.SOLVED
-    assert_allclose(
-        problem.objective(found.w, found.b),
-        problem.objective(*by_interior_point(problem)),
-        rtol=2e-6,
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threads, "available_threads", lambda: 16)
-        again = solver._solve_by_rows(problem, 1e-6, Budget(max_iter=4000))
-    assert_array_equal(again.w, found.w)
-
-
-def by_interior_point(problem) -> tuple[np.ndarray, float]:
-    found = active_set.solve_primal(problem, Budget(max_iter=4000))
-    return found.w, found.b
-
-
-def test_many_sparse_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    x = sparse.random(250, 900, density=0.02, random_state=3, format="csr")
-    y = np.asarray(x @ rng.standard_normal(900)) > 0.0
-    in_span = hinge_svc(2.0).fit(x, y)
-    monkeypatch.setattr(solver, "SPAN", 10)
-    by_epochs = hinge_svc(2.0, tol=1e-9).fit(x, y)
-    assert in_span.certificate_.holds
-    assert by_epochs.certificate_.holds
-    assert_allclose(by_epochs.coef_, in_span.coef_, atol=1e-5)
-    dense = hinge_svc(2.0).fit(x.toarray(), y)
-    assert_allclose(dense.coef_, in_span.coef_, atol=1e-7)
 
 
 def test_without_intercept() -> None:

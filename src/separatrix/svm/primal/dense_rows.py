@@ -41,7 +41,7 @@ class DenseRows:
     """Rows of a dense matrix, their columns divided by ``root``."""
 
     heavy = 0
-    most_steps, most_in_system = 25, 4_000
+    most_in_system = 4_000
 
     def __init__(self, x: Floats, root: Floats) -> None:
         if not (root == 1.0).all():
@@ -72,6 +72,10 @@ class DenseRows:
     def in_double(self) -> bool:
         """Dense rows are in double precision always."""
         return False
+
+    def most_steps(self, count: int) -> int:
+        """Steps of conjugate gradients that take as long as factors of a system of ``count``."""
+        return 25 if count <= self.most_in_system else 150
 
     def gram(self, rows: Ints) -> Floats:
         """x·x' of all pairs of some rows; of all rows once, where these are not many."""

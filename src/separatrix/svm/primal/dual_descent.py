@@ -32,8 +32,8 @@ from separatrix.svm.primal.preconditioner import Preconditioner
 from separatrix.svm.problem import Budget
 from separatrix.threads import one_blas_thread
 
-#: Epochs before the first system, and before the next ones.
-FIRST, NEXT = 8, 4
+#: Epochs before the first system, before the next ones, and at most where a step was refused.
+FIRST, NEXT, MOST = 8, 4, 128
 #: The reduction of the residual by conjugate gradients: at first, and once bounds are nearly right.
 REDUCTION, BETTER = 0.3, 0.05
 #: Systems one after the other as long as a step cuts many rows at their bounds.
@@ -113,7 +113,8 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
                 return replace(best, w=problem.rows.restored(best.w))
             rows = problem.unsettled(state.beta, point.scores)
             settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
-            epochs = 0 if settled else NEXT
+            refused = state.cut == 1.0  # the free rows are far from those of the solution
+            epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else NEXT
     status = budget.status if budget.exhausted else Status.ROUNDING
     return replace(best, w=problem.rows.restored(best.w), status=status)
 
@@ -161,7 +162,7 @@ def _solve_face(problem: DualProblem, state: _State, accuracy: float, budget: Bu
     """
     solved = _solve_free(problem, state, accuracy, budget)
     for _ in range(CUTS):
-        if not solved or state.cut <= FEW or budget.exhausted:
+        if not solved or state.cut <= FEW or state.cut == 1.0 or budget.exhausted:
             break
         solved = _solve_free(problem, state, accuracy, budget)
     return solved
@@ -177,13 +178,14 @@ def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Bu
     inverse = state.preconditioner
     inverse.set_rows(rows, part)
     residual, delta = _residual(problem, state, rows), np.zeros(len(rows))
+    most = problem.rows.most_steps(len(rows))
     if problem.balances:  # Σ(β + δ) = 0 first, and Σp = 0 ever after
         delta = (-float(state.beta.sum()) / inverse.total) * inverse.ones
         residual -= part.times(part.weighted_sum(delta)) + diagonal * delta
     p, b = inverse(residual)
     size, steps = float(residual @ p), 0
     goal = accuracy**2 * size
-    while size > goal and steps < problem.rows.most_steps and not budget.out_of_time:
+    while size > goal and steps < most and not budget.out_of_time:
         v, total = part.weighted_sum(p), shared * float(p.sum())
         curved = float(v @ v) + float(diagonal @ p**2) + total * float(p.sum())
         if not curved > FLAT * float(p @ (p / inverse.own)):
@@ -197,7 +199,7 @@ def _solve_free(problem: DualProblem, state: _State, accuracy: float, budget: Bu
         steps += 1
     budget.n_iter += steps
     _move(problem, state, rows, delta, state.b + b)
-    return steps < problem.rows.most_steps
+    return steps < most
 
 
 def _move(problem: DualProblem, state: _State, rows: Ints, delta: Floats, b: float) -> None:

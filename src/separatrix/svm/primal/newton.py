@@ -42,8 +42,9 @@ from separatrix.svm.primal.squared_problem import SquaredProblem
 from separatrix.svm.problem import Budget
 from separatrix.threads import one_blas_thread
 
-#: Coefficients up to which the Hessian is a matrix; rows up to which their span is used.
-DENSE, SPAN = 1_500, 1_200
+#: Coefficients up to which the Hessian is a matrix, of dense and of sparse rows; rows up to which
+#: their span is used.
+DENSE, SPARSE, SPAN = 1_500, 500, 1_200
 #: Rows for each coefficient up to which the dual of many coefficients is solved.
 TALL = 2
 #: Derivative along a step that counts as zero, relative to the one at its beginning.
@@ -84,7 +85,10 @@ def solve_squared(problem: SquaredProblem, tol: float, budget: Budget) -> Square
 
 
 def _solve_columns(problem: SquaredProblem, tol: float, budget: Budget) -> SquaredSolution:
-    small = problem.size <= DENSE or (problem.size <= 2 * DENSE and problem.n <= 20_000)
+    if sparse.issparse(problem.x):
+        small = problem.size <= SPARSE
+    else:
+        small = problem.size <= DENSE or (problem.size <= 2 * DENSE and problem.n <= 20_000)
     if not small and problem.n <= TALL * problem.size:
         return _solve_by_rows(problem, tol, budget)
     direction: Direction = Hessian(problem) if small else ConjugateGradients(problem)

@@ -29,11 +29,9 @@ class RowsPart(Protocol):
 class SomeRows(Protocol):
     """Rows x; ``square`` is ‖x‖² of each, ``light`` without the first ``heavy`` columns.
 
-    Where ``most_steps`` of conjugate gradients do not converge, the system of up to
-    ``most_in_system`` rows is factored.
+    The system of up to ``most_in_system`` rows is factored where conjugate gradients are slow.
     """
 
-    most_steps: int
     most_in_system: int
     square: Floats
     light: Floats
@@ -59,6 +57,10 @@ class SomeRows(Protocol):
 
     def in_double(self) -> bool:
         """Take double precision from now on; whether that was not so before."""
+        ...
+
+    def most_steps(self, count: int) -> int:
+        """Steps of conjugate gradients that take as long as factors of a system of ``count``."""
         ...
 
     def gram(self, rows: Ints) -> Floats:

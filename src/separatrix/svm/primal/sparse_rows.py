@@ -37,6 +37,8 @@ _LARGE = 500_000
 _HEAVY, _MOST = 1.0, 256
 #: Rows from whose sums heavy columns are told, and how many of these have an entry there.
 _SAMPLE, _ENTRIES = 2_000, 30
+#: Steps of conjugate gradients at most, and multiplications that take as long as one begins.
+_STEPS, _OVERHEAD = 150, 3_000_000
 #: Rows are copied with their own columns where they are fewer than this share of all.
 _FEW = 0.2
 
@@ -90,7 +92,7 @@ class SparsePart:
 class SparseRows:
     """Compressed rows, their columns divided by ``root``."""
 
-    most_steps, most_in_system = 150, 2_500
+    most_in_system = 2_500
 
     def __init__(self, x: Any, root: Floats) -> None:
         x = sparse.csr_array(x)
@@ -193,6 +195,13 @@ class SparseRows:
         changed = bool(self.single.data.dtype == np.float32)
         self.single = self.double
         return changed
+
+    def most_steps(self, count: int) -> int:
+        """Steps of conjugate gradients that take as long as factors of a system of ``count``."""
+        if count > self.most_in_system:
+            return _STEPS
+        factors = count**3 / 3 + 10 * count**2 * self.mean
+        return int(np.clip(factors / (_OVERHEAD + 40 * count * self.mean), 10, _STEPS))
 
     def gram(self, rows: Ints) -> Floats:
         """x·x' of all pairs of some rows."""
