@@ -27,7 +27,7 @@ from separatrix.distances.vectors import Euclidean
 from separatrix.kernels.base import n_items
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import parallel_map, pieces
+from separatrix.threads import one_blas_thread, parallel_map, pieces
 
 LINKAGES = ("single", "complete", "average", "weighted", "centroid", "median", "ward")
 #: Linkages by means, of Euclidean points.
@@ -74,14 +74,15 @@ def linkage_of_points(points: Any, method: str, metric: Metric) -> Floats:
     check_option("linkage", method, LINKAGES)
     merges = Merges(n_items(points))
     check_euclidean(method, metric)
-    if method == "ward":
-        ward_linkage(points, merges)
-    elif method in BY_MEANS:
-        _merge_by_means(points, method, *merges.remaining)
-    elif method == "single":
-        minimum_spanning_tree(points, metric, *merges.remaining)
-    else:
-        _merge_by_distances(metric, points, _KINDS[method], merges)
+    with one_blas_thread():  # set once, not by every round
+        if method == "ward":
+            ward_linkage(points, merges)
+        elif method in BY_MEANS:
+            _merge_by_means(points, method, *merges.remaining)
+        elif method == "single":
+            minimum_spanning_tree(points, metric, *merges.remaining)
+        else:
+            _merge_by_distances(metric, points, _KINDS[method], merges)
     height = merges.height
     merging = method in WITH_INVERSIONS
     order = np.arange(len(height)) if merging else np.argsort(height, kind="stable")

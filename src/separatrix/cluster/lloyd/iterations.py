@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops import small_tables
 from separatrix.rows.block import Floats, unit_weights
+from separatrix.threads import one_blas_thread
 
 #: Rows times columns times centers up to which plain distances are faster than bounds.
 SMALL = 1_000_000
@@ -56,16 +57,17 @@ def lloyd(
         return _small(x if transform is None else transform(x), w, start, max_iter)
     from separatrix.cluster.lloyd.bounded import BoundedLloyd  # compiled where it is needed
 
-    state = BoundedLloyd(Table(x, w, transform), start)
     iterations, converged = 0, False
-    while iterations < max_iter and not converged:
-        iterations += 1
-        moved = state.assign()
-        state.update_centers()
-        converged = not moved and state.recompute() == 0.0
-    if not converged:
-        state.assign()
-    return LloydResult(*state.result(), iterations, converged)
+    with one_blas_thread():  # set once, not by every step
+        state = BoundedLloyd(Table(x, w, transform), start)
+        while iterations < max_iter and not converged:
+            iterations += 1
+            moved = state.assign()
+            state.update_centers()
+            converged = not moved and state.recompute() == 0.0
+        if not converged:
+            state.assign()
+        return LloydResult(*state.result(), iterations, converged)
 
 
 def _small(x: Floats, w: Floats | None, start: Floats, max_iter: int) -> LloydResult:

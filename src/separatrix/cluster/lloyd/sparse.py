@@ -15,22 +15,23 @@ import numpy as np
 from separatrix.cluster.lloyd.iterations import LloydResult
 from separatrix.cluster.lloyd.sparse_rows import SparseRows, transposed
 from separatrix.rows.block import Floats, Ints
-from separatrix.threads import parallel_map
+from separatrix.threads import one_blas_thread, parallel_map
 
 
 def sparse_lloyd(x: Any, w: Floats, start: Floats, *, max_iter: int) -> LloydResult:
     """Lloyd iterations of CSR rows of positive weight from the centers ``start`` (k x d)."""
-    state = _SparseLloyd(SparseRows(x, len(start)), w, start)
     iterations, converged = 0, False
-    while iterations < max_iter:
-        iterations += 1
-        if not state.assign():
-            converged = True
-            break
-        state.update_centers()
-    if not converged:
-        state.assign()
-    losses = state.losses()
+    with one_blas_thread():  # set once, not by every step
+        state = _SparseLloyd(SparseRows(x, len(start)), w, start)
+        while iterations < max_iter:
+            iterations += 1
+            if not state.assign():
+                converged = True
+                break
+            state.update_centers()
+        if not converged:
+            state.assign()
+        losses = state.losses()
     weights = np.asarray(np.bincount(state.label, w, minlength=len(start)), dtype=float)
     label = state.label.astype(np.int32)
     return LloydResult(state.centers, label, weights, float(losses.sum()), iterations, converged)

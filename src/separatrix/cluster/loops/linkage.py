@@ -46,10 +46,10 @@ def merge_slots(
 ):  # fmt: skip
     """Merge the slots first[p] and second[p] and leave out those that are not ``remaining``.
 
-    Row ``row_of[i]`` of ``d`` has the distances of slot i to all; for the slots remaining[s] with s =
-    start … stop it gets those of the unions, to all that are remaining and in their order. ``pair_of``
-    is the pair of a slot, or −1. Of equally near slots the first is the nearest, so that some pair
-    is always reciprocal.
+    Row ``row_of[i]`` of ``d`` has the distances of slot i to all; of the slots remaining[s] with
+    s = start … stop it gets those of the unions to all that remain, in their order. ``pair_of`` is
+    the pair of a slot, or −1. Of equally near slots the first is the nearest, so that some pair is
+    always reciprocal.
     """
     for s in range(start, stop):
         row, pair = row_of[remaining[s]], pair_of[remaining[s]]
