@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 import warnings
 from itertools import pairwise
 
@@ -17,8 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as SklearnKMeans
 
 import separatrix as sx
-from separatrix.cluster import initialization, kmeans
-from separatrix.cluster.lloyd import bounded, sparse_rows, table
+from separatrix.cluster import initialization
 from separatrix.cluster.lloyd import iterations as solver
 from separatrix.cluster.lloyd.iterations import lloyd
 from separatrix.cluster.loops.small_tables import pair_distances
@@ -65,32 +63,6 @@ def test_no_other_partition_of_the_five_numbers_is_a_fixed_point() -> None:
     x = np.array([[8.0], [44], [50], [58], [84]])
     ends = {round(sx.KMeans(2, init=x[[i, j]]).fit(x).inertia_) for i in range(5) for j in range(i)}
     assert ends == {932, 1280, 1370, 1464}
-
-
-def test_scatter_decomposition_of_five_points() -> None:
-    x = np.array([[0, 3], [3, 3], [3, 0], [-2, -4], [-4, -2]], dtype=float)
-    first = sx.scatter_decomposition(x, [0, 0, 1, 1, 1])
-    assert_allclose([first.total, *first.within, first.between], [76, 4.5, 34, 37.5])
-    second = sx.scatter_decomposition(x, ["a", "a", "a", "b", "b"])
-    assert_allclose([second.total, *second.within, second.between], [76, 12, 4, 60])
-    assert second.explained == pytest.approx(60 / 76)
-    assert str(second).startswith("76 = 12 + 4 + 60")
-
-
-def test_scatter_decomposition_with_weights_far_from_the_origin() -> None:
-    rng = np.random.default_rng(0)
-    x, labels, w = rng.standard_normal((50, 3)), rng.integers(0, 4, 50), rng.integers(0, 3, 50)
-    a = sx.scatter_decomposition(x + 1e8, labels, sample_weight=w)
-    b = sx.scatter_decomposition(np.repeat(x, w, axis=0), np.repeat(labels, w))
-    assert_allclose(a.within, b.within, rtol=1e-6)
-    assert_allclose(a.total, a.within.sum() + a.between, rtol=1e-9)
-
-
-def test_scatter_decomposition_refuses_invalid_input() -> None:
-    with pytest.raises(sx.InputError, match="do not match"):
-        sx.scatter_decomposition(np.ones((3, 2)), [0, 1])
-    with pytest.raises(sx.InputError, match="NaN"):
-        sx.scatter_decomposition([[np.nan], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("small", [0, 10**9])
@@ -167,20 +139,6 @@ def test_distances_of_all_pairs_are_exact_between_equal_rows() -> None:
     assert (found[np.arange(0, 1400, 2), np.arange(1, 1400, 2)] == 0).all()
 
 
-def test_threads_and_pieces_do_not_change_the_result(monkeypatch) -> None:
-    monkeypatch.setattr(solver, "SMALL", 0)
-    rng = np.random.default_rng(4)
-    x = rng.standard_normal((5000, 3))
-    many = sx.KMeans(9, init=x[:9]).fit(x)
-    for threads in (1, 16):
-        monkeypatch.setattr("separatrix.threads.available_threads", lambda n=threads: n)
-        assert_array_equal(sx.KMeans(9, init=x[:9]).fit(x).cluster_centers_, many.cluster_centers_)
-    monkeypatch.setattr(bounded, "MIN_ROWS", 10_000)
-    one = sx.KMeans(9, init=x[:9]).fit(x)
-    assert_array_equal(one.labels_, many.labels_)
-    assert_allclose(one.cluster_centers_, many.cluster_centers_, atol=1e-13)
-
-
 def test_precision_far_from_the_origin() -> None:
     rng = np.random.default_rng(5)
     x = rng.standard_normal((600, 3)) + 4 * rng.integers(0, 2, (600, 3))
@@ -246,25 +204,6 @@ def test_fewer_distinct_rows_than_clusters() -> None:
     assert "empty" in str(model.certificate_)
 
 
-def test_streamed_files_with_categories_and_dask(tmp_path) -> None:
-    import dask.dataframe as dd
-    import pandas as pd
-
-    rng = np.random.default_rng(7)
-    frame = pd.DataFrame(rng.standard_normal((900, 3)) + 3 * rng.integers(0, 2, (900, 1)))
-    frame.columns = ["a", "b", "c"]
-    frame["kind"] = rng.choice(["x", "y"], 900)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    file = sx.KMeans(3, standardize=True, random_state=0).fit(sx.scan(tmp_path / "t.csv"))
-    distributed = sx.KMeans(3, standardize=True, random_state=0).fit(
-        sx.scan(dd.from_pandas(frame, npartitions=3))
-    )
-    assert_allclose(file.cluster_centers_, distributed.cluster_centers_, atol=1e-9)
-    assert_array_equal(file.predict(frame), distributed.predict(frame))
-    assert not hasattr(file, "labels_")
-    assert file.certificate_.holds
-
-
 def test_invalid_parameters() -> None:
     x = np.ones((5, 2))
     with pytest.raises(sx.InputError, match="init='nearest' is unknown"):
@@ -311,53 +250,6 @@ def test_initial_centers_by_a_function() -> None:
         sx.KMeans(3, init=lambda points, k, random_state: points[:2]).fit(x)
 
 
-def test_large_tables_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kmeans, "MAX_COPIED", 1000)
-    monkeypatch.setattr(kmeans, "SAMPLE_ROWS", 1000)
-    monkeypatch.setattr(bounded, "LARGE", 1000)
-    x = np.random.default_rng(0).standard_normal((200_000, 50))
-    model = sx.KMeans(4, max_iter=2, tol=10.0, random_state=0)
-    tracemalloc.start()
-    model.fit(x)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 0.2 * x.nbytes
-    assert_array_equal(model.labels_, model.predict(x))
-
-
-@pytest.mark.parametrize("standardize", [False, True])
-def test_neither_batches_nor_layout_change_the_result(
-    standardize: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(4)
-    x, w = rng.standard_normal((3000, 4)), rng.uniform(0.5, 2.0, 3000)
-    monkeypatch.setattr(solver, "SMALL", 0)
-    plain = sx.KMeans(20, init=x[:20], standardize=standardize).fit(x, sample_weight=w)
-    monkeypatch.setattr(kmeans, "MAX_COPIED", 0)
-    monkeypatch.setattr(bounded, "LARGE", 0)
-    monkeypatch.setattr(table, "BATCH_NUMBERS", 1000)
-    other = sx.KMeans(20, init=x[:20], standardize=standardize)
-    other.fit(np.asfortranarray(x), sample_weight=w)
-    assert_array_equal(other.labels_, plain.labels_)
-    assert_allclose(other.cluster_centers_, plain.cluster_centers_, rtol=1e-12, atol=1e-13)
-    assert other.n_iter_ == plain.n_iter_
-    assert other.certificate_.holds
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e7])
-def test_scatter_matrices_add_up(offset: float) -> None:
-    rng = np.random.default_rng(5)
-    x, labels, w = rng.standard_normal((40, 3)), rng.integers(0, 3, 40), rng.integers(0, 3, 40)
-    parts = sx.scatter_decomposition(x + offset, labels, w)
-    inside, between = parts.within_matrices, parts.between_matrix
-    repeated = np.repeat(x, w, axis=0)
-    expected = (len(repeated) - 1) * np.cov(repeated.T)
-    assert_allclose(parts.total_matrix, expected, rtol=1e-6, atol=1e-6)
-    assert_allclose(inside.sum(axis=0) + between, expected, rtol=1e-6, atol=1e-6)
-    assert_allclose(np.trace(inside, axis1=1, axis2=2), parts.within, rtol=1e-6)
-    assert_allclose(np.trace(between), parts.between, rtol=1e-6)
-
-
 def test_weights_by_position_in_every_way_to_fit() -> None:
     x = np.random.default_rng(0).standard_normal((30, 2))
     w = np.arange(1.0, 31.0)
@@ -365,38 +257,3 @@ def test_weights_by_position_in_every_way_to_fit() -> None:
     assert (sx.KMeans(3, random_state=0).fit_predict(x, None, w) == model.labels_).all()
     found = sx.KMeans(3, random_state=0).fit_transform(x, None, w)
     assert np.array_equal(found, model.transform(x))
-
-
-@pytest.mark.parametrize("standardize", [False, True])
-def test_sparse_rows_give_the_clusters_of_dense_ones(monkeypatch, standardize) -> None:
-    rng = np.random.default_rng(11)
-    dense = rng.poisson(0.15, (400, 40)) * rng.exponential(1.0, 40)
-    dense[:200, :5] += rng.poisson(1.0, (200, 5))
-    dense[7] = 0.0  # an empty row, and below an empty column
-    dense[:, 9], w = 0.0, rng.integers(0, 3, 400).astype(float)
-    x = sparse.csr_array(dense)
-    x.data[::50] = 0.0  # explicit zeros
-    dense = x.toarray()
-    settings = {"standardize": standardize, "random_state": 3}
-    expected = sx.KMeans(4, **settings).fit(dense, sample_weight=w)
-    monkeypatch.setattr(sparse_rows, "MIN_SPARSE", 0)
-    monkeypatch.setattr(sparse_rows, "MIN_WORK", 100)
-    monkeypatch.setattr(kmeans, "MIN_SPARSE", 0)
-    model = sx.KMeans(4, **settings).fit(x, sample_weight=w)
-    assert_array_equal(model.labels_, expected.labels_)
-    assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-12)
-    assert_allclose(model.inertia_, expected.inertia_, rtol=1e-12)
-    assert_allclose(model.transform(x), expected.transform(dense), atol=1e-7)
-    assert model.certificate_.holds
-    monkeypatch.setattr("separatrix.threads.available_threads", lambda: 1)
-    alone = sx.KMeans(4, **settings).fit(x, sample_weight=w)
-    assert alone.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
-
-
-def test_empty_clusters_of_sparse_rows_are_filled(monkeypatch) -> None:
-    monkeypatch.setattr(sparse_rows, "MIN_SPARSE", 0)
-    x = sparse.random(60, 30, 0.1, format="csr", random_state=0)
-    start = np.repeat(x[[0]].toarray(), 5, axis=0)
-    model = sx.KMeans(5, init=start).fit(x)
-    assert (model.sizes_ > 0).all()
-    assert model.certificate_.holds

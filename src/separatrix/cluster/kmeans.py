@@ -29,9 +29,9 @@ from separatrix.cluster.lloyd.sparse_rows import (
     squared_distances,
 )
 from separatrix.cluster.lloyd.streaming import (
-    RowSample,
     certify_kmeans,
     nearest_centers,
+    sample_rows,
     streaming_lloyd,
 )
 from separatrix.estimators.base import check_sample_weight
@@ -205,16 +205,13 @@ default="k-means++"
             if not w.all():
                 x, w = x[w > 0], w[w > 0]
             x = np.ascontiguousarray(self._standardized(x))
-            return [
-                lloyd(x, w, start, max_iter=self.max_iter)
-                for start in self._initial_centers(x, w, rng)
-            ]
+            starts = self._initial_centers(x, w, rng)
+            return [lloyd(x, w, start, max_iter=self.max_iter) for start in starts]
         if block is not None and is_sparse:
             return self._sparse_runs(block, rng)
-        sample = RowSample(max(SAMPLE_ROWS, 50 * self.n_clusters), int(seeds[0]))
-        # Block after block: samples of all chunks at once would hold the whole of a table.
-        sample = Rows.reduce(rows, sample)
-        starts = self._initial_centers(self._standardized(sample.rows), sample.weight, rng)
+        size = max(SAMPLE_ROWS, 50 * self.n_clusters) if self._draws else 0
+        sample, weight = sample_rows(rows, size, int(seeds[0]))
+        starts = self._initial_centers(self._standardized(sample), weight, rng)
         if block is not None and (block.w is None or block.w.all()):
             transform = None if self.standardizer_ is None else self._standardized
             return [
@@ -228,6 +225,11 @@ default="k-means++"
             for start in starts
         ]
 
+    @property
+    def _draws(self) -> bool:
+        """Whether initial centers are drawn from the rows, rather than given."""
+        return isinstance(self.init, str) or callable(self.init)
+
     def _sparse_runs(self, block: Block, rng: np.random.Generator) -> list[LloydResult]:
         """Lloyd iterations of compressed rows, which are divided and not centered."""
         w = block.weights
@@ -235,25 +237,23 @@ default="k-means++"
         x, w = sparse.csr_array(x), w[w > 0]
         runs = []
         for start in self._initial_centers(x, w, rng):
-            given = not isinstance(self.init, str) and not callable(self.init)
-            run = sparse_lloyd(x, w, start + offset if given else start, max_iter=self.max_iter)
+            shift = 0.0 if self._draws else offset
+            run = sparse_lloyd(x, w, start + shift, max_iter=self.max_iter)
             runs.append(replace(run, centers=run.centers - offset))
         return runs
 
     def _initial_centers(self, x: Any, w: Floats, rng: np.random.Generator) -> list[Floats]:
         """Standardized centers of every initialization."""
-        drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
-        n_init = self._check_iterations(10 if drawn else 1)
+        rough = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        n_init = self._check_iterations(10 if rough else 1)
         if isinstance(self.init, str):
             draw = INITIALIZATIONS[self.init][int(sparse.issparse(x))]
             with one_blas_thread():  # set once, not by every center
                 return [draw(x, w, self.n_clusters, rng) for _ in range(n_init)]
         if callable(self.init):
-            state = check_random_state(int(rng.integers(2**31 - 1)))
-            return [
-                self._given_centers(self.init(x, self.n_clusters, random_state=state), x)
-                for _ in range(n_init)
-            ]
+            state, k = check_random_state(int(rng.integers(2**31 - 1))), self.n_clusters
+            drawn = [self.init(x, k, random_state=state) for _ in range(n_init)]
+            return [self._given_centers(centers, x) for centers in drawn]
         return [self._standardized(self._given_centers(self.init, x))]
 
     def _given_centers(self, centers: Any, x: Floats) -> Floats:

@@ -10,17 +10,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from separatrix.cluster.lloyd.center_layout import MAX_GROUPS, center_layout, fill_tiles
 from separatrix.cluster.lloyd.table import Table
 from separatrix.cluster.loops.assignments import center_rows
 from separatrix.cluster.loops.kmeans import BATCH, Points, State, assign_pieces
-from separatrix.rows.block import Floats, Ints
+from separatrix.rows.block import Floats, Ints, unit_weights
 from separatrix.threads import parallel_map, pieces, thread_count
 
 #: Rows that are worth a piece of their own.
 MIN_ROWS = 1024
+#: Or numbers, if the rows are wide.
+MIN_NUMBERS = 100_000
 #: Bytes of a row's bounds, as a fraction of those of the row, in a large table.
 BOUNDS_FRACTION = 0.15
 #: Numbers in a large table.
@@ -37,7 +40,8 @@ class BoundedLloyd:
     def __init__(self, table: Table, start: Floats) -> None:
         n, d = table.x.shape
         k = len(start)
-        self.table, self.pieces = table, pieces(n, max(MIN_ROWS, 2 * k))
+        self.table = table
+        self.pieces = pieces(n, max(min(MIN_ROWS, MIN_NUMBERS // d), 2 * k))
         self.mean, self.unit = table.origin_and_unit()
         max_groups = MAX_GROUPS
         if table.x.size > LARGE:
@@ -165,8 +169,8 @@ class BoundedLloyd:
         at, new = rows[changed], nearest[changed]
         w = points.weight[at, None]
         moved = np.hstack([w * points.exact[at], w, np.ones((len(at), 1))])
-        np.subtract.at(part, state.label[at], moved)
-        np.add.at(part, new, moved)
+        part -= _cluster_sums(moved, state.label[at], len(part))
+        part += _cluster_sums(moved, new, len(part))
         state.label[at] = new
         return len(at)
 
@@ -212,8 +216,7 @@ class BoundedLloyd:
             part[:] = 0.0
             for at, x, w in self._centered(self.pieces[number].start, self.pieces[number].stop):
                 label = self.state.label[at]
-                member = sparse.csr_array((w, label, np.arange(len(x) + 1)), shape=(len(x), k))
-                part[:, :-2] += member.T @ x
+                part[:, :-2] += _cluster_sums(x, label, k, w)
                 part[:, -2] += np.bincount(label, w, minlength=k)
                 part[:, -1] += np.bincount(label, minlength=k)
 
@@ -268,6 +271,12 @@ class BoundedLloyd:
         losses = parallel_map(lambda piece: float(self._losses(piece).sum()), self.pieces)
         centers = self.centers.exact * self.unit + self.mean
         return centers, self.state.label, self.totals[:, -2].copy(), sum(losses) * self.unit**2
+
+
+def _cluster_sums(x: Floats, label: NDArray[Any], k: int, w: Floats | None = None) -> Floats:
+    """Σ w x over the rows of every cluster."""
+    member = (unit_weights(w, len(x)), label, np.arange(len(x) + 1))
+    return np.asarray(sparse.csr_array(member, shape=(len(x), k)).T @ x)
 
 
 def _up(bound: Floats) -> Floats:

@@ -188,6 +188,8 @@ class ClusterSums:
 
     def _add_far_rows(self, x: Floats, loss: Floats) -> None:
         k = len(self.centers)
+        if not len(loss):
+            return
         if len(loss) > k:
             largest = np.argpartition(-loss, k)[:k]
             x, loss = x[largest], loss[largest]
@@ -251,6 +253,16 @@ def _nearest_from_products(
     near, gain, margin = np.empty(n), np.empty(n), np.empty(n)
     nearest_and_gain(product, square, norms, cluster_weights, w, label, near, margin, gain)
     return label, near, gain, margin
+
+
+def sample_rows(rows: Rows, size: int, seed: int) -> tuple[Floats, Floats]:
+    """About ``size`` distinct rows and their weights; all rows of a matrix that has no more."""
+    if isinstance(rows, InMemory) and (rows.block.n <= size or not size):
+        w = rows.block.weights
+        return (rows.block.dense()[w > 0], w[w > 0]) if size else (rows.block.dense(0, 0), w[:0])
+    # Block after block: samples of all chunks at once would hold the whole of a table.
+    sample = Rows.reduce(rows, RowSample(max(size, 1), seed))
+    return sample.rows, sample.weight
 
 
 class RowSample:
