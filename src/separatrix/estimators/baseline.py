@@ -13,7 +13,8 @@ from separatrix.estimators.base import RowsEstimator
 from separatrix.estimators.class_tables import labels_in_order
 from separatrix.estimators.targets import check_labels
 from separatrix.optimize.solution import Certificate, Solution
-from separatrix.rows.block import Floats
+from separatrix.rows.block import Block, Floats
+from separatrix.rows.encoding import identity
 from separatrix.rows.rows import ArrayRows
 from separatrix.rows.schema import Term
 from separatrix.statistics.moments import Moments
@@ -50,13 +51,18 @@ class MeanRegressor(RegressorMixin, MomentEstimator):
         source = data.source
         if isinstance(source, Moments):
             return _mean(source, source.d)
-        targets = ArrayRows(np.empty((source.n, 0)), source.y, source.w)
-        return _mean(targets.reduce(Moments()), source.x.shape[1])
+        return _mean(_targets(source), source.x.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # it ignores the features
         return tags
+
+
+def _targets(block: Block) -> Moments:
+    """The moments of the targets alone."""
+    x = np.empty((block.n, 0))
+    return ArrayRows(x, block.y, block.w, targets=block.targets.items).reduce(Moments())
 
 
 def _mean(m: Moments, d: int) -> Solution:
@@ -106,13 +112,16 @@ class MostFrequentClassifier(ClassifierMixin, RowsEstimator):
             return np.eye(len(found))[codes], [Term("y", level=str(v)) for v in found]
 
         rows = self._training_rows(X, y, sample_weight, encode_target=indicators)
-        prepared = prepare(rows)
-        m = prepared.moments
+        if isinstance(rows, ArrayRows):  # nothing to encode, and columns do not matter
+            m, encoding = _targets(rows.block), identity(rows.schema)
+        else:
+            prepared = prepare(rows)
+            m, encoding = prepared.moments, prepared.encoding
         levels = [str(term.level) for term in m.targets]
         found = labels[0] if labels else labels_in_order(rows.schema.targets[0], levels)
         order = np.argsort(found)
         self.classes_, self.class_prior_ = found[order], m.y_mean[order]
-        self.encoding_ = prepared.encoding
+        self.encoding_ = encoding
         self.certificate_ = Certificate(
             "The most frequent class: no constant prediction has fewer errors",
             promised=(),

@@ -129,13 +129,26 @@ def _column_norms(operator: LinearMap, alpha: float, d: int) -> Floats:
 def _certify(
     operator: LinearMap, y: Floats, b: Floats, unit: Floats, alpha: float, tolerance: float
 ) -> Certificate:
-    """Certificate by the residual as dual point, computed afresh.
+    """Certificate by the residual as dual point, computed afresh."""
+    residual = y - operator.matvec(b)
+    cross = operator.rmatvec(y)
+    return certify_residual(residual, operator.rmatvec(residual), b, cross, unit, alpha, tolerance)
+
+
+def certify_residual(
+    residual: Floats,
+    v: Floats,
+    b: Floats,
+    cross: Floats,
+    unit: Floats,
+    alpha: float,
+    tolerance: float,
+) -> Certificate:
+    """The certificate of b from r = y − Xb, Xᵀr and Xᵀy, with columns of length ``unit``.
 
     ``kkt`` is ‖Xᵀr − αb‖ / ‖Xᵀy‖ in equilibrated columns. Without penalty the gap is not bounded.
     """
-    residual = y - operator.matvec(b)
-    v = operator.rmatvec(residual)
-    scale = float(np.linalg.norm(operator.rmatvec(y) / unit)) or 1.0
+    scale = float(np.linalg.norm(cross / unit)) or 1.0
     found = certify_primal_dual(
         Squared(),
         ElasticNet(np.zeros_like(b), np.full_like(b, alpha)),

@@ -94,7 +94,7 @@ class Column:
             object.__setattr__(self, part.name, restored)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """Feature columns in order, target columns, the weight column, and the missing-value policy.
 
@@ -116,12 +116,12 @@ class Schema:
     header: bool = True
     na: tuple[str, ...] | None = None
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the feature columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def by_name(self) -> dict[str, Column]:
         """Feature and target columns by name."""
         return {column.name: column for column in self.columns + self.targets}

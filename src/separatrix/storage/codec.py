@@ -77,7 +77,10 @@ def _encode_own(value: Any, tensors: Tensors, path: str) -> Any:
         return _tagged("enum", of=name, value=value.value)
     for tag, table in _DATA_CLASSES.items():
         if listed(table, value):
-            fields = {f: encode(getattr(value, f), tensors, f"{path}.{f}") for f in _fields(value)}
+            fields = {
+                f: encode(getattr(value, f), tensors, f"{path}.{f}")
+                for f in _fields(type(value).__init__)
+            }
             return _tagged(tag, of=name, fields=fields)
     if listed(MODELS, value):
         state = {k: v for k, v in sorted(vars(value).items()) if _is_fitted_attribute(k)}
@@ -113,10 +116,10 @@ def _is_fitted_attribute(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-def _fields(kind: Any) -> list[str]:
+@cache
+def _fields(init: Callable[..., None]) -> tuple[str, ...]:
     """The parameter names of a constructor."""
-    cls = kind if isinstance(kind, type) else type(kind)
-    return list(inspect.signature(cls).parameters)
+    return tuple(inspect.signature(init).parameters)[1:]
 
 
 def _tagged(tag: str, **content: Any) -> dict[str, Any]:
@@ -175,7 +178,7 @@ def _read_csr(value: dict[str, Any], tensors: Tensors) -> Any:
 def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
     cls = _known(_DATA_CLASSES[value[_TAG]], value)
     fields = {str(k): decode(v, tensors) for k, v in value["fields"].items()}
-    unknown = sorted(set(fields) - set(_fields(cls)))
+    unknown = sorted(set(fields) - set(_fields(cls.__init__)))
     if unknown:
         raise DamagedFileError(f"{value['of']} has no field {unknown[0]!r}")
     _check(fields, _hints_of(cls.__init__), value["of"])
@@ -185,7 +188,7 @@ def _read_record(value: dict[str, Any], tensors: Tensors) -> Any:
 def _read_model(value: dict[str, Any], tensors: Tensors) -> Any:
     cls = _known(MODELS, value)
     params = decode(value["params"], tensors)
-    unknown = sorted(set(params) - set(_fields(cls)))
+    unknown = sorted(set(params) - set(_fields(cls.__init__)))
     if unknown:  # an absent parameter has its default
         raise DamagedFileError(f"{value['of']} has no parameter {str(unknown[0])[:60]!r}")
     model = cls(**params)

@@ -105,7 +105,8 @@ def about_moments(
 def about_columns(columns: Sequence[ColumnProfile], schema: Schema) -> list[str]:
     """Columns that are empty, have missing values, are constant or categorical."""
     messages = []
-    features = [c for c in columns if c.name in schema.names]
+    wanted = frozenset(schema.names)
+    features = [c for c in columns if c.name in wanted]
     empty = [c.name for c in features if c.missing == c.count]
     if empty:
         names = _list([repr(name) for name in empty])

@@ -116,7 +116,7 @@ class GaussianNB(IncrementalGaussianClassifier):
         given: Floats | None = None,
         added: Floats | None = None,
     ) -> None:
-        added = self.var_smoothing * (0.5 * (self.range_[1] - self.range_[0])) ** 2
+        added = self.epsilon_
         super()._fit_moments(moments, encoding, given=given, added=added)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:

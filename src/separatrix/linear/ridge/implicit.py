@@ -17,9 +17,7 @@ from scipy import sparse
 
 from separatrix.linear.ridge.wide import CenteredRows
 from separatrix.messages import warn
-from separatrix.optimize.duality import certify_primal_dual
-from separatrix.optimize.losses import Squared
-from separatrix.optimize.penalties import ElasticNet
+from separatrix.optimize.conjugate_gradient import certify_residual
 from separatrix.optimize.solution import Certificate, Solution, Status
 from separatrix.rows.block import Block, Floats
 from separatrix.threads import one_blas_thread
@@ -114,29 +112,17 @@ class ImplicitRidge:
         unit, residual = self._units(alphas), self.rows.y - self.rows.times(coef)
         v = self.rows.transposed_times(residual)
         found = [
-            self._certify(residual[:, j], coef[:, j], v[:, j], float(alpha), unit[:, j], j)
-            for j, alpha in enumerate(alphas)
+            certify_residual(
+                residual[:, j], v[:, j], coef[:, j], self.cross[:, j], unit[:, j], alpha, TOLERANCE
+            )
+            for j, alpha in enumerate(alphas.tolist())
         ]
         return max(found, key=lambda certificate: certificate.kkt)
 
-    def _certify(
-        self, residual: Floats, b: Floats, v: Floats, alpha: float, unit: Floats, j: int
-    ) -> Certificate:
-        size = float(np.linalg.norm(self.cross[:, j] / unit)) or 1.0
-        found = certify_primal_dual(
-            Squared(),
-            ElasticNet(np.zeros_like(b), np.full_like(b, alpha)),
-            np.ones_like(residual),
-            residual,
-            residual,
-            b,
-            v,
-            claim="Least squares by conjugate gradients"
-            + (", with an ℓ₂ penalty" if alpha else ""),
-            tolerance=TOLERANCE,
-        )
-        found = replace(found, kkt=float(np.linalg.norm((v - alpha * b) / unit)) / size)
-        return found if alpha else replace(found, gap=np.nan, dual=np.nan, promised=("kkt",))
+    def _units(self, alphas: Floats) -> Floats:
+        """√(Σz² + α) of every column and target."""
+        unit = np.sqrt(self.squares[:, None] + alphas)
+        return np.asarray(np.where(unit > 0.0, unit, 1.0))
 
     def _shortened(self, alphas: Floats) -> Floats:
         """The same with the shorter half of the columns as they are: their nullspace stays one.
@@ -146,11 +132,6 @@ class ImplicitRidge:
         typical = float(np.median(self.squares[self.squares > 0.0])) if self.squares.any() else 0.0
         shortened = np.sqrt(np.maximum(self.squares, 4.0 * typical)[:, None] + alphas)
         return np.asarray(np.where(alphas > 0.0, shortened, self._units(alphas)))
-
-    def _units(self, alphas: Floats) -> Floats:
-        """√(Σz² + α) of every column and target."""
-        unit = np.sqrt(self.squares[:, None] + alphas)
-        return np.asarray(np.where(unit > 0.0, unit, 1.0))
 
 
 def by_products(block: Block) -> bool:

@@ -103,8 +103,9 @@ def _refuse_width(width: int, schema: Schema) -> None:
 
 
 def _refuse_lacking(schema: Schema, names: list[str], file: str | None) -> None:
+    present = frozenset(names)
     for column in schema.columns + schema.targets:
-        if column.name not in names:
+        if column.name not in present:
             raise InputError(
                 f"there is no column {column.name!r}, which training had.",
                 file=file,
@@ -117,7 +118,8 @@ class MatchedRows(Rows):
 
     def __init__(self, rows: Rows, schema: Schema) -> None:
         self.rows, self.schema = rows, schema
-        self.ignored = tuple(name for name in rows.schema.names if name not in schema.by_name)
+        known = schema.by_name
+        self.ignored = tuple(name for name in rows.schema.names if name not in known)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""

@@ -166,7 +166,8 @@ def in_time(columns: Sequence[ColumnValues], schema: Schema, target: Target) -> 
     n = len(target.scores())
     if n < MIN_ROWS:
         return None
-    times = [c for c in columns if _is_time(c, schema)]
+    known = schema.by_name
+    times = [c for c in columns if _is_time(c, known[c.name].display)]
     for column in times:
         assert column.numbers is not None
         order = np.lexsort((np.arange(n), column.numbers))
@@ -184,12 +185,11 @@ def in_time(columns: Sequence[ColumnValues], schema: Schema, target: Target) -> 
     return Suspicion(None, _order_text(target, r), certain)
 
 
-def _is_time(column: ColumnValues, schema: Schema) -> bool:
+def _is_time(column: ColumnValues, display: str) -> bool:
     """Dates, columns named like times, and whole numbers that count the rows."""
     if column.numbers is None or column.missing.any():
         return False
-    known = schema.by_name[column.name]
-    if known.display in ("date", "datetime"):
+    if display in ("date", "datetime"):
         return True
     if _TIME.search(column.name):
         return 2 * column.distinct > len(column.values)

@@ -130,13 +130,14 @@ class NumericColumns:
         terms = self.table.block.terms
         row, texts = np.zeros(len(terms)), []
         totals = np.asarray(self.table.block.dense().mean(axis=0))
+        others: dict[str, list[int]] = {}
+        numeric = frozenset(self._at)
+        for j, term in enumerate(terms):
+            if not term.missing and j not in numeric:
+                others.setdefault(term.column, []).append(j)
         for column in self.table.schema.columns:
-            levels = [
-                j
-                for j, term in enumerate(terms)
-                if term.column == column.name and not term.missing and j not in self._at
-            ]
-            if not levels:
+            levels = others.get(column.name)
+            if levels is None:
                 continue
             if terms.items[levels[0]].level is None:
                 row[levels[0]] = float(totals[levels[0]] >= 0.5)

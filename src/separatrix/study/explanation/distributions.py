@@ -151,8 +151,9 @@ def correlations(
     then those of the largest correlations.
     """
     numeric = [c.name for c in columns if c.kind is Kind.NUMERIC and c.std > 0 and c.name != target]
-    ranked = [n for n in leading if n in set(numeric)]
-    names = (ranked + [n for n in numeric if n not in set(ranked)])[:MOST_CORRELATED]
+    usable = frozenset(numeric)
+    ranked = [n for n in leading if n in usable]
+    names = list(dict.fromkeys(ranked + numeric))[:MOST_CORRELATED]
     if len(names) < 2:
         return None
     at = [rows.block.terms.position[Term(name)] for name in names]
