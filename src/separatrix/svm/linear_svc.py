@@ -16,7 +16,13 @@ from separatrix.probability.probability_mixin import ProbabilityMixin
 from separatrix.rows.block import Floats
 from separatrix.svm.base import LinearSVM
 from separatrix.svm.primal.crammer_singer import multiclass_problem
-from separatrix.svm.primal.options import STEPS, check_dual, intercept_scaling, linear_options
+from separatrix.svm.primal.options import (
+    STEPS,
+    check_dual,
+    intercept_scaling,
+    linear_options,
+    options_for,
+)
 from separatrix.svm.primal.squared_problem import squared_problem
 from separatrix.svm.problem import SolverOptions, classification_problem, linear_problem
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
@@ -48,7 +54,8 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
     dual : "auto" or bool, default="auto"
         Unused: the method is chosen by the shape of the table.
     tol : float, default=1e-4
-        Duality gap relative to the objective at which to stop, at most 1e-6.
+        Duality gap relative to the objective at which to stop, at most 1e-6. Sparse rows stop at
+        a tenth of ``tol`` where that is larger, but at most 1e-5.
     C : float, default=1.0
         Cost of slack, multiplied by the weight ω of the row. With the hinge infinity is the hard
         margin, refused with a proof where the classes are not separable.
@@ -172,6 +179,7 @@ class LinearSVC(SparseCoefficients, ProbabilityMixin, LinearClassifier, LinearSV
         if self.probability:
             return self._fit_probabilities(X, y, sample_weight)
         data = coded_rows(self, X, y, sample_weight)
+        options = options_for(self, data.x, options)
         if self.multi_class == "crammer_singer":
             svms = self._all_classes(data, options)
         else:

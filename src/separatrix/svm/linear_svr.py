@@ -11,7 +11,13 @@ from sklearn.base import RegressorMixin
 from separatrix.messages import InputError, check_option
 from separatrix.rows.block import Floats, Ints, Matrix
 from separatrix.svm.base import LinearSVM
-from separatrix.svm.primal.options import STEPS, check_dual, intercept_scaling, linear_options
+from separatrix.svm.primal.options import (
+    STEPS,
+    check_dual,
+    intercept_scaling,
+    linear_options,
+    options_for,
+)
 from separatrix.svm.primal.squared_problem import squared_problem
 from separatrix.svm.problem import SolverOptions, linear_problem, regression_problem
 from separatrix.svm.solver import BinarySVM, fit_linear_svm
@@ -35,7 +41,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
     epsilon : float, default=0.0
         Error ε that costs nothing, in units of the target.
     tol : float, default=1e-4
-        Duality gap relative to the objective at which to stop, at most 1e-6.
+        Duality gap relative to the objective at which to stop, at most 1e-6. Sparse rows stop at
+        a tenth of ``tol`` where that is larger, but at most 1e-5.
     C : float, default=1.0
         Cost of error beyond ε, multiplied by the weight ω of the row.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -139,6 +146,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
         if self.loss == "epsilon_insensitive" and self.dual is False:
             raise InputError("The ε-insensitive loss has no dual=False.", remedy="Use dual='auto'.")
         x, target, w, encoding = regression_table(self, X, y, sample_weight)
+        options = options_for(self, x, options)
         rows, n = np.flatnonzero(w > 0.0), len(w)
         if len(rows) < n:
             x, target, w = x[rows], target[rows], w[rows]

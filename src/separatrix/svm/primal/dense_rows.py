@@ -40,7 +40,7 @@ class DensePart:
 class DenseRows:
     """Rows of a dense matrix, their columns divided by ``root``."""
 
-    heavy = 0
+    heavy, alike = 0, True
     most_in_system = 4_000
 
     def __init__(self, x: Floats, root: Floats) -> None:

@@ -32,7 +32,8 @@ from separatrix.svm.primal.preconditioner import Preconditioner
 from separatrix.svm.problem import Budget
 from separatrix.threads import one_blas_thread
 
-#: Epochs before the first system, before the next ones, and at most where a step was refused.
+#: Epochs before the first system, before the next ones (half of both where rows have little in
+#: common), and at most where a step was refused.
 FIRST, NEXT, MOST = 8, 4, 128
 #: The reduction of the residual by conjugate gradients: at first, and once bounds are nearly right.
 REDUCTION, BETTER = 0.3, 0.05
@@ -90,7 +91,8 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
         Preconditioner(problem.rows, problem.diagonal, problem.inverse_shared),
     )
     best = DualPoint(state.beta, state.w, 0.0)
-    epochs, stalled, settled = FIRST, 0, False
+    first, later = (FIRST, NEXT) if problem.rows.alike else (FIRST // 2, NEXT // 2)
+    epochs, stalled, settled = first, 0, False
     with one_blas_thread():
         while stalled < STALLED and not budget.exhausted:
             if stalled == STALLED // 2 and problem.rows.in_double():
@@ -114,7 +116,7 @@ def solve_dual(problem: DualProblem, tol: float, budget: Budget) -> DualPoint:
             rows = problem.unsettled(state.beta, point.scores)
             settled = state.cut == 0.0 and len(rows) == len(problem.free(state.beta))
             refused = state.cut == 1.0  # the free rows are far from those of the solution
-            epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else NEXT
+            epochs = 0 if settled else min(4 * max(epochs, 1), MOST) if refused else later
     status = budget.status if budget.exhausted else Status.ROUNDING
     return replace(best, w=problem.rows.restored(best.w), status=status)
 
@@ -158,10 +160,11 @@ def _residual(problem: DualProblem, state: _State, rows: Ints) -> Floats:
 def _solve_face(problem: DualProblem, state: _State, accuracy: float, budget: Budget) -> bool:
     """Steps on the free rows, on those that are not cut at a bound by the last, and so on.
 
-    What a cut leaves is far off along heavy columns, which a few steps mend, and epochs do not.
+    What a cut leaves is far off along columns that many rows have, which a few steps mend, and
+    epochs do not.
     """
     solved = _solve_free(problem, state, accuracy, budget)
-    for _ in range(CUTS):
+    for _ in range(CUTS if problem.rows.alike else 0):
         if not solved or state.cut <= FEW or state.cut == 1.0 or budget.exhausted:
             break
         solved = _solve_free(problem, state, accuracy, budget)

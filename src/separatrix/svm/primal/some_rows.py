@@ -29,13 +29,15 @@ class RowsPart(Protocol):
 class SomeRows(Protocol):
     """Rows x; ``square`` is ‖x‖² of each, ``light`` without the first ``heavy`` columns.
 
-    The system of up to ``most_in_system`` rows is factored where conjugate gradients are slow.
+    Rows are ``alike`` where columns that many of them have make K far from its diagonal. The system
+    of up to ``most_in_system`` rows is factored where conjugate gradients are slow.
     """
 
     most_in_system: int
     square: Floats
     light: Floats
     heavy: int
+    alike: bool
 
     def times(self, rows: Ints, v: Floats) -> Floats:
         """x·v of some rows."""

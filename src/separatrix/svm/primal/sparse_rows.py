@@ -105,6 +105,7 @@ class SparseRows:
         self.d, self.mean = x.shape[1], max(1, x.nnz // max(x.shape[0], 1))
         single, self.square = _in_single(indptr, data, self.mean)
         self.order, self.heavy = self._heavy_columns()
+        self.alike = self.heavy > 0
         self.light = self.square
         ends = indptr[:-1]
         if self.heavy:
